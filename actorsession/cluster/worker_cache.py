@@ -19,7 +19,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
@@ -33,7 +33,7 @@ from actorsession.errors import (
     WorkerRestartedError,
 )
 from actorsession.graph.codec import bytes_held
-from actorsession.messages.worker import WORKER, PushTensors, ValuesLost
+from actorsession.messages.worker import WORKER, EndGroup, PushTensors, ValuesLost
 from actorsession.rpc.backpressure import BACKLOG
 from actorsession.rpc.dial import dial
 from actorsession.rpc.link import Link, LinkStatistics
@@ -56,6 +56,8 @@ _ASK = CONNECT_TIMEOUT / 3
 # A client on another host has no sidecar that could report that it is merely busy. Nothing waits for a
 # client: a lost client that is kept costs memory, but a live client that is declared lost loses its session.
 _CLIENT_LEASES = 3
+# What goes to other workers without an answer.
+_Told: TypeAlias = "PushTensors | ValuesLost | EndGroup"
 # Seconds for an address given by the master of a session, where our own cluster gives another.
 _UNCERTAIN = 5.0
 # Limit on the tasks whose addresses masters of sessions may give: more than any cluster has.
@@ -115,7 +117,7 @@ class WorkerCache:
         self._ended = False
         self._dialling: dict[str, asyncio.Task[Link]] = {}
         self._faults: dict[str, str] = {}  # latest errors of dials in progress
-        self._unsent: dict[str, list[PushTensors | ValuesLost]] = {}
+        self._unsent: dict[str, list[_Told]] = {}
         self._children = Children(f"links of {hello.task}")
         self.pushes = 0
 
@@ -380,7 +382,7 @@ class WorkerCache:
         self._server.pushes += 1
         self.tell_after_pushes(task, message)
 
-    def tell_after_pushes(self, task: str, message: PushTensors | ValuesLost) -> None:
+    def tell_after_pushes(self, task: str, message: _Told) -> None:
         """Deliver a message to the worker of another task after all earlier pushes; never blocks."""
         link = self._links.get(task)
         if link is not None and task not in self._unsent:
@@ -433,9 +435,9 @@ class WorkerCache:
         for message in self._unsent.pop(task, []):
             self._tell(link, task, message)
 
-    def _tell(self, link: Link, task: str, message: PushTensors | ValuesLost) -> None:
+    def _tell(self, link: Link, task: str, message: _Told) -> None:
         try:
-            link.tell(WORKER, message, ordered=isinstance(message, ValuesLost))
+            link.tell(WORKER, message, ordered=not isinstance(message, PushTensors))
         except OpError as error:
             self._on_lost_push(message.step_id, error.locate(task=task))
 
@@ -455,7 +457,7 @@ class WorkerCache:
         return tuple(sorted((k.statistics() for k in self._open), key=lambda s: s.peer))
 
 
-def _nbytes(message: PushTensors | ValuesLost) -> int:
+def _nbytes(message: _Told) -> int:
     return bytes_held(message.values) if isinstance(message, PushTensors) else 0
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
-from actorsession.messages.worker import PushTensors, ValuesLost
+from actorsession.messages.worker import EndGroup, PushTensors, ValuesLost
 
 __all__ = ["WorkerCacheInterface"]
 
@@ -73,7 +73,7 @@ class WorkerCacheInterface(Protocol):
     def push(self, task: str, message: PushTensors) -> None:
         """Deliver tensors to the worker of another task; never blocks."""
 
-    def tell_after_pushes(self, task: str, message: ValuesLost) -> None:
+    def tell_after_pushes(self, task: str, message: EndGroup | ValuesLost) -> None:
         """Deliver a message to the worker of another task after all earlier pushes; never blocks."""
 
     def is_backlogged(self, task: str) -> bool:

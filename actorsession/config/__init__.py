@@ -31,7 +31,7 @@ from actorsession.config.limits import (
     MAX_INFLIGHT_STEPS,
     MAX_SERVER_STEPS,
 )
-from actorsession.config.run import RunOptions, TraceLevel
+from actorsession.config.run import RunExperimental, RunOptions, TraceLevel
 from actorsession.config.session import (
     ConfigProto,
     Experimental,
@@ -47,7 +47,7 @@ __all__ = [
     "MAX_SERVER_STEPS", "AllocatorMemoryUsed", "CallableOptions", "ConfigProto", "CostGraphDef",
     "CostGraphInput", "CostGraphNode", "CostGraphOutput", "DebugOptions", "DebugTensorWatch",
     "DeviceStepStats", "Experimental", "GraphOptions", "JitLevel", "NodeExecStats", "NodeOutput",
-    "NodeStats", "OptLevel", "OptimizerOptions", "RPCOptions", "RunMetadata", "RunOptions",
+    "NodeStats", "OptLevel", "OptimizerOptions", "RPCOptions", "RunExperimental", "RunMetadata", "RunOptions",
     "SessionMetadata", "SessionOptions", "StepStats", "TensorConnection", "TensorDescription",
     "ThreadPoolOptionProto", "TraceLevel", "TransferStats",
 ]  # fmt: skip

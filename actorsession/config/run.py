@@ -11,11 +11,11 @@ from dataclasses import field
 from typing import Any, ClassVar
 
 from actorsession.config.debug import DebugOptions
-from actorsession.config.wire import at_least, check_types, from_wire, one_of, to_wire
+from actorsession.config.wire import at_least, check_types, from_wire, one_of, reject, to_wire
 from actorsession.errors import InvalidArgumentError
 from actorsession.records import changed_fields, dataclass
 
-__all__ = ["RunOptions", "TraceLevel"]
+__all__ = ["RunExperimental", "RunOptions", "TraceLevel"]
 
 
 class TraceLevel(enum.IntEnum):
@@ -25,6 +25,32 @@ class TraceLevel(enum.IntEnum):
     SOFTWARE_TRACE = 1
     HARDWARE_TRACE = 2
     FULL_TRACE = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunExperimental:
+    """Options of one run that TensorFlow marks as experimental; ``RunOptions.Experimental``.
+
+    Attributes:
+        collective_graph_key: other than 0, the collectives of the step meet those of other sessions' steps
+            with the same key: each session runs the members that are in its graph. A direct session has all
+            members itself, whatever the key.
+        use_run_handler_pool: refused: each session has its share of the kernel pool.
+    """
+
+    collective_graph_key: int = 0
+    use_run_handler_pool: bool = False
+
+    __repr__ = changed_fields
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        why = "each session has its share of the kernel pool"
+        reject("use_run_handler_pool", self.use_run_handler_pool, (False,), why)
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the options as plain values."""
+        return to_wire(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +64,10 @@ class RunOptions:
             Remote sessions ignore it.
         output_partition_graphs: whether the metadata gets the graph of each device.
         debug_options: tensors to watch.
+        experimental: what TensorFlow marks as experimental.
     """
 
+    Experimental: ClassVar[type[RunExperimental]] = RunExperimental
     NO_TRACE: ClassVar[TraceLevel] = TraceLevel.NO_TRACE
     SOFTWARE_TRACE: ClassVar[TraceLevel] = TraceLevel.SOFTWARE_TRACE
     HARDWARE_TRACE: ClassVar[TraceLevel] = TraceLevel.HARDWARE_TRACE
@@ -50,6 +78,9 @@ class RunOptions:
     inter_op_thread_pool: int = 0
     output_partition_graphs: bool = False
     debug_options: DebugOptions = field(default_factory=DebugOptions, metadata=one_of(DebugOptions))
+    experimental: RunExperimental = field(
+        default_factory=RunExperimental, metadata=one_of(RunExperimental)
+    )
 
     __repr__ = changed_fields
 

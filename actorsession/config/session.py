@@ -109,6 +109,11 @@ class Experimental:
             masters that bring their clusters along then update the variables of one parameter server.
         optimize_for_static_graph: the graph is complete at the first run: FailedPreconditionError if it has
             grown since. A remote session sends it then, and not when it connects.
+        collective_group_leader: the task that forms the groups in which steps of several sessions meet; all
+            these sessions name the same. The first task of the cluster if left out.
+        collective_deterministic_sequential_execution: each device runs the collectives of a step one after
+            the other, in the order in which they were built.
+        collective_nccl: refused: there is no GPU.
         use_tfrt: refused: there is one runtime here.
     """
 
@@ -116,12 +121,16 @@ class Experimental:
     share_cluster_devices_in_session: bool = False
     share_session_state_in_clusterspec_propagation: bool = False
     optimize_for_static_graph: bool = False
+    collective_group_leader: str = ""
+    collective_deterministic_sequential_execution: bool = False
+    collective_nccl: bool = False
     use_tfrt: bool = False
 
     __repr__ = changed_fields
 
     def __post_init__(self) -> None:
         check_types(self)
+        reject("collective_nccl", self.collective_nccl, (False,), "there is no GPU here")
         reject("use_tfrt", self.use_tfrt, (False,), "this is the only runtime here")
 
     def to_wire(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from actorsession.records import dataclass
 
 __all__ = [
     "WORKER", "AskOwed", "AskVariables", "AskWhy", "CleanupAll", "CleanupGraph", "CompleteGroup",
-    "CreateWorkerSession", "DeleteWorkerSession", "DeregisterGraph", "GetStatus", "GraphDone",
+    "CreateWorkerSession", "DeleteWorkerSession", "DeregisterGraph", "EndGroup", "GetStatus", "GraphDone",
     "GraphRegistered", "GroupCompleted", "LoggingReply", "LoggingRequest", "PushTensors",
     "RegisterGraph", "RunGraph", "TakeWatchedValues", "UpdateCluster", "UpdateWorkerSession",
     "ValuesLost", "VariablesFound", "WatchedValues", "WorkerStatus", "WorkerWhy",
@@ -147,39 +147,41 @@ class RegisterGraph:
         session_handle: the session.
         partitions: one entry per device of this worker, in wire form.
         costs: the measured seconds of nodes of them, if the session builds a cost model.
-        groups: name of the groups of the client graph's collectives, which its workers form anew.
-        group_leader: the task that keeps their table.
+        group_scope: the scope in which the members of its collectives find each other.
+        group_leader: the task that leads the scope.
+        collective_graph_key: key of a scope that the session shares with others; 0 for one of its own.
         debug_options: what to watch in them, in wire form; empty for nothing.
     """
 
     session_handle: str
     partitions: list[Any]
     costs: dict[str, float] = field(default_factory=dict)
-    groups: str = ""
+    group_scope: str = ""
     group_leader: str = ""
+    collective_graph_key: int = 0
     debug_options: list[Any] = field(default_factory=list)
 
 
 @message("complete_group", reply="group_completed")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompleteGroup:
-    """Asks the leader of groups for the members of one, which this device joins.
+    """Asks the leader of a scope for the members of a group, which this device joins.
 
     Attributes:
-        session_handle: the session.
-        groups: as in ``RegisterGraph``.
+        scope: as in ``RegisterGraph``.
         group: key of the group.
         size: number of its members.
         device: full name of the device that joins.
         incarnation: its incarnation.
+        retired: number of the group as it was before, which has ended; 0 for none.
     """
 
-    session_handle: str
-    groups: str
+    scope: str
     group: int
     size: int
     device: str
     incarnation: int
+    retired: int
 
 
 @message("group_completed")
@@ -190,10 +192,30 @@ class GroupCompleted:
     Attributes:
         devices: full names of the members, in order of rank.
         incarnations: their incarnations.
+        number: drawn for this completion of the group.
     """
 
     devices: list[str]
     incarnations: list[int]
+    number: int
+
+
+@message("end_group")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndGroup:
+    """Reports that a group in which steps of several sessions meet has ended, so that it is formed anew.
+
+    Attributes:
+        scope: as in ``RegisterGraph``.
+        group: key of the group.
+        step_id: its number, under which its values are pushed as those of a step are.
+        error: why it has ended, in the wire form of errors.
+    """
+
+    scope: str
+    group: int
+    step_id: int
+    error: list[Any]
 
 
 @message("graph_registered")

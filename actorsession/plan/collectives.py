@@ -1,4 +1,4 @@
-"""Checks of a step's collectives: that the members of each instance are all there, on devices of their own.
+"""A step's collectives: checks that the members of each instance are all there, and their order.
 
 A member that is missing would never come, so the others would wait for it until the step's limit. Nodes
 whose keys are computed in the step, or that stand in a loop or function, are checked when they run.
@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.control_flow_ops import PRIMITIVES
 from actorsession.graph.node import NodeDef
 from actorsession.plan.prune import StepGraph
 
-__all__ = ["check_collectives"]
+__all__ = ["check_collectives", "order_collectives"]
 
 # Position of the group's size among the inputs, followed by the keys of group and instance; -1 where all
 # three are attributes.
@@ -24,12 +26,15 @@ _KEYS_AT: Mapping[str, int] = {
 }  # fmt: skip
 
 
-def check_collectives(graph: StepGraph, device_of: Mapping[str, str]) -> None:
+def check_collectives(
+    graph: StepGraph, device_of: Mapping[str, str], *, alone: bool = True
+) -> None:
     """Check the members of each instance whose keys are known.
 
     Args:
         graph: the nodes that the run needs.
         device_of: full device name of each node.
+        alone: whether all members have to be in the step, because it meets no steps of other sessions.
 
     Raises:
         InvalidArgumentError: if some members of an instance are not in the step, if there are too many, or if
@@ -43,10 +48,11 @@ def check_collectives(graph: StepGraph, device_of: Mapping[str, str]) -> None:
                 members[keys].append(node.name)
     for (size, group, instance), names in members.items():
         what = f"instance {instance} of group {group}"
-        if len(names) != size:
+        if len(names) > size or (alone and len(names) < size):
             raise InvalidArgumentError(
                 f"{what} has {size} members, and the step runs {len(names)} of them: {', '.join(names)}; "
-                "a step runs all members of an instance"
+                "a step runs all members of an instance, unless it meets steps of other sessions by "
+                "RunOptions.experimental.collective_graph_key"
             )
         places = [device_of[name] for name in names]
         shared = next((place for place in places if places.count(place) > 1), None)
@@ -55,6 +61,35 @@ def check_collectives(graph: StepGraph, device_of: Mapping[str, str]) -> None:
             raise InvalidArgumentError(
                 f"the members of {what} are on different devices, but {', '.join(same)} are on {shared}"
             )
+
+
+def order_collectives(
+    graph: StepGraph, device_of: Mapping[str, str]
+) -> tuple[StepGraph, Mapping[str, str]]:
+    """Return a graph in which each device runs its collectives one after the other, in their order.
+
+    TensorFlow's ``OrderCollectives``. Members that build the same collectives then never wait for each other
+    in two instances, whatever else delays them.
+
+    Args:
+        graph: the nodes that the run needs, producers first and otherwise in the order of building.
+        device_of: full device name of each node.
+
+    Returns:
+        The graph and the device of each of its nodes; the arguments themselves if there is nothing to order.
+        A graph with raw control flow is returned as it is, because its nodes may be dead or run repeatedly.
+    """
+    last: dict[str, str] = {}
+    nodes = dict(graph.nodes)
+    for node in graph.nodes.values():
+        if node.op in PRIMITIVES:
+            return graph, device_of
+        if node.op in _KEYS_AT:
+            before = last.get(device_of[node.name])
+            if before is not None:
+                nodes[node.name] = replace(node, control_inputs=(*node.control_inputs, before))
+            last[device_of[node.name]] = node.name
+    return replace(graph, nodes=nodes), device_of
 
 
 def _keys(node: NodeDef, graph: StepGraph) -> tuple[int, int, int] | None:

@@ -172,7 +172,7 @@ class GraphExecutionState:
             graph, device_of, self.view, self.devices, optimised=optimised
         )
         self._check()
-        check_collectives(graph, device_of)
+        check_collectives(graph, device_of, alone=not signature.collective_graph_key)
         parts = partition(
             graph,
             device_of,

@@ -83,12 +83,14 @@ class RunSignature:
         fetches: names of the tensors whose values are returned.
         targets: names of the operations that must run.
         wiring: what the run changes about the ways of its tensors.
+        collective_graph_key: see ``RunExperimental``.
     """
 
     feeds: tuple[str, ...] = ()
     fetches: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     wiring: Wiring = PLAIN
+    collective_graph_key: int = 0
 
     def sorted(self) -> RunSignature:
         """Return the same signature with its names in order, so that all orders find one plan."""

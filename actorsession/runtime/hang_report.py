@@ -19,6 +19,7 @@ from actorsession.plan.rendezvous_key import RendezvousKey, parse_key
 from actorsession.records import dataclass
 from actorsession.runtime.hang_report_format import format_cause, format_report
 from actorsession.runtime.wait_graph import (
+    COLLECTIVE,
     FOLLOWS,
     HELD,
     LOST,
@@ -31,6 +32,7 @@ from actorsession.runtime.wait_graph import (
     UNBEGUN,
     UNFED,
     WAITS,
+    CollectiveWait,
     HeldPool,
     KernelNow,
     MasterWaits,
@@ -43,14 +45,14 @@ from actorsession.runtime.wait_graph import (
 __all__ = ["CIRCLE", "Cause", "HangReport", "StuckStep", "awaited_keys", "explain"]
 
 CIRCLE = "circle"
-"""A value that waits for itself through other values."""
+"""A value that waits for itself through other values, or members of collectives that wait for each other."""
 
 # Most causes reported of a step, values followed for it, and keys in the chain of a cause.
 _CAUSES = 5
 _FOLLOWED = 2000
 _IN_A_ROW = 12
 # From the most to the least informative; causes of one kind are ordered by waiting time, longest first.
-_ORDER = (LOST, CIRCLE, SILENT, HELD, UNFED, RUNS, QUEUED, SUSPENDED, UNBEGUN, FOLLOWS)
+_ORDER = (LOST, CIRCLE, SILENT, HELD, UNFED, RUNS, QUEUED, SUSPENDED, COLLECTIVE, UNBEGUN, FOLLOWS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +61,7 @@ class Cause:
 
     Attributes:
         kind: ``runs`` (a kernel), ``queued``, ``suspended``, ``lost``, ``circle``, ``silent`` (a task),
-            ``held``, ``unfed``, ``unbegun``, ``ready`` or ``follows``.
+            ``collective``, ``held``, ``unfed``, ``unbegun``, ``ready`` or ``follows``.
         task: the task that has it.
         node: the node.
         op: the op type of a kernel.
@@ -71,6 +73,7 @@ class Cause:
         chain: rendezvous keys from the waiting node down to the cause: the first few and the last.
         more_chain: how many keys are left out.
         waiters: the nodes that wait for the first key.
+        collectives: the member of a collective that waits; those that wait for each other in a circle.
     """
 
     kind: str
@@ -85,6 +88,7 @@ class Cause:
     chain: tuple[str, ...] = ()
     more_chain: int = 0
     waiters: tuple[str, ...] = ()
+    collectives: tuple[CollectiveWait, ...] = ()
 
     @property
     def keys(self) -> tuple[RendezvousKey, ...]:
@@ -208,6 +212,10 @@ class _Explainer:
         for task in waits:
             for step in task.steps:
                 self.of_step.setdefault(step.step_id, {})[step.task or task.task] = step
+        self.collectives: dict[str, list[CollectiveWait]] = {}
+        for step in [step for task in waits for step in task.steps]:
+            for wait in step.collectives:
+                self.collectives.setdefault(wait.device, []).append(wait)
         self.masters = {m.session: m for task in waits for m in task.masters}
         self.pools = {(pool.task, n): pool for t in waits for n, pool in enumerate(t.pools)}
         # Also by the sessions' own names for a task: a full pool there gives their kernels no thread.
@@ -271,14 +279,33 @@ class _Explainer:
     def _causes_at(self, part: StepWaits) -> Iterable[Cause]:
         if part.state == HELD:
             yield Cause(kind=HELD, task=part.task, link=part.link, seconds=part.seconds)
+        for collective in part.collectives:
+            yield self._collective_cause(collective, part.task)
         for kernel in part.kernels:
-            yield self._with_reason(_of_kernel(kernel, part.task))
+            # What a suspended collective waits for is said of it as a collective.
+            if not (part.collectives and kernel.suspended and kernel.op.startswith("Collective")):
+                yield self._with_reason(_of_kernel(kernel, part.task))
         followed: dict[str, tuple[str, ...]] = {}  # from each key to the nodes that wait for it
         for waiter in part.waiters:
             for key in waiter.keys:
                 followed.setdefault(key, waiter.nodes)
         for key, nodes in list(followed.items())[:_FOLLOWED]:
             yield from self._follow(part.step_id, key, nodes)
+
+    def _collective_cause(self, collective: CollectiveWait, task: str) -> Cause:
+        """Return why a member of a collective waits: a task that is silent, a circle, or members to come."""
+        for device in collective.awaits:
+            other = device.rpartition("/")[0]
+            if other in self.silent:
+                return Cause(
+                    kind=SILENT, task=other, reason=f"{self.silent[other]}; {collective}",
+                    collectives=(collective,),
+                )  # fmt: skip
+        circle = _circle(collective, self.collectives)
+        kind = CIRCLE if circle else COLLECTIVE
+        return Cause(
+            kind=kind, task=task, device=collective.device, collectives=circle or (collective,)
+        )
 
     def _with_reason(self, cause: Cause) -> Cause:
         """Return a cause; if its kernel waits for a thread, with what holds all threads."""
@@ -341,8 +368,35 @@ def _identity(cause: Cause) -> tuple[str, ...]:
     if cause.kind in (LOST, UNFED):
         return cause.kind, cause.chain[-1]
     if cause.kind == CIRCLE:
-        return (cause.kind, *sorted(set(cause.chain)))
+        return (cause.kind, *sorted({*cause.chain, *map(str, cause.collectives)}))
+    if cause.kind == COLLECTIVE:
+        return (cause.kind, str(cause.collectives[0]))
     return cause.kind, cause.task, cause.node, cause.device
+
+
+def _circle(
+    first: CollectiveWait, by_device: Mapping[str, Sequence[CollectiveWait]]
+) -> tuple[CollectiveWait, ...]:
+    """Return the members of collectives that wait for each other, beginning with one; none if they do not.
+
+    A device that has come to the same instance is not waited for: its values are on their way.
+    """
+    ways: list[tuple[CollectiveWait, ...]] = [(first,)]
+    seen = {first}
+    while ways:
+        way = ways.pop()
+        here = way[-1]
+        for device in here.awaits:
+            theirs = by_device.get(device, ())
+            if any((o.group, o.instance) == (here.group, here.instance) for o in theirs):
+                continue
+            for other in theirs:
+                if other == first:
+                    return way
+                if other not in seen:
+                    seen.add(other)
+                    ways.append((*way, other))
+    return ()
 
 
 def _cause(

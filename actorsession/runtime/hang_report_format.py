@@ -56,7 +56,14 @@ def _lost(cause: Cause) -> str:
     )
 
 
+def _collective(cause: Cause) -> str:
+    return str(cause.collectives[0])
+
+
 def _circle(cause: Cause) -> str:
+    if cause.collectives:
+        waits = ", and ".join(map(str, cause.collectives))
+        return f"members of collectives wait for each other in a circle: {waits}"
     edges = [parse_key(key) for key in cause.chain]
     names = " waits for ".join(f"{tensor(e.edge_name)} of {e.src_device}" for e in edges)
     return f"values wait for each other in a circle: {names}"
@@ -84,7 +91,7 @@ def _moment(cause: Cause) -> str:
 
 _VERDICTS = {
     "runs": _runs, "queued": _queued, "suspended": _suspended, "lost": _lost, "circle": _circle,
-    "silent": _silent, "held": _held, "unfed": _unfed, "unbegun": _unbegun,
+    "collective": _collective, "silent": _silent, "held": _held, "unfed": _unfed, "unbegun": _unbegun,
 }  # fmt: skip
 
 

@@ -29,6 +29,7 @@ from actorsession.runtime.wait_graph import (
     RUNS,
     SENT,
     WAITS,
+    CollectiveWait,
     HeldPool,
     KernelNow,
     SentKey,
@@ -281,7 +282,12 @@ def step_waits(step: Step, stacks: Stacks, most: int, **where: Any) -> StepWaits
     return StepWaits(
         step_id=step.step_id, seconds=time.monotonic() - step.since, unfinished=unfinished,
         waiters=tuple(waiters), more_waiters=more, kernels=tuple(kernels[:most]),
-        more_kernels=max(0, len(kernels) - most), **where,
+        more_kernels=max(0, len(kernels) - most),
+        collectives=tuple([
+            CollectiveWait(device=device, group=c.group, instance=c.instance, awaits=awaits)
+            for device, c, awaits in step.waiting_collectives()[:most]
+        ]),
+        **where,
     )  # fmt: skip
 
 

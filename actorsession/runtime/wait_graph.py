@@ -15,9 +15,9 @@ from actorsession.errors import ProtocolError
 from actorsession.records import dataclass
 
 __all__ = [
-    "FOLLOWS", "HELD", "LOST", "NOBODY", "QUEUED", "READY", "RUNS", "SENT", "SILENT", "SUSPENDED", "UNBEGUN",
-    "UNFED", "WAITS", "HeldPool", "KernelNow", "MasterWaits", "PartialWaits", "SentKey", "StepWaits",
-    "TaskWaits", "Waiter",
+    "COLLECTIVE", "FOLLOWS", "HELD", "LOST", "NOBODY", "QUEUED", "READY", "RUNS", "SENT", "SILENT",
+    "SUSPENDED", "UNBEGUN", "UNFED", "WAITS", "CollectiveWait", "HeldPool", "KernelNow", "MasterWaits",
+    "PartialWaits", "SentKey", "StepWaits", "TaskWaits", "Waiter",
 ]  # fmt: skip
 
 WAITS = "waits"
@@ -32,6 +32,8 @@ RUNS = "runs"
 """The nodes run."""
 SUSPENDED = "suspended"
 """The nodes were begun and wait, without a thread, for something outside the step, such as a queue."""
+COLLECTIVE = "collective"
+"""The nodes take part in a collective whose other members have not come."""
 SENT = "sent"
 """The value was sent."""
 HELD = "held"
@@ -131,6 +133,27 @@ class Waiter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CollectiveWait:
+    """A device that takes part in a collective and waits for other members.
+
+    Attributes:
+        device: the device.
+        group: key of the group.
+        instance: key of the instance.
+        awaits: the devices that it waits for; none while its group is not complete.
+    """
+
+    device: str
+    group: int
+    instance: int
+    awaits: tuple[str, ...]
+
+    def __str__(self) -> str:
+        others = ", ".join(self.awaits) or "its group to be complete"
+        return f"{self.device} waits in instance {self.instance} of group {self.group} for {others}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepWaits:
     """One step at one task.
 
@@ -146,6 +169,7 @@ class StepWaits:
         more_waiters: number of groups left out.
         kernels: its kernels that are running or queued.
         more_kernels: number of kernels left out.
+        collectives: its collectives that wait for other members.
     """
 
     step_id: int
@@ -159,6 +183,7 @@ class StepWaits:
     more_waiters: int = 0
     kernels: tuple[KernelNow, ...] = ()
     more_kernels: int = 0
+    collectives: tuple[CollectiveWait, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,7 +306,7 @@ class TaskWaits:
 
 _NESTED: Mapping[str, type[Any]] = {
     "waiters": Waiter, "kernels": KernelNow, "kernel": KernelNow, "partial_runs": PartialWaits,
-    "masters": MasterWaits, "pools": HeldPool,
+    "masters": MasterWaits, "pools": HeldPool, "collectives": CollectiveWait,
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.messages import Done, GraphDone, GraphRegistered, RegisterGraph, RunGraph
-from actorsession.messages.worker import PushTensors, ValuesLost
+from actorsession.messages.worker import EndGroup, PushTensors, ValuesLost
 from tests.cluster.kit import eventually
 
 
@@ -75,7 +75,7 @@ class FakeWorkerCache:
         self.workers = dict(workers or {})
         self.addresses: dict[str, str] = {}
         self.pushed: list[tuple[str, PushTensors]] = []
-        self.told: list[tuple[str, ValuesLost]] = []
+        self.told: list[tuple[str, EndGroup | ValuesLost]] = []
         self.watchers: dict[str, Callable[[], None]] = {}
         self.of_sessions: dict[str, FakeWorkerCache] = {}
         self.task = ""
@@ -116,7 +116,7 @@ class FakeWorkerCache:
     def push(self, task: str, message: PushTensors) -> None:
         self.pushed.append((task, message))
 
-    def tell_after_pushes(self, task: str, message: ValuesLost) -> None:
+    def tell_after_pushes(self, task: str, message: EndGroup | ValuesLost) -> None:
         self.told.append((task, message))
 
     def is_backlogged(self, task: str) -> bool:

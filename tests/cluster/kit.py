@@ -24,6 +24,7 @@ from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
 from actorsession.ops.build import make_one
+from actorsession.runtime.hang_report import HangReport
 
 # A test that needs longer waits for something that does not come.
 PATIENCE = 60.0
@@ -131,6 +132,16 @@ async def until_all(
             limit = Deadline.after(PATIENCE)
             while not condition(await read_statistics(address, deadline=limit)):  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
+
+
+async def until_root(session: Any, kind: str) -> HangReport:
+    """What the session says once the root cause is of a kind."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            why: HangReport = await session.why()
+            if why.root is not None and why.root.kind == kind:
+                return why
+            await asyncio.sleep(0.01)
 
 
 def is_idle(seen: ServerStatistics) -> bool:

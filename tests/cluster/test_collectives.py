@@ -28,6 +28,7 @@ from tests.cluster.kit import (
     patient_cluster,
     soon,
     until_all,
+    until_root,
 )
 
 
@@ -165,6 +166,53 @@ async def test_a_member_that_never_comes_ends_the_step_at_its_limit() -> None:
         await cluster.until_idle()
         await soon(made.run(put))
         assert await soon(made.run(totals)) == [6.0, 6.0]
+
+
+# -- why a step hangs ----------------------------------------------------------------------------
+
+
+async def test_why_names_two_collectives_in_two_orders_that_wait_for_each_other() -> None:
+    def reduced(instance: int, after: Sequence[Any]) -> Any:
+        with acts.control_dependencies(after):
+            x = acts.random.uniform([])
+        return raw.CollectiveReduceV2(x, 2, 1, instance, [], merge_op="Add", final_op="Id")
+
+    def build(i: int) -> Any:
+        first = reduced(2 if i else 1, [])
+        return first, reduced(1 if i else 2, [first])
+
+    met = on_each([W0, W1], build)
+    async with patient() as cluster, session(cluster) as made:
+        run = asyncio.create_task(made.run(met))
+        why = await until_root(made, "circle")
+        text = str(why).splitlines()[0]
+        assert f"{W0}/device:CPU:0 waits in instance 1 of group 1 for {W1}/device:CPU:0" in text
+        assert f"{W1}/device:CPU:0 waits in instance 2 of group 1 for {W0}/device:CPU:0" in text
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await soon(run)
+        await cluster.until_idle()
+
+
+async def test_why_says_what_the_member_that_has_not_come_waits_for() -> None:
+    group, queue = acts.collective.Group(2), acts.FIFOQueue(1, ["float32"], [[]], shared_name="q")
+
+    def build(i: int) -> Any:
+        value = queue.dequeue(name="late") if i else acts.constant(1.0)
+        return acts.collective.all_reduce(value, group)
+
+    totals = on_each([W0, W1], build)
+    async with patient() as cluster, session(cluster) as made:
+        run = asyncio.create_task(made.run(totals))
+        why = await until_root(made, "suspended")
+        assert why.root is not None
+        assert why.root.node == "late"
+        kinds = {cause.kind for step in why.steps for cause in step.causes}
+        assert kinds == {"suspended", "collective"}
+        assert f"{W0}/device:CPU:0 waits in instance 1 of group 1 for its group" in str(why)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await soon(run)
 
 
 # -- with real processes -------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession.cluster.worker.collective_groups import TaskGroups
 from actorsession.cluster.worker.session_mgr import SessionMgr
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.cluster.worker.worker_session import WorkerEnv
@@ -27,7 +28,7 @@ class Fixture:
         devices = make_devices(W0, {"CPU": 2})
         executors = {d.name: Executor(d) for d in devices}
         table = RendezvousTable(W0, self.cache.push)
-        self.parts = WorkerEnv(W0, devices, executors, table, self.cache, None)
+        self.parts = WorkerEnv(W0, devices, executors, table, self.cache, None, TaskGroups(table))
         self.mgr = SessionMgr(self.parts, lambda workers: workers.push)
 
     def create(self, handle: str, master: str = W1, life: int = 1, **more: Any) -> list[str]:

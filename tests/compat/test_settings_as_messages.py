@@ -10,6 +10,28 @@ import actorsession as acts
 import actorsession.compat.v1 as tf
 
 
+def test_experimental_options_of_a_run_can_be_set_in_place() -> None:
+    options: Any = tf.RunOptions()
+    options.experimental.collective_graph_key = 7
+    assert options.frozen().experimental.collective_graph_key == 7
+    assert tf.RunOptions().experimental.collective_graph_key == 0
+    made = tf.RunOptions(experimental=tf.RunOptions.Experimental(collective_graph_key=3))
+    assert made.frozen().experimental.collective_graph_key == 3
+    with pytest.raises(AttributeError, match='has no "collective_key" field'):
+        options.experimental.collective_key = 7
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="use_run_handler_pool=True is refused"
+    ):
+        options.experimental.use_run_handler_pool = True
+
+
+def test_a_config_for_gpus_is_refused_where_the_devices_of_collectives_are_named() -> None:
+    config = tf.ConfigProto()
+    config.experimental.collective_nccl = True
+    with pytest.raises(tf.errors.InvalidArgumentError, match="collective_nccl=True is refused"):
+        tf.Session(config=config, graph=tf.Graph())
+
+
 def test_a_pool_is_added_and_filled_in() -> None:
     config = tf.ConfigProto()
     pool = config.session_inter_op_thread_pool.add(global_name="compat_pool")

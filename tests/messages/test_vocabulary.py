@@ -98,15 +98,16 @@ PROTOCOL = {
     "ask_variables": ("session_handle: str, variables: list[list[str]]", "variables_found"),
     "variables_found": ("valued: list[bool]", None),
     "register_graph": (
-        "session_handle: str, partitions: list[Any], costs: dict[str, float], groups: str, "
-        "group_leader: str, debug_options: list[Any]",
+        "session_handle: str, partitions: list[Any], costs: dict[str, float], "
+        "group_scope: str, group_leader: str, collective_graph_key: int, debug_options: list[Any]",
         "graph_registered",
     ),
     "complete_group": (
-        "session_handle: str, groups: str, group: int, size: int, device: str, incarnation: int",
+        "scope: str, group: int, size: int, device: str, incarnation: int, retired: int",
         "group_completed",
     ),
-    "group_completed": ("devices: list[str], incarnations: list[int]", None),
+    "group_completed": ("devices: list[str], incarnations: list[int], number: int", None),
+    "end_group": ("scope: str, group: int, step_id: int, error: list[Any]", None),
     "graph_registered": ("graph_handle: str", None),
     "deregister_graph": ("session_handle: str, graph_handle: str", "done"),
     "run_graph": (

@@ -65,7 +65,8 @@ class ClientGraph:
         takes: whether any of its nodes takes something out of a queue or the like.
         runs: how many steps have run it, if the session observes its steps.
         nbytes: bytes that its latest step has fetched and sent from task to task.
-        groups: name of the groups of its collectives, which no other graph uses.
+        group_scope: the scope in which the members of its collectives find each other, if no other session
+            has a part in them.
         survey: what is watched, if it is the graph of debugged runs.
     """
 
@@ -83,7 +84,7 @@ class ClientGraph:
     takes: bool = False
     runs: int = 0
     nbytes: int = 0
-    groups: str = field(default_factory=lambda: secrets.token_hex(8))
+    group_scope: str = field(default_factory=lambda: secrets.token_hex(8))
     survey: PlanSurvey | None = None
 
 

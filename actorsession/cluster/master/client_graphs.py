@@ -56,6 +56,7 @@ class ClientGraphs:
         size: returns the number of nodes that a build has to process.
         on_drop: called with a graph that is dropped, when no step uses it any more.
         costs: returns the measured seconds of the nodes that a task gets.
+        shared_leader: returns the task that leads the groups in which steps of several sessions meet.
     """
 
     def __init__(
@@ -71,12 +72,14 @@ class ClientGraphs:
         size: Callable[[], int] = lambda: 0,
         on_drop: Callable[[ClientGraph], None] = lambda graph: None,
         costs: Callable[[TaskPart], dict[str, float]] = lambda part: {},
+        shared_leader: Callable[[], str] = str,
     ) -> None:
         self._planning = planning or Planning()
         self._size = size
         self._making: dict[RunSignature, asyncio.Future[ClientGraph]] = {}
         self._on_drop = on_drop
         self._costs = costs
+        self._shared_leader = shared_leader
         self._renew = renew
         self._bring_in = bring_in
         self._awaited: Counter[tuple[str, ...]] = Counter()  # tasks that builds wait for
@@ -218,7 +221,8 @@ class ClientGraphs:
             partitions = await self._encoded(part)
             message = RegisterGraph(
                 session_handle=self._handle, partitions=partitions, costs=self._costs(part),
-                groups=graph.groups, group_leader=graph.parts[0].task,
+                group_scope=graph.group_scope, group_leader=self._group_leader(graph),
+                collective_graph_key=graph.signature.collective_graph_key,
                 debug_options=[] if watches is None else watches.to_wire(),
             )  # fmt: skip
             if self._renew is not None:
@@ -227,6 +231,11 @@ class ClientGraphs:
         except OpError as error:
             raise error.locate(task=part.task) from error.__cause__
         part.graph_handle = answer.graph_handle
+
+    def _group_leader(self, graph: ClientGraph) -> str:
+        """Return the task that leads the scope of a graph's groups."""
+        shared = graph.signature.collective_graph_key
+        return self._shared_leader() if shared else graph.parts[0].task
 
     async def _encoded(self, part: TaskPart) -> list[Any]:
         """Return the partitions of a task in wire form; large ones are encoded in a worker thread."""

@@ -121,6 +121,7 @@ class MasterSession(Actor):
             handle, members.workers, self._graph.build, config.plan_cache_size, self.children,
             members.renew, members.bring_in, self._planning, lambda: self._graph.size,
             self._observer.forget, self._observer.costs,
+            lambda: members.group_leader(config.experimental.collective_group_leader),
         )  # fmt: skip
         self._moves = 0  # moves of nodes after which the former client graphs were dropped
         self._lost: dict[str, None] = {}  # variables lost with a task that have had no value since
@@ -634,7 +635,7 @@ def _signature(
     wiring = [] if isinstance(message, PartialRunSetup) else message.wiring
     plain = RunSignature(
         tuple(message.feeds), tuple(message.fetches), tuple(message.targets),
-        Wiring.from_wire(wiring),
+        Wiring.from_wire(wiring), options.experimental.collective_graph_key,
     )  # fmt: skip
     debug = options.debug_options
     if not isinstance(message, PrepareStep) and debug.active != (message.debug_run is not None):
@@ -645,8 +646,9 @@ def _signature(
     if not debug.active:
         return plain
     return DebugSignature(
-        plain.feeds, plain.fetches, plain.targets, plain.wiring, debug_options=debug.of_plan
-    )
+        plain.feeds, plain.fetches, plain.targets, plain.wiring, plain.collective_graph_key,
+        debug_options=debug.of_plan,
+    )  # fmt: skip
 
 
 def _nodes_of(message: ExtendSession) -> float:

@@ -45,7 +45,7 @@ from actorsession.errors import (
     first_error,
     from_exception,
 )
-from actorsession.graph.device import DeviceAttributes
+from actorsession.graph.device import DeviceAttributes, DeviceSpec
 from actorsession.messages.worker import (
     CreateWorkerSession,
     DeleteWorkerSession,
@@ -429,9 +429,33 @@ class SessionMembers:
 
     # -- steps of a change ---------------------------------------------------------------------
 
+    def group_leader(self, wanted: str) -> str:
+        """Return the task that leads the groups in which steps of several sessions meet.
+
+        Args:
+            wanted: the task that the settings name; "" for the first task of the cluster. Device filters do
+                not apply to it.
+
+        Raises:
+            InvalidArgumentError: if the cluster has no such task.
+        """
+        tasks = self._cluster_tasks()
+        if not wanted:
+            return next(iter(tasks))
+        spec = DeviceSpec.parse(wanted)
+        found = f"/job:{spec.job}/replica:{spec.replica or 0}/task:{spec.task or 0}"
+        if found not in tasks:
+            raise InvalidArgumentError(
+                f"collective_group_leader={wanted!r} is no task of the cluster, which has {', '.join(tasks)}"
+            )
+        return found
+
+    def _cluster_tasks(self) -> Mapping[str, str]:
+        return self._env.cluster.tasks() if self._own is None else self._own.tasks
+
     def _wanted(self) -> dict[str, str]:
         """Return the address of each task that the session may use."""
-        tasks = self._env.cluster.tasks() if self._own is None else self._own.tasks
+        tasks = self._cluster_tasks()
         # The device filters never exclude the master's own task.
         return {t: a for t, a in tasks.items() if t == self.task or self._filters.allows(t)}
 

@@ -1,23 +1,48 @@
 """Groups of collectives over several tasks: one task, the group leader, keeps the table.
 
-TensorFlow's collective parameter resolution. A client graph has one leader and groups of its own, so that a
-graph that is registered anew, after a task has restarted, finds its members anew. A member asks the leader
-once for each group and remembers the answer.
+TensorFlow's collective parameter resolution. A scope is a name under which members find each other. Each
+client graph has a scope of its own, so that a graph that is registered anew, after a task has restarted,
+finds its members anew. Graphs of several sessions with one ``collective_graph_key`` share a scope; the
+exchanges of their groups outlast a step, and end when one of the steps that take part in them fails. A member
+asks the leader once for each group and remembers the answer.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 from actorsession.actors.deadline import NEVER
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
-from actorsession.errors import AbortedError, OpError, from_exception
-from actorsession.messages.worker import CompleteGroup, GroupCompleted
+from actorsession.cluster.worker.worker_rendezvous import (
+    RendezvousTable,
+    SessionPeers,
+    WorkerRendezvous,
+)
+from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
+from actorsession.errors import (
+    AbortedError,
+    InvalidArgumentError,
+    OpError,
+    UnavailableError,
+    error_from_wire,
+    error_to_wire,
+    from_exception,
+)
+from actorsession.messages.worker import CompleteGroup, EndGroup, GroupCompleted
 from actorsession.runtime.collective.groups import Group, GroupTable, Joined, Member
 
-__all__ = ["LedGroups", "complete_group"]
+__all__ = ["LedGroups", "TaskGroups", "complete_group", "shared_scope"]
+
+_SHARED = "collective_graph_key "
+
+
+def shared_scope(collective_graph_key: int) -> str:
+    """Return the scope of the graphs of several sessions with one key."""
+    return f"{_SHARED}{collective_graph_key}"
 
 
 def complete_group(table: GroupTable, message: CompleteGroup) -> asyncio.Future[GroupCompleted]:
@@ -38,43 +63,51 @@ def complete_group(table: GroupTable, message: CompleteGroup) -> asyncio.Future[
                 GroupCompleted(
                     devices=[m.device for m in members],
                     incarnations=[m.incarnation for m in members],
+                    number=found.number,
                 )
             )
 
     answer.add_done_callback(lambda _: table.forget(joined))
-    table.join(message.group, message.size, Member(message.device, message.incarnation), joined)
+    member = Member(message.device, message.incarnation)
+    table.join(message.group, message.size, member, joined, message.retired)
     return answer
 
 
 class LedGroups:
-    """The groups of a client graph at a task that is not their leader; a ``GroupResolver``.
+    """The groups of a client graph whose leader is asked by messages; a ``GroupResolver``.
 
     Args:
-        session_handle: the session.
-        groups: name of the groups of the client graph.
+        scope: the scope.
         leader: returns the worker of the leader.
         children: own the requests.
+        share: returns a group with its exchanges, or ``None`` if these have ended; for scopes of several
+            sessions.
     """
 
     def __init__(
-        self, session_handle: str, groups: str, leader: Callable[[], Ref], children: Children
-    ) -> None:
-        self._handle = session_handle
-        self._groups = groups
+        self, scope: str, leader: Callable[[], Ref], children: Children,
+        share: Callable[[Group], Group | None] = lambda group: group,
+    ) -> None:  # fmt: skip
+        self._scope = scope
         self._leader = leader
         self._children = children
+        self._share = share
         self._known: dict[tuple[int, str], Group] = {}
         self._asking: dict[Joined, asyncio.Task[None]] = {}
 
     def join(self, key: int, size: int, member: Member, joined: Joined) -> None:
         """See ``GroupResolver.join``."""
         known = self._known.get((key, member.device))
+        retired = 0
         if known is not None and len(known.members) == size:
-            joined(known)
-            return
+            group = self._share(known)
+            if group is not None:
+                joined(group)
+                return
+            retired = known.number
         message = CompleteGroup(
-            session_handle=self._handle, groups=self._groups, group=key, size=size,
-            device=member.device, incarnation=member.incarnation,
+            scope=self._scope, group=key, size=size, device=member.device,
+            incarnation=member.incarnation, retired=retired,
         )  # fmt: skip
         asking = self._children.start(self._ask(message, joined), name=f"join group {key}")
         self._asking[joined] = asking
@@ -88,10 +121,7 @@ class LedGroups:
 
     async def _ask(self, message: CompleteGroup, joined: Joined) -> None:
         try:
-            # The step has a limit, and its end cancels the request.
-            answer = await self._leader().ask(message, NEVER)
-            members = zip(answer.devices, answer.incarnations, strict=True)
-            group = Group(message.group, tuple(Member(*member) for member in members))
+            group = await self._completed(message)
         except Exception as exc:
             joined(from_exception(exc))
             return
@@ -100,3 +130,146 @@ class LedGroups:
             return
         self._known[message.group, message.device] = group
         joined(group)
+
+    async def _completed(self, message: CompleteGroup) -> Group:
+        while True:
+            # The step has a limit, and its end cancels the request.
+            answer = await self._leader().ask(message, NEVER)
+            members = [Member(*m) for m in zip(answer.devices, answer.incarnations, strict=True)]
+            group = self._share(Group(message.group, tuple(members), answer.number))
+            if group is not None:
+                return group
+            message = replace(message, retired=answer.number)
+
+
+class _Exchanges:
+    """What the steps of several sessions share that meet in a group, at one task; a ``SharedExchanges``."""
+
+    def __init__(
+        self, scope: str, group: Group, rendezvous: WorkerRendezvous,
+        end: Callable[[_Exchanges, OpError], None],
+    ) -> None:  # fmt: skip
+        self.scope = scope
+        self.group = group
+        self.rendezvous = rendezvous
+        self.executed: Counter[tuple[int, str]] = Counter()
+        self.leaders: dict[str, WorkerCacheInterface] = {}
+        self.sessions: set[str] = set()
+        self.ended = False
+        self._end = end
+
+    def abandon(self, where: str, error: OpError) -> None:
+        """See ``SharedExchanges.abandon``."""
+        if self.ended:
+            return  # which may be why the step has failed
+        kind = (
+            type(error)
+            if isinstance(error, InvalidArgumentError | UnavailableError)
+            else AbortedError
+        )
+        self._end(self, kind(f"{where} has failed: {error.message}", task=error.task))
+
+
+class TaskGroups:
+    """The groups at one task: those whose scopes it leads, and those in which steps of several sessions meet.
+
+    Args:
+        table: the rendezvous of the worker.
+    """
+
+    def __init__(self, table: RendezvousTable) -> None:
+        self._table = table
+        self._led: dict[str, GroupTable] = {}
+        self._exchanges: dict[int, _Exchanges] = {}
+
+    # -- scopes that the task leads ------------------------------------------------------------
+
+    def lead(self, scope: str, groups: GroupTable) -> None:
+        """Lead the scope of a graph, until ``stop_leading``."""
+        self._led[scope] = groups
+
+    def stop_leading(self, scope: str) -> None:
+        """Stop leading a scope."""
+        self._led.pop(scope, None)
+
+    def led(self, scope: str) -> GroupTable | None:
+        """Return the groups of a scope; whichever task is asked leads one of several sessions."""
+        if scope.startswith(_SHARED):
+            return self._led.setdefault(scope, GroupTable())
+        return self._led.get(scope)
+
+    # -- groups in which steps of several sessions meet ----------------------------------------
+
+    def resolver(
+        self, scope: str, leader: str, session_handle: str, workers: WorkerCacheInterface,
+        peers: SessionPeers | None, children: Children,
+    ) -> LedGroups:  # fmt: skip
+        """Return the groups of a graph of a session.
+
+        Args:
+            scope: the scope that the session shares with others.
+            leader: the task that leads it.
+            session_handle: the session.
+            workers: the tasks of the session.
+            peers: see ``WorkerEnv``.
+            children: own the requests.
+        """
+
+        def share(group: Group) -> Group | None:
+            exchanges = self._of(scope, group, peers)
+            if exchanges is None:
+                return None
+            exchanges.leaders[leader] = workers
+            exchanges.sessions.add(session_handle)
+            return replace(group, shared=exchanges)
+
+        return LedGroups(scope, lambda: workers.worker(leader), children, share)
+
+    def _of(self, scope: str, group: Group, peers: SessionPeers | None) -> _Exchanges | None:
+        """Return the exchanges of a group; ``None`` if they have ended."""
+        found = self._exchanges.get(group.number)
+        if found is None:
+            if self._table.is_over(group.number):
+                return None
+            rendezvous = self._table.begin(group.number, peers)
+            rendezvous.what = f"group {group.key} of {scope}"
+            found = self._exchanges[group.number] = _Exchanges(scope, group, rendezvous, self._end)
+        return None if found.rendezvous.aborted is not None else found
+
+    def _end(self, exchanges: _Exchanges, error: OpError) -> None:
+        """End exchanges here, and tell the other members and the leader of it."""
+        exchanges.ended = True
+        group = exchanges.group
+        message = EndGroup(
+            scope=exchanges.scope, group=group.key, step_id=group.number, error=error_to_wire(error)
+        )
+        self.end(message)
+        for leader, workers in exchanges.leaders.items():
+            tasks = {leader, *[member.task for member in group.members]}
+            for task in sorted(tasks - {exchanges.rendezvous.task}):
+                workers.tell_after_pushes(task, message)
+
+    def end(self, message: EndGroup) -> None:
+        """End the exchanges of a group that has ended, and let it be formed anew if its scope is led here."""
+        led = self._led.get(message.scope)
+        if led is not None:
+            led.retire(message.group, message.step_id)
+        exchanges = self._exchanges.pop(message.step_id, None)
+        if exchanges is not None:
+            exchanges.ended = True
+        self._table.end(message.step_id, error_from_wire(message.error))
+
+    def leave(self, session_handle: str) -> None:
+        """End the exchanges that a session has taken part in, which is closed."""
+        for exchanges in list(self._exchanges.values()):
+            if session_handle in exchanges.sessions:
+                group = exchanges.group.key
+                words = f"a session of {exchanges.rendezvous.task}, a member of group {group}, was closed"
+                self._end(exchanges, AbortedError(words))
+
+    def __len__(self) -> int:
+        """Return the number of groups that have exchanges here."""
+        for number, exchanges in list(self._exchanges.items()):
+            if exchanges.rendezvous.aborted is not None:
+                del self._exchanges[number]
+        return len(self._exchanges)

@@ -128,7 +128,7 @@ class MissingTensorProbe:
             task = parse_key(key).src_task
             rendezvous = self._table.find(step_id)
             if rendezvous is not None and task in rendezvous.awaited():
-                words = f"step {step_id} waits for values of {task}: {error.message}"
+                words = f"{rendezvous.what} waits for values of {task}: {error.message}"
                 self._give_up(step_id, UnavailableError(words, task=task))
 
     def values_lost(self, message: ValuesLost) -> None:
@@ -136,8 +136,8 @@ class MissingTensorProbe:
         rendezvous = self._table.find(message.step_id)
         if rendezvous is not None and message.task in rendezvous.awaited():
             words = (
-                f"values of {message.task} for step {message.step_id} were lost on their way, with the "
-                "link that they were sent over"
+                f"values of {message.task} for {rendezvous.what} were lost on their way, with the link that "
+                "they were sent over"
             )
             self._give_up(message.step_id, UnavailableError(words, task=message.task))
 

@@ -15,6 +15,7 @@ from typing import Any
 from actorsession.actors.actor import Actor, answers, handles, routes
 from actorsession.actors.context import CallContext
 from actorsession.cluster.wait_graphs import own_wait_graph
+from actorsession.cluster.worker.collective_groups import TaskGroups, complete_group
 from actorsession.cluster.worker.session_mgr import SessionMgr
 from actorsession.cluster.worker.stalled_sends import MissingTensorProbe
 from actorsession.cluster.worker.worker_rendezvous import Push, RendezvousTable
@@ -39,7 +40,9 @@ from actorsession.messages.worker import (
     CreateWorkerSession,
     DeleteWorkerSession,
     DeregisterGraph,
+    EndGroup,
     GetStatus,
+    GroupCompleted,
     LoggingReply,
     LoggingRequest,
     PushTensors,
@@ -102,7 +105,8 @@ class Worker(Actor):
         self._closing = False
         executors = {d.name: Executor(d) for d in devices}
         table = RendezvousTable(task, self._push_over(workers))
-        self._env = WorkerEnv(task, devices, executors, table, workers, pool)
+        groups = TaskGroups(table)
+        self._env = WorkerEnv(task, devices, executors, table, workers, pool, groups)
         self._log = self._env.log
         self._sessions = SessionMgr(self._env, self._push_over)
         incarnations = [d.attributes.incarnation for d in devices]
@@ -113,7 +117,7 @@ class Worker(Actor):
     # -- messages ------------------------------------------------------------------------------
 
     @routes(
-        RunGraph, RegisterGraph, CompleteGroup, OpenStepRendezvous, AskVariables, TakeWatchedValues,
+        RunGraph, RegisterGraph, OpenStepRendezvous, AskVariables, TakeWatchedValues,
         by="session_handle",
     )  # fmt: skip
     def _session(self, handle: str) -> WorkerSession:
@@ -161,6 +165,30 @@ class Worker(Actor):
     def on_values_lost(self, message: ValuesLost, call: CallContext) -> None:
         """Fail a step that still waits for values of a task that will send nothing more."""
         self._probe.values_lost(message)
+
+    # -- groups of collectives -----------------------------------------------------------------
+
+    @answers(CompleteGroup, direct=True)
+    def on_complete_group(
+        self, message: CompleteGroup, call: CallContext
+    ) -> asyncio.Future[GroupCompleted]:
+        """Answer a member of a group that this task leads when all have joined."""
+        table = self._env.groups.led(message.scope)
+        if table is None:
+            raise AbortedError(
+                f"{self._env.task} leads no groups of {message.scope!r}: the graph was released or the "
+                "worker restarted",
+                task=self._env.task,
+            )
+        return complete_group(table, message)
+
+    @handles(EndGroup, direct=True)
+    def on_end_group(self, message: EndGroup, call: CallContext) -> None:
+        """End a group in which steps of several sessions meet; the next steps form it anew."""
+        try:
+            self._env.groups.end(message)
+        except ProtocolError as exc:
+            _log.warning("group %d: an end by %s: %s", message.group, call.peer, exc)
 
     # -- sessions ------------------------------------------------------------------------------
 
@@ -344,7 +372,7 @@ class Worker(Actor):
     @property
     def pending_rendezvous(self) -> int:
         """The number of steps that have a rendezvous here."""
-        return len(self._env.rendezvous)
+        return len(self._env.rendezvous) - len(self._env.groups)
 
 
 def _nothing() -> None:

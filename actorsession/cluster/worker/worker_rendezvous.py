@@ -76,15 +76,17 @@ class WorkerRendezvous(Rendezvous):
         peers: the tasks of the step's session; ``None`` if they are those of the worker's cluster.
         pushed: bytes of the tensors that were pushed, as ``bytes_held`` counts them.
         holder: the table that keeps the rendezvous beyond the end of the partitions here, for a partial run.
+        what: what it belongs to, for messages.
     """
 
     __slots__ = (
-        "_gathered", "_push", "begun", "created", "holder", "peers", "pushed", "step_id", "task",
+        "_gathered", "_push", "begun", "created", "holder", "peers", "pushed", "step_id", "task", "what",
     )  # fmt: skip
 
     def __init__(self, step_id: int, task: str, push: Push) -> None:
         super().__init__()
         self.step_id = step_id
+        self.what = f"step {step_id}"
         self.begun = False
         self.holder: RendezvousTable | None = None
         self.pushed = 0

@@ -20,7 +20,7 @@ from typing import Any
 from actorsession.actors.actor import Actor, answers
 from actorsession.actors.context import CallContext
 from actorsession.cluster.worker.backpressure import HeldStep, StepGate
-from actorsession.cluster.worker.collective_groups import LedGroups, complete_group
+from actorsession.cluster.worker.collective_groups import LedGroups, TaskGroups, shared_scope
 from actorsession.cluster.worker.debug_runs import TaskDebugRuns
 from actorsession.cluster.worker.rpc_log import RpcLog
 from actorsession.cluster.worker.worker_rendezvous import (
@@ -35,11 +35,9 @@ from actorsession.graph.node import nodes_in
 from actorsession.messages.done import Done
 from actorsession.messages.worker import (
     AskVariables,
-    CompleteGroup,
     DeregisterGraph,
     GraphDone,
     GraphRegistered,
-    GroupCompleted,
     RegisterGraph,
     RunGraph,
     TakeWatchedValues,
@@ -90,6 +88,7 @@ class WorkerEnv:
         pool: threads for kernels.
         counters: the counters of all sessions together.
         log: the log of the messages of steps.
+        groups: the groups of collectives at the task.
         peers: the tasks of the session; ``None`` if they are the tasks of the worker's cluster.
     """
 
@@ -99,6 +98,7 @@ class WorkerEnv:
     rendezvous: RendezvousTable
     workers: WorkerCacheInterface
     pool: KernelPool | None
+    groups: TaskGroups
     counters: WorkerCounters = field(default_factory=WorkerCounters)
     log: RpcLog = field(default_factory=RpcLog)
     peers: SessionPeers | None = None
@@ -125,7 +125,7 @@ class _Registered:
 
     graph: LoadedGraph
     feeds: int
-    groups_name: str
+    group_scope: str
     groups: GroupResolver
     sends_to: tuple[str, ...] = ()
     debug: TaskDebugPlan | None = None
@@ -216,33 +216,25 @@ class WorkerSession(Actor):
         feeds = 1 + max((position for p in partitions for position in p.feeds), default=-1)
         groups = self._groups_of(message)
         consumers = self._consumers(partitions)
-        return _Registered(graph, feeds, message.groups, groups, consumers, debug)
+        return _Registered(graph, feeds, message.group_scope, groups, consumers, debug)
 
     def _groups_of(self, message: RegisterGraph) -> GroupResolver:
-        """Return the groups of a graph: a table if this task is their leader."""
-        leader = message.group_leader
-        if leader in ("", self._env.task):
+        """Return the groups of a graph: a table if this task alone leads their scope."""
+        leader, env = message.group_leader, self._env
+        if message.collective_graph_key:
+            scope = shared_scope(message.collective_graph_key)
+            return env.groups.resolver(
+                scope, leader, self.handle, env.workers, env.peers, self.children
+            )
+        if leader in ("", env.task):
             return GroupTable()
-        workers = self._env.workers
-        return LedGroups(self.handle, message.groups, lambda: workers.worker(leader), self.children)
-
-    @answers(CompleteGroup, direct=True)
-    def on_complete_group(
-        self, message: CompleteGroup, call: CallContext
-    ) -> asyncio.Future[GroupCompleted]:
-        """Answer a member of a group that this task leads when all have joined."""
-        for graph in self._graphs.values():
-            if graph.groups_name == message.groups and isinstance(graph.groups, GroupTable):
-                return complete_group(graph.groups, message)
-        raise AbortedError(
-            f"{self._env.task} leads no groups named {message.groups!r}: the graph was released or the "
-            "worker restarted",
-            task=self._env.task,
-        )
+        return LedGroups(message.group_scope, lambda: env.workers.worker(leader), self.children)
 
     def _keep(self, registered: _Registered, call: CallContext) -> GraphRegistered:
         handle = secrets.token_hex(8)
         self._graphs[handle] = registered
+        if isinstance(registered.groups, GroupTable):
+            self._env.groups.lead(registered.group_scope, registered.groups)
         if not self.handle:
             # The legacy session has no master and never ends, so its graphs are released with the link of the
             # client that registered them.
@@ -250,7 +242,9 @@ class WorkerSession(Actor):
         return GraphRegistered(graph_handle=handle)
 
     def _release(self, graph_handle: str) -> None:
-        self._graphs.pop(graph_handle, None)
+        registered = self._graphs.pop(graph_handle, None)
+        if registered is not None and isinstance(registered.groups, GroupTable):
+            self._env.groups.stop_leading(registered.group_scope)
 
     def _check_incarnations(self, partitions: list[Partition]) -> None:
         """Refuse partitions that were planned for an earlier incarnation of this worker."""
@@ -458,7 +452,9 @@ class WorkerSession(Actor):
             step.fail(error)
         for step_id in list(self._unsettled):
             self.settle(step_id, error, ran=True, handed_out=())
-        self._graphs.clear()
+        for handle in list(self._graphs):
+            self._release(handle)
+        self._env.groups.leave(self.handle)
         peers = self._env.peers
         if peers is not None:
             peers.workers.release()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any, ClassVar
 
 from actorsession import config
@@ -32,19 +31,12 @@ class CallableOptions(Message):
         values = {name: as_settings(value) for name, value in self._set().items()}
         if "run_options" in values:
             # A copy, because the caller may change these options afterwards.
-            values["run_options"] = _frozen(values["run_options"])
+            values["run_options"] = values["run_options"].frozen()
         return config.CallableOptions(**values)
 
     def _set(self) -> dict[str, Any]:
         """Return the fields that are set; options of runs are if one of theirs differs from its default."""
         found = super()._set()
-        if "run_options" in found and _frozen(found["run_options"]) == config.RunOptions():
+        if "run_options" in found and found["run_options"].frozen() == config.RunOptions():
             del found["run_options"]
         return found
-
-
-def _frozen(options: config.RunOptions) -> config.RunOptions:
-    """Return options of runs as the library's own."""
-    return config.RunOptions(
-        **{f.name: getattr(options, f.name) for f in fields(config.RunOptions)}
-    )

@@ -19,6 +19,20 @@ __all__ = ["RunMetadata", "RunOptions"]
 _log = logging.getLogger("actorsession.compat")
 
 
+class _RunExperimental(config.RunExperimental):
+    """``actorsession.RunOptions.Experimental`` with fields that can be set."""
+
+    __slots__ = ()
+
+    def __init__(self, **values: Any) -> None:
+        for name in values:
+            _check_option(config.RunExperimental, name, ValueError)
+        super().__init__(**values)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _set_option(self, config.RunExperimental, name, value)
+
+
 class RunOptions(config.RunOptions):
     """``actorsession.RunOptions`` with fields that can be set.
 
@@ -32,9 +46,12 @@ class RunOptions(config.RunOptions):
 
     __slots__ = ()
 
+    Experimental = _RunExperimental
+
     def __init__(self, *, report_tensor_allocations_upon_oom: bool = False, **values: Any) -> None:
         for name in values:
-            _check_option(name, ValueError)
+            _check_option(config.RunOptions, name, ValueError)
+        values.setdefault("experimental", _RunExperimental())
         super().__init__(**values)
         if report_tensor_allocations_upon_oom:
             _log.info(
@@ -43,16 +60,34 @@ class RunOptions(config.RunOptions):
             )
 
     def __setattr__(self, name: str, value: Any) -> None:
-        _check_option(name, AttributeError)
-        changed = replace(config.RunOptions(), **{name: value})
-        object.__setattr__(self, name, getattr(changed, name))
+        _set_option(self, config.RunOptions, name, value)
+
+    def frozen(self) -> config.RunOptions:
+        """Return ``actorsession.RunOptions`` with the same contents."""
+        experimental = _values_of(self.experimental, config.RunExperimental)
+        values = _values_of(self, config.RunOptions)
+        return config.RunOptions(
+            **{**values, "experimental": config.RunExperimental(**experimental)}
+        )
 
 
-def _check_option(name: str, error: type[Exception]) -> None:
+def _values_of(options: object, made_of: type[Any]) -> dict[str, Any]:
+    """Return the fields of options by name."""
+    return {name: getattr(options, name) for name in field_names(made_of)}
+
+
+def _set_option(options: object, made_of: type[Any], name: str, value: Any) -> None:
+    """Set a field of options, if the class allows the value."""
+    _check_option(made_of, name, AttributeError)
+    changed = replace(made_of(), **{name: value})
+    object.__setattr__(options, name, getattr(changed, name))
+
+
+def _check_option(made_of: type[Any], name: str, error: type[Exception]) -> None:
     """Raise an error for a field that options of runs do not have."""
-    known = field_names(config.RunOptions)
+    known = field_names(made_of)
     if name not in known:
-        raise error(unknown_field("RunOptions", name, known))
+        raise error(unknown_field(made_of.__name__, name, known))
 
 
 class RunMetadata(config.RunMetadata):

@@ -4,7 +4,8 @@ This module holds the registry of passes. A session uses those that are register
 each group at its place, in the order of their phases:
 
 - ``PRE_PLACEMENT``: nodes that were added to the graph, before they are placed.
-- ``POST_PLACEMENT``: the placed step graph of one run signature.
+- ``POST_PLACEMENT``: the placed step graph of one run signature. The built-in pass ``order_collectives`` is
+  here, in phase 0.
 - ``POST_REWRITE_FOR_EXEC``: the same again, in runs whose nodes are not observed one by one. The built-in
   passes ``functionalize`` and ``optimise`` are here, in phase 0, and ``group_control_edges``, in phase 1.
 - ``POST_PARTITIONING``: the partitions of the step.
@@ -31,6 +32,7 @@ from actorsession.config import SessionOptions
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.function import FunctionDef, named_functions
 from actorsession.graph.node import NodeDef
+from actorsession.plan.collectives import order_collectives
 from actorsession.plan.control_flow.functionalize import functionalize
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partition import Partition
@@ -146,30 +148,50 @@ class PassStatistics:
 # -- the registry --------------------------------------------------------------------------------
 
 
-def _optimise(placed: PlacedGraph, context: PassContext) -> PlacedGraph:
-    graph, device_of = optimise(placed.graph, placed.device_of, context.settings)
-    return placed if graph is placed.graph else PlacedGraph(graph, device_of)
+def _built_in(
+    name: str,
+    group: PassGroup,
+    phase: int,
+    change: Callable[
+        [StepGraph, Mapping[str, str], PassContext], tuple[StepGraph, Mapping[str, str]]
+    ],
+    wanted: Callable[[PassContext], bool],
+) -> GraphPass:
+    """Return a pass that changes placed graphs where the settings ask for it."""
 
+    def function(placed: PlacedGraph, context: PassContext) -> PlacedGraph:
+        if not wanted(context):
+            return placed
+        graph, device_of = change(placed.graph, placed.device_of, context)
+        return placed if graph is placed.graph else PlacedGraph(graph, device_of)
 
-def _functionalize(placed: PlacedGraph, context: PassContext) -> PlacedGraph:
-    if not context.settings.do_functionalization:
-        return placed
-    graph, device_of = functionalize(placed.graph, placed.device_of)
-    return placed if graph is placed.graph else PlacedGraph(graph, device_of)
-
-
-def _group_control_edges(placed: PlacedGraph, context: PassContext) -> PlacedGraph:
-    if not context.settings.do_control_edge_grouping:
-        return placed
-    graph, device_of = group_control_edges(placed.graph, placed.device_of)
-    return placed if graph is placed.graph else PlacedGraph(graph, device_of)
+    return GraphPass(name, group, phase, function)
 
 
 _BUILT_IN = (
-    GraphPass("functionalize", PassGroup.POST_REWRITE_FOR_EXEC, 0, _functionalize),
-    GraphPass("optimise", PassGroup.POST_REWRITE_FOR_EXEC, 0, _optimise),
-    GraphPass("group_control_edges", PassGroup.POST_REWRITE_FOR_EXEC, 1, _group_control_edges),
-)
+    _built_in(
+        "order_collectives", PassGroup.POST_PLACEMENT, 0,
+        lambda graph, device_of, context: order_collectives(graph, device_of),
+        lambda context: (
+            context.session_options.config.experimental.collective_deterministic_sequential_execution
+        ),
+    ),
+    _built_in(
+        "functionalize", PassGroup.POST_REWRITE_FOR_EXEC, 0,
+        lambda graph, device_of, context: functionalize(graph, device_of),
+        lambda context: context.settings.do_functionalization,
+    ),
+    _built_in(
+        "optimise", PassGroup.POST_REWRITE_FOR_EXEC, 0,
+        lambda graph, device_of, context: optimise(graph, device_of, context.settings),
+        lambda context: True,
+    ),
+    _built_in(
+        "group_control_edges", PassGroup.POST_REWRITE_FOR_EXEC, 1,
+        lambda graph, device_of, context: group_control_edges(graph, device_of),
+        lambda context: context.settings.do_control_edge_grouping,
+    ),
+)  # fmt: skip
 _LOCK = threading.Lock()
 _PASSES: dict[str, GraphPass] = {made.name: made for made in _BUILT_IN}
 

@@ -79,6 +79,9 @@ class Exchange:
         """Send what can be sent at once, and wait for the rest."""
         raise NotImplementedError
 
+    def _others(self) -> Sequence[int]:
+        return [rank for rank in range(self.size) if rank != self.rank]
+
     def awaited(self) -> tuple[str, ...]:
         """Return the devices of the members that values are awaited from."""
         return tuple(dict.fromkeys(key.partition(";")[0] for key in self._waiting))
@@ -211,9 +214,6 @@ class DirectExchange(Exchange):
             self.receive(rank, "type", partial(self.check, self.group.members[rank].device, own))
             self.receive(rank, "value", partial(keep, rank))
 
-    def _others(self) -> Sequence[int]:
-        return [rank for rank in range(self.size) if rank != self.rank]
-
     def part_for(self, rank: int) -> Any:
         """Return what a member gets of this one's value."""
         value = self.call.value
@@ -245,10 +245,9 @@ class Broadcast(Exchange):
             self.receive(self.rank, "value", lambda value: self.call.complete(np.array(value)))
             return
         own = self.header(value)
-        for rank in range(self.size):
-            if rank != self.rank:
-                self._send_as(rank, "type", own)
-                self._send_as(rank, "value", value)
+        for rank in self._others():
+            self._send_as(rank, "type", own)
+            self._send_as(rank, "value", value)
         self._rendezvous.flush()
         self.call.complete(value)
 
@@ -257,6 +256,43 @@ class Broadcast(Exchange):
         name = f"{self._name} {what}"
         key = build_key(other.device, other.incarnation, other.device, name)
         self._rendezvous.send(key, value)
+
+
+class SharedBroadcast(Exchange):
+    """A broadcast between steps of several sessions, whose sender waits until all have received.
+
+    Otherwise the steps of the sender could run far ahead of the others. A receiver awaits the value of every
+    other member, whichever sends, so that the loss of any of them is noticed.
+    """
+
+    def begin(self) -> None:
+        """See ``Exchange.begin``."""
+        value = self.call.value
+        own = self.header(value)
+        left = self.size - 1
+        if value is None:
+            for rank in self._others():
+                who = self.group.members[rank].device
+                self.receive(rank, "type", partial(self.check, who, own))
+                self.receive(rank, "value", partial(self._received, rank))
+            return
+
+        def received(_: Any) -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                self.call.complete(value)
+
+        for rank in self._others():
+            self.send(rank, "type", own)
+            self.send(rank, "value", value)
+            self.receive(rank, "received", received)
+        self._rendezvous.flush()
+
+    def _received(self, rank: int, value: Any) -> None:
+        self.send(rank, "received", np.zeros([], np.bool_))
+        self.call.complete(np.array(value))
+        self.stop()
 
 
 class Ring(Exchange):
@@ -370,7 +406,7 @@ def exchange_for(
     kind, value = call.collective.kind, call.value
     made: type[Exchange] = DirectExchange
     if kind == BROADCAST:
-        made = Broadcast
+        made = Broadcast if group.shared is None else SharedBroadcast
     elif kind != ALL_TO_ALL and len(group.members) > 1 and value is not None:
         made = Ring if value.nbytes > DIRECT_BYTES else DirectExchange
     return made(call, group, device, rendezvous, number)

@@ -11,10 +11,10 @@ from collections import Counter
 from functools import partial
 
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpError
-from actorsession.graph.collective_call import CollectiveCall
+from actorsession.graph.collective_call import Collective, CollectiveCall
 from actorsession.graph.device import DeviceAttributes
 from actorsession.runtime.collective.algorithms import Exchange, exchange_for
-from actorsession.runtime.collective.groups import Group, GroupResolver, Member
+from actorsession.runtime.collective.groups import Group, GroupResolver, Member, SharedExchanges
 from actorsession.runtime.rendezvous import Rendezvous
 
 __all__ = ["CollectiveExecutor"]
@@ -45,6 +45,14 @@ class CollectiveExecutor:
         self._begun: set[tuple[int, str]] = set()
         self._held: list[tuple[set[tuple[int, str]], CollectiveCall, DeviceAttributes]] = []
         self._exchanges: dict[CollectiveCall, Exchange] = {}
+        # The exchanges with other sessions' steps that this step has taken part in, each with where it was.
+        self._shared: dict[SharedExchanges, str] = {}
+
+    def step_failed(self, error: OpError) -> None:
+        """End what members in other sessions wait for of this step, which has failed."""
+        shared, self._shared = self._shared, {}
+        for exchanges, where in shared.items():
+            exchanges.abandon(where, error)
 
     def begin(self, call: CollectiveCall, device: DeviceAttributes) -> None:
         """Begin a call of a node on a device; its future has the result, or the error."""
@@ -92,6 +100,11 @@ class CollectiveExecutor:
             f"{call.collective} took longer than its {call.seconds:g} s; it waits for {waits}"
         ))  # fmt: skip
 
+    def waits(self) -> list[tuple[str, Collective, tuple[str, ...]]]:
+        """Return the calls that wait: device, instance and ``awaited_by`` of each."""
+        active = list(self._active.items())
+        return [(who[2], call.collective, self.awaited_by(call)) for who, call in active]
+
     def awaited_by(self, call: CollectiveCall) -> tuple[str, ...]:
         """Return the devices of the members that a call waits for; none while its group forms."""
         exchange = self._exchanges.get(call)
@@ -112,11 +125,16 @@ class CollectiveExecutor:
             call.fail(found)
             return
         c = call.collective
-        number = self._executed[c.group, c.instance, device]
-        self._executed[c.group, c.instance, device] += 1
-        exchange = self._exchanges[call] = exchange_for(
-            call, found, device, self._rendezvous, number
-        )
+        if found.shared is None:
+            rendezvous = self._rendezvous
+            number = self._executed[c.group, c.instance, device]
+            self._executed[c.group, c.instance, device] += 1
+        else:
+            self._shared[found.shared] = f"member {device} in {c}"
+            rendezvous = found.shared.rendezvous
+            number = found.shared.executed[c.instance, device]
+            found.shared.executed[c.instance, device] += 1
+        exchange = self._exchanges[call] = exchange_for(call, found, device, rendezvous, number)
         try:
             exchange.begin()
         except OpError as error:

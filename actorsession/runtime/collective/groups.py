@@ -3,10 +3,15 @@
 A device joins a group when its first node of that group runs. The group is complete when as many devices
 have joined as it has members, and stays so. ``GroupTable`` is the table of one process; in a cluster the
 table of one task, the group leader, serves all of them.
+
+The members of a group are in one step, or in steps of several sessions. The latter share a rendezvous of
+their own, ``SharedExchanges``, until one of the steps fails; then the group is formed anew.
 """
 
 from __future__ import annotations
 
+import secrets
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Protocol, TypeAlias
@@ -14,8 +19,9 @@ from typing import Protocol, TypeAlias
 from actorsession.errors import InvalidArgumentError, OpError
 from actorsession.graph.device import DeviceSpec
 from actorsession.records import dataclass
+from actorsession.runtime.rendezvous import Rendezvous
 
-__all__ = ["Group", "GroupResolver", "GroupTable", "Joined", "Member"]
+__all__ = ["Group", "GroupResolver", "GroupTable", "Joined", "Member", "SharedExchanges"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,25 @@ class Member:
         return self.device.rpartition("/")[0]
 
 
+class SharedExchanges(Protocol):
+    """What the steps of several sessions share that meet in a group, at one task."""
+
+    executed: Counter[tuple[int, str]]
+    """Executions of each instance at each device of this task, so that the n-th ones meet."""
+
+    @property
+    def rendezvous(self) -> Rendezvous:
+        """The rendezvous through which the members' values pass."""
+
+    def abandon(self, where: str, error: OpError) -> None:
+        """End the exchanges at all members, because a step here that takes part has failed.
+
+        Args:
+            where: the member and the instance, for the message.
+            error: the error of the step.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """A complete group.
@@ -43,11 +68,15 @@ class Group:
     Attributes:
         key: its key.
         members: in order of rank.
+        number: drawn when it was completed; another one of the same key has another number.
+        shared: what its members share if they are in steps of several sessions; ``None`` if all are in one.
         ranks: rank of each device.
     """
 
     key: int
     members: tuple[Member, ...]
+    number: int = 0
+    shared: SharedExchanges | None = None
     ranks: Mapping[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -102,11 +131,13 @@ class GroupTable:
         self._forming: dict[int, _Forming] = {}
         self._complete: dict[int, Group] = {}
 
-    def join(self, key: int, size: int, member: Member, joined: Joined) -> None:
+    def join(self, key: int, size: int, member: Member, joined: Joined, retired: int = 0) -> None:
         """See ``GroupResolver.join``.
 
-        A device that comes back with another incarnation begins its group anew.
+        A device that comes back with another incarnation begins its group anew, and so does one that knows
+        that the group of this number has ended.
         """
+        self.retire(key, retired)
         complete = self._complete.get(key)
         if complete is not None:
             rank = complete.ranks.get(member.device)
@@ -136,17 +167,16 @@ class GroupTable:
             if not forming.waiting:
                 del self._forming[key]
 
-    def missing(self, key: int) -> tuple[int, tuple[str, ...]]:
-        """Return how many members have not joined a group, and the devices of those that have."""
-        forming = self._forming.get(key)
-        if forming is None:
-            return 0, ()
-        return forming.size - len(forming.members), tuple(forming.members)
+    def retire(self, key: int, number: int) -> None:
+        """Let a complete group be formed anew, unless it was already."""
+        complete = self._complete.get(key)
+        if complete is not None and complete.number == number:
+            del self._complete[key]
 
     def _finish(self, key: int, forming: _Forming) -> None:
         del self._forming[key]
         members = sorted(forming.members.values(), key=lambda m: _order(m.device))
-        group = self._complete[key] = Group(key, tuple(members))
+        group = self._complete[key] = Group(key, tuple(members), secrets.randbits(62) + 1)
         for joined in forming.waiting:
             joined(group)
 

@@ -24,7 +24,7 @@ import numpy as np
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import StepStats
 from actorsession.errors import CancelledError, DeadlineExceededError, InternalError, OpError
-from actorsession.graph.collective_call import CollectiveCall
+from actorsession.graph.collective_call import Collective, CollectiveCall
 from actorsession.graph.device import DeviceAttributes
 from actorsession.runtime.collective.executor import CollectiveExecutor
 from actorsession.runtime.collective.groups import GroupResolver
@@ -139,6 +139,8 @@ class Step:
         for engine in self.engines:
             engine.cancel()
         self.rendezvous.abort(error)
+        if self._collectives is not None:
+            self._collectives.step_failed(error)
         self._settle_failed()
 
     def cancel(self, error: OpError) -> None:
@@ -324,6 +326,10 @@ class Step:
             assert self._groups is not None
             self._collectives = CollectiveExecutor(self.rendezvous, self._groups, self.loop)
         self._collectives.begin(call, device)
+
+    def waiting_collectives(self) -> list[tuple[str, Collective, tuple[str, ...]]]:
+        """Return the collectives that wait for members; see ``CollectiveExecutor.waits``."""
+        return [] if self._collectives is None else self._collectives.waits()
 
     # -- the kernel pool -----------------------------------------------------------------------
 

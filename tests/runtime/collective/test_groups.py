@@ -40,7 +40,6 @@ def test_members_are_told_when_the_last_has_joined_in_the_order_of_tasks_and_dev
     for joiner, who in zip(joiners[:2], coming, strict=False):
         table.join(1, 3, who, joiner)
         assert not joiner.told
-    assert table.missing(1) == (1, (coming[0].device, coming[1].device))
     table.join(1, 3, coming[2], joiners[2])
     assert [j.group.members for j in joiners] == 3 * [(coming[2], coming[1], coming[0])]
     assert joiners[0].group.ranks[coming[1].device] == 1

@@ -1,0 +1,354 @@
+"""Collectives whose members are in steps of several sessions, each of which has a graph of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession as acts
+from actorsession.cluster import LocalCluster
+from actorsession.errors import (
+    AbortedError,
+    DeadlineExceededError,
+    InvalidArgumentError,
+    OpError,
+    UnavailableError,
+)
+from actorsession.session import AsyncSession
+from tests.cluster.kit import (
+    LONG_LEASE,
+    W0,
+    W1,
+    W2,
+    eventually,
+    in_process,
+    is_idle,
+    long_product,
+    patient_cluster,
+    soon,
+    until_all,
+    until_root,
+)
+
+MEETS = acts.RunOptions(experimental=acts.RunOptions.Experimental(collective_graph_key=7))
+
+# Builds the graph of one member: a value that it feeds, and what it fetches.
+Build = Callable[[acts.Tensor, acts.collective.Group, int], Any]
+
+
+class Replica:
+    """A session on one task with a graph of its own, in which it is one member of a group."""
+
+    def __init__(
+        self, target: str, device: str, number: int, size: int, build: Build, **config: Any
+    ) -> None:
+        self.graph = acts.Graph()
+        with self.graph.as_default(), acts.device(device):
+            self.x = acts.placeholder("float32", None, name="x")
+            self.fetched = build(self.x, acts.collective.Group(size), number)
+        experimental = acts.config.Experimental(**config)
+        settings = acts.ConfigProto(experimental=experimental)
+        self.session = AsyncSession(target, graph=self.graph, config=settings)
+
+    async def run(self, x: Any, timeout_in_ms: int = 0) -> Any:
+        options = acts.RunOptions(timeout_in_ms=timeout_in_ms, experimental=MEETS.experimental)
+        return await self.session.run(self.fetched, {self.x: x}, options=options)
+
+
+@asynccontextmanager
+async def replicas(
+    targets: Sequence[str], devices: Sequence[str], build: Build, **config: Any
+) -> AsyncIterator[list[Replica]]:
+    async with AsyncExitStack() as stack:
+        made = [
+            Replica(target, device, i, len(devices), build, **config)
+            for i, (target, device) in enumerate(zip(targets, devices, strict=True))
+        ]
+        for replica in made:
+            await stack.enter_async_context(replica.session)
+        yield made
+
+
+def total(x: acts.Tensor, group: acts.collective.Group, number: int) -> acts.Tensor:
+    return acts.collective.all_reduce(x, group)
+
+
+def patient(jobs: dict[str, int] | None = None, **options: Any) -> Any:
+    """A cluster in this process that takes nobody for lost because of silence."""
+    return in_process(jobs, lease=LONG_LEASE, **options)
+
+
+async def both(first: Any, second: Any) -> list[Any]:
+    """What two runs return or raise."""
+    found: list[Any] = await soon(asyncio.gather(first, second, return_exceptions=True))
+    return found
+
+
+@pytest.mark.parametrize("elements", [3, 700_000])
+async def test_the_steps_of_three_sessions_meet_in_order(elements: int) -> None:
+    def build(x: acts.Tensor, group: acts.collective.Group, number: int) -> Any:
+        y = x * float(number + 1)
+        return (
+            acts.collective.all_reduce(y, group, "mean"),
+            acts.collective.all_gather(y[:2], group),
+            acts.collective.broadcast(y, group, sends=number == 1),
+        )
+
+    x = np.random.default_rng(3).normal(size=elements).astype(np.float32)
+    async with patient({"worker": 3}) as cluster:
+        targets = [cluster.target(task) for task in (W0, W1, W2)]
+        async with replicas(targets, [W0, W1, W2], build) as members:
+            for step in range(1, 4):
+                found = await soon(asyncio.gather(*[m.run(x * step) for m in members]))
+                for mean, gathered, told in found:
+                    np.testing.assert_allclose(mean, 2 * x * step, rtol=1e-5)
+                    expected = np.concatenate([x[:2] * step * k for k in (1.0, 2.0, 3.0)])
+                    np.testing.assert_allclose(gathered, expected, rtol=1e-5)
+                    np.testing.assert_allclose(told, 2 * x * step, rtol=1e-5)
+        await cluster.until_idle()
+
+
+async def test_a_session_may_be_steps_ahead_and_still_meets_the_steps_of_its_number() -> None:
+    async with patient() as cluster:
+        targets = [cluster.target(task) for task in (W0, W1)]
+        async with replicas(targets, [W0, W1], total) as (one, other):
+
+            async def steps(member: Replica, scale: float) -> list[Any]:
+                return [await member.run(scale * k) for k in range(20)]
+
+            found = await soon(asyncio.gather(steps(one, 1.0), steps(other, 10.0)))
+            assert found == [[11.0 * k for k in range(20)]] * 2
+
+
+async def test_a_sender_waits_until_all_have_received() -> None:
+    """So it cannot fill the memory of the receivers with the broadcasts of many steps."""
+
+    def build(x: acts.Tensor, group: acts.collective.Group, number: int) -> Any:
+        return acts.collective.broadcast(x, group, sends=number == 0)
+
+    async with patient() as cluster:
+        targets = [cluster.target(task) for task in (W0, W1)]
+        async with replicas(targets, [W0, W1], build) as (sender, receiver):
+            await soon(asyncio.gather(sender.run(1.0), receiver.run(0.0)))
+            with pytest.raises(DeadlineExceededError):
+                await soon(sender.run(2.0, timeout_in_ms=100))
+
+
+async def test_members_are_several_devices_of_a_task_in_several_sessions() -> None:
+    devices = [f"{task}/cpu:{i}" for task in (W0, W1) for i in range(2)]
+    config = acts.ConfigProto(device_count={"CPU": 2})
+    async with patient(config=config) as cluster:
+        targets = [cluster.target(device[: len(W0)]) for device in devices]
+        async with replicas(targets, devices, total) as members:
+            for _ in range(2):
+                runs = [m.run(float(10**i)) for i, m in enumerate(members)]
+                assert await soon(asyncio.gather(*runs)) == [1111.0] * 4
+
+
+async def test_sessions_that_see_only_their_own_task_meet_through_a_leader_elsewhere() -> None:
+    async with patient({"ps": 1, "worker": 2}) as cluster, AsyncExitStack() as stack:
+        members = []
+        for i, task in enumerate([W0, W1]):
+            graph = acts.Graph()
+            with graph.as_default(), acts.device(task):
+                x = acts.placeholder("float32", [])
+                y = acts.collective.all_reduce(x, acts.collective.Group(2))
+            config = acts.ConfigProto(
+                device_filters=[f"/job:worker/task:{i}"],
+                experimental=acts.config.Experimental(collective_group_leader="/job:ps/task:0"),
+            )
+            session = AsyncSession(cluster.target(task), graph=graph, config=config)
+            members.append((await stack.enter_async_context(session), x, y))
+        runs = [session.run(y, {x: 2.0}, options=MEETS) for session, x, y in members]
+        assert await soon(asyncio.gather(*runs)) == [4.0, 4.0]
+
+
+async def test_a_leader_that_is_no_task_of_the_cluster_is_refused_by_name() -> None:
+    async with patient() as cluster:
+        async with replicas(
+            [cluster.target()], [W0], total, collective_group_leader="/job:chief/task:0"
+        ) as (member,):
+            with pytest.raises(InvalidArgumentError, match=r"/job:chief/task:0.*worker.*task:1"):
+                await soon(member.run(1.0))
+
+
+async def test_without_the_key_a_step_has_to_run_all_members() -> None:
+    async with patient() as cluster, replicas([cluster.target()], [W0], total) as (member,):
+        await soon(member.run(1.0))  # alone in its group
+        graph = member.graph
+        with graph.as_default(), acts.device(W0):
+            half = acts.collective.all_reduce(member.x, acts.collective.Group(2))
+        with pytest.raises(InvalidArgumentError, match="collective_graph_key"):
+            await soon(member.session.run(half, {member.x: 1.0}))
+
+
+async def test_why_names_the_member_of_another_session_that_has_not_come() -> None:
+    async with patient() as cluster:
+        targets = [cluster.target(task) for task in (W0, W1)]
+        async with replicas(targets, [W0, W1], total) as (one, other):
+            assert await both(one.run(1.0), other.run(2.0)) == [3.0, 3.0]
+            waiting = asyncio.create_task(one.run(4.0))
+            why = await until_root(one.session, "collective")
+            expected = f"{W0}/device:CPU:0 waits in instance 1 of group 1 for {W1}/device:CPU:0"
+            assert expected in str(why).splitlines()[0]
+            assert await both(waiting, other.run(5.0)) == [9.0, 9.0]
+
+
+# -- members that fail -----------------------------------------------------------------------------
+
+
+def checked(x: acts.Tensor, group: acts.collective.Group, number: int) -> Any:
+    """Two sums, with something between them that fails for a negative value."""
+    first = acts.collective.all_reduce(acts.abs(x), group)
+    with acts.control_dependencies([first]):
+        check = acts.debugging.assert_non_negative(x, message="a negative gradient")
+    with acts.control_dependencies([check]):
+        y = acts.identity(first)
+    return acts.collective.all_reduce(y, group)
+
+
+async def test_a_step_that_fails_between_two_collectives_fails_those_it_meets_and_all_go_on() -> (
+    None
+):
+    async with patient() as cluster:
+        targets = [cluster.target(task) for task in (W0, W1)]
+        async with replicas(targets, [W0, W1], checked) as (one, other):
+            assert await both(one.run(1.0), other.run(2.0)) == [6.0, 6.0]
+            own, told = await both(one.run(-1.0), other.run(2.0))
+            assert isinstance(own, InvalidArgumentError)
+            assert isinstance(told, OpError)
+            for words in (W0, "group 1", "a negative gradient"):
+                assert words in told.message
+            assert await both(one.run(3.0), other.run(4.0)) == [14.0, 14.0]
+        await cluster.until_idle()
+
+
+async def test_a_step_that_fails_before_its_first_collective_may_be_run_again() -> None:
+    def build(x: acts.Tensor, group: acts.collective.Group, number: int) -> Any:
+        check = acts.debugging.assert_non_negative(x, message="a negative gradient")
+        with acts.control_dependencies([check]):
+            return acts.collective.all_reduce(acts.identity(x), group)
+
+    async with patient() as cluster:
+        targets = [cluster.target(task) for task in (W0, W1)]
+        async with replicas(targets, [W0, W1], build) as (one, other):
+            assert await both(one.run(1.0), other.run(2.0)) == [3.0, 3.0]
+            waiting = asyncio.create_task(other.run(5.0))
+            with pytest.raises(InvalidArgumentError, match="a negative gradient"):
+                await soon(one.run(-1.0))
+            assert await both(one.run(4.0), waiting) == [9.0, 9.0]
+
+
+async def test_members_that_do_not_agree_are_named_at_all_members() -> None:
+    async with patient() as cluster:
+        targets = [cluster.target(task) for task in (W0, W1)]
+        async with replicas(targets, [W0, W1], total) as (one, other):
+            found = await both(one.run(np.zeros(2)), other.run(np.zeros(3)))
+            for error in found:
+                assert isinstance(error, InvalidArgumentError)
+                for words in (W0, W1, "float32 [2]", "float32 [3]"):
+                    assert words in error.message
+            assert await both(one.run(3.0), other.run(4.0)) == [7.0, 7.0]
+
+
+async def test_the_limit_of_one_member_ends_the_instance_at_those_that_have_come() -> None:
+    async with patient({"worker": 3}) as cluster:
+        targets = [cluster.target(task) for task in (W0, W1, W2)]
+        async with replicas(targets, [W0, W1, W2], total) as members:
+            runs = [m.run(1.0) for m in members]
+            assert await soon(asyncio.gather(*runs)) == [3.0] * 3
+            late, waits = await both(members[0].run(1.0, timeout_in_ms=200), members[1].run(1.0))
+            assert isinstance(late, DeadlineExceededError)
+            assert isinstance(waits, AbortedError)
+            assert W0 in waits.message
+            runs = [m.run(2.0) for m in members]
+            assert await soon(asyncio.gather(*runs)) == [6.0] * 3
+
+
+async def test_the_end_of_a_session_ends_what_the_others_wait_for() -> None:
+    async with patient() as cluster:
+        targets = [cluster.target(task) for task in (W0, W1)]
+        async with replicas(targets, [W0, W1], total) as (one, other):
+            await both(one.run(1.0), other.run(2.0))
+            waiting = asyncio.create_task(other.run(5.0))
+            server = cluster.server(W1)
+            await eventually(lambda: server.statistics().steps > 0)
+            await one.session.close()
+            with pytest.raises(AbortedError, match="was closed"):
+                await soon(waiting)
+        await cluster.until_idle()
+
+
+async def test_a_group_of_the_same_key_may_have_other_members_in_later_sessions() -> None:
+    async with patient({"worker": 3}) as cluster:
+        for tasks in ([W0, W1], [W1, W2], [W2, W0, W1]):
+            targets = [cluster.target(task) for task in tasks]
+            async with replicas(targets, tasks, total) as members:
+                runs = [m.run(1.0) for m in members]
+                assert await soon(asyncio.gather(*runs)) == [float(len(tasks))] * len(tasks)
+        await cluster.until_idle()
+
+
+# -- with real processes ---------------------------------------------------------------------------
+
+
+def slow(x: acts.Tensor, group: acts.collective.Group, number: int) -> Any:
+    """The second member comes late with a value above 1."""
+    if number == 1:
+        factors = acts.fill(
+            acts.cast(acts.fill([2], acts.where(x > 1.0, 500.0, 2.0)), "int32"), 0.01
+        )
+        x = x + 0.0 * acts.reduce_sum(long_product(factors, 3000))
+    return acts.collective.all_reduce(x, group)
+
+
+@pytest.mark.process
+async def test_a_member_that_is_killed_is_named_to_the_others_and_meets_them_when_it_is_back() -> (
+    None
+):
+    async with patient_cluster({"worker": 2}) as cluster:
+        targets = [cluster.target("worker", i) for i in range(2)]
+        async with replicas(targets, [W0, W1], slow) as (one, other):
+            assert await both(one.run(1.0), other.run(1.0)) == [2.0, 2.0]
+            runs = [asyncio.create_task(one.run(2.0)), asyncio.create_task(other.run(2.0))]
+            await until_all(targets, lambda seen: seen.steps == 1)
+            cluster.process("worker", 1).send_signal(signal.SIGKILL)
+            told, own = await both(*runs)
+            assert isinstance(told, UnavailableError)
+            assert told.task == W1
+            assert isinstance(own, OpError)
+        await cluster.restart("worker", 1)
+        await _meet(cluster)
+        await until_all(targets, is_idle)
+
+
+@pytest.mark.process
+async def test_a_member_that_is_stopped_is_named_when_its_lease_is_over() -> None:
+    async with LocalCluster({"worker": 2}) as cluster:
+        targets = [cluster.target("worker", i) for i in range(2)]
+        async with replicas(targets, [W0, W1], slow) as (one, other):
+            assert await both(one.run(1.0), other.run(1.0)) == [2.0, 2.0]
+            runs = [asyncio.create_task(one.run(2.0)), asyncio.create_task(other.run(2.0))]
+            await until_all(targets, lambda seen: seen.steps == 1)
+            cluster.process("worker", 1).send_signal(signal.SIGSTOP)
+            try:
+                told = await soon(asyncio.gather(runs[0], return_exceptions=True))
+                assert isinstance(told[0], UnavailableError)
+                assert W1 in str(told[0])
+            finally:
+                cluster.process("worker", 1).send_signal(signal.SIGCONT)
+            await soon(asyncio.gather(runs[1], return_exceptions=True))
+        await _meet(cluster)
+
+
+async def _meet(cluster: LocalCluster) -> None:
+    """New sessions of the workers meet."""
+    targets = [cluster.target("worker", i) for i in range(2)]
+    async with replicas(targets, [W0, W1], total) as members:
+        assert await soon(asyncio.gather(*[m.run(2.0) for m in members])) == [4.0, 4.0]

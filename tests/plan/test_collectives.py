@@ -1,0 +1,35 @@
+"""The order of a step's collectives, where the settings ask for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import actorsession as acts
+
+
+def collectives_of(metadata: acts.RunMetadata) -> list[Any]:
+    graphs = metadata.partition_graphs
+    assert graphs is not None
+    nodes = [node for graph in graphs for node in graph.nodes]
+    return [node for node in nodes if node.op == "CollectiveReduceV2"]
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_collectives_of_a_device_run_in_the_order_of_building_if_asked_to(*, ordered: bool) -> None:
+    experimental = acts.config.Experimental(collective_deterministic_sequential_execution=ordered)
+    with acts.Graph().as_default() as graph:
+        group = acts.collective.Group(1)
+        x = acts.placeholder("float32", [])
+        sums = [acts.collective.all_reduce(x * float(i), group) for i in range(3)]
+    config = acts.ConfigProto(experimental=experimental)
+    options, metadata = acts.RunOptions(output_partition_graphs=True), acts.RunMetadata()
+    with acts.Session(graph=graph, config=config) as session:
+        found = session.run(sums[::-1], {x: 2.0}, options=options, run_metadata=metadata)
+    assert found == [4.0, 2.0, 0.0]
+    nodes = collectives_of(metadata)
+    assert len(nodes) == 3
+    names = [node.name for node in nodes]
+    after = [[name for name in node.control_inputs if name in names] for node in nodes]
+    assert after == ([[], names[:1], names[1:2]] if ordered else [[], [], []])
