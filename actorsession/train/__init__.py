@@ -12,6 +12,7 @@ _NAMES = {
     ".adadelta": "AdadeltaOptimizer",
     ".adagrad": "AdagradDAOptimizer AdagradOptimizer",
     ".adam": "AdamOptimizer",
+    ".all_reduce": "AllReduceOptimizer broadcast_variables",
     ".checkpoint_state": (
         "CheckpointState checkpoint_exists generate_checkpoint_state_proto "
         "get_checkpoint_mtimes get_checkpoint_state latest_checkpoint remove_checkpoint "

@@ -9,6 +9,8 @@ from actorsession.train.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
 from actorsession.train.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
 from actorsession.train.adagrad import AdagradOptimizer as AdagradOptimizer
 from actorsession.train.adam import AdamOptimizer as AdamOptimizer
+from actorsession.train.all_reduce import AllReduceOptimizer as AllReduceOptimizer
+from actorsession.train.all_reduce import broadcast_variables as broadcast_variables
 from actorsession.train.checkpoint_state import CheckpointState as CheckpointState
 from actorsession.train.checkpoint_state import checkpoint_exists as checkpoint_exists
 from actorsession.train.checkpoint_state import generate_checkpoint_state_proto as generate_checkpoint_state_proto
@@ -73,19 +75,20 @@ from actorsession.train.saver_graph import SaverDef as SaverDef
 from actorsession.train.sync_replicas import SyncReplicasOptimizer as SyncReplicasOptimizer
 
 __all__ = [
-"AdadeltaOptimizer", "AdagradDAOptimizer", "AdagradOptimizer", "AdamOptimizer", "CheckpointState",
-"Coordinator", "ExponentialMovingAverage", "FtrlOptimizer", "GradientDescentOptimizer",
-"LooperThread", "MomentumOptimizer", "NewCheckpointReader", "Optimizer", "ProximalAdagradOptimizer",
-"ProximalGradientDescentOptimizer", "QueueRunner", "RMSPropOptimizer", "SaveSpec", "SaveableObject",
-"Saver", "SaverDef", "SyncReplicasOptimizer", "add_queue_runner", "assert_global_step", "batch",
-"batch_join", "checkpoint_exists", "cosine_decay", "cosine_decay_restarts", "create_global_step",
-"exponential_decay", "generate_checkpoint_state_proto", "get_checkpoint_mtimes",
-"get_checkpoint_state", "get_global_step", "get_or_create_global_step", "global_step",
-"init_from_checkpoint", "input_producer", "inverse_time_decay", "latest_checkpoint", "limit_epochs",
-"linear_cosine_decay", "list_variables", "load_checkpoint", "load_variable", "match_filenames_once",
-"maybe_batch", "maybe_batch_join", "maybe_shuffle_batch", "maybe_shuffle_batch_join",
-"natural_exp_decay", "noisy_linear_cosine_decay", "piecewise_constant", "piecewise_constant_decay",
-"polynomial_decay", "range_input_producer", "remove_checkpoint", "replica_device_setter",
-"running_queues", "shuffle_batch", "shuffle_batch_join", "slice_input_producer",
-"start_queue_runners", "string_input_producer", "update_checkpoint_state"
+"AdadeltaOptimizer", "AdagradDAOptimizer", "AdagradOptimizer", "AdamOptimizer",
+"AllReduceOptimizer", "CheckpointState", "Coordinator", "ExponentialMovingAverage", "FtrlOptimizer",
+"GradientDescentOptimizer", "LooperThread", "MomentumOptimizer", "NewCheckpointReader", "Optimizer",
+"ProximalAdagradOptimizer", "ProximalGradientDescentOptimizer", "QueueRunner", "RMSPropOptimizer",
+"SaveSpec", "SaveableObject", "Saver", "SaverDef", "SyncReplicasOptimizer", "add_queue_runner",
+"assert_global_step", "batch", "batch_join", "broadcast_variables", "checkpoint_exists",
+"cosine_decay", "cosine_decay_restarts", "create_global_step", "exponential_decay",
+"generate_checkpoint_state_proto", "get_checkpoint_mtimes", "get_checkpoint_state",
+"get_global_step", "get_or_create_global_step", "global_step", "init_from_checkpoint",
+"input_producer", "inverse_time_decay", "latest_checkpoint", "limit_epochs", "linear_cosine_decay",
+"list_variables", "load_checkpoint", "load_variable", "match_filenames_once", "maybe_batch",
+"maybe_batch_join", "maybe_shuffle_batch", "maybe_shuffle_batch_join", "natural_exp_decay",
+"noisy_linear_cosine_decay", "piecewise_constant", "piecewise_constant_decay", "polynomial_decay",
+"range_input_producer", "remove_checkpoint", "replica_device_setter", "running_queues",
+"shuffle_batch", "shuffle_batch_join", "slice_input_producer", "start_queue_runners",
+"string_input_producer", "update_checkpoint_state"
 ]
