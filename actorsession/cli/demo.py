@@ -40,7 +40,14 @@ def add_to(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--workers", type=positive, default=2, metavar="N",
-        help="number of workers, beside one parameter server (default %(default)s)",
+        help="number of workers of the cluster (default %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--strategy", choices=["ps", "allreduce"], default="ps",
+        help=(
+            "how the workers train together: with their variables on a parameter server (ps), or each with "
+            "all variables and the mean of the gradients of all (allreduce; default %(default)s)"
+        ),
     )  # fmt: skip
     parser.add_argument(
         "--output", type=Path, default=Path("actorsession-demo"), metavar="FOLDER",
@@ -96,7 +103,7 @@ def _run(options: argparse.Namespace, interrupts: Interrupts) -> int:
     if not os.access(options.output, os.W_OK):
         return _refuse(f"--output: cannot write into {options.output}")
     settings = Settings(
-        steps=options.steps, workers=options.workers, output=options.output,
+        steps=options.steps, workers=options.workers, strategy=options.strategy, output=options.output,
         local_only=options.local_only, progress=not options.no_progress,
     )  # fmt: skip
     failed: list[str] = []

@@ -8,11 +8,11 @@ variables; each reads them, computes gradients and sends updates, at its own pac
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
-
-import numpy as np
 
 import actorsession as acts
 from actorsession.demo.digits import Digits
@@ -31,7 +31,7 @@ from actorsession.observe import Traffic, traffic
 from actorsession.records import dataclass
 from actorsession.train.device_setter import replica_device_setter
 
-__all__ = ["train_on_cluster"]
+__all__ = ["Replica", "profile_step", "train_on_cluster"]
 
 # So many that a heartbeat between two of them hardly counts.
 COUNTED_STEPS = 20
@@ -89,7 +89,7 @@ async def train_on_cluster(
     async with cluster:
         replicas = [build_replica(cluster, index) for index in range(workers)]
         await _train_replicas(lesson, replicas, digits, on_progress)
-        await _profile_step(lesson, cluster, replicas[0], digits)
+        await profile_step(lesson, cluster, replicas[:1], digits)
     return lesson
 
 
@@ -123,36 +123,55 @@ async def _train_replica(
         return await train(session, replica.model, digits, plan, on_progress)
 
 
-async def _profile_step(
-    lesson: Lesson, cluster: acts.LocalCluster, replica: Replica, digits: Digits
+async def profile_step(
+    lesson: Lesson,
+    cluster: acts.LocalCluster,
+    replicas: Sequence[Replica],
+    digits: Digits,
+    options: acts.RunOptions | None = None,
 ) -> None:
-    """Count the traffic of a training step, and record when and where each node of one step runs."""
+    """Count the traffic of a training step, and record when and where each node of one step runs.
+
+    Args:
+        lesson: gets the result.
+        cluster: the cluster.
+        replicas: those that run a step together.
+        digits: the training and test images.
+        options: of each step.
+    """
     images, labels = next(batches(digits, seed=0))
-    feeds = {replica.model.images: images, replica.model.labels: labels}
-    async with replica.session() as session:
+    async with AsyncExitStack() as stack:
+        sessions = [await stack.enter_async_context(replica.session()) for replica in replicas]
+
+        async def step(*metadata: acts.RunMetadata) -> None:
+            traced = options or acts.RunOptions()
+            if metadata:
+                traced = replace(traced, trace_level=acts.TraceLevel.FULL_TRACE)
+            runs = itertools.zip_longest(sessions, replicas, metadata)
+            await asyncio.gather(*[
+                session.run(
+                    replica.model.train, {replica.model.images: images, replica.model.labels: labels},
+                    traced, found,
+                )
+                for session, replica, found in runs
+            ])  # fmt: skip
+
         # The first run registers the graph with the workers; the following runs are all alike.
-        await session.run(replica.model.train, feeds)
-        before = await _traffic(cluster, session)
+        await step()
+        before = await _traffic(cluster, sessions)
         for _ in range(COUNTED_STEPS):
-            await session.run(replica.model.train, feeds)
-        moved = await _traffic(cluster, session) - before
-        # A traced step is compiled separately, on its first run.
-        await _traced(session, replica.model, feeds)
-        lesson.trace = await _traced(session, replica.model, feeds)
-    lesson.step_messages = moved.messages / COUNTED_STEPS
-    lesson.step_bytes = moved.nbytes / COUNTED_STEPS
+            await step()
+        moved = await _traffic(cluster, sessions) - before
+        metadata = acts.RunMetadata()
+        for _ in range(2):  # a traced step is compiled separately, on its first run
+            await step(metadata)
+        lesson.trace = metadata.step_stats
+    steps = COUNTED_STEPS * len(replicas)
+    lesson.step_messages = moved.messages / steps
+    lesson.step_bytes = moved.nbytes / steps
 
 
-async def _traffic(cluster: acts.LocalCluster, session: acts.AsyncSession) -> Traffic:
-    """Return the total traffic of the cluster and this client so far."""
-    return traffic((await cluster.statistics()).values(), session.statistics().link)
-
-
-async def _traced(
-    session: acts.AsyncSession, model: Model, feeds: dict[acts.Tensor, np.ndarray]
-) -> acts.config.StepStats:
-    metadata = acts.RunMetadata()
-    options = acts.RunOptions(trace_level=acts.TraceLevel.FULL_TRACE)
-    await session.run(model.train, feeds, options, metadata)
-    assert metadata.step_stats is not None
-    return metadata.step_stats
+async def _traffic(cluster: acts.LocalCluster, sessions: Sequence[acts.AsyncSession]) -> Traffic:
+    """Return the total traffic of the cluster and these clients so far."""
+    tasks = (await cluster.statistics()).values()
+    return traffic(tasks, *[session.statistics().link for session in sessions])

@@ -6,12 +6,14 @@ worker.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 import actorsession as acts
 from actorsession.records import dataclass
 
-__all__ = ["Model", "build_model"]
+__all__ = ["LEARNING_RATE", "Model", "build_model"]
 
 PIXELS, HIDDEN, CLASSES = 64, 64, 10
 # Plain gradient descent tolerates gradients that are a few steps old, as those of a cluster are.
@@ -42,8 +44,16 @@ class Model:
     initialize: acts.Operation
 
 
-def build_model() -> Model:
-    """Build the network into the default graph."""
+def build_model(
+    learning_rate: float = LEARNING_RATE,
+    wrap: Callable[[acts.train.Optimizer], acts.train.Optimizer] = lambda plain: plain,
+) -> Model:
+    """Build the network into the default graph.
+
+    Args:
+        learning_rate: the learning rate.
+        wrap: returns the optimiser to train with, given that of one replica.
+    """
     random = np.random.default_rng(SEED)
 
     def dense(inputs: acts.Tensor, rows: int, columns: int, name: str) -> acts.Tensor:
@@ -65,9 +75,8 @@ def build_model() -> Model:
     )
     steps_done = acts.train.create_global_step()
     # The gradients become part of the graph, and so does the update that uses them.
-    train = acts.train.GradientDescentOptimizer(LEARNING_RATE).minimize(
-        loss, global_step=steps_done
-    )
+    optimizer = wrap(acts.train.GradientDescentOptimizer(learning_rate))
+    train = optimizer.minimize(loss, global_step=steps_done)
     return Model(
         images=images, labels=labels, loss=loss, accuracy=accuracy, train=train,
         steps_done=steps_done, initialize=acts.global_variables_initializer(),

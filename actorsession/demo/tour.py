@@ -6,6 +6,7 @@ from pathlib import Path
 
 from actorsession.actors.loops import run
 from actorsession.demo import report
+from actorsession.demo.all_reduce import train_with_all_reduce
 from actorsession.demo.digits import Digits
 from actorsession.demo.distributed import train_on_cluster
 from actorsession.demo.interrupt import Interrupts
@@ -24,6 +25,7 @@ class Settings:
     Attributes:
         steps: training steps of each lesson.
         workers: processes that train in the second lesson.
+        strategy: how they train together: ``ps`` with a parameter server, ``allreduce`` without one.
         output: an existing folder for the files that are written.
         local_only: whether to skip the second lesson.
         progress: whether to show progress.
@@ -31,6 +33,7 @@ class Settings:
 
     steps: int
     workers: int
+    strategy: str
     output: Path
     local_only: bool
     progress: bool
@@ -57,6 +60,8 @@ def show(digits: Digits, settings: Settings, interrupts: Interrupts) -> list[str
     )
     lessons = run(_lessons(digits, settings, interrupts))
     print(f"\n{report.table(lessons)}\n")
+    for event in [event for lesson in lessons for event in lesson.events]:
+        print(event)
     print(report.save_trace(lessons, settings.output))
     print(report.save_curves(lessons, settings.output))
     return list(report.failures(lessons))
@@ -78,8 +83,14 @@ async def _first(digits: Digits, settings: Settings, shown: Reporter) -> Lesson:
 async def _second(
     digits: Digits, settings: Settings, shown: Reporter, interrupts: Interrupts
 ) -> Lesson:
-    shown.begin(f"1 ps + {settings.workers} worker{'s' * (settings.workers > 1)}", settings.steps)
-    return await train_on_cluster(
+    workers = f"{settings.workers} worker{'s' * (settings.workers > 1)}"
+    if settings.strategy == "allreduce":
+        shown.begin(f"{workers}, all-reduce", settings.steps)
+        train = train_with_all_reduce
+    else:
+        shown.begin(f"1 ps + {workers}", settings.steps)
+        train = train_on_cluster
+    return await train(
         digits, settings.steps, settings.workers, shown.advance,
         on_start=lambda cluster: interrupts.on_hard_end(cluster.kill_now),
     )  # fmt: skip

@@ -54,6 +54,7 @@ class Lesson:
         step_messages: messages between processes for one training step, on average.
         step_bytes: the bytes of these messages, likewise; all that was sent over connections.
         trace: statistics of one training step, if it was distributed.
+        events: a line for each loss of workers that it went on from.
     """
 
     where: str
@@ -63,6 +64,7 @@ class Lesson:
     step_messages: float = 0.0
     step_bytes: float = 0.0
     trace: acts.config.StepStats | None = None
+    events: list[str] = field(default_factory=list)
 
     @property
     def accuracy(self) -> float:
@@ -97,7 +99,12 @@ def batches(digits: Digits, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]
 
 
 async def train(
-    session: acts.AsyncSession, model: Model, digits: Digits, plan: Plan, on_progress: OnProgress
+    session: acts.AsyncSession,
+    model: Model,
+    digits: Digits,
+    plan: Plan,
+    on_progress: OnProgress,
+    options: acts.RunOptions | None = None,
 ) -> list[Checkpoint]:
     """Train for as many steps as planned.
 
@@ -107,6 +114,7 @@ async def train(
         digits: the training and test images.
         plan: the number of steps and the measurements.
         on_progress: called from time to time.
+        options: of each step.
 
     Returns:
         The accuracy at each measurement.
@@ -116,7 +124,7 @@ async def train(
     source = batches(digits, plan.seed)
     for number in range(1, plan.steps + 1):
         images, labels = next(source)
-        await session.run(model.train, {model.images: images, model.labels: labels})
+        await session.run(model.train, {model.images: images, model.labels: labels}, options)
         if plan.look_every and number % plan.look_every == 0:
             curve.append(await check(session, model, digits))
         if number - reported >= TELL_EVERY or number == plan.steps:

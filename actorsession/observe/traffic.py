@@ -32,13 +32,13 @@ class Traffic:
         return Traffic(self.messages - earlier.messages, self.nbytes - earlier.nbytes)
 
 
-def traffic(servers: Iterable[ServerStatistics], client: LinkStatistics | None = None) -> Traffic:
+def traffic(servers: Iterable[ServerStatistics], *clients: LinkStatistics | None) -> Traffic:
     """Return the sum of the traffic of all links of a cluster so far.
 
     Args:
         servers: the counters of all tasks, as in ``LocalCluster.statistics``. Each link between two tasks is
             counted once at each end, for the messages that this end has sent.
-        client: the counters of a session's link with its master, if it has one:
+        clients: the counters of the links of sessions with their masters, where they have one:
             ``session.statistics().link``. The servers' own counters of links with clients are left out,
             because every client that requests statistics has such a link too.
 
@@ -48,7 +48,7 @@ def traffic(servers: Iterable[ServerStatistics], client: LinkStatistics | None =
     total = Traffic(0, 0)
     for link in [link for server in servers for link in server.peers]:
         total = Traffic(total.messages + _messages(link), total.nbytes + link.bytes_sent)
-    if client is not None:
+    for client in filter(None, clients):
         both_ways = client.bytes_sent + client.bytes_received
         total = Traffic(total.messages + _messages(client), total.nbytes + both_ways)
     return total

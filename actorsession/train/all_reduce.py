@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import name_scope
 from actorsession.graph.operation import Operation, Tensor
@@ -146,7 +144,9 @@ def _dense(grad: SparseGradient, variable: Variable) -> Tensor:
 
 
 def _elements(grad: Tensor) -> int:
-    return int(np.prod(grad.shape.as_list(), dtype=np.int64))
+    count = grad.shape.num_elements()
+    assert count is not None
+    return count
 
 
 def _buckets(grads: dict[int, Tensor], limit: int) -> list[list[int]]:

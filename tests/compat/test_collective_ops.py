@@ -25,7 +25,7 @@ def met(build: Any) -> list[Any]:
             return found
 
 
-SEND = {"group_size": 2, "group_key": 1, "instance_key": 1}
+SEND: dict[str, Any] = {"group_size": 2, "group_key": 1, "instance_key": 1}
 JOINED = np.concatenate(X)
 CASES: dict[str, tuple[Any, Any]] = {
     "all_reduce": (lambda x, i: ops.all_reduce(x, 2, 1, 1), [X[0] + X[1]] * 2),
