@@ -15,7 +15,7 @@ from actorsession.graph.control_flow_ops import PRIMITIVES
 from actorsession.graph.node import NodeDef
 from actorsession.plan.prune import StepGraph
 
-__all__ = ["check_collectives", "order_collectives"]
+__all__ = ["COLLECTIVES", "check_collectives", "order_collectives"]
 
 # Position of the group's size among the inputs, followed by the keys of group and instance; -1 where all
 # three are attributes.
@@ -24,6 +24,8 @@ _KEYS_AT: Mapping[str, int] = {
     "CollectiveReduceV2": 1, "CollectiveGatherV2": 1, "CollectiveReduceScatterV2": 1,
     "CollectiveAllToAllV2": 1, "CollectiveBcastSendV2": 1, "CollectiveBcastRecvV2": 0,
 }  # fmt: skip
+COLLECTIVES = frozenset(_KEYS_AT)
+"""The op types of collectives."""
 
 
 def check_collectives(

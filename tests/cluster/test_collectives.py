@@ -161,11 +161,14 @@ async def test_a_member_that_never_comes_ends_the_step_at_its_limit() -> None:
     totals = on_each([W0, W1], build)
     put = queue.enqueue(5.0)
     async with patient() as cluster, session(cluster) as made:
-        with pytest.raises(DeadlineExceededError):
+        with pytest.raises(DeadlineExceededError, match="waits in instance 1 of group 1 for its"):
             await soon(made.run(totals, options=acts.RunOptions(timeout_in_ms=200)))
         await cluster.until_idle()
         await soon(made.run(put))
         assert await soon(made.run(totals)) == [6.0, 6.0]
+        waits = f"{W0}/device:CPU:0 waits in instance 1 of group 1 for {W1}/device:CPU:0"
+        with pytest.raises(DeadlineExceededError, match=waits):
+            await soon(made.run(totals, options=acts.RunOptions(timeout_in_ms=200)))
 
 
 # -- why a step hangs ----------------------------------------------------------------------------

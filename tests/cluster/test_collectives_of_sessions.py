@@ -266,7 +266,8 @@ async def test_the_limit_of_one_member_ends_the_instance_at_those_that_have_come
             late, waits = await both(members[0].run(1.0, timeout_in_ms=200), members[1].run(1.0))
             assert isinstance(late, DeadlineExceededError)
             assert isinstance(waits, AbortedError)
-            assert W0 in waits.message
+            assert f"{W0}/device:CPU:0 in instance 1 of group 1 has left" in waits.message
+            assert f"{W0}/device:CPU:0 waits in instance 1 of group 1 for" in late.message
             runs = [m.run(2.0) for m in members]
             assert await soon(asyncio.gather(*runs)) == [6.0] * 3
 

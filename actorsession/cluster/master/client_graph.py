@@ -13,6 +13,7 @@ from dataclasses import field, replace
 
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
+from actorsession.plan.collectives import COLLECTIVES
 from actorsession.plan.partial import PartialParts
 from actorsession.plan.partition import Partition
 from actorsession.plan.prune import ARG
@@ -63,6 +64,7 @@ class ClientGraph:
             guess.
         may_wait: whether an op of it may wait for anything, such as another step.
         takes: whether any of its nodes takes something out of a queue or the like.
+        meets: whether any of its nodes takes part in a collective.
         runs: how many steps have run it, if the session observes its steps.
         nbytes: bytes that its latest step has fetched and sent from task to task.
         group_scope: the scope in which the members of its collectives find each other, if no other session
@@ -82,6 +84,7 @@ class ClientGraph:
     absent: frozenset[str] = frozenset()
     may_wait: bool = False
     takes: bool = False
+    meets: bool = False
     runs: int = 0
     nbytes: int = 0
     group_scope: str = field(default_factory=lambda: secrets.token_hex(8))
@@ -107,7 +110,10 @@ def split_by_task(
         is_registered(node.op) and lookup(node.op).blocks for p in partitions for node in p.nodes
     )
     takes = any(part.takes for part in parts)
-    return ClientGraph(signature, parts, here, partitions, may_wait=may_wait, takes=takes)
+    meets = any(node.op in COLLECTIVES for p in partitions for node in p.nodes)
+    return ClientGraph(
+        signature, parts, here, partitions, may_wait=may_wait, takes=takes, meets=meets
+    )
 
 
 def _part(task: str, members: Sequence[Partition]) -> TaskPart:

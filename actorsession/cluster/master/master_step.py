@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from actorsession.actors.context import CallContext
-from actorsession.actors.deadline import Deadline
+from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.actors.ref import Ref
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
 from actorsession.cluster.master.step_observer import Observation
@@ -35,12 +35,15 @@ from actorsession.errors import (
     from_exception,
 )  # fmt: skip
 from actorsession.graph.codec import bytes_held
-from actorsession.messages.worker import CleanupGraph, GraphDone, RunGraph
+from actorsession.messages.worker import AskWhy, CleanupGraph, GraphDone, RunGraph, WorkerWhy
+from actorsession.runtime.wait_graph import TaskWaits
 
 __all__ = ["MasterStep"]
 
 _log = logging.getLogger("actorsession.cluster")
 # Step ids start at a random number, so that those of two masters differ.
+# Steps of the session that are looked through for the collectives of one, and those that an error names.
+_MOST, _NAMED = 50, 2
 _STEP_IDS = itertools.count(secrets.randbits(61))
 
 
@@ -60,8 +63,8 @@ class MasterStep:
     """
 
     __slots__ = (
-        "_calls", "_deadline", "_debug_run", "_feeds", "_graph", "_handle", "_trace", "_workers", "answers",
-        "handed_out", "observed", "since", "step_id",
+        "_calls", "_collectives", "_deadline", "_debug_run", "_feeds", "_graph", "_handle", "_trace",
+        "_workers", "answers", "handed_out", "observed", "since", "step_id",
     )  # fmt: skip
 
     def __init__(
@@ -89,6 +92,7 @@ class MasterStep:
         self._trace = trace or observed is not None
         self._deadline = deadline
         self._debug_run = debug_run
+        self._collectives = ""  # what they wait for, once the step is late
         self._calls: dict[asyncio.Future[Any], int] = {}  # calls under way, with their parts
 
     def begin(self) -> bool:
@@ -207,6 +211,7 @@ class MasterStep:
                 elif call.cancelled() or call.exception() is not None:
                     errors.append(self._error(call, index))
             if late:
+                self._collectives = self._waiting_collectives()
                 await _cancel(self._calls)
         if errors or late:
             self._raise_first(errors, late)
@@ -233,9 +238,22 @@ class MasterStep:
         at_work = sorted(set(tasks))
         return DeadlineExceededError(
             f"step {self.step_id} did not end within its limit; "
-            f"still at work on it: {', '.join(at_work)}",
+            f"still at work on it: {', '.join(at_work)}{self._collectives}",
             task=at_work[0] if len(at_work) == 1 else None,
         )
+
+    def _waiting_collectives(self) -> str:
+        """Return the text on the collectives of the master's own task, whose worker answers at once."""
+        graph = self._graph
+        if not graph.meets or graph.here is None:
+            return ""
+        message = AskWhy(session_handle=self._handle, most=_MOST, steps=[], keys=[])
+        answer = self._workers[graph.parts[graph.here].task].submit(message, CallContext(NEVER))
+        if not isinstance(answer, WorkerWhy):
+            return ""
+        steps = TaskWaits.from_wire(answer.waits).steps
+        waits = [str(c) for s in steps if s.step_id == self.step_id for c in s.collectives]
+        return "; ".join(["", *waits[:_NAMED]])
 
     # -- the end -------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from actorsession.cluster.worker.worker_rendezvous import (
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import (
     AbortedError,
+    CancelledError,
     InvalidArgumentError,
     OpError,
     UnavailableError,
@@ -162,12 +163,12 @@ class _Exchanges:
         """See ``SharedExchanges.abandon``."""
         if self.ended:
             return  # which may be why the step has failed
-        kind = (
-            type(error)
-            if isinstance(error, InvalidArgumentError | UnavailableError)
-            else AbortedError
-        )
-        self._end(self, kind(f"{where} has failed: {error.message}", task=error.task))
+        keeps = isinstance(error, InvalidArgumentError | UnavailableError)
+        kind = type(error) if keeps else AbortedError
+        why = f"failed: {error.message}"
+        if isinstance(error, CancelledError):
+            why = "left, because its step was cancelled or exceeded its limit"
+        self._end(self, kind(f"{where} has {why}", task=error.task))
 
 
 class TaskGroups:
