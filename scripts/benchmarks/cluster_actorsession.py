@@ -113,7 +113,7 @@ class ClusterRows:
 
     def __init__(self) -> None:
         self._loop = Loop()
-        self._clusters: dict[bool, acts.LocalCluster] = {}
+        self._clusters: dict[tuple[int, bool], acts.LocalCluster] = {}
         self.builders: dict[str, Callable[[Question], Case]] = {
             "remote-step": self._remote_step,
             "two-workers": self._two_workers,
@@ -122,6 +122,12 @@ class ClusterRows:
             "push-64mb": lambda question: self._push(question, shared=False),
             "fetch-64mb": self._fetch,
             "ps-sgd": self._ps_sgd,
+            "reduce-4kb-2": self._reduce,
+            "reduce-1mb-2": self._reduce,
+            "reduce-64mb-2": self._reduce,
+            "reduce-4kb-4": self._reduce,
+            "reduce-1mb-4": self._reduce,
+            "reduce-64mb-4": self._reduce,
             "cluster-start": self._start,
         }
 
@@ -132,14 +138,14 @@ class ClusterRows:
         self._clusters.clear()
         self._loop.close()
 
-    def _running(self, shared: bool = True) -> acts.LocalCluster:
-        """Return the cluster whose processes share memory, as is the default, or the other one."""
-        if shared not in self._clusters:
-            cluster = acts.LocalCluster(_JOBS)
+    def _running(self, workers: int = 2, *, shared: bool = True) -> acts.LocalCluster:
+        """Return the cluster with some workers whose processes share memory, as is the default, or do not."""
+        if (workers, shared) not in self._clusters:
+            cluster = acts.LocalCluster({"ps": 1, "worker": workers})
             with patch.dict(os.environ, {} if shared else {"ACTORSESSION_SHARED_MEMORY": "0"}):
                 self._loop.run(cluster.start())
-            self._clusters[shared] = cluster
-        return self._clusters[shared]
+            self._clusters[workers, shared] = cluster
+        return self._clusters[workers, shared]
 
     def _case(
         self,
@@ -149,10 +155,12 @@ class ClusterRows:
         *,
         answers: Callable[[acts.AsyncSession], Coroutine[Any, Any, Sequence[Any]]] | None = None,
         first: Any = None,
+        workers: int = 2,
         shared: bool = True,
     ) -> Case:
         """Return the case that runs ``fetches`` with ``feeds`` in each step, after ``first`` once."""
-        session = acts.AsyncSession(self._running(shared).target("worker", 0), graph=graph)
+        cluster = self._running(workers, shared=shared)
+        session = acts.AsyncSession(cluster.target("worker", 0), graph=graph)
         if first is not None:
             self._loop.run(session.run(first))
 
@@ -220,6 +228,24 @@ class ClusterRows:
 
         return self._case(graph, network.step, network.feeds, answers=trained, first=initialize)
 
+    def _reduce(self, question: Question) -> Case:
+        tasks, stride = question.given["tasks"], question.given["stride"]
+        with acts.Graph().as_default() as graph:
+            group = acts.collective.Group(tasks)
+            few = []
+            for index in range(tasks):
+                with acts.device(f"/job:worker/task:{index}"):
+                    values = _big(question, index + 1.0)
+                    total = acts.collective.all_reduce(values.value(), group)
+                    few.append(total[::stride])
+            initialize = acts.global_variables_initializer()
+
+        async def answer(session: acts.AsyncSession) -> Sequence[Any]:
+            found: Sequence[Any] = await session.run(few)
+            return found
+
+        return self._case(graph, few, answers=answer, first=initialize, workers=tasks)
+
     def _start(self, question: Question) -> Case:
         graph, initialize, total, x = _over_three_tasks()
         started: list[Any] = []
@@ -253,11 +279,11 @@ def _on(device: Any) -> Iterator[acts.Graph]:
         yield graph
 
 
-def _big(question: Question) -> acts.Variable:
+def _big(question: Question, factor: float = 1.0) -> acts.Variable:
     """Return a large variable whose initial value is computed on its own device."""
     size = question.given["size"]
     return acts.Variable(
-        lambda: acts.cast(acts.range(size), acts.float32),
+        lambda: acts.cast(acts.range(size), acts.float32) * factor,
         dtype=acts.float32, shape=[size], name=f"big{size}",
     )  # fmt: skip
 

@@ -15,26 +15,29 @@ from .case import Case, SyncCase
 from .mlp import WEIGHTS
 from .network_tensorflow import build_network
 from .questions import HOPS, TRAINED_STEPS, Question
-from .tensorflow_module import tf
+from .tensorflow_module import collective_ops, tf
 
 __all__ = ["ClusterRows"]
 
 _PS, _WORKERS = "/job:ps/task:0", ("/job:worker/task:0", "/job:worker/task:1")
-_TASKS = (("ps", 0), ("worker", 0), ("worker", 1))
 
 
 class Cluster:
-    """One ps and two workers on loopback.
+    """One ps and some workers on loopback.
+
+    Args:
+        workers: their number.
 
     Raises:
         RuntimeError: if a process does not start.
     """
 
-    def __init__(self) -> None:
-        addresses = _free_addresses(len(_TASKS))
+    def __init__(self, workers: int = 2) -> None:
+        addresses = _free_addresses(1 + workers)
         self.spec = {"ps": addresses[:1], "worker": addresses[1:]}
         self.target = f"grpc://{addresses[1]}"
-        self._processes = [self._start(job, index) for job, index in _TASKS]
+        tasks = [("ps", 0), *[("worker", index) for index in range(workers)]]
+        self._processes = [self._start(job, index) for job, index in tasks]
         try:
             for process in self._processes:
                 assert process.stdout is not None
@@ -72,7 +75,7 @@ class ClusterRows:
     """The rows on a cluster, which they share; it is started for the first of them."""
 
     def __init__(self) -> None:
-        self._cluster: Cluster | None = None
+        self._clusters: dict[int, Cluster] = {}
         self.builders: dict[str, Callable[[Question], Case]] = {
             "remote-step": self._remote_step,
             "two-workers": self._two_workers,
@@ -81,19 +84,25 @@ class ClusterRows:
             "push-64mb": self._push,
             "fetch-64mb": self._fetch,
             "ps-sgd": self._ps_sgd,
+            "reduce-4kb-2": self._reduce,
+            "reduce-1mb-2": self._reduce,
+            "reduce-64mb-2": self._reduce,
+            "reduce-4kb-4": self._reduce,
+            "reduce-1mb-4": self._reduce,
+            "reduce-64mb-4": self._reduce,
             "cluster-start": self._start,
         }
 
     def close(self) -> None:
-        """Stop the cluster."""
-        if self._cluster is not None:
-            self._cluster.stop()
-            self._cluster = None
+        """Stop the clusters."""
+        for cluster in self._clusters.values():
+            cluster.stop()
+        self._clusters.clear()
 
-    def _running(self) -> Cluster:
-        if self._cluster is None:
-            self._cluster = Cluster()
-        return self._cluster
+    def _running(self, workers: int = 2) -> Cluster:
+        if workers not in self._clusters:
+            self._clusters[workers] = Cluster(workers)
+        return self._clusters[workers]
 
     def _case(
         self,
@@ -103,13 +112,15 @@ class ClusterRows:
         *,
         answers: Callable[[Any], Sequence[Any]] | None = None,
         first: Any = None,
+        workers: int = 2,
+        options: Any = None,
     ) -> Case:
         """Return the case that runs ``fetches`` with ``feeds`` in each step, after ``first`` once."""
-        session = tf.Session(self._running().target, graph=graph)
+        session = tf.Session(self._running(workers).target, graph=graph)
         if first is not None:
             session.run(first)
         return SyncCase(
-            step=lambda: session.run(fetches, feeds),
+            step=lambda: session.run(fetches, feeds, options),
             answers=lambda: answers(session) if answers else [session.run(fetches, feeds)],
             closes=session.close,
         )
@@ -171,6 +182,25 @@ class ClusterRows:
 
         return self._case(graph, network.step, network.feeds, answers=trained, first=initialize)
 
+    def _reduce(self, question: Question) -> Case:
+        tasks, stride = question.given["tasks"], question.given["stride"]
+        with tf.Graph().as_default() as graph:
+            few = []
+            for index in range(tasks):
+                with tf.device(f"/job:worker/task:{index}"):
+                    values = _big(question, index + 1.0).read_value()
+                    # A server remembers the shape of an instance, so each row has an instance of its own.
+                    instance = question.given["size"]
+                    total = collective_ops.all_reduce(values, tasks, tasks, instance)
+                    few.append(total[::stride])
+            initialize = tf.global_variables_initializer()
+        experimental = tf.RunOptions.Experimental(collective_graph_key=1)
+        options = tf.RunOptions(experimental=experimental)
+        return self._case(
+            graph, few, answers=lambda session: session.run(few, options=options),
+            first=initialize, workers=tasks, options=options,
+        )  # fmt: skip
+
     def _start(self, question: Question) -> Case:
         graph, initialize, total, x = _over_three_tasks()
         started: list[Callable[[], object]] = []
@@ -203,10 +233,10 @@ def _on(device: Any) -> Iterator[Any]:
         yield graph
 
 
-def _big(question: Question) -> Any:
+def _big(question: Question, factor: float = 1.0) -> Any:
     """Return a large variable whose initial value is computed on its own device."""
     size = question.given["size"]
-    return tf.Variable(tf.cast(tf.range(size), tf.float32), name=f"big{size}")
+    return tf.Variable(tf.cast(tf.range(size), tf.float32) * factor, name=f"big{size}")
 
 
 def _over_three_tasks() -> tuple[Any, Any, Any, Any]:

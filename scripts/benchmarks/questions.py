@@ -11,7 +11,8 @@ import numpy as np
 from . import cnn, mlp
 
 __all__ = [
-    "HOPS", "ITERATIONS", "LAYERS", "QUESTIONS", "TRAINED_STEPS", "WIDTH", "Question", "WrongAnswerError",
+    "HOPS", "ITERATIONS", "LAYERS", "QUESTIONS", "TRAINED_STEPS", "WIDTH", "Question",
+    "WrongAnswerError",
 ]  # fmt: skip
 
 # 20,000 nodes in a shape that is typical of programs: neither one long chain nor all independent.
@@ -172,6 +173,14 @@ def _fetch() -> Question:
     return Question({"size": _BIG}, [np.arange(_BIG, dtype="f4")], rtol=0, atol=0)
 
 
+def _reduce(nbytes: int, tasks: int) -> Question:
+    """Return the question of the sum of the members' arrays; member ``i`` has ``i + 1`` times its indices."""
+    size = nbytes // 4
+    stride = size // 4
+    want = np.arange(0, size, stride) * sum(range(1, tasks + 1))
+    return Question({"size": size, "stride": stride, "tasks": tasks}, [want] * tasks)
+
+
 def _start() -> Question:
     return Question({"x": 8.0}, [13.0])
 
@@ -200,5 +209,11 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "push-64mb": _push,
     "fetch-64mb": _fetch,
     "ps-sgd": lambda: _train(64, 0.1, adam=False),
+    "reduce-4kb-2": lambda: _reduce(4 * 2**10, 2),
+    "reduce-1mb-2": lambda: _reduce(2**20, 2),
+    "reduce-64mb-2": lambda: _reduce(64 * 2**20, 2),
+    "reduce-4kb-4": lambda: _reduce(4 * 2**10, 4),
+    "reduce-1mb-4": lambda: _reduce(2**20, 4),
+    "reduce-64mb-4": lambda: _reduce(64 * 2**20, 4),
     "cluster-start": _start,
 }

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 __all__ = ["GROUPS", "ROWS", "Budget", "Row", "find"]
 
-GROUPS = ("local", "graph", "remote", "start", "install")
+GROUPS = ("local", "graph", "remote", "collective", "start", "install")
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,12 @@ ROWS = (
     Row("push-64mb", "remote", "64 MB worker to worker over tcp", Budget(0.8)),
     Row("fetch-64mb", "remote", "64 MB fetched by a client", Budget(0.1)),
     Row("ps-sgd", "remote", "1 ps + 1 worker: 784-256-10, batch 64, SGD step", Budget(0.35)),
+    Row("reduce-4kb-2", "collective", "all-reduce of 4 KB, 2 tasks", Budget(0.15)),
+    Row("reduce-1mb-2", "collective", "all-reduce of 1 MB, 2 tasks", Budget(0.3)),
+    Row("reduce-64mb-2", "collective", "all-reduce of 64 MB, 2 tasks", Budget(0.25)),
+    Row("reduce-4kb-4", "collective", "all-reduce of 4 KB, 4 tasks", Budget(0.15)),
+    Row("reduce-1mb-4", "collective", "all-reduce of 1 MB, 4 tasks", Budget(0.3)),
+    Row("reduce-64mb-4", "collective", "all-reduce of 64 MB, 4 tasks", Budget(0.25)),
     Row("cluster-start", "start", "1 ps + 2 workers: from nothing to the first step",
         Budget(1.5, "s"), whole=True),
     Row("installed-size", "install", "files of the library and all that it requires",

@@ -21,7 +21,10 @@ def main(out: int, arguments: Sequence[str]) -> None:
     """
     cluster, job, index = arguments
     spec = tf.train.ClusterSpec(json.loads(cluster))
-    server = tf.train.Server(spec, job_name=job, task_index=int(index))
+    leader = "/job:worker/replica:0/task:0"  # without one, its tasks do not meet in collectives
+    experimental = tf.ConfigProto.Experimental(collective_group_leader=leader)
+    config = tf.ConfigProto(experimental=experimental)
+    server = tf.train.Server(spec, job_name=job, task_index=int(index), config=config)
     os.write(out, server.target.encode() + b"\n")
     sys.stdin.read()
     os._exit(0)  # the server's own threads cannot be ended

@@ -10,7 +10,7 @@ import os
 from importlib import import_module
 from typing import Any
 
-__all__ = ["tf"]
+__all__ = ["collective_ops", "tf"]
 
 # Set before the import, which otherwise prints messages and looks for GPUs.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -18,3 +18,4 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
 tf: Any = import_module("tensorflow.compat.v1")
 tf.disable_v2_behavior()
+collective_ops: Any = import_module("tensorflow.python.ops.collective_ops")

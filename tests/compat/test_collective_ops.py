@@ -37,9 +37,6 @@ CASES: dict[str, tuple[Any, Any]] = {
     ),
     "all_gather": (lambda x, i: ops.all_gather(x, 2, 1, 1), [JOINED] * 2),
     "all_gather_v2": (lambda x, i: ops.all_gather_v2(x, 2, 1, 1), [JOINED] * 2),
-    "reduce_scatter_v2": (
-        lambda x, i: ops.reduce_scatter_v2(x, 2, 1, 1), [(X[0] + X[1])[i : i + 1] for i in range(2)]
-    ),
     "all_to_all_v2": (
         lambda x, i: ops.all_to_all_v2(x, 2, 1, 1), [np.stack([X[0][i], X[1][i]]) for i in range(2)]
     ),

@@ -11,7 +11,7 @@ from actorsession.ops.build import convert_to_tensor
 
 __all__ = [
     "all_gather", "all_gather_v2", "all_reduce", "all_reduce_v2", "all_to_all_v2", "broadcast_recv",
-    "broadcast_recv_v2", "broadcast_send", "broadcast_send_v2", "reduce_scatter_v2",
+    "broadcast_recv_v2", "broadcast_send", "broadcast_send_v2",
 ]  # fmt: skip
 
 
@@ -107,19 +107,6 @@ def all_gather_v2(
     return raw.CollectiveGatherV2(
         t, group_size, group_key, instance_key, _tokens(ordering_token),
         communication_hint=communication_hint.lower(), timeout_seconds=timeout, name=name,
-    )  # fmt: skip
-
-
-def reduce_scatter_v2(
-    t: Any, group_size: Any, group_key: Any, instance_key: Any, merge_op: str = "Add",
-    final_op: str = "Id", communication_hint: str = "auto", timeout: float = 0,
-    ordering_token: Any = None, max_subdivs_per_device: int = -1, name: str | None = None,
-) -> Tensor:  # fmt: skip
-    """Return this member's part of the merged tensors; size and keys may be tensors."""
-    return raw.CollectiveReduceScatterV2(
-        t, group_size, group_key, instance_key, _tokens(ordering_token), merge_op=merge_op,
-        final_op=final_op, communication_hint=communication_hint.lower(), timeout_seconds=timeout,
-        max_subdivs_per_device=max_subdivs_per_device, name=name,
     )  # fmt: skip
 
 
