@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pytest
 
 from actorsession import ops
@@ -394,16 +395,16 @@ def causes_in(printed: str) -> list[dict[str, Any]]:
 
 @pytest.mark.process
 def test_a_task_that_is_stopped_is_named_and_busy_ones_answer(mortal: Hands, graph: Graph) -> None:
-    x = ops.placeholder("float32", [400, 400], name="x")
+    x = ops.placeholder("float32", [600, 600], name="x")
     with on(W1):
-        slow = long_product(x, 2000)
+        slow = long_product(x, 1000)
     with on(W0):
         end = slow + 1.0
 
     async def ask() -> tuple[Any, Any, Any]:
         stopped = mortal.cluster.process("worker", 1)
         async with AsyncSession(mortal.target("worker"), graph) as session:
-            feed = [[0.001] * 400] * 400
+            feed = np.full([600, 600], 0.001)
             stuck = asyncio.ensure_future(session.run(end, {x: feed}))
             busy = await until_root(session, "runs")
             stopped.send_signal(signal.SIGSTOP)
