@@ -42,9 +42,10 @@ class Hands:
             process.send_signal(signal.SIGCONT)
             if process._killed or self.do(process.last_words()):
                 self.do(self.cluster.restart(process.job, process.index))
-        self.until_empty()
         for process in self.cluster.processes.values():
+            # Which also ends the sessions that a test has left open because it failed.
             self.do(AsyncSession.reset(process.address))
+        self.until_empty()
 
     def holdings(self) -> Holdings:
         """What this process holds for the processes that are there now."""
