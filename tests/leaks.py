@@ -55,6 +55,14 @@ class Holdings:
             processes=self.processes - earlier.processes,
         )
 
+    def along_with(self, others: Holdings) -> Holdings:
+        """All that is held here or there."""
+        return Holdings(
+            descriptors=self.descriptors | others.descriptors,
+            threads=self.threads | others.threads,
+            processes=self.processes | others.processes,
+        )
+
     def describe(self) -> list[str]:
         """One line for each thing held."""
         return [
@@ -116,6 +124,11 @@ def _child_processes() -> list[int]:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
         return []
+    listed = _listed_children()
+    while listed is not None and listed != (again := _listed_children()):
+        listed = again  # the list may lack one beside a child that ends while it is read
+    if listed is not None:
+        return sorted(listed)
     found = []
     for status in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -123,6 +136,18 @@ def _child_processes() -> list[int]:
             parent = int(status.read_text().rpartition(")")[2].split()[1])
             if parent == os.getpid():
                 found.append(int(status.parent.name))
+    return found
+
+
+def _listed_children() -> set[int] | None:
+    """The children that the kernel lists for each thread; ``None`` if it cannot be told now."""
+    found: set[int] = set()
+    try:
+        for thread in os.listdir("/proc/self/task"):
+            lines = Path(f"/proc/self/task/{thread}/children").read_bytes()
+            found.update(map(int, lines.split()))
+    except (FileNotFoundError, ProcessLookupError):
+        return None
     return found
 
 

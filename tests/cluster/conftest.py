@@ -1,21 +1,24 @@
-"""A graph of its own for each test, servers in this process, and one cluster of processes per module."""
+"""A graph of its own for each test, servers in this process, and clusters of processes for all tests here."""
 
 from __future__ import annotations
 
-import asyncio
-import threading
+import zlib
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.loops import new_event_loop
 from actorsession.cluster import LocalCluster
 from actorsession.cluster.master import master_session
 from actorsession.graph.graph import Graph
 from actorsession.session.remote import remote_session as remote
+from tests.cluster.hands import Hands, holding
 from tests.cluster.kit import PATIENCE, InProcess, in_process, patient_cluster, reach_over_links
+from tests.conftest import _HELD_BEFORE, LOOP_FACTORIES
+
+_HERE = Path(__file__).parent
 
 
 @pytest.fixture
@@ -61,21 +64,55 @@ def hasty_masters(monkeypatch: Any) -> None:
     monkeypatch.setattr(master_session, "sooner", lambda deadline: Deadline.after(0.5))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def processes() -> Iterator[LocalCluster]:
-    """One ps and two workers in processes of their own, shared by a module's tests.
+    """One ps and two workers in processes of their own, shared by all tests that leave them alone.
 
     They belong to a loop in a thread, so that tests on any loop can use them.
     """
-    loop = new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="owner of the processes")
-    thread.start()
-    made = patient_cluster({"ps": 1, "worker": 2}, protocol="tcp")  # some put a proxy before it
-    try:
-        asyncio.run_coroutine_threadsafe(made.start(), loop).result(PATIENCE)
-        yield made
-    finally:
-        asyncio.run_coroutine_threadsafe(made.stop(), loop).result(PATIENCE)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
-        loop.close()
+    jobs = {"ps": 1, "worker": 2}
+    with holding(patient_cluster(jobs, protocol="tcp")) as held:  # some put a proxy before it
+        yield held.cluster
+
+
+@pytest.fixture(scope="package")
+def mortal_processes() -> Iterator[Hands]:
+    with holding(patient_cluster({"ps": 1, "worker": 2})) as held:
+        yield held
+
+
+@pytest.fixture
+def mortal(request: pytest.FixtureRequest, mortal_processes: Hands) -> Iterator[Hands]:
+    """One ps and two workers for a test that kills, stops or restarts some: afterwards all are there again.
+
+    Nothing of a test is left to the next but the addresses and the processes that it did not touch.
+    """
+    yield mortal_processes
+    mortal_processes.revive()
+    # Those that were started again belong to the cluster, and are not what this test has left.
+    before = request.node.stash[_HELD_BEFORE]
+    request.node.stash[_HELD_BEFORE] = before.along_with(mortal_processes.holdings())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the examples over ``processes`` on one of the loops, as tests that are marked ``process``.
+
+    The other sides of their links have loops of their own, and the same example on servers of this process
+    runs on both. Half of these examples run on either loop, each always on the same.
+    """
+    items[:] = [item for item in items if not _is_on_other_loop(item)]
+
+
+def _is_on_other_loop(item: pytest.Item) -> bool:
+    callspec = getattr(item, "callspec", None)
+    if callspec is None or not item.path.is_relative_to(_HERE):
+        return False
+    values = [v[0] if isinstance(v, tuple) and v else v for v in callspec.params.values()]
+    loop, _, example = callspec.id.partition("-")
+    if (
+        not any(isinstance(v, str) and v == "processes" for v in values)
+        or loop not in LOOP_FACTORIES
+    ):
+        return False
+    words = f"{item.path.name}::{item.name.partition('[')[0]}[{example}]"
+    return loop != sorted(LOOP_FACTORIES)[zlib.crc32(words.encode()) % len(LOOP_FACTORIES)]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
 from actorsession.actors.loops import new_event_loop
 from actorsession.cluster import LocalCluster
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PATIENCE, is_empty, until_all
+from tests.leaks import Holdings
 
 T = TypeVar("T")
 
@@ -33,6 +36,26 @@ class Hands:
         """Has the loop do something, and waits for it."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(limit)
 
+    def revive(self) -> None:
+        """Has every process there again and going on, without anything of any session."""
+        for process in list(self.cluster.processes.values()):
+            process.send_signal(signal.SIGCONT)
+            if process._killed or self.do(process.last_words()):
+                self.do(self.cluster.restart(process.job, process.index))
+        for process in self.cluster.processes.values():
+            # Which also ends the sessions that a test has left open because it failed.
+            self.do(AsyncSession.reset(process.address))
+        self.until_empty()
+
+    def holdings(self) -> Holdings:
+        """What this process holds for the processes that are there now."""
+        found = [_held_for(process) for process in self.cluster.processes.values()]
+        return Holdings(
+            descriptors=frozenset().union(*(numbers for numbers, _ in found)),
+            threads=frozenset(),
+            processes=frozenset(pid for _, pid in found),
+        )
+
     def target(self, job: str, index: int = 0) -> str:
         return self.cluster.target(job, index)
 
@@ -50,6 +73,15 @@ class Hands:
             return AsyncSession(target, **options)
 
         return Face(self.do(made()), self.do)
+
+
+def _held_for(process: Any) -> tuple[frozenset[tuple[int, str]], int]:
+    """The pipes of a process, with what they point to, and its id."""
+    transport, reader = process._process._transport, process._stderr
+    pipes = [transport.get_pipe_transport(number) for number in (0, 1)]
+    numbers = [(p.get_extra_info("pipe") or p.get_extra_info("socket")).fileno() for p in pipes]
+    numbers += [reader._reading_end, reader._stopped, reader._stop]
+    return frozenset((n, os.readlink(f"/proc/self/fd/{n}")) for n in numbers), process.pid
 
 
 class Face:
@@ -70,17 +102,22 @@ class Face:
 
 
 @contextmanager
-def hands(jobs: Mapping[str, int], **options: Any) -> Iterator[Hands]:
-    """A cluster of processes, for as long as the block lasts."""
+def holding(cluster: LocalCluster) -> Iterator[Hands]:
+    """A cluster, started for as long as the block lasts."""
     loop = new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="owner of the processes")
     thread.start()
-    held = Hands(LocalCluster(jobs, **options), loop)
+    held = Hands(cluster, loop)
     try:
-        held.do(held.cluster.start())
+        held.do(cluster.start())
         yield held
     finally:
-        held.do(held.cluster.stop())
+        held.do(cluster.stop())
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)
         loop.close()
+
+
+def hands(jobs: Mapping[str, int], **options: Any) -> AbstractContextManager[Hands]:
+    """A cluster of processes, for as long as the block lasts."""
+    return holding(LocalCluster(jobs, **options))

@@ -17,6 +17,7 @@ from tests.cluster.kit import PATIENCE
 WORKER_0 = "/job:worker/replica:0/task:0"
 WORKER_1 = "/job:worker/replica:0/task:1"
 LARGE = np.full([1500, 1500], 1e-3, np.float32)
+LONG = 400
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Roads:
     Attributes:
         here: on worker 0 alone.
         across: from the ps over worker 0 to worker 1.
-        long: seconds of products on worker 1, then an addition on worker 0.
+        long: products on worker 1, for seconds if it was asked for, then an addition on worker 0.
         marker: a variable on the ps that ``long`` raises by one before its products begin.
     """
 
@@ -40,7 +41,8 @@ class Roads:
     init: Operation
 
 
-def roads() -> Roads:
+def roads(products: int = 1) -> Roads:
+    """The graph, with so many products on the long way; ``LONG`` of them take seconds."""
     graph = Graph()
     with graph.as_default():
         x = acts.placeholder(acts.float32, [], name="x")
@@ -56,7 +58,7 @@ def roads() -> Roads:
             big = product = acts.placeholder(acts.float32, [None, None], name="big")
             with acts.control_dependencies([begun]):
                 product = acts.identity(product)
-            for _ in range(400):
+            for _ in range(products):
                 product = acts.matmul(product, big) * 0.5
         with acts.device("/job:worker/task:0"):
             long = acts.reduce_sum(product) + 1.0

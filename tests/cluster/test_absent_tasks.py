@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -39,7 +39,7 @@ from actorsession.messages.worker import (
 from actorsession.runtime import planning
 from actorsession.session import AsyncSession
 from tests.cluster.fakes import FakeWorker, FakeWorkerCache
-from tests.cluster.hands import Hands, hands
+from tests.cluster.hands import Hands
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, W2, eventually, on, soon
 from tests.cluster.test_device_discovery import status
 from tests.ports import held_ports
@@ -65,10 +65,9 @@ def endless_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def three() -> Iterator[Hands]:
+def three(mortal: Hands) -> Hands:
     """One ps and two workers."""
-    with hands({"ps": 1, "worker": 2}) as held:
-        yield held
+    return mortal
 
 
 def killed(held: Hands, index: int) -> str:

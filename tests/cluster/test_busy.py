@@ -111,13 +111,13 @@ def test_a_worker_that_is_busy_for_many_leases_in_one_kernel_is_waited_for(
     graph: Graph, tmp_path: Path, workers: Pair
 ) -> None:
     """
-    1. A kernel on W1 holds the interpreter for five leases: no beat comes from there.
+    1. A kernel on W1 holds the interpreter for four leases: no beat comes from there.
     2. Meanwhile W0 serves other steps.
     3. The step ends right, and so does the next one.
     """
 
     async def main() -> None:
-        model = Model(tmp_path, 5 * workers.lease)
+        model = Model(tmp_path, 4 * workers.lease)
         async with AsyncSession(workers.target, graph=graph) as session:
             run = await model.begin(session)
             others = 0
@@ -215,7 +215,7 @@ def test_a_client_that_is_busy_for_many_leases_keeps_its_session(
 ) -> None:
     path = tmp_path / "client.py"
     path.write_text(textwrap.dedent(CLIENT), encoding="utf-8")
-    words = [sys.executable, str(path), workers.target, str(5 * workers.lease)]
+    words = [sys.executable, str(path), workers.target, str(4 * workers.lease)]
     with running(words) as client:
         out, err = client.communicate(timeout=PATIENCE)
     assert (client.returncode, out, err) == (0, "3.0\n", "")

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from actorsession import ops
-from actorsession.cluster import LocalCluster
 from actorsession.config import RunMetadata, RunOptions, TraceLevel
 from actorsession.errors import (
     CancelledError,
@@ -19,7 +18,9 @@ from actorsession.errors import (
     UnavailableError,
 )
 from actorsession.graph.graph import Graph
+from actorsession.runtime.planning import LARGE
 from actorsession.session import AsyncSession, Session
+from tests.cluster.hands import Hands
 from tests.cluster.kit import W0, W1, Gate, InProcess, on, soon
 from tests.cluster.roads import roads
 from tests.cluster.ways import Way, way
@@ -29,7 +30,7 @@ __all__ = ["way"]
 
 
 async def test_callables_go_all_roads(way: Way) -> None:
-    road = roads()
+    road = roads(products=LARGE)  # the graph is one that is planned in a thread
     async with AsyncSession(way.target, graph=road.graph, config=way.config()) as session:
         await session.run(road.init)
         here = session.make_callable(road.here, [road.x])
@@ -166,18 +167,20 @@ async def test_after_close_a_callable_says_that_the_session_is_closed(way: Way) 
         await plain()
 
 
-async def test_after_the_loss_of_the_master_a_call_is_unavailable_and_names_it() -> None:
+@pytest.mark.process
+async def test_after_the_loss_of_the_master_a_call_is_unavailable_and_names_it(
+    mortal: Hands,
+) -> None:
     road = roads()
-    async with LocalCluster({"ps": 1, "worker": 2}) as cluster:
-        session = AsyncSession(cluster.target("worker"), graph=road.graph)
-        await session.run(road.init)
-        across = session.make_callable(road.across, [road.x])
-        assert await across(1.0) == 36
-        cluster.process("worker", 0).kill_now()
-        for _ in range(2):
-            with pytest.raises(UnavailableError, match=W0):
-                await soon(across(1.0))
-        await soon(session.close())
+    session = AsyncSession(mortal.target("worker"), graph=road.graph)
+    await session.run(road.init)
+    across = session.make_callable(road.across, [road.x])
+    assert await across(1.0) == 36
+    mortal.cluster.process("worker", 0).kill_now()
+    for _ in range(2):
+        with pytest.raises(UnavailableError, match=W0):
+            await soon(across(1.0))
+    await soon(session.close())
 
 
 # -- what else a session asks its master for -------------------------------------------------------

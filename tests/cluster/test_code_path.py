@@ -185,11 +185,17 @@ RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
 def runners_of_text(module: ast.Module) -> Iterator[tuple[Any, str]]:
     """Uses of the functions that run text, under their own name or as ``builtins``'s."""
     for node in ast.walk(module):
-        text = ast.unparse(node) if isinstance(node, (ast.Name, ast.Attribute)) else ""
-        # A tensor has an eval() and a pattern a compile(); nothing else has these names.
-        methods = RUNS_TEXT - {"eval", "compile"}
-        if text in RUNS_TEXT or text.startswith("builtins.") or text.split(".")[-1] in methods:
-            yield node, text
+        if isinstance(node, ast.Name):
+            runs = node.id in RUNS_TEXT
+        elif isinstance(node, ast.Attribute):
+            # A tensor has an eval() and a pattern a compile(); nothing else has these names.
+            methods = RUNS_TEXT - {"eval", "compile"}
+            of_builtins = isinstance(node.value, ast.Name) and node.value.id == "builtins"
+            runs = of_builtins or node.attr in methods
+        else:
+            continue
+        if runs:
+            yield node, ast.unparse(node)
 
 
 IMPORTERS = {

@@ -16,16 +16,17 @@ from actorsession.cluster import read_statistics
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, UnavailableError
 from actorsession.ops import raw
 from actorsession.session import AsyncSession
+from tests.cluster.hands import Hands
 from tests.cluster.kit import (
     LONG_LEASE,
     PATIENCE,
+    PS0,
     W0,
     W1,
     W2,
     in_process,
     is_idle,
     long_product,
-    patient_cluster,
     soon,
     until_all,
     until_root,
@@ -222,44 +223,46 @@ async def test_why_says_what_the_member_that_has_not_come_waits_for() -> None:
 
 
 @pytest.mark.process
-async def test_a_member_that_is_killed_fails_the_step_and_meets_again_when_it_is_back() -> None:
+async def test_a_member_that_is_killed_fails_the_step_and_meets_again_when_it_is_back(
+    mortal: Hands,
+) -> None:
     group, x = acts.collective.Group(2), acts.placeholder("float32", [None, None])
     totals = on_each(
         [W0, W1],
-        lambda i: acts.collective.all_reduce(long_product(x, 3000) if i else x * 1.0, group),
+        lambda i: acts.collective.all_reduce(long_product(x, 1000) if i else x * 1.0, group),
     )
     short = on_each([W0, W1], lambda i: acts.collective.all_reduce(x + float(i), group))
-    async with patient_cluster({"worker": 2}) as cluster:
-        addresses = [cluster.target("worker", i) for i in range(2)]
-        async with AsyncSession(addresses[0], graph=acts.get_default_graph()) as made:
-            large = np.full([500, 500], 0.01, np.float32)
-            run = asyncio.create_task(made.run(totals, {x: large}))
-            await until_all(addresses, lambda seen: seen.steps == 1)
-            cluster.process("worker", 1).send_signal(signal.SIGKILL)
-            with pytest.raises(UnavailableError) as info:
-                await soon(run)
-            assert info.value.task == W1
-            await cluster.restart("worker", 1)
-            await made.reattach()
-            found = await soon(made.run(short, {x: large}))
-            for value in found:
-                np.testing.assert_allclose(value, 2 * large + 1, rtol=1e-6)
-            await until_all(addresses[:1], is_idle)
+    addresses = [mortal.target("worker", i) for i in range(2)]
+    async with AsyncSession(addresses[0], graph=acts.get_default_graph()) as made:
+        large = np.full([800, 800], 0.01, np.float32)
+        run = asyncio.create_task(made.run(totals, {x: large}))
+        await until_all(addresses, lambda seen: seen.steps == 1)
+        mortal.cluster.process("worker", 1).send_signal(signal.SIGKILL)
+        with pytest.raises(UnavailableError) as info:
+            await soon(run)
+        assert info.value.task == W1
+        await asyncio.to_thread(mortal.do, mortal.cluster.restart("worker", 1))
+        await made.reattach()
+        found = await soon(made.run(short, {x: large}))
+        for value in found:
+            np.testing.assert_allclose(value, 2 * large + 1, rtol=1e-6)
+        await until_all(addresses[:1], is_idle)
 
 
 @pytest.mark.process
-async def test_large_values_pass_from_worker_to_worker_and_not_by_the_master() -> None:
+async def test_large_values_pass_from_worker_to_worker_and_not_by_the_master(
+    processes: acts.LocalCluster,
+) -> None:
     group, n = acts.collective.Group(2), acts.placeholder("int32", [])
 
     def build(i: int) -> Any:
         total = acts.collective.all_reduce(acts.fill(acts.reshape(n, [1]), float(i + 1)), group)
         return acts.reduce_min(total), acts.reduce_max(total)
 
-    found = on_each([W1, W2], build)
-    async with patient_cluster({"worker": 3}) as cluster:
-        async with AsyncSession(cluster.target("worker", 0), graph=acts.get_default_graph()) as s:
-            await soon(s.run(found, {n: 10}))
-            before = await traffic(cluster.target("worker", 0))
-            assert await soon(s.run(found, {n: 3_000_000})) == [(3.0, 3.0)] * 2
-            after = await traffic(cluster.target("worker", 0))
-            assert after - before < 1_000_000  # of 24 MB of values
+    found = on_each([W1, PS0], build)
+    async with AsyncSession(processes.target("worker", 0), graph=acts.get_default_graph()) as s:
+        await soon(s.run(found, {n: 10}))
+        before = await traffic(processes.target("worker", 0))
+        assert await soon(s.run(found, {n: 3_000_000})) == [(3.0, 3.0)] * 2
+        after = await traffic(processes.target("worker", 0))
+        assert after - before < 1_000_000  # of 24 MB of values

@@ -49,18 +49,8 @@ from actorsession.runtime.debug.task_debugger import PlanSurvey, TaskWatches, du
 from actorsession.runtime.debug.watched_step import DebugRunDef
 from actorsession.session import AsyncSession, Session
 from actorsession.session.remote.remote_debugger import RemoteDebugger
-from tests.cluster.kit import (
-    W0,
-    W1,
-    Gate,
-    InProcess,
-    eventually,
-    in_process,
-    on,
-    patient_cluster,
-    soon,
-    until_all,
-)
+from tests.cluster.hands import Hands
+from tests.cluster.kit import W0, W1, Gate, InProcess, eventually, in_process, on, soon, until_all
 from tests.session.debugger_kit import BREAK, watch, watch_all
 
 CPU0, CPU1 = (f"{task}/device:CPU:0" for task in (W0, W1))
@@ -519,7 +509,7 @@ async def test_a_run_that_its_caller_cancels_has_a_report(cluster: InProcess, gr
 
 @pytest.mark.process
 async def test_over_processes_a_worker_that_dies_in_a_watched_step_is_named(
-    graph: Graph, tmp_path: Path
+    mortal: Hands, graph: Graph, tmp_path: Path
 ) -> None:
     """Values travel from other processes, and files are written there.
 
@@ -537,27 +527,26 @@ async def test_over_processes_a_worker_that_dies_in_a_watched_step_is_named(
         with graph.control_dependencies([z.op]):
             never = queue.dequeue(name="never")
     options = watch("y", "z", debug_urls=["memory://", f"file://{tmp_path}"])
-    async with patient_cluster({"worker": 2}) as cluster:
-        async with AsyncSession(cluster.target("worker", 0), graph=graph) as session:
-            assert await soon(session.run(z, {x: 1.0}, options)) == 4.0
-            assert devices_of(session) == {"y": CPU0, "z": CPU1}
-            assert session.debug_reports()[0].kept == 4
-            assert DebugDumpDir(tmp_path).devices() == [CPU0, CPU1]
-            run = asyncio.create_task(session.run(never, {x: 2.0}, options))
-            await until_all([cluster.target("worker", 1)], lambda seen: seen.steps == 1)
-            await eventually(lambda: len(DebugDumpDir(tmp_path).get_tensors("z")) == 2)
-            cluster.process("worker", 1).send_signal(signal.SIGKILL)
-            with pytest.raises(UnavailableError) as error:
-                await soon(run)
-            assert error.value.task == W1
-            report = session.debug_reports()[1]
-            assert [lost.partition(": ")[0] for lost in report.lost] == [W1]
-            later = [d for d in session.debug_dumps() if d.session_run_index == 1]
-            assert [(d.node_name, d.value.tolist()) for d in later] == [("y", 3.0)]
-            found = DebugDumpDir(tmp_path)
-            (unfinished,) = [run for run in found.runs if not run.complete]
-            assert [datum.node_name for datum in unfinished.data] == ["z"]
-            assert await soon(session.run(y, {x: 1.0}, watch("y"))) == 2.0
+    async with AsyncSession(mortal.target("worker", 0), graph=graph) as session:
+        assert await soon(session.run(z, {x: 1.0}, options)) == 4.0
+        assert devices_of(session) == {"y": CPU0, "z": CPU1}
+        assert session.debug_reports()[0].kept == 4
+        assert DebugDumpDir(tmp_path).devices() == [CPU0, CPU1]
+        run = asyncio.create_task(session.run(never, {x: 2.0}, options))
+        await until_all([mortal.target("worker", 1)], lambda seen: seen.steps == 1)
+        await eventually(lambda: len(DebugDumpDir(tmp_path).get_tensors("z")) == 2)
+        mortal.cluster.process("worker", 1).send_signal(signal.SIGKILL)
+        with pytest.raises(UnavailableError) as error:
+            await soon(run)
+        assert error.value.task == W1
+        report = session.debug_reports()[1]
+        assert [lost.partition(": ")[0] for lost in report.lost] == [W1]
+        later = [d for d in session.debug_dumps() if d.session_run_index == 1]
+        assert [(d.node_name, d.value.tolist()) for d in later] == [("y", 3.0)]
+        found = DebugDumpDir(tmp_path)
+        (unfinished,) = [run for run in found.runs if not run.complete]
+        assert [datum.node_name for datum in unfinished.data] == ["z"]
+        assert await soon(session.run(y, {x: 1.0}, watch("y"))) == 2.0
 
 
 class Silent:

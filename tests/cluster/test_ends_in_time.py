@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,10 +24,9 @@ STATE, LEFT = 256 * 2**20, 64 * 2**20
 
 
 @pytest.fixture
-def three() -> Iterator[Hands]:
+def three(mortal: Hands) -> Hands:
     """One ps and two workers."""
-    with hands({"ps": 1, "worker": 2}) as held:
-        yield held
+    return mortal
 
 
 @pytest.mark.parametrize(
@@ -99,12 +97,14 @@ def test_what_a_killed_client_had_for_itself_is_freed_on_workers(
 ) -> None:
     """Its session is isolated, holds a large variable on a worker, and is in the middle of a step."""
     pid = three.cluster.process("worker", 1).pid
-    before = resident(pid)
+    before, runs = resident(pid), three.do(three.cluster.statistics())[W1].runs
     with script(tmp_path, CLIENT) as client:
         assert client.stdin is not None
         client.stdin.write(three.target("worker") + "\n")
         client.stdin.flush()
-        three.do(until_all([three.target("worker", 1)], lambda seen: seen.steps == 1 < seen.runs))
+        three.do(
+            until_all([three.target("worker", 1)], lambda s: s.steps == 1 and s.runs >= runs + 2)
+        )
         assert resident(pid) > before + STATE - LEFT
         client.kill()
         client.wait(PATIENCE)

@@ -32,12 +32,12 @@ BEGIN = """
 
     graph = acts.Graph()
     with graph.as_default(), acts.device("/job:worker/task:1"):
-        x = acts.placeholder("float32", [400, 400])
+        x = acts.placeholder("float32", [800, 800])
         long = x
-        for _ in range(2000):
+        for _ in range(500):
             long = acts.matmul(long, x)
         short = acts.reduce_sum(x)
-    feeds = {x: np.zeros([400, 400], "float32")}
+    feeds = {x: np.zeros([800, 800], "float32")}
 """
 
 # Steps are under way in the cluster when the last line of each is reached.

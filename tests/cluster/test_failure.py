@@ -28,6 +28,7 @@ from actorsession.errors import (
 from actorsession.graph.graph import Graph
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.session import AsyncSession, Session
+from tests.cluster.hands import Hands
 from tests.cluster.kit import (
     PATIENCE,
     PS0,
@@ -37,7 +38,6 @@ from tests.cluster.kit import (
     is_idle,
     long_product,
     on,
-    patient_cluster,
     soon,
     until_all,
 )
@@ -47,9 +47,8 @@ from tests.ports import HoldPorts
 
 pytestmark = pytest.mark.process
 
-# Seconds by which a loss that shows in the connection is known, however busy this machine is: far below the
 # Products of this take seconds in the kernel pool, in steps of milliseconds.
-LARGE = np.full([500, 500], 0.01, np.float32)
+LARGE = np.full([800, 800], 0.01, np.float32)
 
 
 class Model:
@@ -58,7 +57,7 @@ class Model:
     def __init__(self) -> None:
         self.x = ops.placeholder("float32", [None, None], name="x")
         with on(W1):
-            long = long_product(self.x, 2000)
+            long = long_product(self.x, 1000)
         with on(W0):
             self.long = long + 1.0
         with on(PS0):
@@ -76,91 +75,95 @@ async def at_work(cluster: LocalCluster, job: str, index: int) -> None:
 
 
 async def test_a_worker_killed_in_a_step_fails_that_step_at_once_and_others_run_on(
+    mortal: Hands,
     graph: Graph,
 ) -> None:
     model = Model()
-    async with patient_cluster({"ps": 1, "worker": 2}) as cluster:
-        living = [cluster.target("ps"), cluster.target("worker", 0)]
-        async with AsyncSession(living[1], graph=graph) as session:
-            await session.run(model.v.initializer)
-            runs = [model.begin(session), model.begin(session)]
-            await until_all([cluster.target("worker", 1)], lambda seen: seen.steps == 2)
-            cluster.process("worker", 1).send_signal(signal.SIGKILL)
-            for run in runs:
-                with pytest.raises(UnavailableError) as info:
-                    await soon(run)
-                assert info.value.task == W1
-                assert W1 in info.value.message
-                assert cluster.target("worker", 1) in info.value.message
-            # What does not need it runs on; what does fails at once.
-            assert await session.run(model.short) == 6.0
-            with pytest.raises(UnavailableError, match="ECONNREFUSED") as info:
-                await soon(model.begin(session))
+    cluster = mortal.cluster
+    living = [cluster.target("ps"), cluster.target("worker", 0)]
+    async with AsyncSession(living[1], graph=graph) as session:
+        await session.run(model.v.initializer)
+        runs = [model.begin(session), model.begin(session)]
+        await until_all([cluster.target("worker", 1)], lambda seen: seen.steps == 2)
+        cluster.process("worker", 1).send_signal(signal.SIGKILL)
+        for run in runs:
+            with pytest.raises(UnavailableError) as info:
+                await soon(run)
             assert info.value.task == W1
-            await until_all(living, is_idle)
-        # A new session needs it no more than the old one did; a step that does waits for it.
-        async with AsyncSession(living[1], graph=graph) as new:
-            assert await soon(new.run(model.short)) == 6.0
-        config, feeds = ConfigProto(operation_timeout_in_ms=4_000), {model.x: LARGE}
-        async with AsyncSession(living[1], graph=graph, config=config) as new:
-            with pytest.raises(DeadlineExceededError) as late:
-                await new.run(model.long, feeds)
-        assert f"1 of 3 tasks did not answer in time: {W1} at " in late.value.message
-        assert "attempts, last: cannot reach" in late.value.message
-        await until_all(living, is_empty)
-        assert cluster.process("worker", 1).fate.startswith("killed by SIGKILL; it held ")
-        assert sorted(await cluster.statistics()) == [PS0, W0]
+            assert W1 in info.value.message
+            assert cluster.target("worker", 1) in info.value.message
+        # What does not need it runs on; what does fails at once.
+        assert await session.run(model.short) == 6.0
+        with pytest.raises(UnavailableError, match="ECONNREFUSED") as info:
+            await soon(model.begin(session))
+        assert info.value.task == W1
+        await until_all(living, is_idle)
+    # A new session needs it no more than the old one did; a step that does waits for it.
+    async with AsyncSession(living[1], graph=graph) as new:
+        assert await soon(new.run(model.short)) == 6.0
+    config, feeds = ConfigProto(operation_timeout_in_ms=4_000), {model.x: LARGE}
+    async with AsyncSession(living[1], graph=graph, config=config) as new:
+        with pytest.raises(DeadlineExceededError) as late:
+            await new.run(model.long, feeds)
+    assert f"1 of 3 tasks did not answer in time: {W1} at " in late.value.message
+    assert "attempts, last: cannot reach" in late.value.message
+    await until_all(living, is_empty)
+    assert cluster.process("worker", 1).fate.startswith("killed by SIGKILL; it held ")
+    assert sorted(await cluster.statistics()) == [PS0, W0]
 
 
 async def test_a_master_that_is_killed_is_named_and_the_other_tasks_drop_its_sessions(
+    mortal: Hands,
     graph: Graph,
 ) -> None:
     model = Model()
-    async with patient_cluster({"ps": 1, "worker": 2}) as cluster:
-        others = [cluster.target("ps"), cluster.target("worker", 1)]
+    cluster = mortal.cluster
+    others = [cluster.target("ps"), cluster.target("worker", 1)]
+    async with AsyncSession(cluster.target("worker", 0), graph=graph) as session:
+        await session.run(model.v.initializer)
+        run = model.begin(session)
+        await at_work(cluster, "worker", 1)
+        cluster.process("worker", 0).send_signal(signal.SIGKILL)
+        with pytest.raises(UnavailableError, match="closed by the peer") as info:
+            await soon(run)
+        assert info.value.task == W0
+        with pytest.raises(UnavailableError):
+            await soon(session.run(model.short))
+    await until_all(others, is_empty)
+
+
+@pytest.mark.usefixtures("patient_clients")
+def test_a_worker_that_is_stopped_delays_nobody_beyond_the_limits_in_time(
+    mortal: Hands, graph: Graph
+) -> None:
+    """A stopped host answers nothing and hangs nothing up; it goes on later as if nothing were."""
+    model = Model()
+    cluster = mortal.cluster
+
+    async def main() -> None:
+        stopped = cluster.process("worker", 1)
         async with AsyncSession(cluster.target("worker", 0), graph=graph) as session:
             await session.run(model.v.initializer)
             run = model.begin(session)
             await at_work(cluster, "worker", 1)
-            cluster.process("worker", 0).send_signal(signal.SIGKILL)
-            with pytest.raises(UnavailableError, match="closed by the peer") as info:
-                await soon(run)
-            assert info.value.task == W0
-            with pytest.raises(UnavailableError):
-                await soon(session.run(model.short))
-        await until_all(others, is_empty)
-
-
-@pytest.mark.usefixtures("patient_clients")
-def test_a_worker_that_is_stopped_delays_nobody_beyond_the_limits_in_time(graph: Graph) -> None:
-    """A stopped host answers nothing and hangs nothing up; it goes on later as if nothing were."""
-    model = Model()
-
-    async def main() -> None:
-        async with patient_cluster({"ps": 1, "worker": 2}) as cluster:
-            stopped = cluster.process("worker", 1)
-            async with AsyncSession(cluster.target("worker", 0), graph=graph) as session:
-                await session.run(model.v.initializer)
-                run = model.begin(session)
-                await at_work(cluster, "worker", 1)
-                stopped.send_signal(signal.SIGSTOP)
-                start = time.perf_counter()
-                limited = RunOptions(timeout_in_ms=300)
-                with pytest.raises(DeadlineExceededError, match=f"still at work on it: .*{W1}"):
-                    await soon(session.run(model.long, {model.x: LARGE}, limited))
-                assert time.perf_counter() - start >= 0.3
-                assert await session.run(model.short) == 6.0
-                run.cancel()
-                await asyncio.wait([run], timeout=PATIENCE)
-                assert run.cancelled()
-                await soon(session.close())
-            living = [cluster.target("ps"), cluster.target("worker", 0)]
-            await until_all(living, is_empty)
-            stopped.send_signal(signal.SIGCONT)
-            await until_all([cluster.target("worker", 1)], is_empty)
-            async with AsyncSession(cluster.target("worker", 0), graph=graph) as session:
-                got = await session.run(model.long, {model.x: np.zeros([3, 3])})
-                np.testing.assert_array_equal(got, np.ones([3, 3]))
+            stopped.send_signal(signal.SIGSTOP)
+            start = time.perf_counter()
+            limited = RunOptions(timeout_in_ms=300)
+            with pytest.raises(DeadlineExceededError, match=f"still at work on it: .*{W1}"):
+                await soon(session.run(model.long, {model.x: LARGE}, limited))
+            assert time.perf_counter() - start >= 0.3
+            assert await session.run(model.short) == 6.0
+            run.cancel()
+            await asyncio.wait([run], timeout=PATIENCE)
+            assert run.cancelled()
+            await soon(session.close())
+        living = [cluster.target("ps"), cluster.target("worker", 0)]
+        await until_all(living, is_empty)
+        stopped.send_signal(signal.SIGCONT)
+        await until_all([cluster.target("worker", 1)], is_empty)
+        async with AsyncSession(cluster.target("worker", 0), graph=graph) as session:
+            got = await session.run(model.long, {model.x: np.zeros([3, 3])})
+            np.testing.assert_array_equal(got, np.ones([3, 3]))
 
     run_to_end(main())
 

@@ -24,6 +24,7 @@ from actorsession.config import ConfigProto
 from actorsession.errors import DeadlineExceededError, FailedPreconditionError, UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
+from tests.cluster.hands import Hands
 from tests.cluster.kit import PS0, W0, W1, chain, eventually, is_idle, on, soon, until_all
 from tests.cluster.script import is_running, script
 from tests.leaks import take_holdings
@@ -290,29 +291,29 @@ async def test_a_process_that_does_not_end_by_itself_is_killed() -> None:
 
 
 async def test_the_error_of_a_step_says_how_the_process_that_it_lost_has_ended(
-    graph: Graph,
+    mortal: Hands, graph: Graph
 ) -> None:
     """In both faces, of a worker and of the master, and when nobody is there any more."""
     a = ops.placeholder("float32", [])
     end = chain(a, 3)
     config = ConfigProto(operation_timeout_in_ms=500)
-    async with LocalCluster({"worker": 2}) as cluster:
-        session = AsyncSession(cluster.target("worker"), graph=graph)
-        other = Session(cluster.target("worker"), graph=graph)
-        assert await session.run(end, {a: 1.0}) == 4.0
-        assert await asyncio.to_thread(other.run, end, {a: 1.0}) == 4.0
-        for index in (1, 0):
-            cluster.process("worker", index).send_signal(signal.SIGKILL)
-            for run in (session.run(end, {a: 1.0}), asyncio.to_thread(other.run, end, {a: 1.0})):
-                with pytest.raises(UnavailableError) as info:
-                    await soon(run)
-                assert "how its process ended: killed by SIGKILL; it held " in info.value.message
-        late = AsyncSession(cluster.target("worker"), graph=graph, config=config)
-        with pytest.raises(UnavailableError, match=r"no master answers .*: killed by SIGKILL"):
-            await late.list_devices()
-        for open_still in (session, late):
-            await open_still.close()
-        await asyncio.to_thread(other.close)
+    cluster = mortal.cluster
+    session = AsyncSession(cluster.target("worker"), graph=graph)
+    other = Session(cluster.target("worker"), graph=graph)
+    assert await session.run(end, {a: 1.0}) == 4.0
+    assert await asyncio.to_thread(other.run, end, {a: 1.0}) == 4.0
+    for index in (1, 0):
+        cluster.process("worker", index).send_signal(signal.SIGKILL)
+        for run in (session.run(end, {a: 1.0}), asyncio.to_thread(other.run, end, {a: 1.0})):
+            with pytest.raises(UnavailableError) as info:
+                await soon(run)
+            assert "how its process ended: killed by SIGKILL; it held " in info.value.message
+    late = AsyncSession(cluster.target("worker"), graph=graph, config=config)
+    with pytest.raises(UnavailableError, match=r"no master answers .*: killed by SIGKILL"):
+        await late.list_devices()
+    for open_still in (session, late):
+        await open_still.close()
+    await asyncio.to_thread(other.close)
 
 
 # -- parents ---------------------------------------------------------------------------------------
@@ -376,7 +377,8 @@ def test_workers_of_a_killed_parent_that_has_forked_die_too(tmp_path: Path) -> N
                 os._exit(0)
             print(child, flush=True)
     """
-    with script(tmp_path, PARENT % fork.strip()) as process:
+    one = PARENT.replace('"worker": 2', '"worker": 1')
+    with script(tmp_path, one % fork.strip()) as process:
         workers = pids(process)
         child = int(process.stdout.readline())  # type: ignore[union-attr]
         try:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from actorsession import ops, timeline
+from actorsession.cluster import LocalCluster
 from actorsession.cluster.master.stats_publisher import StatsPublisherInterface
 from actorsession.config import (
     ConfigProto,
@@ -32,7 +33,7 @@ from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.planning import LARGE
 from actorsession.session import AsyncSession, Session
-from tests.cluster.kit import PATIENCE, W0, W1, InProcess, in_process, on, patient_cluster, soon
+from tests.cluster.kit import PATIENCE, W0, W1, InProcess, in_process, on, soon
 
 FULL = RunOptions(trace_level=TraceLevel.FULL_TRACE)
 X = np.linspace(-1, 1, 4, dtype=np.float32)
@@ -134,8 +135,9 @@ async def test_timelines_and_the_cost_model_choose_their_steps_by_themselves(gra
     assert measured == [False, True] * 3
 
 
+@pytest.mark.process
 async def test_a_synchronous_session_over_processes_has_timelines_and_a_placement(
-    graph: Graph,
+    processes: LocalCluster, graph: Graph
 ) -> None:
     x, end = two_tasks()
 
@@ -145,8 +147,7 @@ async def test_a_synchronous_session_over_processes_has_timelines_and_a_placemen
                 np.testing.assert_array_equal(session.run(end, {x: X}), X * 2 + 1)
             return session.timelines(), session.placement()
 
-    async with patient_cluster({"worker": 2}) as cluster:
-        kept, placed = await soon(asyncio.to_thread(use, cluster.target("worker", 0)))
+    kept, placed = await soon(asyncio.to_thread(use, processes.target("worker", 0)))
     assert [nodes_of(stats) for stats in kept] == [{"there", "end"}] * 2
     assert (placed["there"].device, placed["end"].device) == (device(W1), device(W0))
 

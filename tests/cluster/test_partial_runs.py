@@ -34,6 +34,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.messages import RunGraph
 from actorsession.session import AsyncSession
+from tests.cluster.hands import Hands
 from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, is_idle, on, soon, until_all
 from tests.cluster.remote_faces import FACES, spread
 from tests.cluster.ways import Way, made_ways
@@ -530,34 +531,34 @@ async def test_a_reset_of_the_master_ends_runs_with_aborted(
     await cluster.until_idle()
 
 
+@pytest.mark.process
 async def test_a_worker_that_is_killed_ends_the_runs_that_have_a_part_there(
-    pipe: Pipe, plain_graph: Graph
+    mortal: Hands, pipe: Pipe, plain_graph: Graph
 ) -> None:
     with on(W0):
         near = pipe.b * 3.0
-    async with LocalCluster({"worker": 2}) as cluster:
-        async with AsyncSession(cluster.target("worker"), graph=plain_graph) as session:
-            idle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
-            untouched = await session.partial_run_setup(near, pipe.b)
-            cluster.process("worker", 1).kill_now()
-            with pytest.raises(UnavailableError, match=W1):
-                await soon(session.partial_run(idle, pipe.there, {pipe.a: 1}))
-            assert await soon(session.partial_run(untouched, near, {pipe.b: 1})) == 3
-            await until_all([cluster.target("worker")], lambda s: not (s.steps or s.rendezvous))
+    async with AsyncSession(mortal.target("worker"), graph=plain_graph) as session:
+        idle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
+        untouched = await session.partial_run_setup(near, pipe.b)
+        mortal.cluster.process("worker", 1).kill_now()
+        with pytest.raises(UnavailableError, match=W1):
+            await soon(session.partial_run(idle, pipe.there, {pipe.a: 1}))
+        assert await soon(session.partial_run(untouched, near, {pipe.b: 1})) == 3
+        await until_all([mortal.target("worker")], lambda s: not (s.steps or s.rendezvous))
 
 
+@pytest.mark.process
 async def test_a_master_that_is_killed_ends_its_runs_on_all_workers(
-    pipe: Pipe, plain_graph: Graph
+    mortal: Hands, pipe: Pipe, plain_graph: Graph
 ) -> None:
-    async with LocalCluster({"worker": 2}) as cluster:
-        session = AsyncSession(cluster.target("worker"), graph=plain_graph)
-        handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
-        await until_all([cluster.target("worker", 1)], lambda s: s.steps == 1)
-        cluster.process("worker", 0).kill_now()
-        with pytest.raises(UnavailableError, match=W0):
-            await soon(session.partial_run(handle, pipe.fetches, {pipe.a: 1, pipe.b: 1}))
-        await until_all([cluster.target("worker", 1)], is_idle)
-        await soon(session.close())
+    session = AsyncSession(mortal.target("worker"), graph=plain_graph)
+    handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
+    await until_all([mortal.target("worker", 1)], lambda s: s.steps == 1)
+    mortal.cluster.process("worker", 0).kill_now()
+    with pytest.raises(UnavailableError, match=W0):
+        await soon(session.partial_run(handle, pipe.fetches, {pipe.a: 1, pipe.b: 1}))
+    await until_all([mortal.target("worker", 1)], is_idle)
+    await soon(session.close())
 
 
 async def test_what_fails_at_setup_is_told_by_the_first_call_and_leaves_nothing_meanwhile(

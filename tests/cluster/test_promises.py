@@ -7,12 +7,8 @@ import concurrent.futures
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,17 +23,17 @@ from actorsession.errors import (
     OpError,
     UnavailableError,
 )
-from tests.cluster.kit import PATIENCE, is_idle, patient_cluster, soon, until_all
-from tests.cluster.roads import LARGE, WORKER_1, begin_long, eventually, roads
+from tests.cluster.hands import Hands
+from tests.cluster.kit import is_idle, soon, until_all
+from tests.cluster.roads import LARGE, LONG, WORKER_1, begin_long, eventually, roads
 
 pytestmark = pytest.mark.process
 
 
 @pytest.fixture
-async def cluster() -> AsyncIterator[acts.LocalCluster]:
+def cluster(mortal: Hands) -> acts.LocalCluster:
     """For tests that kill a process; the others share theirs. No lease tells that a task is gone."""
-    async with patient_cluster({"ps": 1, "worker": 2}) as made:
-        yield made
+    return mortal.cluster
 
 
 async def nothing_pending(cluster: acts.LocalCluster) -> bool:
@@ -48,7 +44,7 @@ async def nothing_pending(cluster: acts.LocalCluster) -> bool:
 async def test_a_task_killed_in_mid_step_fails_the_step_at_once_by_name(
     cluster: acts.LocalCluster,
 ) -> None:
-    road = roads()
+    road = roads(LONG)
     async with acts.AsyncSession(cluster.target("worker", 0), graph=road.graph) as session:
         await session.run(road.init)
         run = await begin_long(session, road)
@@ -102,7 +98,7 @@ async def test_a_master_that_does_not_exist_is_named_with_attempts_and_reason() 
 async def test_a_run_given_up_leaves_the_session_usable_and_nothing_pending(
     processes: acts.LocalCluster, how: str
 ) -> None:
-    road = roads()
+    road = roads(LONG)
     async with acts.AsyncSession(processes.target("worker", 0), graph=road.graph) as session:
         await session.run(road.init)
         if how == "cancel":
@@ -244,44 +240,3 @@ def test_ctrl_c_ends_a_blocked_run_at_once_and_the_next_run_works(
         thread.join()
         run_to_end(until_all([address], is_idle))
         assert session.run(road.across, {road.x: 1}) == 36
-
-
-PARENT = """
-import asyncio, sys
-import actorsession as acts
-async def main():
-    async with acts.LocalCluster({"ps": 1, "worker": 2}) as cluster:
-        print(*[p.pid for p in cluster.processes.values()], flush=True)
-        await asyncio.Event().wait()
-asyncio.run(main())
-"""
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_children_die_with_their_parent_however_it_dies(how: signal.Signals) -> None:
-    """The parent has no main guard either: children are not spawned by importing it."""
-    root = str(Path(__file__).resolve().parents[2])
-    parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": root},
-        text=True,
-    )
-    assert parent.stdout is not None
-    pids = [int(pid) for pid in parent.stdout.readline().split()]
-    parent.stdout.close()
-    assert len(pids) == 3
-    parent.send_signal(how)
-    parent.wait(PATIENCE)
-    until = time.monotonic() + PATIENCE
-    while any(is_alive(pid) for pid in pids) and time.monotonic() < until:
-        time.sleep(0.01)  # their end is nobody's event: they are not our children
-    assert [pid for pid in pids if is_alive(pid)] == []
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"

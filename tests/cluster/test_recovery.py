@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +30,9 @@ pytestmark = pytest.mark.process
 
 
 @pytest.fixture
-def three() -> Iterator[Hands]:
+def three(mortal: Hands) -> Hands:
     """One ps and two workers."""
-    with hands({"ps": 1, "worker": 2}) as held:
-        yield held
+    return mortal
 
 
 class Regression:

@@ -19,7 +19,8 @@ from actorsession.errors import (
 )
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
-from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, on, patient_cluster, soon
+from tests.cluster.hands import Hands
+from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, on, soon
 from tests.cluster.ways import Way, way
 
 __all__ = ["way"]
@@ -137,32 +138,32 @@ async def test_masters_at_other_kinds_of_addresses_are_reset_too(
         await eventually(lambda: server.statistics().idle)
 
 
+@pytest.mark.process
 async def test_a_stopped_worker_is_named_within_the_limit_and_the_others_are_cleared(
-    graph: Graph,
+    mortal: Hands, graph: Graph
 ) -> None:
     """1. Worker 1 is stopped: it neither answers nor hangs up. 2. The reset ends within its limit and says
     so. 3. The session is closed all the same, and the variable of worker 0 gone."""
     variables = Variables((W0, W1))
     config = ConfigProto(operation_timeout_in_ms=4000)
-    async with patient_cluster({"worker": 2}) as cluster:
-        target = cluster.target("worker")
-        session = AsyncSession(target, graph=graph)
-        await session.run(variables.init)
-        cluster.process("worker", 1).send_signal(signal.SIGSTOP)
-        with pytest.raises(UnavailableError) as caught:
-            await soon(AsyncSession.reset(target, config=config))
-        assert f"the sessions of {W0} are closed, but containers were not cleared on {W1}: " in (
-            caught.value.message
-        )
-        assert "/task:0:" not in caught.value.message
-        with pytest.raises(AbortedError):
-            await session.run(variables.all[0])
-        await session.close()
-        cluster.process("worker", 1).send_signal(signal.SIGCONT)
-        only_0 = ConfigProto(device_filters=[W0])
-        small = Graph()
-        with small.as_default(), on(W0):
-            v = ops.Variable(1.0, name="v0")
-        async with AsyncSession(target, graph=small, config=only_0) as session:
-            with pytest.raises(FailedPreconditionError):
-                await session.run(v)
+    target = mortal.target("worker")
+    session = AsyncSession(target, graph=graph)
+    await session.run(variables.init)
+    mortal.cluster.process("worker", 1).send_signal(signal.SIGSTOP)
+    with pytest.raises(UnavailableError) as caught:
+        await soon(AsyncSession.reset(target, config=config))
+    assert f"the sessions of {W0} are closed, but containers were not cleared on {W1}: " in (
+        caught.value.message
+    )
+    assert "/task:0:" not in caught.value.message
+    with pytest.raises(AbortedError):
+        await session.run(variables.all[0])
+    await session.close()
+    mortal.cluster.process("worker", 1).send_signal(signal.SIGCONT)
+    only_0 = ConfigProto(device_filters=[W0])
+    small = Graph()
+    with small.as_default(), on(W0):
+        v = ops.Variable(1.0, name="v0")
+    async with AsyncSession(target, graph=small, config=only_0) as session:
+        with pytest.raises(FailedPreconditionError):
+            await session.run(v)

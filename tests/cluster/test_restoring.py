@@ -219,15 +219,17 @@ def test_recovery_of_processes_leaves_a_thousand_steps_alone(tmp_path: Path, gra
         seen = v + 0.0
     add = v.assign_add(1000.0).op
     with hands({"ps": 1, "worker": 2}, snapshot_dir=tmp_path) as held:
-        for face in FACES:
-            session = held.session(face, held.target("worker"), graph=graph)
-            session.run(v.initializer)
-            session.run(add)
-            held.do(held.cluster.restart("worker", 1))
+        sessions = [held.session(face, held.target("worker"), graph=graph) for face in FACES]
+        sessions[0].run(v.initializer)
+        sessions[0].run(add)
+        assert [session.run(seen) for session in sessions] == [1000.0, 1000.0]
+        held.do(held.cluster.restart("worker", 1))
+        for session in sessions:
             session.reattach(restore=v.initializer)
             assert session.run(seen) == 1000.0
-            held.do(held.cluster.process("ps").stop(10.0))
-            held.do(held.cluster.restart("ps"))
+        held.do(held.cluster.process("ps").stop(10.0))
+        held.do(held.cluster.restart("ps"))
+        for session in sessions:
             with pytest.raises(WorkerRestartedError, match="back from the snapshot after"):
                 session.run(seen)
             assert session.reattach(restore=ops.group(v.initializer)).restored == ("v",)

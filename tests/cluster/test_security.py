@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import socket
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import cli, ops
 from actorsession.cluster import LocalCluster, SecurityConfig, Server, read_statistics
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import (
@@ -253,15 +252,17 @@ async def test_a_worker_with_two_of_three_files_says_which_is_missing(
 
 
 @pytest.mark.process
-def test_an_operators_commands_make_certificates_serve_look_and_stop(tmp_path: Path) -> None:
+def test_an_operators_commands_make_certificates_serve_look_and_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """In the order of the documentation, with the files in the environment."""
+    monkeypatch.chdir(tmp_path)
 
-    def said(*words: str, **more: str) -> dict[str, Any]:
-        done = subprocess.run(
-            command(*words, "--json"), cwd=tmp_path, env=environment(**more),
-            capture_output=True, text=True, timeout=50, check=True,
-        )  # fmt: skip
-        found: dict[str, Any] = json.loads(done.stdout)
+    def said(*words: str) -> dict[str, Any]:
+        code = cli.main([*words, "--json"])
+        out, err = capsys.readouterr()
+        assert code == 0, (out, err)
+        found: dict[str, Any] = json.loads(out)
         return found
 
     made = said("certs", "--out", "certs", "--hosts", "ps0.example,worker0.example,10.0.0.7")
@@ -273,15 +274,14 @@ def test_an_operators_commands_make_certificates_serve_look_and_stop(tmp_path: P
         assert process.stdout is not None
         address = json.loads(process.stdout.readline())["address"]
         assert address.startswith("tls://127.0.0.1:")
-        assert W0 in json.dumps(said("status", address, **files))
-        assert W0 in json.dumps(said("status", address.removeprefix("tls://"), **files))
-        refused = subprocess.run(
-            command("status", address), env=environment(), capture_output=True, text=True,
-            timeout=50, check=False,
-        )  # fmt: skip
-        assert refused.returncode == 1
-        assert "none were given" in refused.stdout + refused.stderr
-        said("stop", address, **files)
+        assert cli.main(["status", address]) == 1
+        out, err = capsys.readouterr()
+        assert "none were given" in out + err
+        for name, path in files.items():
+            monkeypatch.setenv(name, path)
+        assert W0 in json.dumps(said("status", address))
+        assert W0 in json.dumps(said("status", address.removeprefix("tls://")))
+        said("stop", address)
         assert process.wait(timeout=60) == 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from string import ascii_letters, digits
 from typing import Any
 
 import pytest
@@ -92,7 +93,9 @@ def test_a_cluster_def_has_jobs_and_tasks_sorted() -> None:
 
 
 ADDRESSES = st.text("abc.:019", min_size=1, max_size=8)
-JOBS = st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,8}", fullmatch=True)
+JOBS = st.builds(
+    str.__add__, st.sampled_from(ascii_letters), st.text(ascii_letters + digits + "_", max_size=8)
+)
 CLUSTERS = st.dictionaries(
     JOBS,
     st.one_of(

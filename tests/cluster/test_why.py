@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pytest
 
 from actorsession import ops
@@ -30,6 +31,7 @@ from actorsession.runtime.hang_report import HangReport, explain
 from actorsession.runtime.wait_graph import MasterWaits, TaskWaits
 from actorsession.session import AsyncSession, Session
 from tests.cli.kit import called, line_of
+from tests.cluster.hands import Hands
 from tests.cluster.kit import (
     PATIENCE,
     W0,
@@ -42,7 +44,6 @@ from tests.cluster.kit import (
     in_process,
     long_product,
     on,
-    patient_cluster,
     soon,
 )
 from tests.cluster.script import running
@@ -252,25 +253,25 @@ async def test_a_session_that_never_connected_has_no_step(graph: Graph) -> None:
     await session.close()
 
 
-def test_a_stuck_step_of_50_000_nodes_is_explained_in_little_room(
+def test_a_stuck_step_of_15_000_nodes_is_explained_in_little_room(
     graph: Graph, monkeypatch: Any
 ) -> None:
-    """Half of the nodes are on each task, and every hundredth waits for the other one."""
+    """Half of the nodes are on each task, and every thirtieth waits for the other one."""
     x = ops.placeholder("float32", [], name="x")
     ends = []
     for number in range(500):
         with on(W1):
             y = x + float(number)
         with on(W0):
-            for _ in range(49):
+            for _ in range(14):
                 y = ops.identity(y)
         with on(W1):
-            for _ in range(50):
+            for _ in range(15):
                 y = ops.identity(y)
         ends.append(y)
     with on(W0):
         total = ops.add_n(ends)
-    assert len(graph.get_operations()) > 50_000
+    assert len(graph.get_operations()) > 15_000
     # On one loop: it is the time to build and plan such a graph that this test takes.
     run_to_end(_explain_the_stuck(graph, x, total, monkeypatch))
 
@@ -393,31 +394,30 @@ def causes_in(printed: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.process
-def test_a_task_that_is_stopped_is_named_and_busy_ones_answer(graph: Graph) -> None:
-    x = ops.placeholder("float32", [400, 400], name="x")
+def test_a_task_that_is_stopped_is_named_and_busy_ones_answer(mortal: Hands, graph: Graph) -> None:
+    x = ops.placeholder("float32", [600, 600], name="x")
     with on(W1):
-        slow = long_product(x, 2000)
+        slow = long_product(x, 1000)
     with on(W0):
         end = slow + 1.0
 
     async def ask() -> tuple[Any, Any, Any]:
-        async with patient_cluster({"worker": 2}) as cluster:
-            stopped = cluster.process("worker", 1)
-            async with AsyncSession(cluster.target("worker"), graph) as session:
-                feed = [[0.001] * 400] * 400
-                stuck = asyncio.ensure_future(session.run(end, {x: feed}))
-                busy = await until_root(session, "runs")
-                stopped.send_signal(signal.SIGSTOP)
-                try:
-                    why = await session.why(2.0)
-                    said = await asyncio.to_thread(
-                        called, "why", cluster.target("worker"), "--timeout", "2"
-                    )
-                finally:
-                    stopped.send_signal(signal.SIGCONT)
-                stuck.cancel()
-                await asyncio.wait([stuck])
-                return busy, why, said
+        stopped = mortal.cluster.process("worker", 1)
+        async with AsyncSession(mortal.target("worker"), graph) as session:
+            feed = np.full([600, 600], 0.001)
+            stuck = asyncio.ensure_future(session.run(end, {x: feed}))
+            busy = await until_root(session, "runs")
+            stopped.send_signal(signal.SIGSTOP)
+            try:
+                why = await session.why(2.0)
+                said = await asyncio.to_thread(
+                    called, "why", mortal.target("worker"), "--timeout", "2"
+                )
+            finally:
+                stopped.send_signal(signal.SIGCONT)
+            stuck.cancel()
+            await asyncio.wait([stuck])
+            return busy, why, said
 
     busy, why, (code, out, _) = run_to_end(ask())
     assert (busy.root.task, busy.silent) == (W1, {})
