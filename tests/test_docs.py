@@ -37,9 +37,7 @@ def warm() -> Iterator[Warm]:
 
 @pytest.mark.process
 @pytest.mark.parametrize("code", CASES)
-def test_the_examples_of_a_section_run_as_they_stand(
-    code: str, warm: Warm, tmp_path: Path
-) -> None:
+def test_the_examples_of_a_section_run_as_they_stand(code: str, warm: Warm, tmp_path: Path) -> None:
     done = warm.run(code, tmp_path)
     assert (done.status, done.err) == (0, "")
 
@@ -49,7 +47,10 @@ def test_the_examples_of_a_section_run_as_they_stand(
     ("code", "said"),
     [
         ("np.zeros(1)", "NameError: name 'np' is not defined"),
-        ("import warnings; warnings.warn('of old', DeprecationWarning)", "DeprecationWarning: of old"),
+        (
+            "import warnings; warnings.warn('of old', DeprecationWarning)",
+            "DeprecationWarning: of old",
+        ),
         ("import atexit; atexit.register(lambda: 1 / 0)", "ZeroDivisionError"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", ""),
     ],

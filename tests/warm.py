@@ -4,7 +4,8 @@ Importing takes half a second of a processor, which is more than most short prog
 a process of its own has: its own ``__main__``, folder, descriptors, threads and end, with what is called at
 the exit of an interpreter. What a program forgets to import it does not find, because its names are its own.
 
-``python -W error -m tests.warm`` is that process; it reads programs as lines of JSON and answers each with one.
+``python -W error -m tests.warm`` is that process. It reads programs as lines of JSON, and answers each with
+one.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class Warm:
         """Runs a program to its end, in a folder."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        print(json.dumps([code, str(folder)]), file=self._process.stdin, flush=True)
+        self._process.stdin.write(json.dumps([code, str(folder)]) + "\n")
+        self._process.stdin.flush()
         answer = self._process.stdout.readline()
         assert answer, "the process that programs are forked from has ended"
         return Ended(*json.loads(answer))
@@ -87,7 +89,8 @@ def _serve() -> str | None:
         os.close(err[1])
         said, complaints = _read_both(out[0], err[0])
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        print(json.dumps([status, said, complaints]), flush=True)
+        sys.stdout.write(json.dumps([status, said, complaints]) + "\n")
+        sys.stdout.flush()
     return None
 
 
@@ -98,7 +101,7 @@ def _take_over(folder: str, out: int, err: int) -> None:
     for number, descriptor in enumerate((nowhere, out, err)):
         os.dup2(descriptor, number)
         os.close(descriptor)
-    sys.stdin = open(0, closefd=False)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115 - for the rest of its life
     sys.argv = ["-c"]
     signal.alarm(LIMIT)
 
@@ -125,7 +128,7 @@ def _import_all() -> None:
     """Imports what programs use, and takes what they have to import themselves out of the package again."""
     import actorsession.cluster
     import actorsession.compat.v1
-    import actorsession.train  # noqa: F401
+    import actorsession.train
 
     for name in actorsession.__all__:
         getattr(actorsession, name)
@@ -146,7 +149,7 @@ def _main() -> None:
     if code is not None:
         main = types.ModuleType("__main__")
         sys.modules["__main__"] = main
-        exec(compile(code, "<string>", "exec"), main.__dict__)
+        exec(compile(code, "<string>", "exec"), main.__dict__)  # noqa: S102 - a test's own
 
 
 if __name__ == "__main__":
