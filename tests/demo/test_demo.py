@@ -339,39 +339,42 @@ def _number(folder: Path) -> int:
     return int(folder.name) if folder.name.isdigit() else 0
 
 
-def under_way(folder: Path, steps: int) -> Iterator[Started]:
+def under_way(folder: Path, steps: int, workers: int) -> Iterator[Started]:
     """A demo that does not end by itself: where its picture goes is a pipe that nobody reads."""
     os.mkfifo(folder / "learning.png")
-    started = Started(folder, "--steps", str(steps))
+    started = Started(folder, "--steps", str(steps), "--workers", str(workers))
     yield started
     started.kill()
 
 
 @pytest.fixture
-def demo(tmp_path: Path) -> Iterator[Started]:
-    """A demo under way, which tells of every fiftieth step and does not end by itself."""
-    yield from under_way(tmp_path, 200)
+def demo(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Started]:
+    """A demo under way, which tells of every fiftieth step and does not end by itself.
+
+    A parameter says how many workers it has besides its server.
+    """
+    yield from under_way(tmp_path, 200, request.param)
 
 
 @pytest.fixture
 def long_demo(tmp_path: Path) -> Iterator[Started]:
     """The same with so many steps that most are still to come when the first quarter is told."""
-    yield from under_way(tmp_path, 1000)
-
-
-MOMENTS = {
-    "while it imports": None,
-    "in one process": "one process: step 0 of",
-    "while the cluster starts": "workers: step 0 of",
-    "in the middle of training": "workers: step 5",
-    "while it draws": "Trace of one step",
-}
+    yield from under_way(tmp_path, 1000, 2)
 
 
 @needs_proc
-@pytest.mark.parametrize("moment", MOMENTS)
-def test_ctrl_c_ends_it_at_once_and_leaves_nothing_running(demo: Started, moment: str) -> None:
-    line = MOMENTS[moment]
+@pytest.mark.parametrize(
+    ("demo", "line"),
+    [
+        pytest.param(1, None, id="while it imports"),
+        pytest.param(1, "one process: step 0 of", id="in one process"),
+        pytest.param(1, "1 worker: step 0 of", id="while the cluster starts"),
+        pytest.param(2, "workers: step 5", id="in the middle of training"),
+        pytest.param(1, "Trace of one step", id="while it draws"),
+    ],
+    indirect=["demo"],
+)
+def test_ctrl_c_ends_it_at_once_and_leaves_nothing_running(demo: Started, line: str | None) -> None:
     if line is None:
         demo.wait_for_handler()
     else:
@@ -385,8 +388,9 @@ def test_ctrl_c_ends_it_at_once_and_leaves_nothing_running(demo: Started, moment
 
 
 @needs_proc
+@pytest.mark.parametrize("demo", [pytest.param(1, id="one worker")], indirect=True)
 def test_ctrl_c_twice_is_no_worse_than_once(demo: Started) -> None:
-    demo.wait_for_line("workers: step 5")
+    demo.wait_for_line("1 worker: step 5")
     demo.interrupt()
     demo.interrupt()
     said, complaints = demo.wait_for_end()
