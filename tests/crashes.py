@@ -10,13 +10,14 @@ The tests run each scenario; a soak may call ``storm`` for as many as it likes. 
 that it gave to the kernel; that files are synced before they get their names, and folders before anything is
 removed, is what ``unsynced`` looks for in the list of calls.
 
-Run by itself, ``python -m tests.crashes SCENARIO [POINTS]`` prints the report as JSON.
+Run by itself, ``python -m tests.crashes SCENARIO[=POINTS] ...`` prints a report of each as a line of JSON.
 """
 
 from __future__ import annotations
 
 import builtins
 import dataclasses
+import importlib
 import io
 import json
 import os
@@ -25,7 +26,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ import numpy as np
 from actorsession import checkpoints
 from actorsession.errors import OpError
 
-__all__ = ["SCENARIOS", "Report", "Scenario", "storm", "unsynced"]
+__all__ = ["SCENARIOS", "Report", "Scenario", "storm", "storms", "unsynced"]
 
 _ROOT = Path(__file__).resolve().parent.parent
 # Seconds for a storm; one point takes some milliseconds.
@@ -199,12 +200,24 @@ def storm(scenario: str, points: int | None = None) -> Report:
     Raises:
         AssertionError: if the process of the storm itself fails.
     """
-    command = [sys.executable, "-m", "tests.crashes", scenario, str(points or 0)]
+    (report,) = storms({scenario: points}).values()
+    return report
+
+
+def storms(scenarios: Mapping[str, int | None]) -> dict[str, Report]:
+    """Does the same for several scenarios, each in a fork of one process.
+
+    Args:
+        scenarios: at how many points at most, by scenario.
+    """
+    words = [f"{name}={points or 0}" for name, points in scenarios.items()]
+    command = [sys.executable, "-m", "tests.crashes", *words]
     ended = subprocess.run(
         command, cwd=_ROOT, capture_output=True, text=True, timeout=_LIMIT, check=False
     )
     assert ended.returncode == 0, ended.stderr
-    return Report(**json.loads(ended.stdout))
+    reports = [Report(**json.loads(line)) for line in ended.stdout.splitlines()]
+    return {report.scenario: report for report in reports}
 
 
 def _storm(name: str, points: int) -> Report:
@@ -216,7 +229,9 @@ def _storm(name: str, points: int) -> Report:
         # In a child: what it leaves in the process, such as who is saving, is none of the work's.
         assert _forked(lambda: scenario.prepare(folder)) == 0
         shutil.copytree(folder, before)
-        calls = _calls_of(scenario, folder)
+        calls, modules = _calls_of(scenario, folder)
+        for module in modules:  # which each child would else import again
+            importlib.import_module(module)
         report.faults += unsynced(calls)
         count = len(calls)
         step = max(1, -(-count // points)) if points else 1
@@ -233,18 +248,20 @@ def _storm(name: str, points: int) -> Report:
     return report
 
 
-def _calls_of(scenario: Scenario, folder: Path) -> list[tuple[str, str]]:
-    """The calls of a run that nothing cuts off."""
+def _calls_of(scenario: Scenario, folder: Path) -> tuple[list[tuple[str, str]], list[str]]:
+    """The calls of a run that nothing cuts off, and the modules that it imports."""
     said = folder.with_name("calls")
+    known = set(sys.modules)
 
     def run() -> None:
         calls = _work(scenario, folder, 0)
-        said.write_text(json.dumps(calls))
+        said.write_text(json.dumps([calls, [name for name in sys.modules if name not in known]]))
 
     assert _forked(run) == 0
-    found: list[tuple[str, str]] = [tuple(call) for call in json.loads(said.read_text())]
+    calls, modules = json.loads(said.read_text())
+    found: list[tuple[str, str]] = [tuple(call) for call in calls]
     assert 0 < len(found) < _MOST, len(found)
-    return found
+    return found, modules
 
 
 def _work(scenario: Scenario, folder: Path, last: int) -> list[tuple[str, str]]:
@@ -512,11 +529,18 @@ SCENARIOS: dict[str, Scenario] = {
 }  # fmt: skip
 
 
-def _main(words: Sequence[str]) -> None:
-    name, *rest = words
-    report = _storm(name, int(rest[0]) if rest else 0)
-    sys.stdout.write(json.dumps(dataclasses.asdict(report)) + "\n")
+def _main(words: Sequence[str]) -> int:
+    for word in words:
+        name, _, points = word.partition("=")
+        if failed := _forked(lambda: _print_report(name, int(points or 0))):  # noqa: B023
+            return failed
+    return 0
+
+
+def _print_report(name: str, points: int) -> None:
+    sys.stdout.write(json.dumps(dataclasses.asdict(_storm(name, points))) + "\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1:])
+    sys.exit(_main(sys.argv[1:]))

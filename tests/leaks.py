@@ -81,13 +81,16 @@ def take_holdings() -> Holdings:
     )
 
 
-def wait_for_release(before: Holdings, patience: float = PATIENCE_SECONDS) -> Holdings:
-    """What is still held beyond ``before`` once it has had ``patience`` seconds to go away."""
+def wait_for_release(before: Holdings, patience: float | None = None) -> Holdings:
+    """What is still held beyond ``before`` once it has had ``patience`` seconds to go away.
+
+    Left out, these are ``PATIENCE_SECONDS``.
+    """
     left = take_holdings().beyond(before)
     if not left.describe():
         return left
     gc.collect()  # a socket in a reference cycle reports its own ResourceWarning, and is gone
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + (PATIENCE_SECONDS if patience is None else patience)
     while (left := take_holdings().beyond(before)).describe():
         if time.monotonic() >= deadline:
             break

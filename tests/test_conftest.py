@@ -17,8 +17,10 @@ ROOT = Path(__file__).resolve().parent.parent
 OFFENDER = """
 import asyncio, socket, subprocess, sys, threading
 import pytest
+import tests.leaks
 
 KEPT = []
+tests.leaks.PATIENCE_SECONDS = 1.0  # three tests of this file use all of it
 
 async def test_tidy():
     server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
@@ -66,11 +68,11 @@ async def test_wrong_thread():
 async def test_never_awaited():
     asyncio.sleep(0)
 
-@pytest.mark.timeout(1)
+@pytest.mark.timeout(0.25)
 async def test_hang():
     await asyncio.Event().wait()
 
-@pytest.mark.timeout(1)
+@pytest.mark.timeout(0.25)
 async def test_spin():
     while True:
         await asyncio.sleep(0)
@@ -166,7 +168,7 @@ class TestOffender:
     ) -> None:
         assert "FAILED" in outcome(report, f"{test}[{loop}]"), report
         # pytest-timeout 2.3 writes no parentheses and not its own name.
-        assert re.search(r"Failed: Timeout \(?>1\.0s\b", report), report
+        assert re.search(r"Failed: Timeout \(?>0\.25s\b", report), report
 
     def test_one_bad_test_does_not_disturb_the_next(self, report: str) -> None:
         assert outcome(report, "test_after_all_that") == {"PASSED"}, report

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
-from tests.crashes import SCENARIOS, storm, unsynced
+from tests.crashes import SCENARIOS, Report, storms, unsynced
 
 # A point takes some twenty milliseconds; of those that are much like others, some are looked at.
 ALL = {"sharded", "one file", "one file over sharded", "snapshots", "TensorFlow's format"}
 SOME = 12
 
 
+@pytest.fixture(scope="module")
+def reports() -> Mapping[str, Report]:
+    """Those of all scenarios; starting a process for each would take longer than most of them."""
+    return storms({name: None if name in ALL else SOME for name in SCENARIOS})
+
+
 @pytest.mark.process
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_whatever_call_is_the_last_nothing_is_lost_and_the_next_writer_clears_up(
-    scenario: str,
+    reports: Mapping[str, Report], scenario: str
 ) -> None:
-    report = storm(scenario, None if scenario in ALL else SOME)
+    report = reports[scenario]
     assert not report.faults, "\n".join(report.faults)
     assert report.points >= 10
 

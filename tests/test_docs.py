@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.warm import Warm, warm_process
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ["sessions.md", "distributed.md", "checkpoints.md", "graphs.md"]
@@ -28,19 +29,39 @@ CASES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def warm() -> Iterator[Warm]:
+    with warm_process() as process:
+        yield process
+
+
 @pytest.mark.process
 @pytest.mark.parametrize("code", CASES)
-def test_the_examples_of_a_section_run_as_they_stand(code: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "PATH": ""},
-        capture_output=True,
-        text=True,
-        timeout=50,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+def test_the_examples_of_a_section_run_as_they_stand(code: str, warm: Warm, tmp_path: Path) -> None:
+    done = warm.run(code, tmp_path)
+    assert (done.status, done.err) == (0, "")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("np.zeros(1)", "NameError: name 'np' is not defined"),
+        (
+            "import warnings; warnings.warn('of old', DeprecationWarning)",
+            "DeprecationWarning: of old",
+        ),
+        ("import atexit; atexit.register(lambda: 1 / 0)", "ZeroDivisionError"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", ""),
+    ],
+    ids=["a name", "a warning", "at the end", "a signal"],
+)
+def test_an_example_that_fails_would_be_noticed(
+    code: str, said: str, warm: Warm, tmp_path: Path
+) -> None:
+    done = warm.run(code, tmp_path)
+    assert (done.status, done.err) != (0, "")
+    assert said in done.err
 
 
 def test_every_page_has_examples_that_run() -> None:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ast
 import builtins
+import gc
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -28,7 +29,6 @@ PAGES = sorted(
         ROOT / "README.md",
     ]
 )
-EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
 
 
 def names(text: str) -> frozenset[str]:
@@ -95,16 +95,30 @@ def sources() -> tuple[str, ...]:
 
 
 @cache
+def trees() -> dict[str, ast.Module]:
+    """The syntax trees of all source files.
+
+    They are half a million objects, and the collector would walk those that are there again and again while
+    the others are made.
+    """
+    gc.disable()
+    try:
+        made = {s: ast.parse((ROOT / s).read_text(encoding="utf-8"), filename=s) for s in sources()}
+        gc.freeze()
+    finally:
+        gc.enable()
+    return made
+
+
 def tree(source: str) -> ast.Module:
     """The syntax tree of a source file."""
-    return ast.parse((ROOT / source).read_text(encoding="utf-8"), filename=source)
+    return trees()[source]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def forgets_the_trees() -> Iterator[None]:
-    """They are half a million objects, which every later garbage collection would walk."""
     yield
-    tree.cache_clear()
+    trees.cache_clear()
 
 
 def targets(node: ast.stmt) -> Iterator[str]:
@@ -168,13 +182,13 @@ def all_names() -> set[str]:
 
 
 @cache
-def texts() -> frozenset[str]:
-    """All plain strings in the sources, such as the names of entry points and loggers."""
-    return frozenset(
-        node.value
+def is_text(word: str) -> bool:
+    """Whether a word is a plain string somewhere in the sources, such as an entry point or a logger."""
+    return any(
+        isinstance(node, ast.Constant) and node.value == word
         for source in sources()
+        if word in (ROOT / source).read_text(encoding="utf-8")
         for node in ast.walk(tree(source))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
 
 
@@ -247,28 +261,45 @@ def exists(span: str, page: Path) -> bool:
     return any((top / end).exists() for top in tops for end in (span, f"{span}.py"))
 
 
-@EVERY_PAGE
-def test_the_files_that_a_page_names_exist(page: Path) -> None:
-    assert [s for s in spans(page) if is_path(s) and not exists(s, page)] == []
+Find = Callable[[Path], Iterable[object]]
 
 
-@EVERY_PAGE
-def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
-    found = re.findall(r"\]\(((?!https?:)[^)#\s]+)[^)]*\)", without_fences(page))
-    assert [target for target in found if not (page.parent / target).exists()] == []
+def on_pages(find: Find) -> dict[str, list[object]]:
+    """What is found on each page that has any of it."""
+    found = {page.relative_to(ROOT).as_posix(): list(find(page)) for page in PAGES}
+    return {page: there for page, there in found.items() if there}
 
 
-@EVERY_PAGE
-def test_the_full_names_in_a_page_resolve(page: Path) -> None:
-    named = [s for s in spans(page) if re.fullmatch(r"(actorsession|transports)(\.\w+)+", s)]
-    assert [s for s in named if s not in texts() and not resolves(s)] == []
+def test_the_files_that_pages_name_exist() -> None:
+    def absent(page: Path) -> list[str]:
+        return [s for s in spans(page) if is_path(s) and not exists(s, page)]
+
+    assert on_pages(absent) == {}
 
 
-@EVERY_PAGE
-def test_the_members_of_our_classes_that_a_page_names_exist(page: Path) -> None:
-    found = (re.match(r"([A-Z]\w+)\.(\w+)\b", span) for span in spans(page))
-    named = [(m[1], m[2]) for m in found if m and m[1] in classes()]
-    assert [pair for pair in named if pair[1] not in classes()[pair[0]]] == []
+def test_the_links_of_pages_lead_somewhere() -> None:
+    def broken(page: Path) -> list[str]:
+        found = re.findall(r"\]\(((?!https?:)[^)#\s]+)[^)]*\)", without_fences(page))
+        return [target for target in found if not (page.parent / target).exists()]
+
+    assert on_pages(broken) == {}
+
+
+def test_the_full_names_in_pages_resolve() -> None:
+    def unresolved(page: Path) -> list[str]:
+        named = [s for s in spans(page) if re.fullmatch(r"(actorsession|transports)(\.\w+)+", s)]
+        return [s for s in named if not resolves(s) and not is_text(s)]
+
+    assert on_pages(unresolved) == {}
+
+
+def test_the_members_of_our_classes_that_pages_name_exist() -> None:
+    def unknown(page: Path) -> list[tuple[str, str]]:
+        found = (re.match(r"([A-Z]\w+)\.(\w+)\b", span) for span in spans(page))
+        named = [(m[1], m[2]) for m in found if m and m[1] in classes()]
+        return [pair for pair in named if pair[1] not in classes()[pair[0]]]
+
+    assert on_pages(unknown) == {}
 
 
 # -- the page of the architecture ------------------------------------------------------------------
@@ -388,11 +419,11 @@ def wrong_word(source: str, word: str) -> str | None:
     if not re.fullmatch(r"\w+(\.\w+)*", word) or word.endswith((*SUFFIXES, ".txt")):
         return None
     if first in PACKAGES and dot:
-        return None if word in texts() or resolves(word) else "no such name"
+        return None if resolves(word) or is_text(word) else "no such name"
     if looks_like_class(first):
         if first in FOREIGN_CLASSES or hasattr(builtins, first):
             return None
-        if first not in all_names() and not (first.startswith("_") and first in texts()):
+        if first not in all_names() and not (first.startswith("_") and is_text(first)):
             return "no such class"
         member = rest.partition(".")[0]
         known = classes().get(first)

@@ -124,7 +124,7 @@ def _run(
     """Measure rows and print each as soon as it is done."""
     rounds = Rounds(options.rounds or 5, 0.25, 5)
     if options.quick:
-        rounds = Rounds(options.rounds or 1, 0.02, 2)
+        rounds = Rounds(options.rounds or 1, 0.02, 1)
     with _sides(options.peer) as sides:
         about = [side.ask("describe", _PATIENCE)["about"] for side in sides]
         whole = {

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import select
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
+import pytest
+
+from actorsession import cli
 from tests.cluster.kit import PATIENCE
 from tests.cluster.script import command, environment, running
 
@@ -36,8 +41,8 @@ def serving(*words: str, **more: str) -> Iterator[tuple[subprocess.Popen[str], A
         yield process, json.loads(line)
 
 
-def called(*words: str, **more: str) -> tuple[int, str, str]:
-    """Exit status, output and errors of a command that comes to an end."""
+def ran(*words: str, **more: str) -> tuple[int, str, str]:
+    """Exit status, output and errors of a command that comes to an end, in a process of its own."""
     done = subprocess.run(
         command(*words), env=environment(**more), capture_output=True, text=True, check=False,
         timeout=2 * PATIENCE, stdin=subprocess.DEVNULL,
@@ -45,8 +50,25 @@ def called(*words: str, **more: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+def called(*words: str, **more: str) -> tuple[int, str, str]:
+    """The same of a command that is called in this process, which starts none for it."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err),
+    ):  # fmt: skip
+        for name in [name for name in os.environ if name.startswith("ACTORSESSION_")]:
+            patch.delenv(name)
+        for name, value in more.items():
+            patch.setenv(name, value)
+        try:
+            code: Any = cli.main(list(words))
+        except SystemExit as ended:
+            code = ended.code
+    return code, out.getvalue(), err.getvalue()
+
+
 def asked(*words: str, **more: str) -> Any:
-    """What a command that must succeed says as JSON."""
+    """What a command that must succeed says as JSON, called in this process."""
     code, out, err = called(*words, "--json", **more)
     assert (code, err) == (0, ""), (code, out, err)
     return json.loads(out)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from actorsession import cli, ops
 from actorsession.graph.graph import Graph
 from actorsession.session import Session
-from tests.cli.kit import asked, called, rest, serving
+from tests.cli.kit import asked, ran, rest, serving
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, chain
 from tests.cluster.script import command, is_running, running
 from tests.cluster.test_local_cluster import wait_for_end
@@ -25,8 +26,13 @@ def pids(said: Any) -> list[int]:
     return [task["pid"] for task in said["tasks"].values()]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_cluster_lives_until_a_signal_and_ends_in_silence(number: int) -> None:
+def children(process: subprocess.Popen[str]) -> list[int]:
+    """The processes that the main thread of a process has started and that it has not seen end."""
+    listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+    return [int(pid) for pid in listed.split()]
+
+
+def test_a_cluster_lives_until_ctrl_c_and_ends_in_silence() -> None:
     graph = Graph()
     with graph.as_default():
         a = ops.placeholder("float32", [])
@@ -36,20 +42,23 @@ def test_a_cluster_lives_until_a_signal_and_ends_in_silence(number: int) -> None
         with Session(said["tasks"][W0]["address"], graph=graph) as session:
             assert session.run(end, {a: 1.0}) == 7.0
         assert all(map(is_running, pids(said)))
-        process.send_signal(number)
+        process.send_signal(signal.SIGINT)
         assert rest(process) == (0, "", "")
         assert not any(map(is_running, pids(said)))
 
 
-def test_without_json_it_prints_a_line_for_each_task_and_says_how_to_end_it() -> None:
+def test_without_json_it_prints_a_line_for_each_task_and_ends_at_sigterm_too() -> None:
     with running(command("cluster", "--jobs", "worker=2")) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(3)]
         assert lines[0].startswith(f"{W0} serves at unix:///")
         assert lines[1].startswith(f"{W1} serves at unix:///")
         assert lines[2] == "the cluster is up; Ctrl-C ends it\n"
+        workers = children(process)
+        assert sum(map(is_running, workers)) >= 2
         process.send_signal(signal.SIGTERM)
         assert rest(process) == (0, "", "")
+        assert not any(map(is_running, workers))
 
 
 def test_the_processes_die_with_a_command_that_is_killed() -> None:
@@ -61,8 +70,7 @@ def test_the_processes_die_with_a_command_that_is_killed() -> None:
 
 def test_a_signal_while_it_starts_leaves_no_process() -> None:
     with running(command("cluster", "--jobs", "worker=2")) as process:
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        while not (found := [int(pid) for pid in children.read_text().split()]):
+        while not (found := children(process)):
             assert process.poll() is None
         process.send_signal(signal.SIGTERM)
         code, out, err = rest(process)
@@ -122,7 +130,7 @@ def test_a_cluster_of_nothing_is_refused(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_job_that_no_device_could_have_is_told_in_one_line() -> None:
-    code, out, err = called("cluster", "--jobs", "no job=1")
+    code, out, err = ran("cluster", "--jobs", "no job=1")
     assert (code, out) == (1, "")
     assert "a job name is a letter" in err
     assert err.count("\n") == 1

@@ -16,7 +16,7 @@ from actorsession.graph.graph import Graph
 from actorsession.rpc.security import TOKEN_VARIABLE
 from actorsession.session import Session
 from tests.cli.kit import asked, called, ends_in_silence, rest, serving
-from tests.cluster.kit import PS0, W0, W1, chain, on, soon
+from tests.cluster.kit import PS0, W0, W1, chain, soon
 from tests.cluster.script import is_running
 from tests.ports import HoldPorts
 
@@ -33,13 +33,27 @@ def graph() -> Any:
         yield made
 
 
-def test_a_worker_says_as_json_who_it_is_and_where() -> None:
-    with serving("worker", "--cluster", ONE) as (process, said):
+def test_a_worker_says_who_it_is_and_where_as_json_and_in_a_file_and_holds_its_port(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "address"
+    with serving("worker", "--cluster", ONE, "--port-file", str(path)) as (process, said):
         assert said == {
             "task": W0, "role": "worker", "address": said["address"], "pid": process.pid,
         }  # fmt: skip
         assert said["address"].startswith("tcp://127.0.0.1:")
+        assert path.read_text() == said["address"] + "\n"
+        assert asked("status", path.read_text().strip())["tasks"][W0]["sessions"] == 0
+
+        taken = json.dumps({"worker": [said["address"]]})
+        code, out, err = called("worker", "--cluster", taken)
+        assert (code, out) == (1, "")
+        assert err.startswith(f"actorsession worker: {W0} cannot listen at {said['address']}: ")
+        assert "in use" in err
+        assert err.count("\n") == 1
+
         ends_in_silence(process, signal.SIGINT)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_tf_config_says_cluster_and_task(hold_ports: HoldPorts) -> None:
@@ -55,13 +69,12 @@ def test_tf_config_says_cluster_and_task(hold_ports: HoldPorts) -> None:
         ends_in_silence(process)
 
 
-@pytest.mark.parametrize("by", ["option", "variable"])
-def test_a_file_says_the_cluster_and_options_say_the_task(tmp_path: Path, by: str) -> None:
+def test_a_file_that_a_variable_names_says_the_cluster_and_options_say_the_task(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "cluster.toml"
     path.write_text('cluster_id = "ours"\n[cluster]\nps = ["127.0.0.1:0"]\nworker = ["h:1"]\n')
-    given = ["--config", str(path)] if by == "option" else []
-    variables = {} if given else {"ACTORSESSION_CONFIG": str(path)}
-    with serving("worker", "--job", "ps", *given, **variables) as (process, said):
+    with serving("worker", "--job", "ps", ACTORSESSION_CONFIG=str(path)) as (process, said):
         assert said["task"] == PS0
         ends_in_silence(process)
 
@@ -91,26 +104,6 @@ def test_a_worker_follows_a_file_that_changes(
                 with Session(first["address"], graph=graph) as session:
                     assert session.run(end, {a: float(number)}) == number + 4.0
                 ends_in_silence(process)
-
-
-def test_the_port_file_has_the_address_while_the_worker_serves(tmp_path: Path) -> None:
-    path = tmp_path / "address"
-    with serving("worker", "--cluster", ONE, "--port-file", str(path)) as (process, said):
-        assert path.read_text() == said["address"] + "\n"
-        assert asked("status", path.read_text().strip())["tasks"][W0]["sessions"] == 0
-        ends_in_silence(process)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_port_that_is_taken_is_told_in_one_line() -> None:
-    with serving("worker", "--cluster", ONE) as (process, said):
-        taken = json.dumps({"worker": [said["address"]]})
-        code, out, err = called("worker", "--cluster", taken)
-        assert (code, out) == (1, "")
-        assert err.startswith(f"actorsession worker: {W0} cannot listen at {said['address']}: ")
-        assert "in use" in err
-        assert err.count("\n") == 1
-        ends_in_silence(process)
 
 
 async def test_a_worker_that_is_asked_to_stop_ends_like_one_that_got_a_signal() -> None:
@@ -143,15 +136,23 @@ def test_a_master_beside_a_cluster_runs_steps_that_cross_it(
             ends_in_silence(process)
 
 
-def test_a_master_that_is_a_task_of_the_cluster_listens_where_that_says(
-    hold_ports: HoldPorts,
+def test_a_master_that_is_a_task_of_the_cluster_listens_where_that_says_with_as_many_devices_as_said(
+    graph: Graph, hold_ports: HoldPorts
 ) -> None:
     (port,) = hold_ports(1)
-    cluster = json.dumps({"chief": [f"127.0.0.1:{port}"], "worker": ["h:1"]})
-    with serving("master", "--cluster", cluster, "--job", "chief") as (process, said):
+    cluster = json.dumps({"worker": [f"127.0.0.1:{port}"], "ps": ["127.0.0.1:1"]})
+    words = ["--cluster", cluster, "--job", "worker", "--devices", "3"]
+    with serving("master", *words) as (process, said):
         assert said["address"] == f"tcp://127.0.0.1:{port}"
-        assert said["task"] == "/job:chief/replica:0/task:0"
-        ends_in_silence(process)
+        assert (said["task"], said["role"]) == (W0, "master")
+        with Session(said["address"], graph=graph) as session:
+            assert sum(device.task == W0 for device in session.list_devices()) == 3
+        assert is_running(process.pid)
+        process.send_signal(signal.SIGTERM)
+        code, out, err = rest(process)
+        assert (code, out) == (0, "")
+        (line,) = err.splitlines()
+        assert f"begins without {PS0}" in line
 
 
 def test_a_master_listens_beyond_loopback_with_a_token_only() -> None:
@@ -161,16 +162,4 @@ def test_a_master_listens_beyond_loopback_with_a_token_only() -> None:
     assert "no token" in err
     with serving(*words, **{TOKEN_VARIABLE: "sixteen or more."}) as (process, said):
         assert said["address"].startswith("tcp://0.0.0.0:")
-        ends_in_silence(process)
-
-
-def test_the_task_s_devices_are_as_many_as_said(graph: Graph) -> None:
-    with serving("master", "--cluster", ONE, "--job", "worker", "--devices", "3") as (
-        process,
-        said,
-    ):
-        assert said["role"] == "master"
-        with Session(said["address"], graph=graph) as session, on(W0):
-            assert len(session.list_devices()) == 3
-        assert is_running(process.pid)
         ends_in_silence(process)

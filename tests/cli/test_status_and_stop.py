@@ -17,7 +17,7 @@ from actorsession.actors.loops import run as run_to_end
 from actorsession.graph.graph import Graph
 from actorsession.rpc.security import TOKEN_VARIABLE
 from actorsession.session import AsyncSession
-from tests.cli.kit import asked, called, rest, serving
+from tests.cli.kit import asked, called, ran, rest, serving
 from tests.cluster.kit import PS0, W0, W1, is_empty, long_product, on, until_all
 
 pytestmark = pytest.mark.process
@@ -35,7 +35,7 @@ def cluster() -> Iterator[dict[str, Any]]:
 
 def test_status_shows_one_task_as_a_table(cluster: dict[str, Any]) -> None:
     address = cluster[W1]["address"]
-    code, out, err = called("status", address.removeprefix("tcp://"))
+    code, out, err = ran("status", address.removeprefix("tcp://"))
     assert (code, err) == (0, "")
     heading, row = out.splitlines()
     assert heading.split() == [
@@ -132,7 +132,7 @@ def test_a_timeout_is_a_number_of_seconds(seconds: str, capsys: pytest.CaptureFi
 
 def test_stop_ends_a_server_and_says_which() -> None:
     with serving("worker", "--cluster", ONE) as (process, said):
-        code, out, err = called("stop", said["address"])
+        code, out, err = ran("stop", said["address"])
         assert (code, out, err) == (0, f"{W0} at {said['address']} has ended\n", "")
         assert rest(process) == (0, "", "")
 

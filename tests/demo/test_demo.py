@@ -16,10 +16,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from actorsession import cli
 from actorsession.demo.interrupt import GOODBYE
 
 pytestmark = pytest.mark.process
@@ -28,6 +29,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # No test waits longer for anything.
 PATIENCE_SECONDS = 100.0
+
+# Enough to learn the digits, with something to spare.
+STEPS = "300"
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="looks at processes through /proc"
@@ -67,7 +71,7 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def whole_run(output: Path) -> subprocess.CompletedProcess[str]:
     """A run of everything, shortened."""
-    return run_demo("--steps", "400", "--workers", "2", "--output", output)
+    return run_demo("--steps", STEPS, "--workers", "2", "--output", output)
 
 
 @pytest.fixture
@@ -98,7 +102,7 @@ def test_both_models_recognise_the_digits_that_were_held_out(
     for where in ("one process", "1 ps + 2 workers"):
         row = table_row(whole_run, where)
         assert row["accuracy"] >= 0.95
-        assert row["steps"] == 400
+        assert row["steps"] == int(STEPS)
         assert row["steps/s"] > 0
 
 
@@ -118,10 +122,11 @@ def test_the_table_says_what_a_step_moved(whole_run: subprocess.CompletedProcess
 def test_progress_is_told_in_a_few_lines_when_nobody_watches(
     whole_run: subprocess.CompletedProcess[str],
 ) -> None:
-    told = [line for line in whole_run.stdout.splitlines() if " of 400" in line]
-    assert told[0] == "  one process: step 0 of 400"
-    assert told[5] == "  1 ps + 2 workers: step 0 of 400"
-    assert re.fullmatch(r"  1 ps \+ 2 workers: step 400 of 400, accuracy 0\.\d{3}", told[-1])
+    told = [line for line in whole_run.stdout.splitlines() if f" of {STEPS}" in line]
+    assert told[0] == f"  one process: step 0 of {STEPS}"
+    assert told[5] == f"  1 ps + 2 workers: step 0 of {STEPS}"
+    last = rf"  1 ps \+ 2 workers: step {STEPS} of {STEPS}, accuracy 0\.\d{{3}}"
+    assert re.fullmatch(last, told[-1])
     assert len(told) == 10
 
 
@@ -180,21 +185,37 @@ def test_nothing_else_is_written(whole_run: subprocess.CompletedProcess[str], ou
 
 
 def test_local_only_starts_no_cluster_and_has_no_trace(tmp_path: Path) -> None:
-    run = run_demo("--local-only", "--no-progress", "--steps", "300", "--output", tmp_path)
+    run = run_demo("--local-only", "--no-progress", "--steps", STEPS, "--output", tmp_path)
     assert (run.returncode, run.stderr) == (0, "")
     assert table_row(run, "one process")["accuracy"] >= 0.95
-    assert " of 300" not in run.stdout
+    assert f" of {STEPS}" not in run.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["learning.png"]
 
 
-def test_a_model_that_is_not_good_enough_is_a_failure(tmp_path: Path) -> None:
-    run = run_demo("--local-only", "--steps", "1", "--output", tmp_path)
-    assert run.returncode == 1
+def test_a_terminal_sees_a_bar_and_gets_its_cursor_back_though_the_model_is_not_good_enough(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("rich")
+    ours, theirs = pty.openpty()
+    with open(ours, "rb", buffering=0) as screen:
+        process = subprocess.Popen(
+            command("--local-only", "--steps", "1", "--output", tmp_path),
+            env={**environment(), "TERM": "xterm"},
+            stdout=theirs,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        os.close(theirs)
+        shown = b"".join(pieces_until_closed(screen))
+        _, complaints = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 1
     assert re.fullmatch(
         r"actorsession demo: one process: accuracy 0\.\d{3} on the held-out images after 1 steps; "
         r"at least 0\.95 was expected\n",
-        run.stderr,
+        complaints,
     )
+    assert "━━━".encode() in shown
+    assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l")
 
 
 @pytest.mark.parametrize(
@@ -210,36 +231,29 @@ def test_a_model_that_is_not_good_enough_is_a_failure(tmp_path: Path) -> None:
     ],
     ids=lambda value: " ".join(value[:1]) if isinstance(value, list) else "",
 )
-def test_options_that_cannot_be_are_refused(options: list[str], complaint: str) -> None:
-    run = run_demo(*options)
-    assert (run.returncode, run.stdout) == (2, "")
-    assert complaint in run.stderr
-    assert "Traceback" not in run.stderr
+def test_options_that_cannot_be_are_refused(
+    options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = called(capsys, *options)
+    assert (status, out) == (2, "")
+    assert complaint in err
+    assert "Traceback" not in err
 
 
-def test_help_names_every_option() -> None:
-    run = run_demo("--help")
-    assert run.returncode == 0
+def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = called(capsys, "--help")
+    assert status == 0
     for option in ("--data", "--steps", "--workers", "--output", "--local-only", "--no-progress"):
-        assert option in run.stdout
+        assert option in out
 
 
-def test_a_terminal_sees_a_bar_and_gets_its_cursor_back(tmp_path: Path) -> None:
-    pytest.importorskip("rich")
-    ours, theirs = pty.openpty()
-    with open(ours, "rb", buffering=0) as screen:
-        process = subprocess.Popen(
-            command("--local-only", "--steps", "300", "--output", tmp_path),
-            env={**environment(), "TERM": "xterm"},
-            stdout=theirs,
-            stderr=subprocess.PIPE,
-        )
-        os.close(theirs)
-        shown = b"".join(pieces_until_closed(screen))
-        _, complaints = process.communicate(timeout=PATIENCE_SECONDS)
-    assert (process.returncode, complaints) == (0, b"")
-    assert "━━━".encode() in shown
-    assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l")
+def called(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str, str]:
+    """Exit status, output and errors of a demo that never begins, in this process."""
+    try:
+        status = cli.main(["demo", *options])
+    except SystemExit as ended:
+        status = cast("int", ended.code)
+    return status, *capsys.readouterr()
 
 
 def pieces_until_closed(screen: Any) -> Iterator[bytes]:
@@ -258,10 +272,10 @@ class Started:
     starting would answer with a traceback.
     """
 
-    def __init__(self, output: Path) -> None:
+    def __init__(self, output: Path, *options: str) -> None:
         self._mark = f"demo-{uuid.uuid4().hex}"
         self.process = subprocess.Popen(
-            ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command("--output", output)],
+            ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command("--output", output, *options)],
             env=environment() | {"MARK_OF_THE_TEST": self._mark},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -325,28 +339,42 @@ def _number(folder: Path) -> int:
     return int(folder.name) if folder.name.isdigit() else 0
 
 
-@pytest.fixture
-def demo(tmp_path: Path) -> Iterator[Started]:
-    """A demo under way, which does not end by itself: where its picture goes is a pipe that nobody reads."""
-    os.mkfifo(tmp_path / "learning.png")
-    started = Started(tmp_path)
+def under_way(folder: Path, steps: int, workers: int) -> Iterator[Started]:
+    """A demo that does not end by itself: where its picture goes is a pipe that nobody reads."""
+    os.mkfifo(folder / "learning.png")
+    started = Started(folder, "--steps", str(steps), "--workers", str(workers))
     yield started
     started.kill()
 
 
-MOMENTS = {
-    "while it imports": None,
-    "in one process": "one process: step 0 of",
-    "while the cluster starts": "workers: step 0 of",
-    "in the middle of training": "workers: step 5",
-    "while it draws": "Trace of one step",
-}
+@pytest.fixture
+def demo(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Started]:
+    """A demo under way, which tells of every fiftieth step and does not end by itself.
+
+    A parameter says how many workers it has besides its server.
+    """
+    yield from under_way(tmp_path, 200, request.param)
+
+
+@pytest.fixture
+def long_demo(tmp_path: Path) -> Iterator[Started]:
+    """The same with so many steps that most are still to come when the first quarter is told."""
+    yield from under_way(tmp_path, 1000, 2)
 
 
 @needs_proc
-@pytest.mark.parametrize("moment", MOMENTS)
-def test_ctrl_c_ends_it_at_once_and_leaves_nothing_running(demo: Started, moment: str) -> None:
-    line = MOMENTS[moment]
+@pytest.mark.parametrize(
+    ("demo", "line"),
+    [
+        pytest.param(1, None, id="while it imports"),
+        pytest.param(1, "one process: step 0 of", id="in one process"),
+        pytest.param(1, "1 worker: step 0 of", id="while the cluster starts"),
+        pytest.param(2, "workers: step 5", id="in the middle of training"),
+        pytest.param(1, "Trace of one step", id="while it draws"),
+    ],
+    indirect=["demo"],
+)
+def test_ctrl_c_ends_it_at_once_and_leaves_nothing_running(demo: Started, line: str | None) -> None:
     if line is None:
         demo.wait_for_handler()
     else:
@@ -360,8 +388,9 @@ def test_ctrl_c_ends_it_at_once_and_leaves_nothing_running(demo: Started, moment
 
 
 @needs_proc
+@pytest.mark.parametrize("demo", [pytest.param(1, id="one worker")], indirect=True)
 def test_ctrl_c_twice_is_no_worse_than_once(demo: Started) -> None:
-    demo.wait_for_line("workers: step 5")
+    demo.wait_for_line("1 worker: step 5")
     demo.interrupt()
     demo.interrupt()
     said, complaints = demo.wait_for_end()
@@ -371,15 +400,15 @@ def test_ctrl_c_twice_is_no_worse_than_once(demo: Started) -> None:
 
 
 @needs_proc
-def test_a_worker_that_dies_is_named_and_the_others_are_ended(demo: Started) -> None:
-    demo.wait_for_line("workers: step 5")
+def test_a_worker_that_dies_is_named_and_the_others_are_ended(long_demo: Started) -> None:
+    long_demo.wait_for_line("workers: step 2")
     server = next(
         pid
-        for pid in demo.processes()
+        for pid in long_demo.processes()
         if b"--job\0ps\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
     )
     os.kill(server, signal.SIGKILL)
-    _, complaints = demo.wait_for_end()
-    assert demo.process.returncode == 1
+    _, complaints = long_demo.wait_for_end()
+    assert long_demo.process.returncode == 1
     assert re.fullmatch(r"actorsession demo: .*/job:ps/replica:0/task:0.*\n", complaints)
-    assert demo.processes() == []
+    assert long_demo.processes() == []

@@ -171,7 +171,7 @@ def test_the_noise_of_a_rate_grows_smaller() -> None:
     rate = train.noisy_linear_cosine_decay(1.0, step, 1000, num_periods=0.0, beta=0.0)
     state = Variables()
     spread = [
-        np.std([evaluate([rate], {step: at}, state)[0] for _ in range(300)]) for at in (0, 100)
+        np.std([evaluate([rate], {step: at}, state)[0] for _ in range(150)]) for at in (0, 100)
     ]
     np.testing.assert_allclose(spread, [1.0, 101**-0.275], rtol=0.15)
 

@@ -357,12 +357,13 @@ from tests.transports.peers import PS, WORKER, echo
 from transports import connect, listen
 
 async def main():
-    listener = await listen(sys.argv[1], PS, echo)
-    connection = await connect(listener.address, WORKER)
-    asyncio.get_running_loop().create_task(connection.recv())
-    await asyncio.sleep(0)
+    for address in sys.argv[2:]:
+        listener = await listen(address, PS, echo)
+        connection = await connect(listener.address, WORKER)
+        asyncio.get_running_loop().create_task(connection.recv())
+        await asyncio.sleep(0)
 
-if sys.argv[2] == "uvloop":
+if sys.argv[1] == "uvloop":
     import uvloop
     factory = uvloop.new_event_loop
 else:
@@ -375,10 +376,12 @@ with asyncio.Runner(loop_factory=factory) as runner:
 @pytest.mark.process
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 async def test_a_program_that_ends_without_closing_prints_nothing(
-    socket_address: str, loop: str
+    socket_path: Path, socket_name: str, loop: str
 ) -> None:
+    """It has a listener and a connection on each kind of socket, the last of which it still reads."""
+    addresses = ["tcp://127.0.0.1:0", f"unix://{socket_path}", f"abstract://{socket_name}"]
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", LEFT_RUNNING, socket_address, loop,
+        sys.executable, "-c", LEFT_RUNNING, loop, *addresses,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     printed = await process.communicate()
