@@ -1,9 +1,9 @@
 """Tables of rows in one test each, for checks that cost less than a test of their own.
 
-Owns :func:`each`, which is written like ``pytest.mark.parametrize``. The test is one item that goes through
-all rows, goes on after a row that failed, and in the end fails with the name and the traceback of every one
-that did. An item costs some milliseconds of collection, fixtures and reports; a table has hundreds of rows
-of less.
+Owns :func:`for_each`, which is written like ``pytest.mark.parametrize``. The test is one item that goes
+through all rows, goes on after a row that failed, and in the end fails with the name and the traceback of
+every one that did. An item costs some milliseconds of collection, fixtures and reports; a table has hundreds
+of rows of less.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pytest
 
 from actorsession.graph.graph import Graph, get_default_graph
 
-__all__ = ["each"]
+__all__ = ["for_each"]
 
 _ROWS_OF = "_rows_of_the_table"
 _GROUP = "group_of_rows"
@@ -41,7 +41,7 @@ class _Row:
     group: str
 
 
-def each(
+def for_each(
     names: str,
     rows: Iterable[Any],
     *,
@@ -185,11 +185,12 @@ def _own(
     """The fixtures as one row sees them."""
     own = {k: _OWN[k](v, number, stack) if k in _OWN else v for k, v in fixtures.items()}
     if own_graph:
+        graph = Graph()
         given = own.get("graph")
         if given is None or given is get_default_graph():
-            graph = stack.enter_context(Graph().as_default())
-            if given is not None:
-                own["graph"] = graph
+            stack.enter_context(graph.as_default())
+        if type(given) is Graph:
+            own["graph"] = graph
     return own
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.graph.graph import Graph, get_default_graph
-from tests.rows import each
+from tests.rows import for_each
 
 
 def failures(test: Any, *args: Any, **fixtures: Any) -> BaseExceptionGroup[BaseException]:
@@ -25,7 +25,7 @@ def failures(test: Any, *args: Any, **fixtures: Any) -> BaseExceptionGroup[BaseE
 def test_all_rows_are_gone_through_and_each_that_fails_is_named() -> None:
     seen = []
 
-    @each("number", range(5))
+    @for_each("number", range(5))
     def check(number: int) -> None:
         seen.append(number)
         assert number % 2 == 0, f"{number} is odd"
@@ -38,7 +38,7 @@ def test_all_rows_are_gone_through_and_each_that_fails_is_named() -> None:
 
 
 def test_a_table_whose_rows_all_hold_says_nothing() -> None:
-    @each("number", range(5))
+    @for_each("number", range(5))
     def check(number: int) -> None:
         assert number < 5
 
@@ -46,7 +46,7 @@ def test_a_table_whose_rows_all_hold_says_nothing() -> None:
 
 
 def test_a_row_in_which_nothing_is_raised_as_it_should_be_fails() -> None:
-    @each("text", ["1", "one"])
+    @for_each("text", ["1", "one"])
     def check(text: str) -> None:
         with pytest.raises(ValueError, match="invalid literal"):
             int(text)
@@ -57,8 +57,8 @@ def test_a_row_in_which_nothing_is_raised_as_it_should_be_fails() -> None:
 def test_tables_on_tables_give_all_combinations() -> None:
     seen = []
 
-    @each("letter, digit", [("a", 1), ("b", 2)])
-    @each("sign", [pytest.param("+", id="plus"), "-"], ids=lambda sign: f"sign {sign}")
+    @for_each("letter, digit", [("a", 1), ("b", 2)])
+    @for_each("sign", [pytest.param("+", id="plus"), "-"], ids=lambda sign: f"sign {sign}")
     def check(letter: str, digit: int, sign: str) -> None:
         seen.append(f"{letter}{sign}{digit}")
         raise ValueError("no")
@@ -70,11 +70,11 @@ def test_tables_on_tables_give_all_combinations() -> None:
 
 
 def test_a_function_stands_by_its_name_and_names_may_be_given() -> None:
-    @each("kind", [int, len])
+    @for_each("kind", [int, len])
     def by_itself(kind: Any) -> None:
         raise ValueError
 
-    @each("kind", [int, len], ids=["number", "size"])
+    @for_each("kind", [int, len], ids=["number", "size"])
     def by_names(kind: Any) -> None:
         raise ValueError
 
@@ -86,17 +86,17 @@ def test_what_is_no_argument_of_the_test_or_has_marks_or_no_rows_is_refused() ->
     def check(number: int) -> None: ...
 
     with pytest.raises(TypeError, match="takes no"):
-        each("letter", "ab")(check)
+        for_each("letter", "ab")(check)
     with pytest.raises(ValueError, match="without rows"):
-        each("number", [])
+        for_each("number", [])
     with pytest.raises(ValueError, match="marks"):
-        each("number", [pytest.param(1, marks=pytest.mark.slow)])
+        for_each("number", [pytest.param(1, marks=pytest.mark.slow)])
     with pytest.raises(ValueError, match="zip"):
-        each("number, other", [(1, 2, 3)])
+        for_each("number, other", [(1, 2, 3)])
 
 
 def test_a_row_that_skips_leaves_the_test_skipped_once_the_others_hold() -> None:
-    @each("number", range(3))
+    @for_each("number", range(3))
     def check(number: int) -> None:
         if number == 0:
             pytest.skip("there is no zero here")
@@ -106,7 +106,7 @@ def test_a_row_that_skips_leaves_the_test_skipped_once_the_others_hold() -> None
 
 
 def test_a_row_that_skips_hides_none_that_fails() -> None:
-    @each("number", range(3))
+    @for_each("number", range(3))
     def check(number: int) -> None:
         if number == 0:
             pytest.skip("there is no zero here")
@@ -127,7 +127,7 @@ def test_the_timeout_and_an_interrupt_end_the_table() -> None:
     ):
         seen: list[int] = []
         with pytest.raises(type(how)):
-            each("number", range(5))(check)()
+            for_each("number", range(5))(check)()
         assert seen == [0, 1]
 
 
@@ -138,13 +138,13 @@ class TestFixtures:
     def number(self) -> int:
         return 7
 
-    @each("other", [1, 2])
+    @for_each("other", [1, 2])
     def test_are_given(self, number: int, other: int) -> None:
         assert isinstance(self, TestFixtures)
         assert number == 7
         assert other in (1, 2)
 
-    @each("name", ["x", "x"])
+    @for_each("name", ["x", "x"])
     async def test_are_given_on_a_loop(self, number: int, name: str) -> None:
         await asyncio.sleep(0)
         assert (number, name) == (7, "x")
@@ -154,12 +154,12 @@ class TestFixtures:
         with Graph().as_default() as graph:
             yield graph
 
-    @each("again", [False, True])
+    @for_each("again", [False, True])
     def test_the_graph_is_new_for_each_row(self, graph: Graph, again: bool) -> None:
         assert get_default_graph() is graph
         assert ops.constant(1.0, name="c").op.name == "c"
 
-    @each("index", [0, 1])
+    @for_each("index", [0, 1])
     def test_the_graph_is_shared_where_a_fixture_may_be_built_on_it(
         self, graph: Graph, number: int, index: int
     ) -> None:
@@ -167,7 +167,7 @@ class TestFixtures:
         assert ops.constant(1.0, name="c").op.name == ("c" if index == 0 else "c_1")
 
 
-@each("number", [1, 2])
+@for_each("number", [1, 2])
 def test_folder_patches_output_and_log_are_of_the_row(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -188,10 +188,10 @@ def test_folder_patches_output_and_log_are_of_the_row(
 
 
 def test_marks_and_parameters_between_tables_stay() -> None:
-    @each("outer", [1, 2])
+    @for_each("outer", [1, 2])
     @pytest.mark.slow
     @pytest.mark.parametrize("inner", [1, 2])
-    @each("first", [1, 2])
+    @for_each("first", [1, 2])
     @pytest.mark.process
     def check(outer: int, inner: int, first: int) -> None: ...
 
@@ -200,7 +200,9 @@ def test_marks_and_parameters_between_tables_stay() -> None:
     assert list(inspect.signature(check).parameters) == ["inner"]
 
 
-@each("word, starts", [("apple", "a"), ("axe", "a"), ("box", "b")], by=lambda word, starts: starts)
+@for_each(
+    "word, starts", [("apple", "a"), ("axe", "a"), ("box", "b")], by=lambda word, starts: starts
+)
 def test_groups_are_tests_of_their_own(
     request: pytest.FixtureRequest, word: str, starts: str
 ) -> None:
@@ -209,8 +211,8 @@ def test_groups_are_tests_of_their_own(
 
 
 def test_a_group_goes_through_its_rows_only() -> None:
-    @each("other", [0, 1])
-    @each("number", range(5), by=lambda number: "even" if number % 2 == 0 else "odd")
+    @for_each("other", [0, 1])
+    @for_each("number", range(5), by=lambda number: "even" if number % 2 == 0 else "odd")
     def check(number: int, other: int) -> None:
         raise ValueError
 
@@ -222,7 +224,7 @@ def test_a_group_goes_through_its_rows_only() -> None:
 
 
 def test_a_row_that_leaves_children_on_the_loop_fails() -> None:
-    @each("leaves", [False, True])
+    @for_each("leaves", [False, True])
     async def check(leaves: bool) -> None:
         if leaves:
             kept.append(asyncio.get_running_loop().create_task(asyncio.sleep(60)))

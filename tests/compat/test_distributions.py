@@ -10,6 +10,7 @@ import pytest
 import scipy.stats as st
 
 import actorsession.compat.v1 as tf
+from tests.rows import for_each
 
 ds = tf.distributions
 
@@ -89,8 +90,8 @@ def both(name: str, dtype: Any = np.float64) -> tuple[Any, Any, Any]:
     return case.ours(**ours), case.theirs(**theirs), np.array(case.at, dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
-@pytest.mark.parametrize("name", CASES)
+@for_each("dtype", DTYPES, ids=["float32", "float64"])
+@for_each("name", CASES)
 def test_probabilities_are_those_of_scipy(name: str, dtype: Any) -> None:
     ours, theirs, at = both(name, dtype)
     log_density = theirs.logpmf(at) if name in DISCRETE else theirs.logpdf(at)
@@ -110,7 +111,7 @@ def test_probabilities_are_those_of_scipy(name: str, dtype: Any) -> None:
             np.testing.assert_allclose(found[key], wanted, 20 * far, far, err_msg=key)
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_what_is_known_of_them_is_that_of_scipy(name: str) -> None:
     ours, theirs, _ = both(name)
     asked = {
@@ -124,7 +125,7 @@ def test_what_is_known_of_them_is_that_of_scipy(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_what_is_drawn_has_the_mean_and_the_spread_of_the_distribution(name: str) -> None:
     tf.set_random_seed(5)
     ours, theirs, _ = both(name)
@@ -137,7 +138,7 @@ def test_what_is_drawn_has_the_mean_and_the_spread_of_the_distribution(name: str
         assert (np.abs(below - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 4000)).all()
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_shapes_are_those_of_samples_batch_and_event(name: str) -> None:
     ours, _, at = both(name)
     assert (ours.batch_shape, ours.event_shape) == (tf.TensorShape([2, 3]), tf.TensorShape([]))
@@ -255,7 +256,7 @@ def test_the_ends_of_a_uniform_distribution_and_nan() -> None:
 # -- gradients ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(set(CASES) - DISCRETE))
+@for_each("name", sorted(set(CASES) - DISCRETE))
 def test_gradients_of_probabilities_are_differences(name: str) -> None:
     case = CASES[name]
     key = next(iter(case.parameters))
@@ -274,7 +275,7 @@ def test_gradients_of_probabilities_are_differences(name: str) -> None:
                 assert (ends[0] - ends[1]) / 2e-6 == pytest.approx(found[index], 1e-4, 1e-4)
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_gradients_go_through_samples_where_that_is_promised(name: str) -> None:
     ours, _, _ = both(name)
     promised = ours.reparameterization_type is ds.FULLY_REPARAMETERIZED

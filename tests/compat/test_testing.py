@@ -15,6 +15,7 @@ import pytest
 
 import actorsession
 import actorsession.compat.v1 as tf
+from tests.rows import for_each
 
 
 class Example(tf.test.TestCase):
@@ -56,7 +57,7 @@ def run(method: str) -> unittest.TestResult:
     return result
 
 
-@pytest.mark.parametrize("method", ["squares", "cached", "fails", "graph_is_fresh"])
+@for_each("method", ["squares", "cached", "fails", "graph_is_fresh"])
 def test_a_case_passes(method: str) -> None:
     for _ in range(2):
         found = run(method)
@@ -76,7 +77,7 @@ def case() -> Any:
     return made
 
 
-@pytest.mark.parametrize(
+@for_each(
     "claim",
     [
         lambda t: t.assertAllClose([1.0, 2.0], [1.0, 2.1]),
@@ -106,7 +107,7 @@ def test_a_claim_that_is_not_so_fails(claim: Callable[[Any], None]) -> None:
         claim(case())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "claim",
     [
         lambda t: t.assertAllClose([[1.0], [1.0, 2.0]], [[1.0], [1.0, 2.0]]),

@@ -13,6 +13,7 @@ from actorsession.graph.graph import Graph, get_default_graph, reset_default_gra
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.scopes import entered
 from tests.graph.kit import join, leaf, op, pair
+from tests.rows import for_each
 
 
 @pytest.fixture
@@ -68,8 +69,8 @@ def test_sessions_find_new_operations_by_their_number(graph: Graph) -> None:
 OTHER = leaf(Graph(), "elsewhere")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "kind", "said"),
+@for_each(
+    "arguments, kind, said",
     [
         (("KitNothin",), ValueError, "'KitNothin' is not registered; did you mean KitNothing"),
         (("KitNothing", (), {"axis": 1}), ValueError, r"no attribute 'axis'; it has \[\]"),

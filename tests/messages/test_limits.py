@@ -12,6 +12,7 @@ from actorsession.graph import codec
 from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.messages import decode
 from actorsession.plan.partition import Partition
+from tests.rows import for_each
 
 
 @pytest.mark.parametrize("byte", [b"\x90", b"\x80"], ids=["lists", "maps"])
@@ -53,8 +54,8 @@ def test_a_large_graph_has_far_fewer_lists_and_maps_than_are_allowed() -> None:
     assert GraphDef.from_bytes(data) == graph
 
 
-@pytest.mark.parametrize("depth", [1025, 5000, 100_000])
-@pytest.mark.parametrize("opening", [b"\x91", b"\x81\xa1k"], ids=["lists", "maps"])
+@for_each("depth", [1025, 5000, 100_000])
+@for_each("opening", [b"\x91", b"\x81\xa1k"], ids=["lists", "maps"])
 def test_nesting_has_a_limit(opening: bytes, depth: int) -> None:
     with pytest.raises(ProtocolError, match=r"nest|too deeply|Unpack|StackError"):
         decode(opening * depth + b"\xc0")

@@ -31,7 +31,7 @@ from tests.ops import table
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.elsewhere import ELSEWHERE
 from tests.ops.table.row import Fault, Row
-from tests.rows import each
+from tests.rows import for_each
 
 ROOT = Path(actorsession.__file__).parents[1]
 FAMILIES = sorted(
@@ -48,7 +48,7 @@ FAMILY_OF = {row.id: family for family, rows in ROWS_OF.items() for row in rows}
 
 def each_row(rows: list[Row]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """One test for a family and not for a row: there are thousands, and a test costs more than a row."""
-    return each("row", rows, ids=lambda row: row.id, by=lambda row: FAMILY_OF[row.id])
+    return for_each("row", rows, ids=lambda row: row.id, by=lambda row: FAMILY_OF[row.id])
 
 
 EVERY = each_row(ROWS)
@@ -88,12 +88,12 @@ def test_rows_have_names_of_their_own() -> None:
     assert [name for name, count in Counter(row.id for row in ROWS).items() if count > 1] == []
 
 
-@each("op", sorted(ELSEWHERE))
+@for_each("op", sorted(ELSEWHERE))
 def test_tests_elsewhere_exist(op: str) -> None:
     assert (ROOT / ELSEWHERE[op]).is_file()
 
 
-@each("op", sorted({row.op for row in ROWS}))
+@for_each("op", sorted({row.op for row in ROWS}))
 def test_a_row_says_where_the_op_is_smooth_or_why_it_has_no_gradient(op: str) -> None:
     """And it does not say the one of an op that has the other."""
     rows = [row for row in ROWS if row.op == op]

@@ -20,6 +20,7 @@ from actorsession.plan.codegen import bind as link
 from actorsession.plan.codegen.outline import LONGEST
 from actorsession.session import Session
 from tests.plan.kit import Made, call
+from tests.rows import for_each
 
 # Nodes of a graph whose function is split.
 MANY = 4 * LONGEST
@@ -54,8 +55,8 @@ def mixed_values(x: Any, count: int) -> list[Any]:
     return made
 
 
-@pytest.mark.parametrize("shape", [[], [3]], ids=["scalars", "arrays"])
-@pytest.mark.parametrize("traced", [False, True], ids=["plain", "traced"])
+@for_each("shape", [[], [3]], ids=["scalars", "arrays"])
+@for_each("traced", [False, True], ids=["plain", "traced"])
 def test_a_long_function_is_split_and_computes_the_same(
     graph: Graph, shape: list[int], traced: bool
 ) -> None:

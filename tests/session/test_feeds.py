@@ -22,6 +22,7 @@ from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, register
 from actorsession.ops.build import make_one
 from actorsession.session import AsyncSession, Session
 from actorsession.session.feeds import converter
+from tests.rows import for_each
 
 Pair = namedtuple("Pair", ["first", "second"])
 
@@ -481,7 +482,7 @@ async def test_any_memory_layout_may_be_fed(session: Any, order: Any) -> None:
 # -- whose array it is -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "bfloat16", "string"])
+@for_each("dtype", ["float32", "int64", "bool", "bfloat16", "string"])
 def test_an_array_of_the_right_type_is_not_copied_on_the_way_in(graph: Graph, dtype: str) -> None:
     x = ops.placeholder(dtype, [2])
     fed = np.array([b"a", b"b"], object) if dtype == "string" else np.zeros(2, x.dtype.np_dtype)

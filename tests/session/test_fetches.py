@@ -14,6 +14,7 @@ from actorsession import ops
 from actorsession.errors import InaccessibleTensorError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.session.fetches import fetch_key, map_fetches
+from tests.rows import for_each
 
 Pair = namedtuple("Pair", ["first", "second"])
 
@@ -505,7 +506,7 @@ def test_structures_that_differ_have_different_keys(graph: Graph) -> None:
     assert len(set(keys)) == len(different)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "fetches",
     [{1: "x:0"}, defaultdict(int), DictOfMine(), ListOfMine(), View(), AttrsLike(1, 2), [set()]],
     ids=lambda fetches: type(fetches).__name__,

@@ -24,6 +24,7 @@ from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.plan.passes.optimise import OptimiserSettings, optimiser_settings
 from actorsession.session import AsyncSession, Session
+from tests.rows import for_each
 
 Make = Callable[..., Any]
 
@@ -149,8 +150,8 @@ async def test_a_limit_of_any_length_is_a_limit(
 # -- planning --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "settings"),
+@for_each(
+    "options, settings",
     [
         (OptimizerOptions(), (True, True, 0)),
         (OptimizerOptions(max_folded_constant_in_bytes=9), (True, True, 9)),

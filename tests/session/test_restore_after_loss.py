@@ -12,6 +12,7 @@ from actorsession.errors import FailedPreconditionError
 from actorsession.graph.graph import Graph
 from actorsession.session.restore_after_loss import call_restore, parts_to_run
 from actorsession.train import Saver
+from tests.rows import for_each
 
 
 @pytest.fixture
@@ -103,8 +104,8 @@ def test_long_chains_are_looked_through(graph: Graph, three: Any) -> None:
     assert written(graph, init, "a") == [three[0].initializer.name]
 
 
-@pytest.mark.parametrize(
-    ("function", "given"),
+@for_each(
+    "function, given",
     [
         (lambda session: (session,), ("s",)),
         (lambda session, lost: (session, lost), ("s", ("v",))),

@@ -22,6 +22,7 @@ from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.node import spec
 from actorsession.graph.operation import Operation
 from actorsession.session import AsyncSession, Session
+from tests.rows import for_each
 
 
 def handle_op(name: str = "handle", **attrs: Any) -> Operation:
@@ -271,7 +272,7 @@ async def test_state_is_gone_when_its_session_closes(make_session: Any) -> None:
         await second.run(v)
 
 
-@pytest.mark.parametrize("kind", [AsyncSession, Session])
+@for_each("kind", [AsyncSession, Session])
 async def test_a_session_that_nobody_holds_lets_go_of_its_state(kind: Any, graph: Graph) -> None:
     v = ops.Variable(np.zeros(1000, np.float32), name="v")
     session = kind(graph=graph)

@@ -14,6 +14,7 @@ from actorsession import sparse
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.ops.derivatives.gradients import gradients
+from tests.rows import for_each
 
 
 @pytest.fixture
@@ -164,7 +165,7 @@ def test_what_cannot_be_is_refused_by_the_line_that_builds(
         build()
 
 
-@pytest.mark.parametrize("name", sparse.__all__)
+@for_each("name", sparse.__all__)
 def test_names_of_the_namespace_are_documented(name: str) -> None:
     assert inspect.getdoc(getattr(sparse, name))
 

@@ -16,6 +16,7 @@ from actorsession.errors import FailedPreconditionError, InvalidArgumentError, N
 from actorsession.graph.graph import Graph
 from actorsession.namespaces import lookup
 from actorsession.ops.build import make
+from tests.rows import for_each
 
 ASIS = lookup.TextFileIndex.WHOLE_LINE
 NUMBER = lookup.TextFileIndex.LINE_NUMBER
@@ -364,6 +365,6 @@ def test_a_handle_that_stands_for_another_table_is_found_out(session: acts.Sessi
         session.run(find.outputs[0])
 
 
-@pytest.mark.parametrize("name", lookup.__all__)
+@for_each("name", lookup.__all__)
 def test_names_of_the_namespace_are_documented(name: str) -> None:
     assert inspect.getdoc(getattr(lookup, name))
