@@ -12,17 +12,17 @@ import asyncio
 import functools
 import inspect
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import pytest
 
 from actorsession.graph.graph import Graph, get_default_graph
 
-__all__ = ["for_each"]
+__all__ = ["OnGraph", "for_each"]
 
 _ROWS_OF = "_rows_of_the_table"
 _GROUP = "group_of_rows"
@@ -31,7 +31,16 @@ _TURNS_TO_END = 10
 # In the line that says what failed; tracebacks follow of all.
 _NAMES_SHOWN = 20
 
+_Stack = ExitStack | AsyncExitStack
 Namer = Callable[[Any], object] | Sequence[object] | None
+
+
+@runtime_checkable
+class OnGraph(Protocol):
+    """What a fixture made on a graph of the test, and can make anew for the graph of one row."""
+
+    def on_graph(self, graph: Graph) -> Any: ...
+    async def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +62,7 @@ def for_each(
     Several of these on one test go through all combinations. A row has a default graph of its own, which is
     also the ``graph`` of a test that asks for it, a folder of its own in ``tmp_path``, and patches, captured
     output and log records of its own. All other fixtures are shared by the rows, and where there are such the
-    graph is too, since they may be built on it.
+    graph is too, since they may be built on it, unless all are made anew for the row (:class:`OnGraph`).
 
     A row that skips leaves the test skipped once the others hold. In an async test a row that leaves children
     on the loop fails.
@@ -101,7 +110,7 @@ def _through(test: Callable[..., Any], table: list[_Row]) -> Callable[..., Any]:
     left = [p for name, p in signature.parameters.items() if name not in given]
     marks = getattr(test, "pytestmark", [])
     values = {n.strip() for m in marks if m.name == "parametrize" for n in m.args[0].split(",")}
-    own_graph = {p.name for p in left} <= {"self", "graph", *values, *_OWN}
+    on_no_graph = {"self", "graph", *values, *_OWN}
 
     def chosen(fixtures: dict[str, Any]) -> list[_Row]:
         group = fixtures.pop(_GROUP, None)
@@ -115,9 +124,10 @@ def _through(test: Callable[..., Any], table: list[_Row]) -> Callable[..., Any]:
             outcomes = _Outcomes(len(rows))
             for number, row in enumerate(rows):
                 children = asyncio.all_tasks()
-                with outcomes.of(row), ExitStack() as stack:
-                    own = _own(fixtures, own_graph, number, stack)
-                    await test(*instance, **own, **row.values)
+                with outcomes.of(row):
+                    async with AsyncExitStack() as stack:
+                        own = _own(fixtures, on_no_graph, number, stack)
+                        await test(*instance, **own, **row.values)
                     await _end_children(children)
             outcomes.report()
 
@@ -130,7 +140,7 @@ def _through(test: Callable[..., Any], table: list[_Row]) -> Callable[..., Any]:
             outcomes = _Outcomes(len(rows))
             for number, row in enumerate(rows):
                 with outcomes.of(row), ExitStack() as stack:
-                    own = _own(fixtures, own_graph, number, stack)
+                    own = _own(fixtures, on_no_graph, number, stack)
                     test(*instance, **own, **row.values)
             outcomes.report()
 
@@ -143,11 +153,11 @@ def _through(test: Callable[..., Any], table: list[_Row]) -> Callable[..., Any]:
 
 
 # Fixtures of which each row gets its own, or finds it as if it were.
-_OWN: dict[str, Callable[[Any, int, ExitStack], Any]] = {}
+_OWN: dict[str, Callable[[Any, int, _Stack], Any]] = {}
 
 
 def _makes_own(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def note(make: Callable[[Any, int, ExitStack], Any]) -> Callable[..., Any]:
+    def note(make: Callable[[Any, int, _Stack], Any]) -> Callable[..., Any]:
         _OWN[name] = make
         return make
 
@@ -155,42 +165,49 @@ def _makes_own(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 @_makes_own("tmp_path")
-def _own_folder(folder: Path, number: int, stack: ExitStack) -> Path:
+def _own_folder(folder: Path, number: int, stack: _Stack) -> Path:
     made = folder / f"row{number}"
     made.mkdir()
     return made
 
 
 @_makes_own("monkeypatch")
-def _own_patches(monkeypatch: pytest.MonkeyPatch, number: int, stack: ExitStack) -> Any:
+def _own_patches(monkeypatch: pytest.MonkeyPatch, number: int, stack: _Stack) -> Any:
     return stack.enter_context(monkeypatch.context())
 
 
 @_makes_own("caplog")
 @_makes_own("recwarn")
-def _cleared(notes: Any, number: int, stack: ExitStack) -> Any:
+def _cleared(notes: Any, number: int, stack: _Stack) -> Any:
     notes.clear()
     return notes
 
 
 @_makes_own("capsys")
-def _emptied(output: pytest.CaptureFixture[str], number: int, stack: ExitStack) -> Any:
+def _emptied(output: pytest.CaptureFixture[str], number: int, stack: _Stack) -> Any:
     output.readouterr()
     return output
 
 
 def _own(
-    fixtures: Mapping[str, Any], own_graph: bool, number: int, stack: ExitStack
+    fixtures: Mapping[str, Any], on_no_graph: Set[str], number: int, stack: _Stack
 ) -> dict[str, Any]:
     """The fixtures as one row sees them."""
     own = {k: _OWN[k](v, number, stack) if k in _OWN else v for k, v in fixtures.items()}
-    if own_graph:
+    movable = {k for k, v in own.items() if isinstance(v, OnGraph)}
+    if fixtures.keys() <= on_no_graph | movable:
         graph = Graph()
         given = own.get("graph")
         if given is None or given is get_default_graph():
             stack.enter_context(graph.as_default())
         if type(given) is Graph:
             own["graph"] = graph
+        for name in movable:
+            own[name] = own[name].on_graph(graph)
+            assert isinstance(stack, AsyncExitStack), (
+                "what has to be closed on a loop is of async tests"
+            )
+            stack.push_async_callback(own[name].close)
     return own
 
 

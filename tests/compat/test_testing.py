@@ -57,7 +57,7 @@ def run(method: str) -> unittest.TestResult:
     return result
 
 
-@for_each("method", ["squares", "cached", "fails", "graph_is_fresh"])
+@pytest.mark.parametrize("method", ["squares", "cached", "fails", "graph_is_fresh"])
 def test_a_case_passes(method: str) -> None:
     for _ in range(2):
         found = run(method)

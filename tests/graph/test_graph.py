@@ -141,7 +141,7 @@ def named(graph: Graph) -> Graph:
     return graph
 
 
-@pytest.mark.parametrize("name", ["a:0", "p:0", "p:1", "a:00"])
+@for_each("name", ["a:0", "p:0", "p:1", "a:00"])
 def test_a_tensor_is_found_by_name(named: Graph, name: str) -> None:
     found = named.get_tensor_by_name(name)
     assert isinstance(found, Tensor)
@@ -157,8 +157,8 @@ def test_an_operation_is_found_by_name(named: Graph, name: str) -> None:
     assert named.as_graph_element(name) is found
 
 
-@pytest.mark.parametrize(
-    ("name", "tensor", "operation", "either"),
+@for_each(
+    "name, tensor, operation, either",
     [
         ("a", ValueError, None, None),
         ("b", ValueError, KeyError, KeyError),

@@ -82,7 +82,7 @@ def test_it_leaves_anything_else_to_the_ops_one_by_one(arrays: list[Any]) -> Non
 # -- what it does ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [1, 1023, 1024, 1025, 300_000])
+@for_each("size", [1, 1023, 1024, 1025, 300_000])
 def test_all_of_an_array_is_worked_through_once(size: int, threads: int) -> None:
     x = np.arange(size, dtype=np.float32).reshape(-1, 1)
     seen: list[int] = []

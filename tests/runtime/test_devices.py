@@ -162,8 +162,8 @@ class Wrong(Toys):
         return self.made(self, task)
 
 
-@for_each(
-    "made, problem",
+@pytest.mark.parametrize(
+    ("made", "problem"),
     [
         (lambda f, task: [], r"asked for \['.*TOY:0'\] and made \[\]"),
         (lambda f, task: [f.device(f"{task}/device:TOY:1", "TOY")], "and made .*TOY:1"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from actorsession import ops
 from actorsession.config import ConfigProto
 from actorsession.graph.graph import Graph
-from tests.session.faces import AsyncFace, SyncFace
+from tests.session.faces import AsyncFace, LocalFace, SyncFace
 from tests.session.partial_kit import Dear, Stages
 
 
@@ -21,22 +21,37 @@ def graph() -> Iterator[Graph]:
         yield made
 
 
+class Sessions:
+    """Makes sessions of one kind on one graph, which are closed together."""
+
+    def __init__(self, kind: type[LocalFace], graph: Graph) -> None:
+        self._kind = kind
+        self._graph = graph
+        self._made: list[Any] = []
+
+    def __call__(self, config: ConfigProto | None = None) -> Any:
+        self._made.append(self._kind(self._graph, config))
+        return self._made[-1]
+
+    def on_graph(self, graph: Graph) -> Sessions:
+        """The same on another graph."""
+        return Sessions(self._kind, graph)
+
+    async def close(self) -> None:
+        for session in self._made:
+            await session.close()
+
+
 @pytest.fixture(params=[AsyncFace, SyncFace], ids=lambda kind: str(kind.name))
-async def make_session(request: Any, graph: Graph) -> AsyncIterator[Callable[..., Any]]:
+async def make_session(request: Any, graph: Graph) -> AsyncIterator[Sessions]:
     """Makes sessions on the test's graph; they are closed at its end."""
-    made: list[Any] = []
-
-    def make(config: ConfigProto | None = None) -> Any:
-        made.append(request.param(graph, config))
-        return made[-1]
-
-    yield make
-    for session in made:
-        await session.close()
+    sessions = Sessions(request.param, graph)
+    yield sessions
+    await sessions.close()
 
 
 @pytest.fixture
-def session(make_session: Callable[..., Any]) -> Any:
+def session(make_session: Sessions) -> Any:
     return make_session()
 
 

@@ -32,7 +32,7 @@ Make = Callable[..., Any]
 # -- state and names -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("isolated", [False, True])
+@for_each("isolated", [False, True])
 async def test_a_direct_session_always_has_state_of_its_own(
     isolated: bool, make_session: Make, graph: Graph
 ) -> None:
@@ -136,7 +136,7 @@ async def test_options_and_metadata_of_a_wrong_type_are_refused_before_anything_
     assert await session.run(v) == 0
 
 
-@pytest.mark.parametrize("limit", [2**31, 2**62, 2**63 - 1])
+@for_each("limit", [2**31, 2**62, 2**63 - 1])
 async def test_a_limit_of_any_length_is_a_limit(
     limit: int, make_session: Make, graph: Graph
 ) -> None:
@@ -180,8 +180,8 @@ def test_level_1_stands_for_all_optimisations_and_level_0_for_those_that_are_nam
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "folds", "merges"),
+@for_each(
+    "options, folds, merges",
     [
         (OptimizerOptions(), True, True),
         (OptimizerOptions(opt_level=OptLevel.L0), False, False),

@@ -54,7 +54,7 @@ async def test_reading_an_uninitialised_variable_is_a_failed_precondition(sessio
         assert caught.value.node is not None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [lambda v: v.assign_add([1.0]), lambda v: v.assign_sub([1.0]),
      lambda v: ops.scatter_add(v, [0], [1.0]), lambda v: ops.scatter_update(v, [0], [1.0])],
@@ -130,7 +130,7 @@ async def test_a_variable_of_fixed_shape_says_how_it_would_take_another(session:
         await session.run(change, {p: [1, 2, 3]})
 
 
-@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@for_each("dtype", ["int32", "int64"])
 async def test_count_up_to_gives_the_value_before_and_is_out_of_range_at_the_limit(
     session: Any, dtype: str
 ) -> None:

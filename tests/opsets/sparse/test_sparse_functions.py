@@ -88,8 +88,8 @@ def _gaps() -> acts.SparseTensor:
     return acts.SparseTensor([[2, 1], [0, 0]], [1.0, 2.0], [4, 3])
 
 
-@pytest.mark.parametrize(
-    ("build", "wanted"),
+@for_each(
+    "build, wanted",
     [
         (lambda: acts.sparse.reduce_sum(_a(), 1), [1, 2]),
         (lambda: acts.sparse.reduce_sum(_a(), 1, keepdims=True), [[1], [2]]),
@@ -142,8 +142,8 @@ def test_gradients_flow_to_the_values(session: acts.Session) -> None:
     assert session.run(grad).tolist() == [2, 4]
 
 
-@pytest.mark.parametrize(
-    ("build", "error", "match"),
+@for_each(
+    "build, error, match",
     [
         (lambda: acts.sparse.concat(2, [_a(), _a()]), ValueError, "axis 2 is not in"),
         (lambda: acts.sparse.concat(0, [_a(), 1]), TypeError, "SparseTensor is wanted"),
