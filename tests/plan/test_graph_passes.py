@@ -25,7 +25,6 @@ from actorsession.plan.passes.registry import (
 )
 from actorsession.session import AsyncSession
 from tests.cluster.kit import in_process, soon
-from tests.rows import for_each
 
 Registered = Callable[..., Any]
 
@@ -363,8 +362,8 @@ def test_a_pass_that_breaks_the_graph_is_refused_with_its_name(kind: str, add: R
     assert caught.match(words)
 
 
-@for_each(
-    "spoil, words",
+@pytest.mark.parametrize(
+    ("spoil", "words"),
     [
         (lambda nodes: {k: n for k, n in nodes.items() if k != "sum"}, "'sum' was removed"),
         (lambda nodes: {**nodes, "other": nodes["sum"]}, "for the name 'other'"),
@@ -388,8 +387,8 @@ def test_a_pass_before_placement_must_keep_what_others_rely_on(
         session.run(total, {x: 1.0})
 
 
-@for_each(
-    "spoil, words",
+@pytest.mark.parametrize(
+    ("spoil", "words"),
     [
         (lambda parts: (), "partitions are on"),
         (lambda parts: None, "must return partitions"),

@@ -28,7 +28,6 @@ from actorsession.runtime.debug.dump import DebugDump
 from actorsession.runtime.debug.sinks import register_debug_sink, unregister_debug_sink
 from actorsession.session import Session
 from tests.property.recipes import Recipe, recipes
-from tests.rows import for_each
 from tests.session.debugger_kit import seen, watch, watch_all
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:{}".format
@@ -157,8 +156,8 @@ async def test_each_device_shows_its_own_nodes(make_session: MakeSession, graph:
     assert where == {"y": CPU(0), "z": CPU(1)}
 
 
-@for_each(
-    "options, said",
+@pytest.mark.parametrize(
+    ("options", "said"),
     [
         (watch("yy"), "the graph has no node 'yy' to watch; did you mean y"),
         (watch("y:0"), "write node_name='y', output_slot=0"),
