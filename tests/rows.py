@@ -61,8 +61,9 @@ def for_each(
 
     Several of these on one test go through all combinations. A row has a default graph of its own, which is
     also the ``graph`` of a test that asks for it, a folder of its own in ``tmp_path``, and patches, captured
-    output and log records of its own. All other fixtures are shared by the rows, and where there are such the
-    graph is too, since they may be built on it, unless all are made anew for the row (:class:`OnGraph`).
+    output and log records of its own. All other fixtures are shared by the rows. So is the graph where they
+    may be built on it, unless they are made anew for the row (:class:`OnGraph`), and where a fixture has put
+    something into it.
 
     A row that skips leaves the test skipped once the others hold. In an async test a row that leaves children
     on the loop fails.
@@ -195,9 +196,11 @@ def _own(
     """The fixtures as one row sees them."""
     own = {k: _OWN[k](v, number, stack) if k in _OWN else v for k, v in fixtures.items()}
     movable = {k for k, v in own.items() if isinstance(v, OnGraph)}
-    if fixtures.keys() <= on_no_graph | movable:
+    given = own.get("graph")
+    before = given if isinstance(given, Graph) else get_default_graph()
+    filled = bool(before.get_operations())
+    if fixtures.keys() <= on_no_graph | movable and not filled:
         graph = Graph()
-        given = own.get("graph")
         if given is None or given is get_default_graph():
             stack.enter_context(graph.as_default())
         if type(given) is Graph:

@@ -159,6 +159,17 @@ class TestFixtures:
         assert get_default_graph() is graph
         assert ops.constant(1.0, name="c").op.name == "c"
 
+    @pytest.fixture
+    def something(self, graph: Graph) -> None:
+        ops.constant(1.0, name="c")
+
+    @pytest.mark.usefixtures("something")
+    @for_each("again", [False, True])
+    def test_the_graph_is_shared_where_a_fixture_has_filled_it(
+        self, graph: Graph, again: bool
+    ) -> None:
+        assert graph.get_tensor_by_name("c:0").graph is get_default_graph()
+
     @for_each("index", [0, 1])
     def test_the_graph_is_shared_where_a_fixture_may_be_built_on_it(
         self, graph: Graph, number: int, index: int
