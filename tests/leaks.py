@@ -114,7 +114,7 @@ def _open_descriptors() -> list[tuple[int, str]]:
     found = []
     for name in os.listdir(folder):
         try:
-            target = os.readlink(folder / name)
+            target = os.readlink(f"{folder}/{name}")
         except FileNotFoundError:  # the one that listed the folder
             continue
         if int(name) not in STANDARD_STREAMS and not target.startswith(TOLERATED_TARGETS):

@@ -33,6 +33,7 @@ from actorsession.config import (
 )
 from actorsession.config.environment import environment_number, environment_switch
 from actorsession.errors import InvalidArgumentError
+from tests.rows import for_each
 
 # -- ConfigProto -----------------------------------------------------------------------------------
 
@@ -70,8 +71,8 @@ def test_the_operation_timeout_is_given_in_seconds() -> None:
     assert ConfigProto(operation_timeout_in_ms=1500).operation_timeout == 1.5
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "said"),
+@for_each(
+    "field, value, said",
     [
         ("device_count", {"CPU": -1}, r"device_count\['CPU'\] must be at least 0, got -1"),
         ("operation_timeout_in_ms", -1, "operation_timeout_in_ms must be at least 0, got -1"),
@@ -108,8 +109,8 @@ def test_a_value_that_makes_no_sense_is_refused(field: str, value: Any, said: st
         ConfigProto(**{field: value})
 
 
-@pytest.mark.parametrize(
-    ("settings", "field", "value", "said"),
+@for_each(
+    "settings, field, value, said",
     [
         (ThreadPoolOptionProto, "num_threads", -1, "num_threads must be at least 0, got -1"),
         (GraphOptions, "build_cost_model", -1, "build_cost_model must be at least 0, got -1"),
@@ -133,8 +134,8 @@ def test_a_nested_value_that_makes_no_sense_is_refused(
         settings(**{field: value})
 
 
-@pytest.mark.parametrize(
-    ("settings", "field", "value", "said"),
+@for_each(
+    "settings, field, value, said",
     [
         (ConfigProto, "gpu_options", object(), "there are no GPU devices here"),
         (GraphOptions, "enable_recv_scheduling", True, "no receive to schedule"),
@@ -152,8 +153,8 @@ def test_what_cannot_be_followed_is_refused_with_the_reason(
         settings(**{field: value})
 
 
-@pytest.mark.parametrize(
-    ("settings", "field", "value"),
+@for_each(
+    "settings, field, value",
     [
         (ConfigProto, "gpu_options", None),
         (ConfigProto, "cluster_def", None),
@@ -168,8 +169,8 @@ def test_what_asks_for_nothing_is_accepted(settings: Any, field: str, value: Any
     assert getattr(settings(**{field: value}), field) == value
 
 
-@pytest.mark.parametrize(
-    ("settings", "field", "value", "said"),
+@for_each(
+    "settings, field, value, said",
     [
         (ConfigProto, "graph_options", {}, "graph_options must contain GraphOptions, got {}"),
         (ConfigProto, "experimental", None, "experimental must contain Experimental, got None"),
@@ -387,8 +388,8 @@ def test_fields_left_out_on_the_wire_take_their_defaults() -> None:
     assert ConfigProto.from_wire({}) == ConfigProto()
 
 
-@pytest.mark.parametrize(
-    ("wire", "said"),
+@for_each(
+    "wire, said",
     [
         ({"future_field": 1}, r"no field \['future_field'\]; it has \['allow_soft"),
         ({3: 1}, r"no field \['3'\]"),
@@ -424,8 +425,8 @@ def test_a_bad_configuration_from_a_peer_is_an_invalid_argument(wire: Any, said:
 # -- RunOptions ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("level", "traced"),
+@for_each(
+    "level, traced",
     [
         (TraceLevel.NO_TRACE, False),
         (TraceLevel.SOFTWARE_TRACE, True),
@@ -473,7 +474,7 @@ def test_run_options_come_back_as_they_were_sent(options: RunOptions) -> None:
     assert type(back.trace_level) is TraceLevel
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wire",
     [{"trace_level": 9}, {"trace_level": "full"}, {"timeout_in_ms": -1}, {"other": 1}, None, [1]],
 )
@@ -496,8 +497,8 @@ def test_of_several_variables_the_first_that_is_set_counts(
     assert environment_number("UNSET", default=4) == 4
 
 
-@pytest.mark.parametrize(
-    ("word", "value"),
+@for_each(
+    "word, value",
     [("true", True), ("1", True), ("TRUE", True), ("false", False), ("0", False), ("False", False)],
 )
 def test_a_switch_is_read_as_tensorflow_reads_it(
@@ -549,7 +550,7 @@ def test_statistics_of_two_processes_are_put_together() -> None:
     assert stats == StepStats(7, [NODE, NODE], [SENT, GOT])
 
 
-@pytest.mark.parametrize("wire", [None, 3, [], [1, [[1]], []], [1, [], [["send"]]], [1, 2, 3]])
+@for_each("wire", [None, 3, [], [1, [[1]], []], [1, [], [["send"]]], [1, 2, 3]])
 def test_bad_statistics_from_a_peer_are_an_invalid_argument(wire: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="invalid step statistics"):
         StepStats.from_wire(wire)

@@ -29,6 +29,7 @@ from actorsession.errors import (
     first_error,
     from_exception,
 )
+from tests.rows import for_each
 
 # Names and numbers as in tf.errors and gRPC, written down here a second time on purpose.
 CODES = {
@@ -63,7 +64,7 @@ def subclasses(kind: type[OpError]) -> list[type[OpError]]:
 # -- classes and codes -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "code"), CODES.items())
+@for_each("name, code", CODES.items())
 def test_each_canonical_code_has_a_class_of_tensorflows_name(name: str, code: int) -> None:
     kind = getattr(errors, name)
     assert issubclass(kind, OpError)
@@ -144,8 +145,8 @@ def test_our_own_errors_stay_the_same_objects() -> None:
     assert from_exception(error) is error
 
 
-@pytest.mark.parametrize(
-    ("foreign", "kind"),
+@for_each(
+    "foreign, kind",
     [
         (ValueError("v"), InvalidArgumentError),
         (TypeError("t"), InvalidArgumentError),
@@ -224,7 +225,7 @@ def test_a_class_of_a_newer_peer_is_read_as_an_unknown_error() -> None:
     assert (error.message, error.node, error.derived) == ("too much", "n", True)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         None,

@@ -13,6 +13,7 @@ import actorsession
 import actorsession as acts
 import actorsession.compat.v1
 from actorsession import compat, ops, opsets
+from tests.rows import for_each
 
 # Older functions of TensorFlow, each of which a public one replaces.
 ONLY_IN_COMPAT = {
@@ -119,7 +120,7 @@ REPRS: dict[str, Callable[[], object]] = {
 }
 
 
-@pytest.mark.parametrize("said", REPRS)
+@for_each("said", REPRS)
 def test_objects_say_what_they_are(said: str) -> None:
     with acts.Graph().as_default():
         assert repr(REPRS[said]()) == said

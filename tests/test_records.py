@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from actorsession import records
+from tests.rows import for_each
 
 Decorate = Callable[..., Any]
-BOTH = pytest.mark.parametrize("dataclass", [records.dataclass, dataclasses.dataclass])
+BOTH = for_each("dataclass", [records.dataclass, dataclasses.dataclass])
 
 
 def point(dataclass: Decorate, **options: Any) -> Any:
@@ -39,7 +40,7 @@ OPTIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("options", OPTIONS)
+@for_each("options", OPTIONS)
 def test_each_does_what_the_standard_one_does(options: dict[str, Any]) -> None:
     ours, theirs = (point(d, **options) for d in (records.dataclass, dataclasses.dataclass))
     seen = []
@@ -75,7 +76,7 @@ def test_each_default_of_a_factory_is_a_new_one(dataclass: Decorate) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("slots", [False, True])
+@for_each("slots", [False, True])
 def test_fields_of_a_frozen_one_are_neither_assigned_nor_deleted(
     dataclass: Decorate, slots: bool
 ) -> None:

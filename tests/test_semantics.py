@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import actorsession as acts
+from tests.rows import for_each
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "semantics.md").read_text(encoding="utf-8")
@@ -115,7 +116,7 @@ def test_rows_are_numbered_through_each_section() -> None:
             assert found == [f"{number}.{i}" for i in range(1, len(rows) + 1)]
 
 
-@pytest.mark.parametrize("path", sorted({name.split("::")[0] for name in named_tests(PAGE)}))
+@for_each("path", sorted({name.split("::")[0] for name in named_tests(PAGE)}))
 def test_every_test_that_is_named_exists_and_is_always_run(path: str) -> None:
     named = [n.split("::")[1] for n in named_tests(PAGE) if n.startswith(f"{path}::")]
     assert named
@@ -143,7 +144,7 @@ def test_what_is_said_to_be_missing_is_missing(name: str) -> None:
 HEAD = "| behaviour | shown by |\n|---|---|\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "row",
     [
         "| 1.1 It does. | |",

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import actorsession.compat.v1 as tf
+from tests.rows import for_each
 
 
 def case() -> Any:
@@ -19,7 +20,7 @@ def case() -> Any:
     return Case()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "claim",
     [
         lambda t: t.assertAllGreaterEqual([1, 2], 2),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
+from tests.rows import for_each
 
 ds = tf.distributions
 
@@ -24,8 +25,8 @@ def value(tensor: Any, feeds: Any = None) -> Any:
         return sess.run(tensor, feeds)
 
 
-@pytest.mark.parametrize(
-    ("make", "kind", "said"),
+@for_each(
+    "make, kind, said",
     [
         (lambda: ds.Normal(1.0, np.float64(2.0)), ValueError, "expected float32"),
         (lambda: ds.Normal(1, 2), ValueError, "Expected floating point type"),
@@ -91,7 +92,7 @@ CHECKS: dict[str, tuple[Callable[[Any], Any], list[float], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@for_each("name", CHECKS)
 def test_checks_fail_the_step_and_say_what_is_wrong(name: str) -> None:
     make, given, said = CHECKS[name]
     p = tf.placeholder(tf.float32, [None])

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-import scipy.stats as st
+import scipy
 
 import actorsession.compat.v1 as tf
+from tests.rows import for_each
 
 ds = tf.distributions
 
@@ -44,35 +45,35 @@ class Case(NamedTuple):
 # Two by three parameters of each; the values go along the last dimension.
 CASES = {
     "normal": Case(
-        ds.Normal, lambda loc, scale: st.norm(loc, scale),
+        ds.Normal, lambda loc, scale: scipy.stats.norm(loc, scale),
         {"loc": [0.0, 1.0, -2.0], "scale": [[1.0], [0.5]]}, [0.3, -7.0, 9.0],
     ),
     "laplace": Case(
-        ds.Laplace, lambda loc, scale: st.laplace(loc, scale),
+        ds.Laplace, lambda loc, scale: scipy.stats.laplace(loc, scale),
         {"loc": [0.0, 1.0, -2.0], "scale": [[2.0], [0.5]]}, [0.3, -3.0, 9.0],
     ),
     "uniform": Case(
-        ds.Uniform, lambda low, high: st.uniform(low, high - low),
+        ds.Uniform, lambda low, high: scipy.stats.uniform(low, high - low),
         {"low": [0.0, 1.0, -2.0], "high": [[2.0], [5.0]]}, [0.3, 7.0, -3.0],
     ),
     "gamma": Case(
-        ds.Gamma, lambda concentration, rate: st.gamma(concentration, scale=1 / rate),
+        ds.Gamma, lambda concentration, rate: scipy.stats.gamma(concentration, scale=1 / rate),
         {"concentration": [0.5, 2.0, 3.0], "rate": [[1.0], [2.0]]}, [0.2, 1.0, 4.0],
     ),
     "exponential": Case(
-        ds.Exponential, lambda rate: st.expon(scale=1 / rate),
+        ds.Exponential, lambda rate: scipy.stats.expon(scale=1 / rate),
         {"rate": [[0.5, 2.0, 3.0], [1.0, 1.5, 4.0]]}, [0.2, 1.0, 4.0],
     ),
     "beta": Case(
-        ds.Beta, lambda concentration1, concentration0: st.beta(concentration1, concentration0),
+        ds.Beta, lambda concentration1, concentration0: scipy.stats.beta(concentration1, concentration0),
         {"concentration1": [0.5, 2.0, 3.0], "concentration0": [[1.5], [4.0]]}, [0.1, 0.5, 0.9],
     ),
     "student_t": Case(
-        ds.StudentT, lambda df, loc, scale: st.t(df, loc, scale),
+        ds.StudentT, lambda df, loc, scale: scipy.stats.t(df, loc, scale),
         {"df": [2.5, 4.0, 9.0], "loc": 1.0, "scale": [[1.0], [3.0]]}, [0.2, -5.0, 9.0],
     ),
     "bernoulli": Case(
-        ds.Bernoulli, lambda probs: st.bernoulli(probs),
+        ds.Bernoulli, lambda probs: scipy.stats.bernoulli(probs),
         {"probs": [[0.1, 0.5, 0.9], [0.3, 0.6, 0.2]]}, [0.0, 1.0, 1.0],
     ),
 }  # fmt: skip
@@ -89,8 +90,8 @@ def both(name: str, dtype: Any = np.float64) -> tuple[Any, Any, Any]:
     return case.ours(**ours), case.theirs(**theirs), np.array(case.at, dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
-@pytest.mark.parametrize("name", CASES)
+@for_each("dtype", DTYPES, ids=["float32", "float64"])
+@for_each("name", CASES)
 def test_probabilities_are_those_of_scipy(name: str, dtype: Any) -> None:
     ours, theirs, at = both(name, dtype)
     log_density = theirs.logpmf(at) if name in DISCRETE else theirs.logpdf(at)
@@ -110,7 +111,7 @@ def test_probabilities_are_those_of_scipy(name: str, dtype: Any) -> None:
             np.testing.assert_allclose(found[key], wanted, 20 * far, far, err_msg=key)
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_what_is_known_of_them_is_that_of_scipy(name: str) -> None:
     ours, theirs, _ = both(name)
     asked = {
@@ -124,7 +125,7 @@ def test_what_is_known_of_them_is_that_of_scipy(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_what_is_drawn_has_the_mean_and_the_spread_of_the_distribution(name: str) -> None:
     tf.set_random_seed(5)
     ours, theirs, _ = both(name)
@@ -137,7 +138,7 @@ def test_what_is_drawn_has_the_mean_and_the_spread_of_the_distribution(name: str
         assert (np.abs(below - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 4000)).all()
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_shapes_are_those_of_samples_batch_and_event(name: str) -> None:
     ours, _, at = both(name)
     assert (ours.batch_shape, ours.event_shape) == (tf.TensorShape([2, 3]), tf.TensorShape([]))
@@ -201,22 +202,24 @@ def test_logarithms_stay_exact_where_probabilities_vanish() -> None:
     at = np.array([-100.0, -40.0, -25.0, -19.0, 7.9, 9.0])
     normal, laplace = ds.Normal(np.float64(0.0), np.float64(1.0)), ds.Laplace(at[0] * 0, at[5] / 9)
     logs = value([normal.log_cdf(at), normal.log_survival_function(-at), laplace.log_cdf(4 * at)])
-    np.testing.assert_allclose(logs[0], st.norm.logcdf(at), rtol=1e-7)
-    np.testing.assert_allclose(logs[1], st.norm.logcdf(at), rtol=1e-7)
-    np.testing.assert_allclose(logs[2], st.laplace.logcdf(4 * at), rtol=1e-12)
+    np.testing.assert_allclose(logs[0], scipy.stats.norm.logcdf(at), rtol=1e-7)
+    np.testing.assert_allclose(logs[1], scipy.stats.norm.logcdf(at), rtol=1e-7)
+    np.testing.assert_allclose(logs[2], scipy.stats.laplace.logcdf(4 * at), rtol=1e-12)
     x = tf.constant(at)
     slopes = value(tf.gradients(normal.log_cdf(x), x)[0])
-    exact = np.exp(st.norm.logpdf(at) - st.norm.logcdf(at))
+    exact = np.exp(scipy.stats.norm.logpdf(at) - scipy.stats.norm.logcdf(at))
     np.testing.assert_allclose(slopes, exact, rtol=1e-4)
     single = value(ds.Normal(0.0, 1.0).log_cdf([-30.0, -10.5, -9.0, 6.0]))
-    np.testing.assert_allclose(single, st.norm.logcdf([-30.0, -10.5, -9.0, 6.0]), rtol=1e-4)
+    np.testing.assert_allclose(
+        single, scipy.stats.norm.logcdf([-30.0, -10.5, -9.0, 6.0]), rtol=1e-4
+    )
 
 
 def test_a_quantile_takes_a_probability_back() -> None:
     p = np.array([1e-9, 0.1, 0.5, 0.99])
     np.testing.assert_allclose(
         value(ds.Normal(np.float64(1.0), np.float64(3.0)).quantile(p)),
-        st.norm(1, 3).ppf(p),
+        scipy.stats.norm(1, 3).ppf(p),
         rtol=1e-9,
     )
     with pytest.raises(NotImplementedError, match="quantile is not implemented: Gamma"):
@@ -255,7 +258,7 @@ def test_the_ends_of_a_uniform_distribution_and_nan() -> None:
 # -- gradients ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(set(CASES) - DISCRETE))
+@for_each("name", sorted(set(CASES) - DISCRETE))
 def test_gradients_of_probabilities_are_differences(name: str) -> None:
     case = CASES[name]
     key = next(iter(case.parameters))
@@ -274,7 +277,7 @@ def test_gradients_of_probabilities_are_differences(name: str) -> None:
                 assert (ends[0] - ends[1]) / 2e-6 == pytest.approx(found[index], 1e-4, 1e-4)
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_gradients_go_through_samples_where_that_is_promised(name: str) -> None:
     ours, _, _ = both(name)
     promised = ours.reparameterization_type is ds.FULLY_REPARAMETERIZED

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.stats as st
+import scipy
 
 import actorsession.compat.v1 as tf
 
@@ -38,7 +38,7 @@ def test_classes_have_their_probabilities() -> None:
         np.testing.assert_allclose(found[1], np.log([0.2, 0.25]), rtol=1e-12)
         np.testing.assert_allclose(found[2], [0.1, 0.75], rtol=1e-12)
         assert (found[3].tolist(), found[3].dtype) == ([2, 0], np.int32)
-        np.testing.assert_allclose(found[4], [st.entropy(p) for p in probs], rtol=1e-12)
+        np.testing.assert_allclose(found[4], [scipy.stats.entropy(p) for p in probs], rtol=1e-12)
         np.testing.assert_allclose(found[5], probs, rtol=1e-12)
         np.testing.assert_allclose(found[6], probs[:, :2].T, rtol=1e-12)
     drawn = value(made.sample(4000, seed=1))
@@ -52,7 +52,7 @@ def test_counts_have_their_probabilities() -> None:
     counts, probs = np.array([4.0, 2.0]), np.array([[0.2, 0.3, 0.5], [0.1, 0.8, 0.1]])
     made = ds.Multinomial(counts, probs=probs)
     asked = np.array([[1.0, 1.0, 2.0], [0.0, 2.0, 0.0]])
-    rows = [st.multinomial(n, p) for n, p in zip(counts.astype(int), probs, strict=True)]
+    rows = [scipy.stats.multinomial(n, p) for n, p in zip(counts.astype(int), probs, strict=True)]
     found = value(
         [made.log_prob(asked), made.mean(), made.covariance(), made.variance(), made.sample(3000)]
     )
@@ -71,7 +71,9 @@ def test_counts_of_drawn_probabilities_vary_more() -> None:
     concentration, counts = np.array([[1.5, 2.0, 3.0], [0.5, 4.0, 1.0]]), np.array([4.0, 3.0])
     made = ds.DirichletMultinomial(counts, concentration)
     asked = np.array([[1.0, 1.0, 2.0], [0.0, 2.0, 1.0]])
-    rows = [st.dirichlet_multinomial(a, n) for a, n in zip(concentration, [4, 3], strict=True)]
+    rows = [
+        scipy.stats.dirichlet_multinomial(a, n) for a, n in zip(concentration, [4, 3], strict=True)
+    ]
     found = value(
         [
             made.log_prob(asked), made.mean(), made.variance(), made.covariance(),
@@ -100,7 +102,7 @@ def test_probabilities_of_classes_are_drawn() -> None:
     concentration = np.array([[1.5, 2.0, 3.0], [0.5, 4.0, 1.0]])
     made = ds.Dirichlet(concentration)
     asked = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]])
-    rows = [st.dirichlet(row) for row in concentration]
+    rows = [scipy.stats.dirichlet(row) for row in concentration]
     found = value(
         [
             made.log_prob(asked), made.mean(), made.variance(), made.entropy(), made.covariance(),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
+from tests.rows import for_each
 
 KIND = tf.python_io.TFRecordCompressionType
 
@@ -60,7 +61,7 @@ def test_examples_are_written_into_a_file_and_parsed_from_it(tmp_path: Path) -> 
     assert single == {"label": 2, "image_raw": images(4)[2].tobytes()}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "options",
     [
         None, "", "ZLIB", "GZIP", KIND.NONE, KIND.ZLIB, KIND.GZIP,

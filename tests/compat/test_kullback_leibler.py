@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
+from tests.rows import for_each
 
 ds = tf.distributions
 
@@ -24,7 +25,7 @@ def value(tensor: Any, feeds: Any = None) -> Any:
         return sess.run(tensor, feeds)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "make",
     [
         lambda: (ds.Normal([0.0, 1.0], [1.0, 2.0]), ds.Normal(1.0, 3.0)),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
+from tests.rows import for_each
 
 RANDOM = np.random.default_rng(5)
 LABELS = RANDOM.integers(0, 2, (3, 7))
@@ -53,8 +54,8 @@ def average(values: Any, weights: Any = WEIGHTS) -> Any:
 ERRORS = LABELS - SCORES.astype(np.float64)
 
 
-@pytest.mark.parametrize(
-    ("build", "wanted"),
+@for_each(
+    "build, wanted",
     [
         (lambda y, p, w: tf.metrics.mean(p), SCORES.mean()),
         (lambda y, p, w: tf.metrics.mean(p, w), average(SCORES)),
@@ -101,8 +102,8 @@ def hits(says: int, predicts: int, scores: Any = SURE) -> Any:
 TP, FP, TN, FN = hits(1, 1), hits(0, 1), hits(0, 0), hits(1, 0)
 
 
-@pytest.mark.parametrize(
-    ("name", "wanted"),
+@for_each(
+    "name, wanted",
     [
         ("true_positives", TP), ("false_positives", FP), ("true_negatives", TN),
         ("false_negatives", FN), ("precision", TP / (TP + FP)), ("recall", TP / (TP + FN)),

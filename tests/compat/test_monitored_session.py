@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -243,8 +244,8 @@ def test_listeners_hear_of_checkpoints_and_can_stop(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("make", "said"),
+@for_each(
+    "make, said",
     [
         (lambda: tf.train.StopAtStepHook(), "Exactly one of num_steps or last_step"),
         (lambda: tf.train.StopAtStepHook(1, 1), "Exactly one of num_steps or last_step"),

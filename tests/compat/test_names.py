@@ -19,6 +19,7 @@ import actorsession.compat.v1 as tf
 from actorsession import train
 from tests.compat.missing import MISSING, OTHERWISE
 from tests.compat.signature_text import parameters
+from tests.rows import for_each
 
 HERE = Path(__file__).parent
 RANKED = [line.split() for line in (HERE / "ranked_names.txt").read_text().splitlines()]
@@ -61,7 +62,7 @@ COMMON = sorted(
 )
 
 
-@pytest.mark.parametrize("room", sorted({name.rpartition(".")[0] for name in COMMON}))
+@for_each("room", sorted({name.rpartition(".")[0] for name in COMMON}))
 def test_functions_are_called_as_in_tensorflow(room: str) -> None:
     """All their parameters are there, in their order, with their defaults; ours may come behind them."""
     for name in COMMON:

@@ -13,6 +13,7 @@ import pytest
 
 import actorsession
 import actorsession.compat.v1 as tf
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -53,8 +54,8 @@ def test_settings_are_filled_in_after_they_were_made() -> None:
         assert tf.constant(3.0).eval() == 3.0
 
 
-@pytest.mark.parametrize(
-    ("make", "error"),
+@for_each(
+    "make, error",
     [
         (lambda: tf.ConfigProto(no_such=1), ValueError),
         (lambda: tf.ConfigProto().HasField("no_such"), ValueError),

@@ -12,6 +12,7 @@ import pytest
 
 import actorsession.compat.v1 as tf
 from tests.compat.recurrent import Step, basic, gru, lstm, names, reals, sigmoid, value, wave, waves
+from tests.rows import for_each
 
 cells = tf.nn.rnn_cell
 X, H, C = reals(2, 3), reals(2, 4, seed=1), reals(2, 4, seed=2)
@@ -50,7 +51,7 @@ ONE_STATE: dict[str, tuple[Any, Step]] = {
 }
 
 
-@pytest.mark.parametrize("name", ONE_STATE)
+@for_each("name", ONE_STATE)
 def test_a_cell_with_one_state_puts_its_state_out(name: str) -> None:
     make, step = ONE_STATE[name]
     output, state = called(make(), tf.constant(H))
@@ -73,7 +74,7 @@ TWO_STATES: dict[str, tuple[Any, Step]] = {
 }
 
 
-@pytest.mark.parametrize("name", TWO_STATES)
+@for_each("name", TWO_STATES)
 def test_a_cell_with_a_memory_gives_memory_and_output(name: str) -> None:
     make, step = TWO_STATES[name]
     output, state = called(make(), (tf.constant(C), tf.constant(H)))
@@ -170,8 +171,8 @@ def test_the_dtype_is_that_of_the_first_inputs() -> None:
 # -- names -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("make", "wanted"),
+@for_each(
+    "make, wanted",
     [
         (lambda: cells.BasicRNNCell(2), ["basic_rnn_cell/kernel", "basic_rnn_cell/bias"]),
         (
@@ -390,8 +391,8 @@ def test_a_first_state_can_come_from_inputs() -> None:
 # -- refusals --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("make", "kind", "words"),
+@for_each(
+    "make, kind, words",
     [
         (lambda: cells.GRUCell(2, units=2), TypeError, "GRUCell has no argument 'units'"),
         (lambda: cells.GRUCell(2, dtype=tf.int32), ValueError, "only supports floating point"),

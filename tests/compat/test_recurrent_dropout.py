@@ -10,6 +10,7 @@ import pytest
 
 import actorsession.compat.v1 as tf
 from tests.compat.recurrent import value
+from tests.rows import for_each
 
 cells = tf.nn.rnn_cell
 WIDE = 400
@@ -50,8 +51,8 @@ def check_share(found: Any, keep: float) -> None:
     assert abs(kept.mean() - keep) < 0.1
 
 
-@pytest.mark.parametrize("keep", [0.25, 0.5, 0.9])
-@pytest.mark.parametrize("what", ["input", "output"])
+@for_each("keep", [0.25, 0.5, 0.9])
+@for_each("what", ["input", "output"])
 def test_inputs_and_outputs_are_dropped(what: str, keep: float) -> None:
     tf.set_random_seed(1)
     output, state = dropped(**{f"{what}_keep_prob": keep})
@@ -142,8 +143,8 @@ def test_equal_seeds_drop_the_same_and_inputs_other_than_outputs() -> None:
     assert all((found[0] != other).any() for other in found[2:])
 
 
-@pytest.mark.parametrize(
-    ("settings", "kind", "words"),
+@for_each(
+    "settings, kind, words",
     [
         ({"input_keep_prob": 1.5}, ValueError, "input_keep_prob must be between 0 and 1: 1.5"),
         ({"state_keep_prob": -1}, ValueError, "state_keep_prob must be between 0 and 1: -1"),

@@ -21,6 +21,7 @@ from tests.compat.recurrent import (
     wave,
     waves,
 )
+from tests.rows import for_each
 
 cells = tf.nn.rnn_cell
 X = reals(3, 5, 2)
@@ -47,8 +48,8 @@ def waving() -> Any:
 # -- dynamic ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lengths", LENGTHS, ids=["none", "some", "short"])
-@pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
+@for_each("lengths", LENGTHS, ids=["none", "some", "short"])
+@for_each("known", [True, False], ids=["known", "unknown"])
 def test_outputs_and_states_are_those_of_the_steps(lengths: Any, known: bool) -> None:
     x = tf.placeholder(tf.float32, [3, 5, 2] if known else [None, None, 2])
     with waving():
@@ -255,8 +256,8 @@ def test_the_next_network_in_the_scope_has_to_share() -> None:
 # -- both ways -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lengths", LENGTHS, ids=["none", "some", "short"])
-@pytest.mark.parametrize("time_major", [False, True])
+@for_each("lengths", LENGTHS, ids=["none", "some", "short"])
+@for_each("time_major", [False, True])
 def test_one_cell_reads_each_sequence_from_its_end(lengths: Any, time_major: bool) -> None:
     given = X.swapaxes(0, 1) if time_major else X
     with waving():
@@ -383,8 +384,8 @@ def test_states_are_kept_by_whoever_saves_them() -> None:
 # -- refusals --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("inputs", "settings", "words"),
+@for_each(
+    "inputs, settings, words",
     [
         ([3, 5, 2], {"dtype": None}, "argument `dtype` must be specified"),
         ([3, 2], {}, "must have rank at least 3"),
@@ -432,8 +433,8 @@ def test_states_in_another_structure_are_refused() -> None:
             tf.nn.dynamic_rnn(Losing(), tf.constant(X), lengths, dtype=tf.float32)
 
 
-@pytest.mark.parametrize(
-    ("inputs", "kind", "words"),
+@for_each(
+    "inputs, kind, words",
     [
         (lambda: tf.constant(X), TypeError, "must be a sequence"),
         (list, ValueError, "must not be empty"),

@@ -11,6 +11,7 @@ import pytest
 import actorsession.compat.v1 as tf
 from actorsession.compat.v1.python.ops import rnn, rnn_cell
 from tests.compat.recurrent import basic, gru, names, reals, unrolled, value, wave, waves
+from tests.rows import for_each
 
 cells = tf.contrib.rnn
 legacy = tf.contrib.legacy_seq2seq
@@ -37,8 +38,8 @@ def entropies() -> Any:
 # -- losses ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("over_time", [True, False])
-@pytest.mark.parametrize("over_batch", [True, False])
+@for_each("over_time", [True, False])
+@for_each("over_batch", [True, False])
 def test_a_loss_is_weighted_and_averaged_as_asked(over_time: bool, over_batch: bool) -> None:
     loss = tf.contrib.seq2seq.sequence_loss(
         tf.constant(LOGITS), tf.constant(TARGETS), tf.constant(WEIGHTS), over_time, over_batch
@@ -176,8 +177,8 @@ def test_bidirectional_layers_read_both_ways_of_the_layer_below() -> None:
             close(a, b)
 
 
-@pytest.mark.parametrize(
-    ("fw", "bw", "states", "words"),
+@for_each(
+    "fw, bw, states, words",
     [
         ([], [1], None, "at least one fw cell"),
         ([1], (1,), None, "cells_bw must be a list"),

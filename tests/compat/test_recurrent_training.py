@@ -11,6 +11,7 @@ import pytest
 
 import actorsession.compat.v1 as tf
 from tests.compat.recurrent import names, reals, sigmoid, value, wave, waves
+from tests.rows import for_each
 
 cells = tf.nn.rnn_cell
 DATA = Path(__file__).parent / "data"
@@ -33,8 +34,8 @@ CELLS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", CELLS)
-@pytest.mark.parametrize("lengths", [None, [1, 3]], ids=["whole", "lengths"])
+@for_each("name", CELLS)
+@for_each("lengths", [None, [1, 3]], ids=["whole", "lengths"])
 def test_slopes_are_those_of_finite_differences(name: str, lengths: Any) -> None:
     x = tf.placeholder(tf.float64, [None, None, 2])
     with tf.variable_scope("", initializer=waves):

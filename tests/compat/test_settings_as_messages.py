@@ -8,6 +8,7 @@ import pytest
 
 import actorsession as acts
 import actorsession.compat.v1 as tf
+from tests.rows import for_each
 
 
 def test_experimental_options_of_a_run_can_be_set_in_place() -> None:
@@ -125,8 +126,8 @@ def test_copies_share_nothing() -> None:
         copied.CopyFrom(tf.GraphOptions())
 
 
-@pytest.mark.parametrize(
-    ("message", "said"),
+@for_each(
+    "message, said",
     [
         (lambda config: config.rpc_options, 'RPCOptions has no "bogus" field; it has use_rpc_for'),
         (lambda config: config.experimental, 'has no "bogus" field; it has session_metadata'),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import actorsession.compat.v1 as tf
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -97,8 +98,8 @@ def test_some_steps_are_drawn_but_not_the_first(tmp_path: Path) -> None:
     assert len(told.step_stats.dev_stats) == 1
 
 
-@pytest.mark.parametrize(
-    ("make", "kind", "said"),
+@for_each(
+    "make, kind, said",
     [
         (lambda: tf.train.StepCounterHook(None), ValueError, "exactly one of every_n_steps and"),
         (lambda: tf.train.StepCounterHook(1, 1), ValueError, "exactly one of every_n_steps and"),
@@ -115,7 +116,7 @@ def test_hooks_that_make_no_sense_are_refused(make: Any, kind: Any, said: str) -
         make()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "hook",
     [
         lambda: tf.train.StepCounterHook(), lambda: tf.train.GlobalStepWaiterHook(1),

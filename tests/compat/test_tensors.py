@@ -10,6 +10,7 @@ import pytest
 
 import actorsession as acts
 import actorsession.compat.v1 as tf
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +69,7 @@ def test_tensors_have_one_floating_type() -> None:
         tf.assert_same_float_dtype([tf.constant(1)])
 
 
-@pytest.mark.parametrize("name", ["tensor", "sparse", "array", "number"])
+@for_each("name", ["tensor", "sparse", "array", "number"])
 def test_one_value_is_not_several(name: str) -> None:
     tf.assert_proper_iterable([1, 2])
     with pytest.raises(TypeError, match="expected several values"):
@@ -111,7 +112,7 @@ def test_rooms_hold_what_tf_has_itself(room: str) -> None:
         assert getattr(held, name) is other.get(name, getattr(tf, name, None)), name
 
 
-@pytest.mark.parametrize("name", ["qint8", "quint8", "qint16", "quint16", "qint32"])
+@for_each("name", ["qint8", "quint8", "qint16", "quint16", "qint32"])
 def test_quantised_types_are_refused_with_what_to_do_instead(name: str) -> None:
     assert not hasattr(tf, name)
     with pytest.raises(AttributeError, match=f"keep the integers in {name[1:]}"):

@@ -15,6 +15,7 @@ import pytest
 
 import actorsession
 import actorsession.compat.v1 as tf
+from tests.rows import for_each
 
 
 class Example(tf.test.TestCase):
@@ -76,7 +77,7 @@ def case() -> Any:
     return made
 
 
-@pytest.mark.parametrize(
+@for_each(
     "claim",
     [
         lambda t: t.assertAllClose([1.0, 2.0], [1.0, 2.1]),
@@ -106,7 +107,7 @@ def test_a_claim_that_is_not_so_fails(claim: Callable[[Any], None]) -> None:
         claim(case())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "claim",
     [
         lambda t: t.assertAllClose([[1.0], [1.0, 2.0]], [[1.0], [1.0, 2.0]]),

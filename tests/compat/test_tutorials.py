@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -347,7 +348,7 @@ def test_a_custom_getter_stands_between_name_and_variable() -> None:
         assert sess.run([w, shadow]) == [3.0, 2.0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "make",
     [
         lambda: tf.train.GradientDescentOptimizer(0.1), lambda: tf.train.AdagradOptimizer(0.5),

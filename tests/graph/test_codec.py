@@ -33,6 +33,7 @@ from actorsession.graph.codec import (
 )
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.shape import TensorShape
+from tests.rows import for_each
 
 TENSOR, DTYPE, SHAPE, STRINGS, BIGINT = 1, 2, 3, 4, 5  # the extension types on the wire
 PACKED = 8
@@ -129,7 +130,7 @@ def test_numpys_own_text_types_travel_as_string_tensors(array: Any) -> None:
     assert unpack(pack(array)).tolist() == ["é".encode(), b"bc"]
 
 
-@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, np.complex128, np.bool_])
+@for_each("kind", [np.float64, np.float32, np.int64, np.complex128, np.bool_])
 def test_a_numpy_scalar_keeps_its_type_as_an_array_of_rank_0(kind: Any) -> None:
     """``np.float64`` is a Python float as well, and must not travel as one."""
     back = unpack(pack([kind(1)]))[0]
@@ -250,7 +251,7 @@ def test_the_bytes_of_a_tensor_are_counted() -> None:
 # -- what does not travel --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [object(), {1, 2}, 1j, np.zeros(2, "M8[s]"), np.zeros(1, [("a", "f4")]),
      np.array([1, None], object), np.array([[b"a"], 3], object), 10**64, -(10**64), "\ud800",
@@ -360,8 +361,8 @@ def test_made_up_tensors_are_an_array_of_their_shape_or_a_protocol_error(
     assert array.dtype == as_dtype(name).np_dtype
 
 
-@pytest.mark.parametrize(
-    ("parts", "said"),
+@for_each(
+    "parts, said",
     [
         (("float32", [2], b"1234567"), "takes 8 bytes, got 7"),
         (("float32", [2**62, 4], b""), "takes 73786976294838206464 bytes, got 0"),
@@ -385,7 +386,7 @@ def test_a_tensor_that_is_none_is_refused_with_the_reason(parts: Any, said: str)
         unpack(extension(TENSOR, *parts))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "parts",
     [([2], [b"a"]), ([-1], [b"a"]), ([1], ["text"]), ([1], [5]), ([1], [[b"a"]]), ([1], {0: b"a"}),
      ([1], b"a"), ([0], None), (1, [b"a"])],
@@ -458,7 +459,7 @@ def test_a_packed_value_is_encoded_only_within_a_message() -> None:
         pack(packed([1], int))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "place", [[-1, 0], [0, 1], [1, 0], [0, -1], [0], 0, ["0", 0], [0, 0, 0], None, [2**40, 0]]
 )
 def test_a_packed_value_has_a_place_among_the_segments(place: Any) -> None:
@@ -466,7 +467,7 @@ def test_a_packed_value_has_a_place_among_the_segments(place: Any) -> None:
         unpack(extension(PACKED, place), [b"\x01"])
 
 
-@pytest.mark.parametrize("data", [b"", b"\xc1", b"\x92\x01", msgpack.packb([1]) + b"\x01"])
+@for_each("data", [b"", b"\xc1", b"\x92\x01", msgpack.packb([1]) + b"\x01"])
 def test_bytes_that_hold_no_value_are_found_when_they_are_opened(data: bytes) -> None:
     found = unpack(extension(PACKED, [0, 0]), [data])
     with pytest.raises(ProtocolError):

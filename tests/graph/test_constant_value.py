@@ -21,6 +21,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.registry import lookup
 from actorsession.ops.build import constant
 from tests.graph.kit import copy, join, leaf, value
+from tests.rows import for_each
 
 
 def test_a_constant_is_known_and_a_placeholder_is_not() -> None:
@@ -151,7 +152,7 @@ def test_values_that_double_are_computed_while_they_are_small(
         assert kept(graph) < 2 * MOST_ELEMENTS + 100
 
 
-@pytest.mark.parametrize(
+@for_each(
     "build",
     [
         lambda large: ops.cast(large, "float64"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from actorsession.errors import ProtocolError
 from actorsession.graph.device import LOCAL_TASK, DeviceAttributes, DeviceSpec, task_name
+from tests.rows import for_each
 
 FULL = "/job:worker/replica:0/task:1/device:CPU:0"
 
@@ -27,7 +28,7 @@ specs = st.builds(
 # -- reading ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["/cpu:0", "cpu:0", "/CPU:0", "/Cpu:0", "/device:CPU:0", "/device:cpu:0", "/device:CPU:00"],
 )
@@ -35,8 +36,8 @@ def test_all_spellings_of_a_processor_mean_the_same(text: str) -> None:
     assert str(DeviceSpec.parse(text)) == "/device:CPU:0"
 
 
-@pytest.mark.parametrize(
-    ("text", "canonical"),
+@for_each(
+    "text, canonical",
     [
         ("", ""),
         ("/", ""),
@@ -64,7 +65,7 @@ def test_every_spec_is_read_back_from_its_own_text(spec: DeviceSpec) -> None:
     assert DeviceSpec.parse(str(spec)) == spec
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["bad", "/job:", "/job:1a", "/job:a-b", "/task:x", "/task:-1", "/task:", "/replica:one",
      "/device:CPU:-1", "/device:", "/device", "/Device:CPU:0", "/JOB:a", "/cpu:0 ", "/cpu:0\n",
@@ -93,8 +94,8 @@ def test_any_text_is_a_name_or_a_value_error(text: str) -> None:
 # -- putting together ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("outer", "inner", "merged"),
+@for_each(
+    "outer, inner, merged",
     [
         ("/job:a", "/task:2", "/job:a/task:2"),
         ("/job:a/cpu:0", "/job:b", "/job:b/device:CPU:0"),
@@ -166,9 +167,7 @@ def test_attributes_come_back_as_they_were_sent() -> None:
     assert DeviceAttributes.from_wire(ATTRIBUTES.to_wire()) == ATTRIBUTES
 
 
-@pytest.mark.parametrize(
-    "wire", [None, [], "CPU", [FULL, "CPU", 1], [FULL, "CPU", "1", 0], [1, "CPU", 1, 0], {}]
-)
+@for_each("wire", [None, [], "CPU", [FULL, "CPU", 1], [FULL, "CPU", "1", 0], [1, "CPU", 1, 0], {}])
 def test_anything_else_is_a_protocol_error(wire: Any) -> None:
     with pytest.raises(ProtocolError, match="device attributes are"):
         DeviceAttributes.from_wire(wire)

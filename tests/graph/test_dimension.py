@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from actorsession.graph.dimension import Dimension, as_dimension, dimension_value, size_of
+from tests.rows import for_each
 
 UNKNOWN = Dimension(None)
 
 
-@pytest.mark.parametrize(
-    ("given", "value"),
+@for_each(
+    "given, value",
     [(3, 3), (None, None), (np.int64(4), 4), (Dimension(5), 5), (UNKNOWN, None), (0, 0)],
     ids=str,
 )
@@ -26,7 +27,7 @@ def test_a_dimension_is_a_number_or_not_known(given: Any, value: Any) -> None:
     assert as_dimension(given).value == value
 
 
-@pytest.mark.parametrize("given", ["a", 1.5, [1], np.array([1, 2])], ids=str)
+@for_each("given", ["a", 1.5, [1], np.array([1, 2])], ids=str)
 def test_anything_else_is_no_dimension(given: Any) -> None:
     with pytest.raises(TypeError, match="a dimension is an integer or None"):
         Dimension(given)
@@ -39,8 +40,8 @@ def test_a_value_that_is_none_is_taken_as_it_is() -> None:
     assert dimension_value(None) is None
 
 
-@pytest.mark.parametrize(
-    ("function", "left", "right", "result"),
+@for_each(
+    "function, left, right, result",
     [
         (operator.add, 5, 3, 8),
         (operator.sub, 5, 3, 2),

@@ -12,6 +12,7 @@ import pytest
 
 from actorsession.graph import dtypes
 from actorsession.graph.dtypes import DType, as_dtype
+from tests.rows import for_each
 
 NUMBERS = {
     "float16": np.float16,
@@ -33,7 +34,7 @@ NUMBERS = {
 NAMES = [*NUMBERS, "string", "resource", "variant"]
 
 
-@pytest.mark.parametrize(("name", "scalar"), NUMBERS.items())
+@for_each("name, scalar", NUMBERS.items())
 def test_a_number_type_is_found_by_name_scalar_type_and_numpy_dtype(
     name: str, scalar: type[Any]
 ) -> None:
@@ -46,15 +47,15 @@ def test_a_number_type_is_found_by_name_scalar_type_and_numpy_dtype(
     assert found.itemsize == np.dtype(scalar).itemsize
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_module_variables_hold_the_one_instance_of_each_type(name: str) -> None:
     variable = {"bool": "bool_"}.get(name, name)
     assert getattr(dtypes, variable) is as_dtype(name)
     assert variable in dtypes.__all__
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
+@for_each(
+    "kind, name",
     [(float, "float32"), (int, "int32"), (bool, "bool"), (complex, "complex128"),
      (str, "string"), (bytes, "string"), (object, "string"), (np.str_, "string")],
 )  # fmt: skip
@@ -79,7 +80,7 @@ def test_numpys_texts_and_objects_are_strings(kind: str) -> None:
     assert as_dtype(np.dtype(kind)) is dtypes.string
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [None, "nope", "f4", ">f4", "int", "S", "", 0, 15, 99, 200, True, 1.5, (), [("a", "f4")],
      np.dtype("M8[s]"), np.dtype([("a", "f4")]), np.longdouble, list, np.zeros(2)],
@@ -91,7 +92,7 @@ def test_anything_else_is_a_type_error_that_lists_the_names(value: Any) -> None:
         as_dtype(value)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_a_copy_is_the_same_instance(name: str) -> None:
     """Types are compared by identity, so copying a structure that holds one must not make two."""
     dtype = as_dtype(name)
@@ -146,7 +147,7 @@ def test_what_programs_ask_of_a_dtype() -> None:
         _ = dtypes.complex64.limits
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_a_type_has_tensorflows_number_and_is_found_by_it(name: str) -> None:
     dtype = as_dtype(name)
     assert as_dtype(dtype.as_datatype_enum) is dtype

@@ -27,6 +27,7 @@ from actorsession.plan.partition import Partition
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView
 from tests.plan.kit import CPU, device_set
+from tests.rows import for_each
 
 SCALAR = spec("int32", ())
 TRUTH = spec("bool", ())
@@ -114,7 +115,7 @@ def wired(value: Any) -> bytes:
     return bytes(msgpack.packb(msgpack.ExtType(6, inner)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         None, [], [[], [], []], [[], [], [], [], []], [[1], [], [], []], [[], [[1, 2]], [], []],
@@ -188,7 +189,7 @@ BAD: dict[str, NodeDef] = {
 }
 
 
-@pytest.mark.parametrize("message", BAD)
+@for_each("message", BAD)
 def test_a_wrong_function_is_described(message: str) -> None:
     fault = function_fault(BAD[message])
     assert fault is not None
@@ -211,7 +212,7 @@ def test_what_is_nested_as_deep_as_it_may_be_travels(made: NodeDef) -> None:
     assert function_fault(read) is None
 
 
-@pytest.mark.parametrize("message", BAD)
+@for_each("message", BAD)
 def test_whoever_receives_a_wrong_function_refuses_it_and_keeps_nothing(message: str) -> None:
     x = node("x", "Const", attrs={"value": np.int32(1)})
     p = node("p", "Const", attrs={"value": np.bool_(True)}, outputs=(TRUTH,))

@@ -13,6 +13,7 @@ from actorsession.graph.graph import Graph, get_default_graph, reset_default_gra
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.scopes import entered
 from tests.graph.kit import join, leaf, op, pair
+from tests.rows import for_each
 
 
 @pytest.fixture
@@ -68,8 +69,8 @@ def test_sessions_find_new_operations_by_their_number(graph: Graph) -> None:
 OTHER = leaf(Graph(), "elsewhere")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "kind", "said"),
+@for_each(
+    "arguments, kind, said",
     [
         (("KitNothin",), ValueError, "'KitNothin' is not registered; did you mean KitNothing"),
         (("KitNothing", (), {"axis": 1}), ValueError, r"no attribute 'axis'; it has \[\]"),
@@ -140,7 +141,7 @@ def named(graph: Graph) -> Graph:
     return graph
 
 
-@pytest.mark.parametrize("name", ["a:0", "p:0", "p:1", "a:00"])
+@for_each("name", ["a:0", "p:0", "p:1", "a:00"])
 def test_a_tensor_is_found_by_name(named: Graph, name: str) -> None:
     found = named.get_tensor_by_name(name)
     assert isinstance(found, Tensor)
@@ -156,8 +157,8 @@ def test_an_operation_is_found_by_name(named: Graph, name: str) -> None:
     assert named.as_graph_element(name) is found
 
 
-@pytest.mark.parametrize(
-    ("name", "tensor", "operation", "either"),
+@for_each(
+    "name, tensor, operation, either",
     [
         ("a", ValueError, None, None),
         ("b", ValueError, KeyError, KeyError),

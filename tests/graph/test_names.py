@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from actorsession.graph.graph import Graph
 from actorsession.graph.names import NameTable, check_op_name, check_scope_name
 from tests.graph.kit import leaf, op
+from tests.rows import for_each
 
 
 def names(*wanted: str) -> list[str]:
@@ -126,7 +127,7 @@ INSIDE_A_SCOPE = ["_a", "/a", "-a", "\\a", ">a"]
 NOWHERE = ["a b", "a:0", "é", "a?", "a\n", "a,b", "^a", "a;b", "a#"]
 
 
-@pytest.mark.parametrize("name", ANYWHERE)
+@for_each("name", ANYWHERE)
 def test_a_good_name_is_good_everywhere(name: str) -> None:
     graph = Graph()
     assert op(graph, name).name == name
@@ -138,7 +139,7 @@ def test_a_good_name_is_good_everywhere(name: str) -> None:
         assert scope == f"{name}/"
 
 
-@pytest.mark.parametrize("name", INSIDE_A_SCOPE)
+@for_each("name", INSIDE_A_SCOPE)
 def test_odd_first_characters_are_allowed_inside_a_scope_only(name: str) -> None:
     graph = Graph()
     with pytest.raises(ValueError, match="not a valid operation name"):
@@ -151,7 +152,7 @@ def test_odd_first_characters_are_allowed_inside_a_scope_only(name: str) -> None
             assert scope == f"r/{name}_1/"
 
 
-@pytest.mark.parametrize("name", NOWHERE)
+@for_each("name", NOWHERE)
 def test_other_characters_are_refused_everywhere(name: str) -> None:
     graph = Graph()
     for scope in (None, "r"):

@@ -24,6 +24,7 @@ from actorsession.graph.node import (
 )
 from actorsession.graph.shape import TensorShape
 from tests.graph.kit import join, leaf, value
+from tests.rows import for_each
 
 text = st.text(max_size=8)
 specs = st.builds(
@@ -107,8 +108,8 @@ def test_the_example_below_is_good() -> None:
     assert NodeDef.from_wire(GOOD).to_wire() == GOOD
 
 
-@pytest.mark.parametrize(
-    ("position", "bad"),
+@for_each(
+    "position, bad",
     [(0, 1), (1, None), (2, [["a"]]), (2, [["a", "0"]]), (2, [[0, "a"]]), (2, "a"), (2, ["a"]),
      (3, [1]), (3, None), (4, 0), (5, []), (6, [[float32]]), (6, [[TensorShape([2]), float32]]),
      (6, [["float32", [2]]]), (7, None)],
@@ -119,9 +120,7 @@ def test_a_node_of_another_form_is_a_protocol_error(position: int, bad: Any) -> 
         NodeDef.from_wire(wire)
 
 
-@pytest.mark.parametrize(
-    "wire", [None, [], {}, [1], [1, None], ["1", None, []], [1, "seed", []], [1, None, [[]]]]
-)
+@for_each("wire", [None, [], {}, [1], [1, None], ["1", None, []], [1, "seed", []], [1, None, [[]]]])
 def test_anything_else_is_no_graph(wire: Any) -> None:
     with pytest.raises(ProtocolError):
         GraphDef.from_wire(wire)

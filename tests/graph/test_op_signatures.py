@@ -15,6 +15,7 @@ from actorsession.graph.op_signatures import (
 )
 from actorsession.graph.registry import lookup
 from actorsession.ops.op_modules import OP_MODULES
+from tests.rows import for_each
 
 FLOAT, DOUBLE, INT = acts.float32, acts.float64, acts.int32
 
@@ -85,8 +86,8 @@ def test_element_types_that_a_row_names_are_accepted() -> None:
     check_types("Unheard", (acts.string,), {})
 
 
-@pytest.mark.parametrize(
-    ("op", "dtypes", "attrs", "wanted"),
+@for_each(
+    "op, dtypes, attrs, wanted",
     [
         ("AddV2", [DOUBLE, DOUBLE], {}, [DOUBLE]),
         ("Less", [DOUBLE, DOUBLE], {}, [acts.bool_]),

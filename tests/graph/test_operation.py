@@ -19,6 +19,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.interop import make_ndarray
 from actorsession.namespaces import nn
 from tests.graph.kit import join, leaf, op, pair
+from tests.rows import for_each
 
 
 @pytest.fixture
@@ -187,7 +188,7 @@ BOTH_SIDES: list[tuple[str, Callable[[Any, Any], Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("op_type", "function"), BOTH_SIDES)
+@for_each("op_type, function", BOTH_SIDES)
 def test_arithmetic_works_from_both_sides(
     graph: Graph, op_type: str, function: Callable[[Any, Any], Any]
 ) -> None:
@@ -199,8 +200,8 @@ def test_arithmetic_works_from_both_sides(
     assert right.op.type == left.op.type == op_type
 
 
-@pytest.mark.parametrize("value", [np.ones(2, np.float32), np.float32(2), [1.0, 2.0]])
-@pytest.mark.parametrize("function", [operator.add, operator.mul, operator.sub])
+@for_each("value", [np.ones(2, np.float32), np.float32(2), [1.0, 2.0]])
+@for_each("function", [operator.add, operator.mul, operator.sub])
 def test_numpy_on_the_left_gives_way_to_the_tensor(
     graph: Graph, value: Any, function: Callable[[Any, Any], Any]
 ) -> None:
@@ -223,8 +224,8 @@ def test_logic_works_from_both_sides(
     assert function(True, t).op.inputs[1] is t
 
 
-@pytest.mark.parametrize(
-    ("op_type", "function"),
+@for_each(
+    "op_type, function",
     [("Neg", operator.neg), ("Abs", abs), ("StridedSlice", lambda t: t[0]),
      ("Less", lambda t: t < 1), ("LessEqual", lambda t: t <= 1), ("Greater", lambda t: t > 1),
      ("GreaterEqual", lambda t: t >= 1)],
@@ -239,8 +240,8 @@ class Stand(OperatorMixin):
     """Something that stands for a tensor."""
 
 
-@pytest.mark.parametrize(
-    ("name", "call", "swapped"),
+@for_each(
+    "name, call, swapped",
     [("add", lambda a: a + 1, False), ("add", lambda a: 1 + a, True),
      ("sub", lambda a: a - 1, False), ("sub", lambda a: 1 - a, True),
      ("mul", lambda a: a * 1, False), ("mul", lambda a: 1 * a, True),
@@ -287,7 +288,7 @@ def test_an_operator_that_nobody_defined_says_what_to_import(
 # -- a tensor is no value --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "use",
     [bool, operator.not_, lambda t: t and 1, lambda t: 1 if t else 2, list, tuple, iter,
      lambda t: [*t]],
@@ -299,13 +300,13 @@ def test_a_tensor_has_no_truth_value_and_cannot_be_iterated(
         use(leaf(graph, "x", shape=[3]))
 
 
-@pytest.mark.parametrize("use", [float, int, len, range, lambda t: 1 in t])
+@for_each("use", [float, int, len, range, lambda t: 1 in t])
 def test_a_tensor_is_not_taken_for_a_number(graph: Graph, use: Callable[[Any], Any]) -> None:
     with pytest.raises(TypeError):
         use(leaf(graph, shape=[3]))
 
 
-@pytest.mark.parametrize("use", [np.asarray, np.array, np.sin, np.sum])
+@for_each("use", [np.asarray, np.array, np.sin, np.sum])
 def test_a_tensor_is_not_taken_for_an_array(graph: Graph, use: Callable[[Any], Any]) -> None:
     with pytest.raises(NotImplementedError, match="is symbolic: run it in a session"):
         use(leaf(graph, "x", shape=[3]))

@@ -14,6 +14,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation
 from actorsession.graph.scopes import scope_of
 from tests.graph.kit import join, leaf, op
+from tests.rows import for_each
 
 
 @pytest.fixture
@@ -79,8 +80,8 @@ def test_a_scope_ends_with_its_block_even_on_an_error(graph: Graph) -> None:
 # -- device blocks ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("blocks", "device"),
+@for_each(
+    "blocks, device",
     [
         ((), ""),
         (("/cpu:0",), "/device:CPU:0"),
@@ -99,8 +100,8 @@ def test_inner_blocks_win_part_by_part_and_none_clears(
     assert device_in(graph, *blocks) == device
 
 
-@pytest.mark.parametrize(
-    ("blocks", "device"),
+@for_each(
+    "blocks, device",
     [
         (("/job:a", lambda op: "/gpu:1"), "/job:a/device:GPU:1"),
         ((lambda op: "/gpu:1", "/job:a"), "/device:GPU:1"),
@@ -226,7 +227,7 @@ def test_an_operation_that_was_built_elsewhere_implies_nothing(graph: Graph) -> 
         assert controls(join(graph, b).op) == ["a"], "only what is seen in the block is known"
 
 
-@pytest.mark.parametrize("bad", [Graph(), 3, None, object()])
+@for_each("bad", [Graph(), 3, None, object()])
 def test_something_else_than_graph_elements_is_a_type_error(graph: Graph, bad: Any) -> None:
     with pytest.raises(TypeError, match="cannot convert"), graph.control_dependencies([bad]):
         pytest.fail("the block was entered")

@@ -23,6 +23,7 @@ from actorsession.graph.shape import (
     unknown_shape,
     use_dimensions,
 )
+from tests.rows import for_each
 
 dims = st.none() | st.integers(0, 4)
 shapes = st.none() | st.lists(dims, max_size=4)
@@ -40,8 +41,8 @@ def forget(data: st.DataObject, full: list[int]) -> TensorShape:
 # -- making shapes ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("given_", "shown"),
+@for_each(
+    "given_, shown",
     [
         (None, "TensorShape(None)"),
         ([], "TensorShape([])"),
@@ -70,7 +71,7 @@ def test_a_negative_dimension_is_a_value_error(bad: Any) -> None:
         TensorShape(bad)
 
 
-@pytest.mark.parametrize("bad", ["ab", [1.5], [np.float32(2)], [[1]], [np.array([1, 2])], 2.0])
+@for_each("bad", ["ab", [1.5], [np.float32(2)], [[1]], [np.array([1, 2])], 2.0])
 def test_a_dimension_that_is_no_integer_is_a_type_error(bad: Any) -> None:
     with pytest.raises(TypeError):
         TensorShape(bad)
@@ -84,8 +85,8 @@ def test_numpy_dimensions_become_plain_ints() -> None:
 # -- what is known ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("shape", "rank", "full", "elements", "text"),
+@for_each(
+    "shape, rank, full, elements, text",
     [
         (None, None, False, None, "<unknown>"),
         ([], 0, True, 1, "()"),
@@ -259,8 +260,8 @@ def test_a_refusal_to_broadcast_means_that_no_full_shapes_could(
         assert any(None not in (x, y) and x != y and 1 not in (x, y) for x, y in pairs)
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "result"),
+@for_each(
+    "a, b, result",
     [
         ([None], [1], [None]),
         ([None], [4], [4]),
@@ -324,8 +325,8 @@ def test_shapes_are_joined_by_plus() -> None:
     assert (TensorShape([1]) + unknown_shape).rank is None
 
 
-@pytest.mark.parametrize(
-    ("part", "dims"),
+@for_each(
+    "part, dims",
     [
         (slice(2), [None, None]), (slice(1, 3), [None, None]), (slice(3, 1), []),
         (slice(1, None), None), (slice(None, -1), None), (slice(-2, None), None),

@@ -12,6 +12,7 @@ from actorsession.errors import ProtocolError
 from actorsession.messages import Registry, Tensor
 from actorsession.messages.checks import describe
 from tests.messages.strategies import same, values_for
+from tests.rows import for_each
 
 # annotation -> values that fit as they are
 ANNOTATIONS: list[Any] = [
@@ -74,9 +75,7 @@ def test_a_value_that_fits_its_annotation_is_read_as_it_was(hint: Any, data: st.
     assert same(cls(x=value), registry.from_wire(["m", as_decoded(value)]))
 
 
-@pytest.mark.parametrize(
-    ("hint", "value", "words"), MISFITS, ids=[f"{describe(h)}-{v!r}" for h, v, _ in MISFITS]
-)
+@for_each("hint, value, words", MISFITS, ids=[f"{describe(h)}-{v!r}" for h, v, _ in MISFITS])
 def test_a_value_that_does_not_fit_is_a_protocol_error_that_says_both(
     hint: Any, value: Any, words: str
 ) -> None:
@@ -94,9 +93,7 @@ def test_an_int_is_read_as_the_float_that_was_declared() -> None:
     assert second.x == first
 
 
-@pytest.mark.parametrize(
-    "hint", [int | str, set[int], complex, list[int | str], tuple[int | str, ...]], ids=str
-)
+@for_each("hint", [int | str, set[int], complex, list[int | str], tuple[int | str, ...]], ids=str)
 def test_an_annotation_that_does_not_travel_is_refused_at_import(hint: Any) -> None:
     with pytest.raises(TypeError, match=r"field 'x': a message cannot declare .*valid are int"):
         registry_with_field(hint)

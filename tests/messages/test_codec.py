@@ -34,6 +34,7 @@ from actorsession.messages import (
     encode,
 )
 from tests.messages.strategies import anything, envelopes, messages_of, same
+from tests.rows import for_each
 
 SPECS = list(VOCABULARY.specs.values())
 RUN_GRAPH = RunGraph(session_handle="s", graph_handle="g", step_id=1, feeds=[], trace=False)
@@ -84,7 +85,7 @@ def test_an_error_keeps_its_class_and_its_origin() -> None:
     assert error_to_wire(got.error) == error_to_wire(error)
 
 
-@pytest.mark.parametrize("value", [object(), {1, 2}, 1j, "\ud800"], ids=lambda v: type(v).__name__)
+@for_each("value", [object(), {1, 2}, 1j, "\ud800"], ids=lambda v: type(v).__name__)
 def test_what_does_not_travel_is_the_senders_error(value: Any) -> None:
     with pytest.raises(InvalidArgumentError):
         encode(Reply(1, GraphDone(values=[value], stats=None)))
@@ -134,7 +135,7 @@ BAD_ENVELOPES: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("wire", "words"), BAD_ENVELOPES, ids=[repr(w) for w, _ in BAD_ENVELOPES])
+@for_each("wire, words", BAD_ENVELOPES, ids=[repr(w) for w, _ in BAD_ENVELOPES])
 def test_a_bad_envelope_is_a_protocol_error(wire: Any, words: str) -> None:
     with pytest.raises(ProtocolError, match=words) as caught:
         decode(pack(wire))
@@ -162,9 +163,7 @@ BAD_MESSAGES: list[tuple[Any, bool, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("wire", "answer", "words"), BAD_MESSAGES, ids=[repr(w) for w, _, _ in BAD_MESSAGES]
-)
+@for_each("wire, answer, words", BAD_MESSAGES, ids=[repr(w) for w, _, _ in BAD_MESSAGES])
 def test_a_bad_message_of_a_known_call_names_the_call(wire: Any, answer: bool, words: str) -> None:
     with pytest.raises(UnreadableMessage, match=words) as caught:
         decode(pack(wire))
@@ -181,7 +180,7 @@ EXAMPLES: list[Envelope] = [
 ]
 
 
-@pytest.mark.parametrize("envelope", EXAMPLES, ids=lambda envelope: type(envelope).__name__)
+@for_each("envelope", EXAMPLES, ids=lambda envelope: type(envelope).__name__)
 def test_a_truncated_envelope_is_a_protocol_error_wherever_it_is_cut(envelope: Envelope) -> None:
     header, segments = encode(envelope)
     for length in range(len(header)):
@@ -234,8 +233,8 @@ def assert_bounded(header: bytes, segments: tuple[Any, ...]) -> None:
     assert isinstance(got, (Beat, Call, Tell, Reply, Failure, Cancel))
 
 
-@pytest.mark.parametrize("depth", [100, 510, 1020, 1025, 5_000, 1_000_000])
-@pytest.mark.parametrize("opening", [b"\x91", b"\x81\x01"], ids=["lists", "maps"])
+@for_each("depth", [100, 510, 1020, 1025, 5_000, 1_000_000])
+@for_each("opening", [b"\x91", b"\x81\x01"], ids=["lists", "maps"])
 def test_deep_nesting_does_not_exhaust_the_stack(depth: int, opening: bytes) -> None:
     """The envelope ends in values that are ``depth`` containers inside each other."""
     start = b"\x93\x03\x05\x93" + msgpack.packb("graph_done")
@@ -245,7 +244,7 @@ def test_deep_nesting_does_not_exhaust_the_stack(depth: int, opening: bytes) -> 
             decode(start + opening * depth + b"\xc0\xc0")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "announced",
     [
         b"\xdd\xff\xff\xff\xff",  # array of 2**32 - 1
@@ -261,7 +260,7 @@ def test_huge_counts_are_refused_before_memory_is_taken(announced: bytes) -> Non
         decode(b"\x93\x02\xa1t\x92" + msgpack.packb("list_devices") + announced + b"x")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [
         ["float32", [2**62, 4], b""],

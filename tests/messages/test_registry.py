@@ -8,6 +8,7 @@ import pytest
 
 from actorsession.errors import InvalidArgumentError, ProtocolError
 from actorsession.messages import VOCABULARY, Registry
+from tests.rows import for_each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,7 @@ def test_a_class_that_is_no_message_cannot_be_written() -> None:
         Registry().to_wire(Pair(left=1, right=[]))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wire",
     [None, 3, "pair", b"pair", [], {}, {0: "pair"}, ["pair", 1, []].__iter__],
     ids=lambda v: type(v).__name__,
@@ -73,7 +74,7 @@ def test_what_is_no_list_is_no_message(wire: Any) -> None:
         registry_of_pair().from_wire(wire)
 
 
-@pytest.mark.parametrize("tag", ["par", "Pair", "", None, 0, b"pair", [], {}, 1.5], ids=repr)
+@for_each("tag", ["par", "Pair", "", None, 0, b"pair", [], {}, 1.5], ids=repr)
 def test_an_unknown_tag_is_a_protocol_error_that_lists_the_known_ones(tag: Any) -> None:
     with pytest.raises(
         ProtocolError, match=r"unknown message tag .*; known tags are nothing, pair"
@@ -81,7 +82,7 @@ def test_an_unknown_tag_is_a_protocol_error_that_lists_the_known_ones(tag: Any) 
         registry_of_pair().from_wire([tag, 1, []])
 
 
-@pytest.mark.parametrize("count", [0, 1, 3, 100])
+@for_each("count", [0, 1, 3, 100])
 def test_missing_and_extra_fields_are_protocol_errors_that_name_the_fields(count: int) -> None:
     with pytest.raises(ProtocolError, match=rf"'pair' has 2 fields \(left, right\), found {count}"):
         registry_of_pair().from_wire(["pair", *[1] * count])

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 
-import pytest
-
 from actorsession.messages import VOCABULARY, Spec
 from actorsession.messages import session as session_messages
 from actorsession.messages import worker as worker_messages
 from actorsession.messages.checks import describe
+from tests.rows import for_each
 
 SPECS = list(VOCABULARY.specs.values())
 
@@ -152,7 +151,7 @@ def signature(spec: Spec) -> str:
     return ", ".join(f"{name}: {describe(hint)}" for name, hint in spec.hints.items())
 
 
-@pytest.mark.parametrize("tag", PROTOCOL)
+@for_each("tag", PROTOCOL)
 def test_a_message_has_the_agreed_fields_and_reply(tag: str) -> None:
     spec = VOCABULARY.specs[tag]
     assert (signature(spec), spec.reply) == PROTOCOL[tag]
@@ -163,14 +162,14 @@ def test_the_services_define_no_message_beyond_the_agreed_ones() -> None:
     assert ours == set(PROTOCOL)
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.tag)
+@for_each("spec", SPECS, ids=lambda spec: spec.tag)
 def test_each_reply_is_a_registered_message(spec: Spec) -> None:
     reply = VOCABULARY.reply_of(spec.cls)
     assert (reply is None) == (spec.reply is None)
     assert reply is None or VOCABULARY.specs[str(spec.reply)].cls is reply
 
 
-@pytest.mark.parametrize("tag", PROTOCOL)
+@for_each("tag", PROTOCOL)
 def test_each_field_is_explained(tag: str) -> None:
     cls = VOCABULARY.specs[tag].cls
     for field in fields(cls):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from actorsession.ops.blas import in_shares, loaded_libraries, single_threaded
+from tests.rows import for_each
 
 needs_openblas = pytest.mark.skipif(
     not loaded_libraries(), reason="numpy's BLAS is no OpenBLAS here"
@@ -65,7 +66,7 @@ def test_the_number_comes_back_when_the_last_of_several_threads_is_through(
     assert library.asked() == 4
 
 
-@pytest.mark.parametrize(("threads", "shares"), [(1, 1), (2, 2), (3, 3), (9, 5)])
+@for_each("threads, shares", [(1, 1), (2, 2), (3, 3), (9, 5)])
 def test_shares_are_neighbours_and_their_results_come_in_order(threads: int, shares: int) -> None:
     seen = in_shares(lambda share: (list(share), threading.get_ident()), [1, 2, 3, 4, 5], threads)
     assert len(seen) == shares

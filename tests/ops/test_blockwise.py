@@ -26,6 +26,7 @@ from actorsession.ops import blockwise
 from actorsession.ops.blockwise import Blockwise
 from actorsession.plan.codegen.fusion import LEAST
 from actorsession.plan.codegen.node_context import NodeContext
+from tests.rows import for_each
 
 LARGE = LEAST + 1
 
@@ -61,7 +62,7 @@ def test_it_takes_large_arrays_of_one_shape() -> None:
     assert run().takes(x, x.astype(bool))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arrays",
     [
         pytest.param([np.zeros(LARGE - 1)], id="small"),
@@ -81,7 +82,7 @@ def test_it_leaves_anything_else_to_the_ops_one_by_one(arrays: list[Any]) -> Non
 # -- what it does ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [1, 1023, 1024, 1025, 300_000])
+@for_each("size", [1, 1023, 1024, 1025, 300_000])
 def test_all_of_an_array_is_worked_through_once(size: int, threads: int) -> None:
     x = np.arange(size, dtype=np.float32).reshape(-1, 1)
     seen: list[int] = []
@@ -230,7 +231,7 @@ def values(dtype: DType, seed: int) -> np.ndarray[Any, Any]:
     return some.astype(dtype.np_dtype)
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@for_each("name", WRITERS)
 def test_an_op_gives_the_same_bits_in_blocks_and_over_its_inputs(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

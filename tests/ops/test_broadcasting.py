@@ -14,6 +14,7 @@ from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.elements import arithmetic
 from tests.ops.interpreter import evaluate, source
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +23,8 @@ def graph() -> Iterator[Graph]:
         yield graph
 
 
-@pytest.mark.parametrize(
-    ("s0", "s1", "r0", "r1"),
+@for_each(
+    "s0, s1, r0, r1",
     [
         ([2, 3, 5], [2, 3, 5], [], []),
         ([2, 3, 5], [1], [], [0, 1, 2]),
@@ -40,7 +41,7 @@ def graph() -> Iterator[Graph]:
     ],
     ids=str,
 )
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@for_each("dtype", [np.int32, np.int64])
 def test_the_axes_to_sum_are_those_that_were_broadcast(
     s0: list[int], s1: list[int], r0: list[int], r1: list[int], dtype: Any
 ) -> None:
@@ -56,8 +57,8 @@ def test_shapes_that_do_not_broadcast_are_an_error_of_the_step() -> None:
         evaluate(args)
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "dynamic"),
+@for_each(
+    "x, y, dynamic",
     [
         ([None, 3], [3], False),
         ([None, 3], [1, 3], False),

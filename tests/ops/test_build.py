@@ -16,6 +16,7 @@ from actorsession.namespaces import math, nn
 from actorsession.ops.arrays.fills import fill, range_
 from actorsession.ops.build import constant, convert_to_tensor
 from tests.ops.interpreter import evaluate, source
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -24,8 +25,8 @@ def graph() -> Iterator[Graph]:
         yield graph
 
 
-@pytest.mark.parametrize(
-    ("value", "dtype"),
+@for_each(
+    "value, dtype",
     [
         (1, int32),
         (-(2**31), int32),
@@ -96,8 +97,8 @@ def test_an_integer_of_any_size_fits_a_float() -> None:
 # -- constants of a shape --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("value", "shape", "result"),
+@for_each(
+    "value, shape, result",
     [
         ([1, 2, 3], [2, 2], [[1, 2], [3, 3]]),
         ([[1, 2], [3, 4]], [5], [1, 2, 3, 4, 4]),
@@ -152,8 +153,8 @@ def test_a_constant_is_made_of_values_and_not_of_tensors(listed: bool) -> None:
         ops.constant([tensor, 2] if listed else tensor)
 
 
-@pytest.mark.parametrize(
-    ("build", "names"),
+@for_each(
+    "build, names",
     [
         (lambda x: ops.reduce_sum(x, 1), ["Sum/reduction_indices", "Sum"]),
         (lambda x: ops.reduce_mean(x, 0, name="m"), ["m/reduction_indices", "m"]),

@@ -16,6 +16,7 @@ import pytest
 from actorsession import ops, opsets
 from tests.cluster.kit import PATIENCE
 from tests.cluster.script import ROOT
+from tests.rows import for_each
 
 ROOMS = {"actorsession.ops": ops, "actorsession.opsets": opsets}
 MODULES = sorted(
@@ -53,7 +54,7 @@ def test_every_exported_name_exists_once(room: str) -> None:
     assert [name for name in names if not hasattr(ROOMS[room], name)] == []
 
 
-@pytest.mark.parametrize("name", MODULES)
+@for_each("name", MODULES)
 def test_public_functions_are_exported_or_used_elsewhere(name: str) -> None:
     public = getattr(importlib.import_module(name), "__all__", [])
     assert [each for each in public if files_with()[each] < 2] == []

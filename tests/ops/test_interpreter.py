@@ -14,6 +14,7 @@ from actorsession.graph.node import spec
 from actorsession.graph.registry import OpDef, register
 from actorsession.ops.build import constant, make_one
 from tests.ops.interpreter import Program, check_gradient, evaluate, source
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -29,8 +30,8 @@ def faulty(name: str, function: Any, **fields: Any) -> str:
     return name
 
 
-@pytest.mark.parametrize(
-    ("op", "message"),
+@for_each(
+    "op, message",
     [
         (faulty("TestWidens", lambda x: x.astype(np.float64)), "got dtype float64"),
         (faulty("TestGrows", lambda x: np.append(x, x)), "got shape"),

@@ -13,6 +13,7 @@ from actorsession.errors import ResourceExhaustedError
 from actorsession.graph.graph import Graph
 from actorsession.plan.codegen import memory_check as memory
 from actorsession.session import Session
+from tests.rows import for_each
 
 MANY = 1 << 45
 
@@ -37,7 +38,7 @@ def graph() -> Iterator[Graph]:
         yield made
 
 
-@pytest.mark.parametrize("case", BUILDS)
+@for_each("case", BUILDS)
 def test_a_result_that_no_machine_has_room_for_is_refused(graph: Graph, case: str) -> None:
     n, x = ops.placeholder("int64", [], name="n"), ops.placeholder("float32", [1], name="x")
     made = BUILDS[case](n, x)

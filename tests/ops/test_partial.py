@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 import actorsession.compat.v1 as tf
 from actorsession.graph.graph import Graph
 from tests.ops.interpreter import evaluate
+from tests.rows import for_each
 
 Case = Callable[[Any, Any], Any]
 
@@ -43,7 +43,7 @@ SHAPES: dict[str, tuple[Case, list[int | None]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", SHAPES)
+@for_each("case", SHAPES)
 def test_a_shape_is_known_as_far_as_its_parts_are(case: str) -> None:
     build, expected = SHAPES[case]
     with Graph().as_default():

@@ -17,6 +17,7 @@ from actorsession.graph.op_signatures import opsets, signature_of
 from actorsession.graph.operation import Operation
 from actorsession.ops import raw
 from actorsession.ops.op_modules import OP_MODULES
+from tests.rows import for_each
 
 UNTYPED: Any = raw
 TYPES = sorted(name for types in opsets().values() for name in types if not name.startswith("_"))
@@ -35,7 +36,7 @@ def test_every_operation_type_of_the_library_has_a_function() -> None:
     assert tf.raw_ops is raw
 
 
-@pytest.mark.parametrize("name", TYPES)
+@for_each("name", TYPES)
 def test_a_function_takes_the_inputs_and_attributes_of_its_row(name: str) -> None:
     signature = signature_of(name)
     assert signature is not None
@@ -95,8 +96,8 @@ def test_element_types_and_shapes_may_be_given_in_every_form(graph: Graph) -> No
     assert raw.Placeholder(dtype=float, shape=(None, 3)).shape.as_list() == [None, 3]
 
 
-@pytest.mark.parametrize(
-    ("build", "error", "said"),
+@for_each(
+    "build, error, said",
     [
         (lambda: raw.Neg(True), TypeError, "Neg takes signed integers, .*; got bool"),
         (

@@ -11,7 +11,7 @@ import importlib
 import itertools
 import pkgutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -31,18 +31,29 @@ from tests.ops import table
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.elsewhere import ELSEWHERE
 from tests.ops.table.row import Fault, Row
+from tests.rows import for_each
 
 ROOT = Path(actorsession.__file__).parents[1]
 FAMILIES = sorted(
     module.name for module in pkgutil.iter_modules(table.__path__) if module.name.startswith("of_")
 )
-ROWS: list[Row] = [
-    row for family in FAMILIES for row in importlib.import_module(f"tests.ops.table.{family}").ROWS
-]
-# One test for a row and not for a case: there are thousands of cases, and a test costs more than it computes.
-EVERY = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-SMOOTH = pytest.mark.parametrize("row", [r for r in ROWS if r.smooth], ids=lambda row: row.id)
-FAULTY = pytest.mark.parametrize("row", [r for r in ROWS if r.faults], ids=lambda row: row.id)
+ROWS_OF: dict[str, list[Row]] = {
+    family: importlib.import_module(f"tests.ops.table.{family}").ROWS for family in FAMILIES
+}
+ROWS: list[Row] = [row for rows in ROWS_OF.values() for row in rows]
+
+
+FAMILY_OF = {row.id: family for family, rows in ROWS_OF.items() for row in rows}
+
+
+def each_row(rows: list[Row]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """One test for a family and not for a row: there are thousands, and a test costs more than a row."""
+    return for_each("row", rows, ids=lambda row: row.id, by=lambda row: FAMILY_OF[row.id])
+
+
+EVERY = each_row(ROWS)
+SMOOTH = each_row([row for row in ROWS if row.smooth])
+FAULTY = each_row([row for row in ROWS if row.faults])
 
 
 @contextlib.contextmanager
@@ -77,12 +88,12 @@ def test_rows_have_names_of_their_own() -> None:
     assert [name for name, count in Counter(row.id for row in ROWS).items() if count > 1] == []
 
 
-@pytest.mark.parametrize("op", sorted(ELSEWHERE))
+@for_each("op", sorted(ELSEWHERE))
 def test_tests_elsewhere_exist(op: str) -> None:
     assert (ROOT / ELSEWHERE[op]).is_file()
 
 
-@pytest.mark.parametrize("op", sorted({row.op for row in ROWS}))
+@for_each("op", sorted({row.op for row in ROWS}))
 def test_a_row_says_where_the_op_is_smooth_or_why_it_has_no_gradient(op: str) -> None:
     """And it does not say the one of an op that has the other."""
     rows = [row for row in ROWS if row.op == op]
@@ -123,7 +134,7 @@ def test_a_gradient_is_that_of_finite_differences(row: Row) -> None:
             check_gradient(row.build, *inputs, wrt=row.wrt, step=row.step)
 
 
-@pytest.mark.parametrize("row", [r for r in ROWS if r.no_gradient], ids=lambda row: row.id)
+@each_row([row for row in ROWS if row.no_gradient])
 def test_nothing_flows_back_through_an_op_without_a_gradient(row: Row) -> None:
     """Where TensorFlow marks the op so; where it has registered nothing, asking is a LookupError."""
     _skip_without(row)

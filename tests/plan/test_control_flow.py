@@ -22,6 +22,7 @@ from actorsession.plan.partition import Partition
 from actorsession.plan.prune import ARG
 from actorsession.session import AsyncSession, Session
 from tests.plan.kit import CPU, Made, NoStep, Step, call
+from tests.rows import for_each
 
 
 @pytest.fixture
@@ -148,9 +149,7 @@ def evil(text: str) -> Partition:
     return Partition(CPU[0], (p, y, branch), ((0, f"{text}!", 0),))
 
 
-@pytest.mark.parametrize(
-    "text", ["a\nraise SystemExit", "a\rx", "a\x0cb", "a\u2028b", "a\\\nb", "'''"]
-)
+@for_each("text", ["a\nraise SystemExit", "a\rx", "a\x0cb", "a\u2028b", "a\\\nb", "'''"])
 def test_a_name_in_a_body_cannot_leave_its_comment(text: str) -> None:
     (segment,) = compile_partition(evil(text)).segments
     joined = "\n".join(segment.lines) + "\n"

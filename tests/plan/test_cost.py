@@ -12,6 +12,7 @@ from actorsession.graph.registry import OpDef
 from actorsession.graph.shape import ShapeLike
 from actorsession.plan.cost import node_cost
 from tests.plan.kit import node
+from tests.rows import for_each
 
 
 def cost(op: str, *shapes: ShapeLike, inputs: int = 1) -> tuple[float, bool]:
@@ -43,7 +44,7 @@ def test_unknown_dimensions_count_as_one_and_are_reported(shape: ShapeLike) -> N
     assert cost("AddV2", [2], shape, [2], inputs=2)[1] is False
 
 
-@pytest.mark.parametrize("op", ["Const", "VarHandleOp", "ReadVariableOp", "Identity", "NoOp"])
+@for_each("op", ["Const", "VarHandleOp", "ReadVariableOp", "Identity", "NoOp"])
 def test_what_only_passes_things_on_costs_nothing(op: str) -> None:
     assert cost(op, [1000, 1000], None) == (0.0, True)
 

@@ -22,6 +22,7 @@ from actorsession.plan.prune import GraphView, StepGraph, prune
 from actorsession.plan.signature import RunSignature
 from tests.plan.kit import CPU, Made, call, device_set, node, scalar
 from tests.plan.test_passes import Recipe, check_own, constants, recipes
+from tests.rows import for_each
 
 BOTH = OptimiserSettings()
 FOLDING = OptimiserSettings(do_common_subexpression_elimination=False)
@@ -319,8 +320,8 @@ def test_equal_nodes_become_one(graph: Graph) -> None:
     np.testing.assert_allclose(made.run(floats(1, 2))[0], 2 * np.tanh([2, 4]), rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
+@for_each(
+    "one, other",
     [
         (node("b", "x", op="Neg"), node("c", "x", op="Abs")),
         (node("b", "x", "k", op="Sub"), node("c", "k", "x", op="Sub")),
@@ -424,8 +425,8 @@ def test_an_identity_that_nobody_observes_gives_way_to_what_it_reads() -> None:
     assert found.nodes["y"].inputs == (("_arg/x/0", 0),)
 
 
-@pytest.mark.parametrize(
-    ("identity", "asked"),
+@for_each(
+    "identity, asked",
     [
         (node("a", "x"), {"fetches": "a:0 y:0"}),
         (node("a", "x"), {"fetches": "y:0", "targets": "a"}),

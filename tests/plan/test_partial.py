@@ -17,6 +17,7 @@ from actorsession.plan.prune import ARG, GraphView, prune
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.plan.signature import RunSignature
 from tests.plan.kit import CPU, device_set, node
+from tests.rows import for_each
 
 DEVICES = device_set(3)
 A = node("a", op="Placeholder", device="/cpu:0")
@@ -216,8 +217,8 @@ def test_shapes_are_remembered_within_a_bound() -> None:
 # -- wrong signatures ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
+@for_each(
+    "asked, said",
     [
         (signature("", "a:0"), "at least one target to fetch or execute.*with feeds a:0"),
         (signature("", ""), "with feeds none"),
@@ -276,8 +277,8 @@ def broken(rule: str) -> PartialParts:
     raise AssertionError(rule)
 
 
-@pytest.mark.parametrize(
-    ("rule", "said"),
+@for_each(
+    "rule, said",
     [
         ("a feed stays", "CPU:0 has feeds or fetches of its own"),
         ("a fetch stays", "CPU:1 has feeds or fetches of its own"),

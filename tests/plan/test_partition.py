@@ -21,6 +21,7 @@ from actorsession.plan.prune import ARG, GraphView, StepGraph, prune
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.plan.signature import RunSignature
 from tests.plan.kit import CPU, Made, device_set, node, scalar
+from tests.rows import for_each
 
 
 def step_graph(
@@ -201,8 +202,8 @@ def test_one_halved_transfer_serves_all_consumers_at_a_destination() -> None:
     assert ops(parts[3]) == [RECV, "Cast", "Identity"]
 
 
-@pytest.mark.parametrize(
-    ("consumer", "dtype", "halved"),
+@for_each(
+    "consumer, dtype, halved",
     [(1, "float32", True), (2, "float64", True), (2, "float16", True), (2, "float32", False)],
     ids=["same-task", "float64", "float16", "not-asked"],
 )
@@ -386,8 +387,8 @@ def broken(rule: str) -> tuple[Partition, ...]:
     raise AssertionError(rule)
 
 
-@pytest.mark.parametrize(
-    ("rule", "said"),
+@for_each(
+    "rule, said",
     [
         (
             "input in another part",
@@ -420,7 +421,7 @@ def test_a_part_comes_back_as_it_was_sent(part: Partition) -> None:
     assert Partition.from_wire(part.to_wire()) == part
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wire",
     [None, [], {}, [CPU[0], [], [[0]]], [CPU[0], [], [["0", "a", 0]]], [CPU[0], [[]], []],
      [3, [], []]],
@@ -430,8 +431,8 @@ def test_another_form_is_a_protocol_error(wire: Any) -> None:
         Partition.from_wire(wire)
 
 
-@pytest.mark.parametrize(
-    ("nodes", "fetches", "said"),
+@for_each(
+    "nodes, fetches, said",
     [
         ([node("a", "b")], [], "'a' .* reads 'b:0', which is not computed there"),
         ([node("a", after=["b"])], [], "'a' .* runs after 'b'"),

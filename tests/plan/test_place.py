@@ -12,6 +12,7 @@ from actorsession.graph.node import NodeDef, spec
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.place import Placer
 from tests.plan.kit import CPU, device_set, node
+from tests.rows import for_each
 
 HANDLE = spec("resource", ())
 
@@ -59,7 +60,7 @@ def test_the_client_device_need_not_be_the_first() -> None:
     assert {w.device for w in placed.values()} == {CPU[1]}
 
 
-@pytest.mark.parametrize("request_", ["/job:localhost", "/device:CPU:*", "/task:0", "/replica:0"])
+@for_each("request_", ["/job:localhost", "/device:CPU:*", "/task:0", "/replica:0"])
 def test_an_open_request_prefers_the_client_device(request_: str) -> None:
     assert places([node("a", device=request_)]) == {"a": 0}
 
@@ -71,7 +72,7 @@ def test_an_open_request_elsewhere_takes_the_first_device_there() -> None:
     assert placed["a"].device == names[2]
 
 
-@pytest.mark.parametrize("request_", ["/cpu:7", "/gpu:0", "/job:ps", "/task:3"])
+@for_each("request_", ["/cpu:7", "/gpu:0", "/job:ps", "/task:3"])
 def test_a_device_that_does_not_exist_is_named_with_those_that_do(request_: str) -> None:
     with pytest.raises(
         InvalidArgumentError, match="which does not exist here; the devices are"
@@ -370,8 +371,8 @@ def test_the_client_device_is_one_of_the_set() -> None:
         DeviceSet(device_set(1).devices, client_device=CPU[1])
 
 
-@pytest.mark.parametrize(
-    ("request_", "found"),
+@for_each(
+    "request_, found",
     [("", [0, 1, 2]), ("/cpu:1", [1]), ("/device:CPU:*", [0, 1, 2]), ("/gpu:0", []), (CPU[2], [2])],
 )
 def test_a_request_allows_devices_in_order(request_: str, found: Any) -> None:

@@ -14,6 +14,7 @@ from actorsession.graph.node import NodeDef
 from actorsession.plan.prune import ARG, GraphView, StepGraph, arg_name, prune, split_name
 from actorsession.plan.signature import RunSignature
 from tests.plan.kit import node, scalar
+from tests.rows import for_each
 
 
 def pruned(
@@ -188,8 +189,8 @@ def test_a_tensor_is_fed_once(feeds: str) -> None:
 # -- names -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
+@for_each(
+    "asked, said",
     [
         ({"fetches": "nope:0"}, "fetch 'nope:0' is not a tensor of the graph"),
         ({"fetches": "a:1"}, "fetch 'a:1' is not a tensor of the graph"),
@@ -270,8 +271,8 @@ def test_a_view_grows_and_keeps_the_order() -> None:
     assert view.position == {"a": 0, "b": 1, "c": 2}
 
 
-@pytest.mark.parametrize(
-    ("bad", "said"),
+@for_each(
+    "bad, said",
     [
         (const("a"), "'a' has a name that already exists"),
         (const("_arg/a/0"), "'_arg/a/0' has a name that is reserved for nodes of plans"),

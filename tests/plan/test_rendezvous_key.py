@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.plan.rendezvous_key import RendezvousKey, build_key, parse_key
+from tests.rows import for_each
 
 SRC = "/job:worker/replica:0/task:1/device:CPU:0"
 DST = "/job:ps/replica:0/task:0/device:CPU:3"
@@ -54,7 +55,7 @@ def test_what_was_built_is_parsed_back(
     assert (key.edge_name, key.frame_id, key.iter_id) == (edge, frame, iteration)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "",

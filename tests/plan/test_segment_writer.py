@@ -16,6 +16,7 @@ from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.partition import Partition
 from actorsession.plan.prune import ARG
 from tests.plan.kit import CPU, Made, call, node
+from tests.rows import for_each
 
 
 @pytest.fixture
@@ -108,8 +109,8 @@ EVIL = ["a.py:1\nraise SystemExit", "a.py:1\rraise SystemExit", "a\x0bb", "a\x0c
         "a\u2028b", "a\x85b", "a\0b", "\ud800", "a\\\nb", "'''", "# coding: latin-9"]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", EVIL)
-@pytest.mark.parametrize("where", ["name", "source"])
+@for_each("text", EVIL)
+@for_each("where", ["name", "source"])
 def test_a_name_or_source_cannot_leave_its_comment(text: str, where: str) -> None:
     """A worker generates code from graphs that came over the wire."""
     x = node("x", op=ARG, index=0, outputs=(spec("float32", ()),))

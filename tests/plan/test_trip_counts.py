@@ -11,6 +11,7 @@ from actorsession import ops, opsets
 from actorsession.graph.graph import Graph
 from actorsession.graph.shape import TensorShape
 from tests.plan.kit import Made, call
+from tests.rows import for_each
 
 Build = Callable[["Parts"], Any]
 
@@ -163,24 +164,24 @@ def is_steady(parts: Parts, fetch: Any, *, fed: Any = ()) -> bool:
     return segment.is_steady
 
 
-@pytest.mark.parametrize("case", STEADY)
+@for_each("case", STEADY)
 def test_a_loop_of_constants_runs_as_often_every_time(parts: Parts, case: str) -> None:
     assert is_steady(parts, STEADY[case](parts))
 
 
-@pytest.mark.parametrize("case", VARYING)
+@for_each("case", VARYING)
 def test_a_loop_that_something_else_ends_may_run_longer_next_time(parts: Parts, case: str) -> None:
     assert not is_steady(parts, VARYING[case](parts))
 
 
-@pytest.mark.parametrize("case", SIZED_ALIKE)
+@for_each("case", SIZED_ALIKE)
 def test_a_result_as_large_as_constants_or_inputs_costs_as_much_every_time(
     parts: Parts, case: str
 ) -> None:
     assert is_steady(parts, SIZED_ALIKE[case](parts))
 
 
-@pytest.mark.parametrize("case", SIZED)
+@for_each("case", SIZED)
 def test_a_result_as_large_as_a_value_says_may_be_any_size_next_time(
     parts: Parts, case: str
 ) -> None:

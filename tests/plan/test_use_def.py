@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef, spec
 from actorsession.plan.codegen.use_def import Ref, UseDef
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG
 from tests.plan.kit import CPU, call, node
+from tests.rows import for_each
 
 
 def flow(*nodes: NodeDef, fetches: tuple[str, ...] = ()) -> UseDef:
@@ -51,8 +50,8 @@ def test_what_an_op_makes_in_this_step_is_owned() -> None:
     assert made.owned(ref(made, "y"))
 
 
-@pytest.mark.parametrize(
-    ("maker", "why"),
+@for_each(
+    "maker, why",
     [
         (FEED, "the caller has it"),
         (ARRIVAL, "its sender may have it"),

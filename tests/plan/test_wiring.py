@@ -15,6 +15,7 @@ from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.execution_state import GraphExecutionState
 from actorsession.plan.prune import PINNED, GraphView, prune
 from actorsession.plan.signature import PLAIN, RunSignature, Wiring
+from tests.rows import for_each
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:{}"
 
@@ -56,8 +57,8 @@ def test_a_shape_that_may_not_fit_is_checked_once_and_one_that_fits_is_not(graph
     assert not [n for n in prune(view(graph), other).nodes.values() if n.op == "EnsureShape"]
 
 
-@pytest.mark.parametrize(
-    ("pairs", "kind", "said"),
+@for_each(
+    "pairs, kind, said",
     [
         ((("z:0", "x:0"),), InvalidArgumentError, "'z:0' to 'x:0' would create a cycle"),
         ((("nine:0", "x:0"),), InvalidArgumentError, "'nine:0' is not a tensor of the graph"),
@@ -128,9 +129,7 @@ def test_a_wiring_survives_the_wire_and_is_part_of_the_signature() -> None:
     assert str(wired).startswith("b:0,a:0->/ with a:0 for x:0, y:0 at /job:localhost")
 
 
-@pytest.mark.parametrize(
-    "value", [[1], [[], []], [[["a"]], [], []], [[["a", 3]], [], []], "abc", 7]
-)
+@for_each("value", [[1], [[], []], [[["a"]], [], []], [[["a", 3]], [], []], "abc", 7])
 def test_other_forms_are_refused(value: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="not the wire form of a wiring"):
         Wiring.from_wire(value)

@@ -22,6 +22,7 @@ from actorsession.protobuf.wire import (
     write_varint,
     write_varints,
 )
+from tests.rows import for_each
 
 WORDS = st.integers(0, 2**64 - 1)
 
@@ -57,9 +58,7 @@ def test_numbers_that_stand_apart_are_read_at_once(values: list[int]) -> None:
     assert found.tolist() == [signed(value) for value in values]
 
 
-@pytest.mark.parametrize(
-    "data", [b"\x80", b"\x01\x02", b"\x81\x01\x01", b"\x80" * 11, b"\x80" * 8 + b"\x01\x01"]
-)
+@for_each("data", [b"\x80", b"\x01\x02", b"\x81\x01\x01", b"\x80" * 11, b"\x80" * 8 + b"\x01\x01"])
 def test_more_or_less_than_one_number_is_none(data: bytes) -> None:
     assert single_integers(data + bytes(16), np.array([0]), np.array([len(data)])) is None
 
@@ -89,8 +88,8 @@ def test_any_bytes_are_a_row_of_numbers_or_refused(data: bytes) -> None:
         assert one_by_one is None
 
 
-@pytest.mark.parametrize(
-    ("data", "words"),
+@for_each(
+    "data, words",
     [
         (b"\x80", "integer at byte 0 runs over the end, byte 1"),
         (b"\xff" * 11, "takes more than ten bytes"),

@@ -9,6 +9,7 @@ import pytest
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.errors import CancelledError, DeadlineExceededError
 from actorsession.runtime.admission import Admission, Share
+from tests.rows import for_each
 
 
 async def turns() -> None:
@@ -93,7 +94,7 @@ async def test_cancelling_one_who_waits_leaves_the_queue_to_the_next() -> None:
     small.leave()
 
 
-@pytest.mark.parametrize("order", ["leave, then cancel", "cancel, then leave"])
+@for_each("order", ["leave, then cancel", "cancel, then leave"])
 async def test_a_place_is_not_lost_when_who_gets_it_gives_up_in_that_moment(order: str) -> None:
     share, entered = Admission(1).share(1, 100), list[str]()
     assert share.enter_nowait()

@@ -29,6 +29,7 @@ from actorsession.runtime.debug.sinks import register_debug_sink, sink_for, unre
 from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
 from actorsession.runtime.debug.task_debugger import TaskWatches
 from actorsession.runtime.debug.watched_step import DebugRunDef
+from tests.rows import for_each
 from tests.runtime.kit import Loaded
 
 INF, NAN = np.inf, np.nan
@@ -47,8 +48,8 @@ def as_any(value: Any) -> Any:
 # -- settings --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("make", "said"),
+@for_each(
+    "make, said",
     [
         (lambda: DebugTensorWatch(node_name=""), "node_name must be the name of a node, got ''"),
         (
@@ -112,8 +113,8 @@ def test_a_value_is_kept_as_a_copy_that_nobody_can_change() -> None:
     assert not found.flags.writeable
 
 
-@pytest.mark.parametrize(
-    ("value", "count"),
+@for_each(
+    "value, count",
     [
         (np.array([1, NAN, NAN], np.float32), 2),
         (np.array([1, NAN], ml_dtypes.bfloat16), 1),
@@ -129,8 +130,8 @@ def test_nans_are_counted(value: Any, count: int) -> None:
     assert found.tolist() == [count]
 
 
-@pytest.mark.parametrize(
-    ("value", "summary"),
+@for_each(
+    "value, summary",
     [
         ([2.5, -INF, NAN], [1, 3, 1, 1, 0, 0, 1, 0, 2.5, 2.5, 2.5, 0, 1, 1, 3]),
         ([2, 0, -4], [1, 3, 0, 0, 1, 1, 1, 0, -4, 2, -2 / 3, 6.22222222, 1, 1, 3]),
@@ -164,8 +165,8 @@ def test_a_muted_summary_speaks_only_of_what_is_unhealthy() -> None:
     assert kept("DebugNumericSummary(mute_if_healthy=true;upper_bound=1)", np.ones(2))[7] == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
+@for_each(
+    "text, said",
     [
         ("DebugIdentidy", "there is no debug op 'DebugIdentidy'.*did you mean DebugIdentity"),
         ("DebugIdentity(a=1)", "has no setting 'a'; its settings are: none"),
@@ -255,8 +256,8 @@ def test_a_node_of_the_debuggers_kind_in_a_users_graph_does_nothing_but_fail() -
 # -- where values go -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("url", "said"),
+@for_each(
+    "url, said",
     [
         ("http://x", "'http://x' has no scheme that is known: use memory://, file:///directory or"),
         ("memory", "has no scheme that is known"),

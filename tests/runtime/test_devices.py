@@ -22,6 +22,7 @@ from actorsession.runtime.devices import (
     register_device_factory,
     registered_device_types,
 )  # fmt: skip
+from tests.rows import for_each
 from tests.runtime.toy import PLUGIN, Toys, write_distribution
 
 TASK = "/job:worker/replica:0/task:3"
@@ -125,7 +126,7 @@ def test_a_type_registered_twice_is_refused_and_the_first_stays() -> None:
     assert names() == ["CPU:0", "TOY:0"]
 
 
-@pytest.mark.parametrize("wrong", ["toy", "T OY", "1T", "", "TOY:0", "*"])
+@for_each("wrong", ["toy", "T OY", "1T", "", "TOY:0", "*"])
 def test_a_type_is_a_name_in_capitals(wrong: str) -> None:
     with pytest.raises(ValueError, match=r"capitals|malformed"):
         register_device_factory(wrong, Toys())

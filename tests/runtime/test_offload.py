@@ -16,6 +16,7 @@ from actorsession.runtime import offload
 from actorsession.runtime.engine.inline_run import InlineRun
 from actorsession.runtime.offload import OFFLOAD_ABOVE
 from actorsession.session import AsyncSession
+from tests.rows import for_each
 from tests.runtime.kit import Loaded
 
 SHORT, LONG = OFFLOAD_ABOVE / 10, OFFLOAD_ABOVE * 2
@@ -108,7 +109,7 @@ BY_VALUE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("case", BY_VALUE)
+@for_each("case", BY_VALUE)
 def test_what_a_value_makes_large_never_runs_on_a_loop(graph: Graph, case: str) -> None:
     n, text = ops.placeholder("int32", []), ops.placeholder("string", [])
     run = inline(graph, BY_VALUE[case](n, text), n, text)

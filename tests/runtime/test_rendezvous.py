@@ -17,6 +17,7 @@ from actorsession.errors import (
 )
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.rendezvous import Arrival, Rendezvous
+from tests.rows import for_each
 from tests.runtime.kit import turns_until
 
 CPU0 = "/job:worker/replica:0/task:0/device:CPU:0"
@@ -87,7 +88,7 @@ def test_a_dead_value_arrives_as_dead() -> None:
     assert taken.outcomes == [Arrival(None, dead=True)]
 
 
-@pytest.mark.parametrize("bad", ["", "a;b;c;d;e", f"{CPU0};1;{CPU1};x;0:0", key() + ";more"])
+@for_each("bad", ["", "a;b;c;d;e", f"{CPU0};1;{CPU1};x;0:0", key() + ";more"])
 def test_a_malformed_key_is_refused_and_nothing_is_stored(bad: str) -> None:
     rendezvous = Rendezvous()
     with pytest.raises(InvalidArgumentError, match="invalid rendezvous key"):

@@ -17,6 +17,7 @@ from actorsession.errors import (
 )  # fmt: skip
 from actorsession.graph.node import spec
 from actorsession.runtime.resources import ResourceManager, UninitializedVariableError, Variable
+from tests.rows import for_each
 
 VECTOR = spec("float32", [3])
 
@@ -39,10 +40,10 @@ def test_reading_an_uninitialised_variable_names_it_and_says_what_to_do() -> Non
     assert not isinstance(caught.value, NotFoundError)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change", [lambda v: v.update(np.add, vector(1, 1, 1)), lambda v: v.access(lambda value: value)]
 )
-@pytest.mark.parametrize("kind", [NotFoundError, FailedPreconditionError])
+@for_each("kind", [NotFoundError, FailedPreconditionError])
 def test_changing_an_uninitialised_variable_fails_as_both_kinds_of_tensorflow_do(
     change: Any, kind: Any
 ) -> None:

@@ -23,6 +23,7 @@ from actorsession.runtime.partial.run_state import (
     RunState,
     Send,
 )
+from tests.rows import for_each
 
 # Two feeds and two fetches: x waits for a, y for both.
 PLAN = PartialParts(RunSignature(("a", "b"), ("x", "y")), needs=(0b01, 0b11))
@@ -143,7 +144,7 @@ NEEDS = {"x": {"a"}, "y": {"a", "b"}}
 ORDERS = list(itertools.permutations("abxy"))
 
 
-@pytest.mark.parametrize("order", ORDERS, ids="".join)
+@for_each("order", ORDERS, ids="".join)
 def test_every_order_of_feeds_and_fetches_goes_as_far_as_the_feeds_allow(
     order: Sequence[str],
 ) -> None:
@@ -174,7 +175,7 @@ def test_every_order_of_feeds_and_fetches_goes_as_far_as_the_feeds_allow(
     assert core.state.ended(None)[-1] == Delete()
 
 
-@pytest.mark.parametrize("cut", range(16), ids="{:04b}".format)
+@for_each("cut", range(16), ids="{:04b}".format)
 def test_every_split_into_two_calls_ends_in_the_same_state(cut: int) -> None:
     """The first call has the names of the cut; if it is refused, all come in one call."""
     core = Core()
@@ -196,8 +197,8 @@ def test_every_split_into_two_calls_ends_in_the_same_state(cut: int) -> None:
 # -- the order of checks ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("feeds", "fetches", "said"),
+@for_each(
+    "feeds, fetches, said",
     [
         (["a", "z"], ["z", "x", "y"], "feed z was not specified .* feeds of 'h' are a, b"),
         (["a"], ["z", "x", "y"], "feed a has already been fed; still to be fed in 'h': b"),
@@ -250,8 +251,8 @@ def test_an_error_that_nobody_waits_for_is_told_to_the_next_call() -> None:
         core.call("a")
 
 
-@pytest.mark.parametrize("error", [None, ERROR], ids=["ends well", "fails"])
-@pytest.mark.parametrize("given_up_first", [True, False], ids=["given up first", "step first"])
+@for_each("error", [None, ERROR], ids=["ends well", "fails"])
+@for_each("given_up_first", [True, False], ids=["given up first", "step first"])
 def test_of_an_end_and_giving_up_the_first_counts(given_up_first: bool, error: Any) -> None:
     core = Core()
     waiting, _ = core.call("a", "x")

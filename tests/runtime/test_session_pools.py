@@ -12,6 +12,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.runtime import session_pools as module
 from actorsession.runtime.kernel_pool import processors
 from actorsession.runtime.session_pools import NUM_THREADS_VARIABLES, SessionPools, server_pool
+from tests.rows import for_each
 
 OURS, TENSORFLOWS = NUM_THREADS_VARIABLES
 
@@ -74,8 +75,8 @@ def test_without_any_number_there_is_a_thread_per_processor() -> None:
     assert pools().sizes == (processors(),)
 
 
-@pytest.mark.parametrize(
-    ("environment", "threads"),
+@for_each(
+    "environment, threads",
     [
         ({TENSORFLOWS: "5"}, 5),
         ({OURS: "6"}, 6),
@@ -219,8 +220,8 @@ def test_a_session_that_could_not_be_made_holds_no_pool() -> None:
 # -- servers ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("asked", "environment", "threads"),
+@for_each(
+    "asked, environment, threads",
     [(3, "5", 3), (0, "5", 5), (0, "", processors()), (-1, "5", None), (0, "-1", None)],
 )
 def test_a_server_has_one_pool_of_the_size_that_its_settings_or_the_environment_say(

@@ -17,6 +17,7 @@ from actorsession.graph.graph import Graph
 from actorsession.plan.codegen.bind import BoundPartition
 from actorsession.plan.codegen.segment_context import PendingValues, SegmentContext
 from actorsession.runtime.step_stats_collector import Recorder, StepStatsCollector
+from tests.rows import for_each
 from tests.runtime.kit import Loaded
 
 
@@ -143,7 +144,7 @@ def test_what_two_processes_left_out_is_added_up() -> None:
     assert (stats.left_out, len(stats.nodes)) == (5, 1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wire",
     [
         [1, [[1, 2]], [], 0],

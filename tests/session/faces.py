@@ -49,6 +49,13 @@ class LocalFace:
 
     session: Any
 
+    def __init__(self, graph: Graph, config: ConfigProto | None = None) -> None:
+        self.config = config
+
+    def on_graph(self, graph: Graph) -> Any:
+        """Another of its kind."""
+        return type(self)(graph, self.config)
+
     def counts(self) -> tuple[int, int, int]:
         """Open partial runs, steps, and what waits in their rendezvous."""
         statistics = self.session.statistics()
@@ -61,6 +68,7 @@ class AsyncFace(LocalFace):
     name = "AsyncSession"
 
     def __init__(self, graph: Graph, config: ConfigProto | None = None) -> None:
+        super().__init__(graph, config)
         self.session = AsyncSession(graph=graph, config=config)
 
     async def run(self, *args: Any, **kwargs: Any) -> Any:
@@ -94,6 +102,7 @@ class SyncFace(LocalFace):
     name = "Session"
 
     def __init__(self, graph: Graph, config: ConfigProto | None = None) -> None:
+        super().__init__(graph, config)
         self.session = Session(graph=graph, config=config)
 
     async def run(self, *args: Any, **kwargs: Any) -> Any:

@@ -31,6 +31,7 @@ from actorsession.errors import (
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
 from tests.ops.raw_control import raw_while
+from tests.rows import for_each
 from tests.session.faces import Made
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:{}"
@@ -93,8 +94,8 @@ async def test_there_is_one_value_for_each_feed(session: Any, chain: Any) -> Non
         await run([1, 2, 3])
 
 
-@pytest.mark.parametrize(
-    ("options", "kind", "said"),
+@for_each(
+    "options, kind, said",
     [
         ({"feed": ["q:0"], "fetch": ["y:0"]}, InvalidArgumentError, "feed names 'q:0'"),
         ({"fetch": ["y:1"]}, InvalidArgumentError, "fetch names 'y:1'"),
@@ -258,8 +259,8 @@ async def test_the_value_of_a_variable_is_connected(session: Any, chain: Any) ->
 FED, FETCHED, TWICE = {"feed": ["x:0"]}, {"fetch": ["x:0"]}, ("y:0", "x:0")
 
 
-@pytest.mark.parametrize(
-    ("pairs", "options", "kind", "said"),
+@for_each(
+    "pairs, options, kind, said",
     [
         ([("w:0", "x:0")], {}, InvalidArgumentError, "'w:0' to 'x:0' would create a cycle"),
         ([("x:0", "x:0")], {}, InvalidArgumentError, "would create a cycle"),
@@ -361,8 +362,8 @@ async def test_older_spellings_of_a_device_are_taken_and_permission_to_return_ea
     np.testing.assert_array_equal(await run([1, 2]), [[3, 5]])
 
 
-@pytest.mark.parametrize(
-    ("devices", "said"),
+@for_each(
+    "devices, said",
     [
         (
             {"feed_devices": {"x:0": CPU.format(1)}},
@@ -389,8 +390,8 @@ async def test_a_device_that_cannot_be_used_is_refused_where_the_callable_is_mad
         make(session, feed=["x:0"], fetch=["z:0"], **devices)
 
 
-@pytest.mark.parametrize("level", [OptLevel.L0, OptLevel.L1])
-@pytest.mark.parametrize("pruned", [False, True])
+@for_each("level", [OptLevel.L0, OptLevel.L1])
+@for_each("pruned", [False, True])
 async def test_loops_of_single_operations_are_fed_fetched_and_connected_at_any_device(
     make_session: Any, graph: Graph, level: OptLevel, pruned: bool
 ) -> None:

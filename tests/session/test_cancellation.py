@@ -62,9 +62,9 @@ class Model:
 THREE = ConfigProto(device_count={"CPU": 3}, inter_op_parallelism_threads=2)
 
 
-async def test_a_thousand_cancelled_steps_leave_nothing_behind(graph: Graph) -> None:
+async def test_hundreds_of_cancelled_steps_leave_nothing_behind(graph: Graph) -> None:
     """1. A step begins. 2. It is cancelled after a random number of turns of the loop.
-    3. It ends with CancelledError, or it was faster and does not count as one of the thousand.
+    3. It ends with CancelledError, or it was faster and does not count as one of them.
     4. Nothing is pending, the next step is right, and the counter has counted each step once or not at all.
     """
     model = Model()
@@ -74,7 +74,7 @@ async def test_a_thousand_cancelled_steps_leave_nothing_behind(graph: Graph) -> 
         await session.run(model.v.initializer)
         counted = 0.0
         longest = 12  # turns; fewer where most steps are faster
-        while cancelled < 1000:
+        while cancelled < 300:
             run = asyncio.create_task(session.run([model.total, model.count], {model.x: VALUE}))
             for _ in range(turns.randrange(longest)):
                 await asyncio.sleep(0)
@@ -92,7 +92,7 @@ async def test_a_thousand_cancelled_steps_leave_nothing_behind(graph: Graph) -> 
             value = await session.run(model.v)
             assert value in (counted, counted + 1.0)
             counted = value
-        assert session.statistics().offloaded > 1000
+        assert session.statistics().offloaded > 300
 
 
 async def test_cancelling_some_of_many_steps_leaves_the_others_alone(graph: Graph) -> None:

@@ -15,6 +15,7 @@ from actorsession.opsets.sparse.basics import SparseTensor
 from actorsession.session import conversions
 from actorsession.session.conversions import register_session_run_conversion_functions
 from actorsession.session.feeds import flatten_feed_keys
+from tests.rows import for_each
 
 
 class Squared:
@@ -114,7 +115,7 @@ def test_keys_of_a_partial_run_are_the_tensors_that_will_be_fed(graph: Any) -> N
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("known", [Squared, SparseTensor, IndexedSlices, Tensor, str, object])
+@for_each("known", [Squared, SparseTensor, IndexedSlices, Tensor, str, object])
 def test_registering_a_known_class_is_refused(known: Any) -> None:
     with pytest.raises(ValueError, match="cannot be registered"):
         register_session_run_conversion_functions(known, lambda x: ([], lambda values: None))

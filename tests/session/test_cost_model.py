@@ -23,6 +23,7 @@ from actorsession.config import (
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.session import AsyncSession, Session
+from tests.rows import for_each
 from tests.session.inner import direct_session
 
 DEVICE = "/job:localhost/replica:0/task:0/device:CPU:"
@@ -75,8 +76,8 @@ HEAVY = {f"{chain}{i}": 0.01 for chain in "ab" for i in range(3)}
 # -- which steps are recorded ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("every", "after", "recorded"),
+@for_each(
+    "every, after, recorded",
     [(1, 0, [0, 1, 2, 3, 4, 5]), (2, 0, [1, 3, 5]), (2, 1, [2, 4]), (3, 2, [4]), (1, 4, [4, 5])],
 )
 async def test_every_nth_run_of_a_plan_is_recorded_after_those_left_out(

@@ -37,6 +37,7 @@ from actorsession.session.factory import (
 )
 from actorsession.session.session_interface import OnEvict, SessionInterface
 from actorsession.session.statistics import SessionStatistics
+from tests.rows import for_each
 from tests.session.faces import AsyncFace, SyncFace
 from tests.session.inner import direct_session
 
@@ -300,7 +301,7 @@ def test_an_entry_point_that_is_no_factory_is_told(
 # -- reset -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [AsyncFace, SyncFace], ids=lambda kind: str(kind.name))
+@for_each("kind", [AsyncFace, SyncFace], ids=lambda kind: str(kind.name))
 async def test_reset_closes_every_local_session(graph: Graph, kind: Any) -> None:
     sessions = [kind(graph), kind(graph)]
     three = ops.constant(1) + 2
@@ -373,8 +374,8 @@ async def test_reset_goes_to_the_factory_with_the_containers(graph: Graph) -> No
     assert toy.resets == [("toy://x", ("a", "b"))]
 
 
-@pytest.mark.parametrize(
-    ("containers", "said"),
+@for_each(
+    "containers, said",
     [
         ("abc", "list of names, got str: 'abc'"),
         (b"abc", "list of names, got bytes"),
@@ -384,7 +385,7 @@ async def test_reset_goes_to_the_factory_with_the_containers(graph: Graph) -> No
     ],
     ids=["string", "bytes", "number", "set", "member"],
 )
-@pytest.mark.parametrize("kind", [AsyncFace, SyncFace])
+@for_each("kind", [AsyncFace, SyncFace])
 async def test_reset_takes_a_list_of_names(
     graph: Graph, kind: Any, containers: Any, said: str
 ) -> None:

@@ -22,6 +22,7 @@ from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, register
 from actorsession.ops.build import make_one
 from actorsession.session import AsyncSession, Session
 from actorsession.session.feeds import converter
+from tests.rows import for_each
 
 Pair = namedtuple("Pair", ["first", "second"])
 
@@ -67,7 +68,7 @@ async def test_keys_may_be_nested_tuples_and_names_in_bytes(session: Any) -> Non
     assert await session.run(total, {(): (), a: 1, b: 2, c: 3}) == 321
 
 
-@pytest.mark.parametrize("value", [(1,), (1, 2, 3), 1, np.array([1, 2]), (1, (2, 3)), None])
+@for_each("value", [(1,), (1, 2, 3), 1, np.array([1, 2]), (1, (2, 3)), None])
 async def test_a_tuple_key_needs_a_value_of_the_same_structure(session: Any, value: Any) -> None:
     a, b = ops.placeholder("float32", []), ops.placeholder("float32", [])
     with pytest.raises(ValueError, match=r"needs a value of 2 parts|shape"):
@@ -102,7 +103,7 @@ async def test_of_two_keys_for_one_tensor_the_later_wins(session: Any) -> None:
     assert await session.run(a, {(a,): (1,), "a:0": 2}) == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     "bad",
     ["nowhere:0", "nowhere", "a", "a:7", "a:", 7, 1.5, None, b"a", b"\xff", frozenset(), Pair],
 )
@@ -143,8 +144,8 @@ async def test_an_empty_feed_dict_feeds_nothing(session: Any) -> None:
         assert await session.run(x, nothing) == 1
 
 
-@pytest.mark.parametrize(
-    ("dtype", "value", "expected"),
+@for_each(
+    "dtype, value, expected",
     [
         ("int32", 2.9, np.int32(2)),  # floats are truncated, as numpy does
         ("float32", 3, np.float32(3)),
@@ -198,8 +199,8 @@ async def test_none_fed_to_a_float_becomes_nan(session: Any) -> None:
     assert np.isnan(await session.run(ops.identity(z), {z: None}))
 
 
-@pytest.mark.parametrize(
-    ("dtype", "value", "expected"),
+@for_each(
+    "dtype, value, expected",
     [
         ("int32", 7, np.int32(7)),
         ("int64", -(2**63), np.int64(-(2**63))),
@@ -233,7 +234,7 @@ async def test_strings_are_fed_as_text_or_bytes(session: Any) -> None:
     assert (await session.run(same, {x: []})).shape == (0,)
 
 
-@pytest.mark.parametrize("value", [5.5, None, [["a"], ["b", "c"]], [1, "a"], np.array([1, 2])])
+@for_each("value", [5.5, None, [["a"], ["b", "c"]], [1, "a"], np.array([1, 2])])
 async def test_a_string_tensor_takes_nothing_else(session: Any, value: Any) -> None:
     x = ops.placeholder("string", name="x")
     with pytest.raises(InternalError, match="'x:0' holds an object of type"):
@@ -259,8 +260,8 @@ async def test_a_part_that_is_lost_in_conversion_is_numpys_warning(session: Any)
         assert await session.run(ops.identity(x), {x: 1 + 2j}) == 1
 
 
-@pytest.mark.parametrize(
-    ("dtype", "value", "kind"),
+@for_each(
+    "dtype, value, kind",
     [
         ("int32", 2**40, TypeError),
         ("int64", 2**63, TypeError),
@@ -331,7 +332,7 @@ async def test_a_value_may_say_what_is_fed_in_its_place(session: Any) -> None:
         await session.run(x + 1.0, {x: _Stored(x)})
 
 
-@pytest.mark.parametrize("value", [np.zeros(2), np.zeros((3, 1)), 1.0])
+@for_each("value", [np.zeros(2), np.zeros((3, 1)), 1.0])
 async def test_a_shape_that_does_not_fit_is_refused_before_any_step(
     session: Any, value: Any
 ) -> None:
@@ -470,7 +471,7 @@ async def test_fed_arrays_are_never_written_to(session: Any) -> None:
     np.testing.assert_array_equal(fed, [1, 2, 3])
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
+@for_each("order", ["C", "F"])
 async def test_any_memory_layout_may_be_fed(session: Any, order: Any) -> None:
     x = ops.placeholder("float32", [2, 3])
     fed = np.asarray(np.arange(6, dtype=np.float32).reshape(2, 3), order=order)
@@ -481,7 +482,7 @@ async def test_any_memory_layout_may_be_fed(session: Any, order: Any) -> None:
 # -- whose array it is -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "bfloat16", "string"])
+@for_each("dtype", ["float32", "int64", "bool", "bfloat16", "string"])
 def test_an_array_of_the_right_type_is_not_copied_on_the_way_in(graph: Graph, dtype: str) -> None:
     x = ops.placeholder(dtype, [2])
     fed = np.array([b"a", b"b"], object) if dtype == "string" else np.zeros(2, x.dtype.np_dtype)
@@ -514,7 +515,7 @@ async def test_values_that_look_like_a_feed_are_the_callers_own(session: Any) ->
         np.testing.assert_array_equal(value, want)
 
 
-@pytest.mark.parametrize("way", ["itself", "identity", "reshape", "transpose", "slice"])
+@for_each("way", ["itself", "identity", "reshape", "transpose", "slice"])
 async def test_a_variable_that_was_assigned_a_feed_does_not_see_later_changes(
     session: Any, way: str
 ) -> None:

@@ -14,6 +14,7 @@ from actorsession import ops
 from actorsession.errors import InaccessibleTensorError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.session.fetches import fetch_key, map_fetches
+from tests.rows import for_each
 
 Pair = namedtuple("Pair", ["first", "second"])
 
@@ -217,9 +218,7 @@ async def test_an_object_that_stands_for_something_else_by_now_is_asked_again(se
     assert await session.run([one]) == [1]
 
 
-@pytest.mark.parametrize(
-    "nothing", [3, None, b"x:0", [1], StandIn("x:0")], ids=lambda value: type(value).__name__
-)
+@for_each("nothing", [3, None, b"x:0", [1], StandIn("x:0")], ids=lambda value: type(value).__name__)
 async def test_an_object_that_stands_for_nothing_is_a_type_error(
     session: Any, nothing: Any
 ) -> None:
@@ -261,7 +260,7 @@ async def test_a_container_that_cannot_be_made_again_is_named(session: Any) -> N
             await session.run(fetches)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "empty", [[], (), {}, [[]], {"a": []}, Pair([], ()), OrderedDict(), DictOfMine()], ids=repr
 )
 async def test_empty_containers_give_empty_containers_without_a_step(
@@ -355,8 +354,8 @@ async def test_an_empty_list_needs_no_step(session: Any) -> None:
     assert await session.run([]) == []
 
 
-@pytest.mark.parametrize(
-    ("bad", "kind"),
+@for_each(
+    "bad, kind",
     [
         ("nowhere:0", ValueError),
         ("x:y", ValueError),
@@ -505,7 +504,7 @@ def test_structures_that_differ_have_different_keys(graph: Graph) -> None:
     assert len(set(keys)) == len(different)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "fetches",
     [{1: "x:0"}, defaultdict(int), DictOfMine(), ListOfMine(), View(), AttrsLike(1, 2), [set()]],
     ids=lambda fetches: type(fetches).__name__,

@@ -19,6 +19,7 @@ from actorsession.runtime import kept_feeds as feeds_module
 from actorsession.runtime.kept_feeds import LARGE
 from actorsession.session import AsyncSession
 from tests.cluster.kit import Gate, eventually, soon
+from tests.rows import for_each
 from tests.session.probe import Probe
 
 ONE_THREAD = ConfigProto(inter_op_parallelism_threads=1, use_per_session_threads=True)
@@ -184,7 +185,7 @@ async def test_closing_the_session_while_feeds_are_copied_ends_the_run(
         await soon(run)
 
 
-@pytest.mark.parametrize("kind", ["another dtype", "strings"])
+@for_each("kind", ["another dtype", "strings"])
 async def test_large_feeds_are_converted_in_a_thread_too(graph: Graph, kind: str) -> None:
     threads: list[str] = []
 

@@ -15,6 +15,7 @@ from actorsession import ops
 from actorsession.config import ConfigProto
 from actorsession.errors import InternalError, InvalidArgumentError
 from actorsession.graph.graph import get_default_graph
+from tests.rows import for_each
 from tests.session.handle_kit import stored
 
 TWO_CPUS = ConfigProto(device_count={"CPU": 2})
@@ -40,7 +41,7 @@ async def test_a_deleted_handle_is_refused_wherever_it_is_used(session: Any) -> 
             again()
 
 
-@pytest.mark.parametrize("device", ["0", "1", "7"])
+@for_each("device", ["0", "1", "7"])
 async def test_an_unknown_handle_is_refused(make_session: Any, device: str) -> None:
     face = make_session(TWO_CPUS)
     placeholder, tensor = ops.get_session_tensor(f"x;0;{CPU}0", "float32")
@@ -74,7 +75,7 @@ async def test_a_handle_of_another_session_is_refused(make_session: Any) -> None
         await second.run(ordinary + 1.0, {ordinary: kept})
 
 
-@pytest.mark.parametrize("device", [0, 1])
+@for_each("device", [0, 1])
 async def test_reading_with_another_dtype_is_an_internal_error(
     make_session: Any, device: int
 ) -> None:

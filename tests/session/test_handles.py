@@ -19,6 +19,7 @@ from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.session import AsyncSession, Session
 from actorsession.session.handles import TensorHandle
+from tests.rows import for_each
 from tests.session.handle_kit import stored
 
 TWO_CPUS = ConfigProto(device_count={"CPU": 2})
@@ -225,7 +226,7 @@ async def test_a_handle_of_a_variable_keeps_the_value_that_the_variable_had(sess
 # -- reading by a handle ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "form",
     [lambda h: h.handle, lambda h: h.handle.encode(), lambda h: np.array(h.handle, object),
      lambda h: h.to_numpy_array()],

@@ -21,6 +21,7 @@ from actorsession.graph.graph import Graph
 from actorsession.runtime.blas_threads import blas_threads
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import eventually
+from tests.rows import for_each
 from tests.session.probe import Probe
 
 KERNEL = "actorsession-kernel"
@@ -116,7 +117,7 @@ async def test_a_run_chooses_one_of_the_sessions_pools(make_session: Make, graph
     assert session.session.statistics().offloaded == 3
 
 
-@pytest.mark.parametrize(
+@for_each(
     "config",
     [two_pools(), ConfigProto(use_per_session_threads=True), ConfigProto()],
     ids=["listed pools", "own threads", "shared threads"],
@@ -141,7 +142,7 @@ def test_the_callers_thread_of_the_synchronous_face_is_the_thread_that_calls(gra
     assert probe.threads == [threading.current_thread().name]
 
 
-@pytest.mark.parametrize("variable", [None, "TF_NUM_INTEROP_THREADS"])
+@for_each("variable", [None, "TF_NUM_INTEROP_THREADS"])
 async def test_a_negative_number_of_threads_is_the_callers_thread(
     variable: str | None, make_session: Make, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,7 +156,7 @@ async def test_a_negative_number_of_threads_is_the_callers_thread(
     assert not probe.threads[0].startswith(KERNEL)
 
 
-@pytest.mark.parametrize("index", [-2, 2])
+@for_each("index", [-2, 2])
 async def test_a_pool_that_the_session_does_not_have_is_an_invalid_argument(
     index: int, make_session: Make, graph: Graph
 ) -> None:

@@ -16,12 +16,13 @@ from actorsession.errors import FailedPreconditionError, InvalidArgumentError, N
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.session import AsyncSession, Session, get_default_session
 from actorsession.session.direct.planner import DirectPlan
+from tests.rows import for_each
 
 NO_SUCH_DEVICE = "/job:worker/replica:0/task:7/device:CPU:0"
 
 
-@pytest.mark.parametrize("kind", [AsyncSession, Session])
-@pytest.mark.parametrize("wrong", [{"target": 1}, {"graph": "g"}, {"config": {}}])
+@for_each("kind", [AsyncSession, Session])
+@for_each("wrong", [{"target": 1}, {"graph": "g"}, {"config": {}}])
 def test_arguments_of_a_wrong_type_are_refused(kind: Any, wrong: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=next(iter(wrong))):
         kind(**wrong)

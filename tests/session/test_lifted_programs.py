@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import pytest
-
 import actorsession as acts
 from actorsession.config import GraphOptions, OptimizerOptions, OptLevel
 from actorsession.errors import InvalidArgumentError, OpError
@@ -23,6 +21,7 @@ from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
 from tests.ops.raw_control import raw_cond, raw_while
+from tests.rows import for_each
 
 VARIABLES = 3
 MODULUS = 97
@@ -159,7 +158,7 @@ def left(graph: Graph, fetches: Sequence[Tensor], feeds: Sequence[Tensor]) -> se
     return {node.op for node in lifted.nodes.values()}
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", range(40))
 def test_a_random_program_does_the_same_compiled_as_node_by_node(seed: int) -> None:
     draw = random.Random(seed)
     block = random_block(draw, 3, [1])
@@ -196,7 +195,7 @@ def asked(session: acts.Session, fetches: Any, feeds: Any) -> Any:
         return "dead" if "is dead" in error.message else (error.node, error.message)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@for_each("seed", range(25))
 def test_whatever_is_asked_for_is_the_same_compiled_as_node_by_node(seed: int) -> None:
     """Values inside loops, on ways that may be dead, and operations for their effects alone."""
     draw = random.Random(seed)

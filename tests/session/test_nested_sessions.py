@@ -15,6 +15,7 @@ from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError, UnknownError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
+from tests.rows import for_each
 
 DEPTH = 8
 ONE_THREAD = ConfigProto(inter_op_parallelism_threads=1)
@@ -48,7 +49,7 @@ def test_sessions_run_in_functions_eight_deep(config: ConfigProto, graph: Graph)
         assert session.run(y) == 2**DEPTH
 
 
-@pytest.mark.parametrize("config", [ONE_THREAD, LIMITED], ids=["unlimited", "limited"])
+@for_each("config", [ONE_THREAD, LIMITED], ids=["unlimited", "limited"])
 async def test_a_function_in_an_async_session_runs_sessions_eight_deep(
     config: ConfigProto, graph: Graph
 ) -> None:

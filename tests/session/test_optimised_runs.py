@@ -19,6 +19,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.elements import bitwise
 from actorsession.session import Session
+from tests.rows import for_each
 
 LEVELS = {
     "nothing": OptimizerOptions(opt_level=OptLevel.L0),
@@ -52,8 +53,8 @@ FAILING: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-@pytest.mark.parametrize("level", list(LEVELS))
-@pytest.mark.parametrize("failing", list(FAILING))
+@for_each("level", list(LEVELS))
+@for_each("failing", list(FAILING))
 def test_an_error_that_folding_could_foresee_comes_when_its_node_runs(
     failing: str, level: str, graph: Graph
 ) -> None:
@@ -92,8 +93,8 @@ ODD: dict[str, Callable[[], Tensor]] = {
 }
 
 
-@pytest.mark.parametrize("level", list(LEVELS))
-@pytest.mark.parametrize("odd", list(ODD))
+@for_each("level", list(LEVELS))
+@for_each("odd", list(ODD))
 def test_what_folding_finds_out_is_checked_like_what_building_knew(
     odd: str, level: str, graph: Graph
 ) -> None:
@@ -109,7 +110,7 @@ def test_what_folding_finds_out_is_checked_like_what_building_knew(
     assert said[0] == said[1]
 
 
-@pytest.mark.parametrize("level", list(LEVELS))
+@for_each("level", list(LEVELS))
 def test_a_fed_constant_is_no_constant(level: str, graph: Graph) -> None:
     two = ops.constant(2.0, name="two")
     three = ops.add(two, 1.0, name="three")
@@ -124,7 +125,7 @@ def test_a_fed_constant_is_no_constant(level: str, graph: Graph) -> None:
         assert session.run([six, same]) == [6, 3]
 
 
-@pytest.mark.parametrize("level", list(LEVELS))
+@for_each("level", list(LEVELS))
 def test_fetched_constants_are_the_callers_own_and_writable(level: str, graph: Graph) -> None:
     values = np.arange(4, dtype=np.float32)
     constant = ops.constant(values)

@@ -24,6 +24,7 @@ from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.plan.passes.optimise import OptimiserSettings, optimiser_settings
 from actorsession.session import AsyncSession, Session
+from tests.rows import for_each
 
 Make = Callable[..., Any]
 
@@ -31,7 +32,7 @@ Make = Callable[..., Any]
 # -- state and names -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("isolated", [False, True])
+@for_each("isolated", [False, True])
 async def test_a_direct_session_always_has_state_of_its_own(
     isolated: bool, make_session: Make, graph: Graph
 ) -> None:
@@ -135,7 +136,7 @@ async def test_options_and_metadata_of_a_wrong_type_are_refused_before_anything_
     assert await session.run(v) == 0
 
 
-@pytest.mark.parametrize("limit", [2**31, 2**62, 2**63 - 1])
+@for_each("limit", [2**31, 2**62, 2**63 - 1])
 async def test_a_limit_of_any_length_is_a_limit(
     limit: int, make_session: Make, graph: Graph
 ) -> None:
@@ -149,8 +150,8 @@ async def test_a_limit_of_any_length_is_a_limit(
 # -- planning --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "settings"),
+@for_each(
+    "options, settings",
     [
         (OptimizerOptions(), (True, True, 0)),
         (OptimizerOptions(max_folded_constant_in_bytes=9), (True, True, 9)),
@@ -179,8 +180,8 @@ def test_level_1_stands_for_all_optimisations_and_level_0_for_those_that_are_nam
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "folds", "merges"),
+@for_each(
+    "options, folds, merges",
     [
         (OptimizerOptions(), True, True),
         (OptimizerOptions(opt_level=OptLevel.L0), False, False),

@@ -11,6 +11,7 @@ from actorsession import ops
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.graph import get_default_graph
 from actorsession.ops.flow import dataflow
+from tests.rows import for_each
 from tests.session.partial_kit import Stages
 
 # -- wrong setups ----------------------------------------------------------------------------------
@@ -33,7 +34,7 @@ async def test_a_tensor_fed_twice_at_setup_is_refused(session: Any, stages: Stag
         await session.partial_run_setup(stages.first, [stages.a, stages.b, "a:0"])
 
 
-@pytest.mark.parametrize("feed", ["nowhere:0", "a", 3, None, {1}], ids=repr)
+@for_each("feed", ["nowhere:0", "a", 3, None, {1}], ids=repr)
 async def test_a_bad_feed_key_is_a_type_error(session: Any, stages: Stages, feed: Any) -> None:
     with pytest.raises(TypeError, match="feed_dict key"):
         await session.partial_run_setup(stages.first, [feed])
@@ -84,7 +85,7 @@ def by_name(stages: Stages, call: tuple[list[str], list[str]]) -> tuple[Any, Any
     return [f"{name}:0" for name in fetches], {f"{name}:0": 1.0 for name in feeds}
 
 
-@pytest.mark.parametrize("wrong", WRONG)
+@for_each("wrong", WRONG)
 async def test_a_wrong_call_changes_nothing_and_the_handle_still_works(
     session: Any, stages: Stages, wrong: str
 ) -> None:

@@ -17,6 +17,7 @@ from actorsession.config import ConfigProto
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
+from tests.rows import for_each
 from tests.session.partial_kit import LARGE, Dear, Stages, offloaded, run_of
 
 
@@ -139,7 +140,7 @@ class Mixed:
             done.append(a)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@for_each("seed", range(2))
 async def test_runs_that_are_cancelled_at_random_leave_nothing_and_disturb_no_others(
     graph: Graph, seed: int
 ) -> None:

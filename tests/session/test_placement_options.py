@@ -13,6 +13,7 @@ from actorsession.config import ConfigProto, GraphOptions
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
+from tests.rows import for_each
 
 DEVICE = "/job:localhost/replica:0/task:0/device:CPU:{}"
 NOWHERE = "/job:nowhere/task:3"
@@ -26,8 +27,8 @@ def devices_of(session: Any) -> list[str]:
     return [d.name for d in session.session._session.list_devices()]
 
 
-@pytest.mark.parametrize(
-    ("filters", "seen"),
+@for_each(
+    "filters, seen",
     [
         ([], [0, 1, 2]),
         (["/job:localhost"], [0, 1, 2]),

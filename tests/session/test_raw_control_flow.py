@@ -18,6 +18,7 @@ from actorsession.graph.operation import Tensor
 from actorsession.ops.build import make
 from actorsession.ops.flow import dataflow
 from tests.ops.raw_control import raw_cond, raw_while
+from tests.rows import for_each
 
 Values = Sequence[Tensor]
 
@@ -392,7 +393,7 @@ async def test_an_operation_that_waits_in_a_loop_lets_others_go_on(graph: Graph)
         assert await task == [3, 18]
 
 
-@pytest.mark.parametrize("most", [1, 3])
+@for_each("most", [1, 3])
 async def test_no_more_iterations_are_under_way_than_were_asked_for(
     graph: Graph, most: int
 ) -> None:

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import pytest
-
 import actorsession as acts
 from actorsession.graph.operation import Operation, Tensor
 from tests.ops.raw_control import raw_cond, raw_while
+from tests.rows import for_each
 
 VARIABLES = 3
 MODULUS = 97
@@ -91,8 +90,8 @@ def _loop(values: list[Tensor], one: int, most: int, inner: Block) -> list[Tenso
     )[1:]  # fmt: skip
 
 
-@pytest.mark.parametrize("devices", [1, 3])
-@pytest.mark.parametrize("seed", range(25))
+@for_each("devices", [1, 3])
+@for_each("seed", range(25))
 def test_a_random_program_gives_what_python_gives(seed: int, devices: int) -> None:
     draw = random.Random(seed)
     block = random_block(draw, 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from actorsession.errors import FailedPreconditionError
 from actorsession.graph.graph import Graph
 from actorsession.session.restore_after_loss import call_restore, parts_to_run
 from actorsession.train import Saver
+from tests.rows import for_each
 
 
 @pytest.fixture
@@ -98,13 +100,13 @@ def test_what_writes_no_variable_runs_also_out_of_a_group(graph: Graph, three: A
 
 def test_long_chains_are_looked_through(graph: Graph, three: Any) -> None:
     init: Any = ops.group(three[0].initializer, three[1].initializer)
-    for _ in range(2000):
+    for _ in range(sys.getrecursionlimit() + 100):
         init = ops.group(init)
     assert written(graph, init, "a") == [three[0].initializer.name]
 
 
-@pytest.mark.parametrize(
-    ("function", "given"),
+@for_each(
+    "function, given",
     [
         (lambda session: (session,), ("s",)),
         (lambda session, lost: (session, lost), ("s", ("v",))),

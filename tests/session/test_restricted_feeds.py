@@ -8,9 +8,10 @@ import pytest
 
 from actorsession import ops
 from actorsession.errors import InaccessibleTensorError
+from tests.rows import for_each
 
 
-@pytest.mark.parametrize("between", ["nothing", "a run", "a partial run", "a callable"])
+@for_each("between", ["nothing", "a run", "a partial run", "a callable"])
 async def test_a_feed_that_was_forbidden_after_it_was_fed(session: Any, between: str) -> None:
     x = ops.placeholder("float32", [])
     y = x + 1.0

@@ -23,6 +23,7 @@ from actorsession.config import (
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
+from tests.rows import for_each
 
 DEVICE = "/job:localhost/replica:0/task:0/device:CPU:"
 X = np.ones((3, 2), np.float32)
@@ -67,7 +68,7 @@ async def test_each_device_lists_the_nodes_that_ran_on_it(make_session: Any, gra
     ]
 
 
-@pytest.mark.parametrize("level", list(TraceLevel)[1:], ids=lambda level: level.name)
+@for_each("level", list(TraceLevel)[1:], ids=lambda level: level.name)
 async def test_every_level_above_no_trace_records(
     make_session: Any, graph: Graph, level: TraceLevel
 ) -> None:
@@ -275,7 +276,7 @@ async def test_a_run_of_which_everything_is_fed_overwrites_the_metadata(
     assert metadata == RunMetadata()
 
 
-@pytest.mark.parametrize("infer", [False, True], ids=["left out", "inferred"])
+@for_each("infer", [False, True], ids=["left out", "inferred"])
 async def test_known_shapes_are_attached_to_partition_graphs_on_request(
     make_session: Any, graph: Graph, infer: bool
 ) -> None:
@@ -334,7 +335,7 @@ async def test_a_session_without_the_option_keeps_none(make_session: Any, graph:
 # -- name and version ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("timeline_step", [0, 1])
+@for_each("timeline_step", [0, 1])
 async def test_a_session_with_a_name_tells_it_with_each_run(
     make_session: Any, graph: Graph, timeline_step: int
 ) -> None:

@@ -29,6 +29,7 @@ from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.engine import step as step_module
 from actorsession.runtime.rendezvous import Arrival, Rendezvous
 from actorsession.session import AsyncSession, Session
+from tests.rows import for_each
 from tests.session.probe import Probe
 
 Make = Callable[..., Any]
@@ -45,7 +46,7 @@ def device_of(face: Any, name: str) -> str:
 # -- fetches ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("as_name", [False, True], ids=["tensor", "name"])
+@for_each("as_name", [False, True], ids=["tensor", "name"])
 async def test_what_was_built_in_a_branch_cannot_be_fetched_or_fed(
     session: Any, as_name: bool
 ) -> None:
@@ -84,7 +85,7 @@ async def test_what_is_fetched_twice_runs_once(session: Any) -> None:
     assert await session.run(v) == 1
 
 
-@pytest.mark.parametrize("as_name", [False, True], ids=["tensor", "name"])
+@for_each("as_name", [False, True], ids=["tensor", "name"])
 async def test_what_was_built_in_a_loop_cannot_be_fetched_or_fed(
     session: Any, as_name: bool
 ) -> None:

@@ -11,6 +11,7 @@ from actorsession import ops, opsets
 from actorsession.errors import InvalidArgumentError
 from actorsession.ops import IndexedSlices, IndexedSlicesValue
 from actorsession.opsets import SparseTensor, SparseTensorValue
+from tests.rows import for_each
 
 FED = ([[1, 1]], [2.0], [2, 3])
 
@@ -48,9 +49,7 @@ async def test_slices_give_their_value_and_no_shape_when_they_have_none(session:
     _same(tuple(found), ([[1, 2]], [0], [4, 2]))
 
 
-@pytest.mark.parametrize(
-    "value", [FED, list(FED), SparseTensorValue(*FED)], ids=["tuple", "list", "value"]
-)
+@for_each("value", [FED, list(FED), SparseTensorValue(*FED)], ids=["tuple", "list", "value"])
 async def test_a_sparse_placeholder_is_fed_a_tuple_or_a_value(session: Any, value: Any) -> None:
     sparse = opsets.sparse_placeholder("float32", name="sp")
     _same(await session.run(sparse, {sparse: value}), SparseTensorValue(*FED))
@@ -89,7 +88,7 @@ async def test_parts_that_are_not_fed_are_needed(session: Any) -> None:
         await session.run(sparse)
 
 
-@pytest.mark.parametrize("value", [None, 5, 1.5])
+@for_each("value", [None, 5, 1.5])
 async def test_a_value_without_parts_is_refused(session: Any, value: Any) -> None:
     sparse = opsets.sparse_placeholder("float32")
     with pytest.raises(TypeError, match="a tuple of 3 arrays"):

@@ -22,6 +22,7 @@ from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.node import spec
 from actorsession.graph.operation import Operation
 from actorsession.session import AsyncSession, Session
+from tests.rows import for_each
 
 
 def handle_op(name: str = "handle", **attrs: Any) -> Operation:
@@ -53,7 +54,7 @@ async def test_reading_an_uninitialised_variable_is_a_failed_precondition(sessio
         assert caught.value.node is not None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [lambda v: v.assign_add([1.0]), lambda v: v.assign_sub([1.0]),
      lambda v: ops.scatter_add(v, [0], [1.0]), lambda v: ops.scatter_update(v, [0], [1.0])],
@@ -129,7 +130,7 @@ async def test_a_variable_of_fixed_shape_says_how_it_would_take_another(session:
         await session.run(change, {p: [1, 2, 3]})
 
 
-@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@for_each("dtype", ["int32", "int64"])
 async def test_count_up_to_gives_the_value_before_and_is_out_of_range_at_the_limit(
     session: Any, dtype: str
 ) -> None:
@@ -271,7 +272,7 @@ async def test_state_is_gone_when_its_session_closes(make_session: Any) -> None:
         await second.run(v)
 
 
-@pytest.mark.parametrize("kind", [AsyncSession, Session])
+@for_each("kind", [AsyncSession, Session])
 async def test_a_session_that_nobody_holds_lets_go_of_its_state(kind: Any, graph: Graph) -> None:
     v = ops.Variable(np.zeros(1000, np.float32), name="v")
     session = kind(graph=graph)

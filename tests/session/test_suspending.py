@@ -22,6 +22,7 @@ from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered
 from actorsession.ops.build import convert_to_tensor, make
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import eventually, in_process, soon
+from tests.rows import for_each
 
 PATIENCE = 60.0
 
@@ -215,7 +216,7 @@ async def test_what_it_raises_names_the_node_and_its_line() -> None:
         assert "test_suspending.py:" in (info.value.source or "")
 
 
-@pytest.mark.parametrize("how", ["cancel", "limit", "close", "other error"])
+@for_each("how", ["cancel", "limit", "close", "other error"])
 async def test_a_step_that_ends_early_cancels_what_it_waits_for(how: str) -> None:
     later, fail = Later(f"early {how}"), threading.Event()
 
@@ -245,7 +246,7 @@ async def test_a_step_that_ends_early_cancels_what_it_waits_for(how: str) -> Non
     await session.close()
 
 
-@pytest.mark.parametrize("face", ["async", "sync"])
+@for_each("face", ["async", "sync"])
 async def test_in_loops_and_branches_a_thread_waits_that_is_none_of_the_pool(face: str) -> None:
     later = Later(f"loop {face}")
     x = ops.placeholder("float32", [])

@@ -14,6 +14,7 @@ from actorsession.errors import CancelledError, InvalidArgumentError, NotFoundEr
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncInteractiveSession, AsyncSession, InteractiveSession, Session
 from actorsession.session.targets import is_local, master_addresses, names_master
+from tests.rows import for_each
 
 # A target, and what its error says is wrong.
 MALFORMED = {
@@ -44,7 +45,7 @@ def test_this_process_has_two_names(target: str, graph: Graph) -> None:
         assert session.list_devices()[0].name.startswith("/job:localhost")
 
 
-@pytest.mark.parametrize("target", ["", "local"])
+@for_each("target", ["", "local"])
 async def test_this_process_has_two_names_on_a_loop(target: str, graph: Graph) -> None:
     async with AsyncSession(target, graph=graph) as session:
         assert await session.run(ops.constant(1) + 1) == 2
@@ -62,8 +63,8 @@ def test_an_interactive_session_of_the_local_target_places_what_runs() -> None:
         session.close()
 
 
-@pytest.mark.parametrize(
-    ("target", "addresses"),
+@for_each(
+    "target, addresses",
     [
         ("tcp://a:1", ("tcp://a:1",)),
         ("grpc://a:1", ("tcp://a:1",)),
@@ -98,8 +99,8 @@ def makers() -> dict[str, Callable[[str], Any]]:
     }
 
 
-@pytest.mark.parametrize("maker", makers())
-@pytest.mark.parametrize("target", MALFORMED)
+@for_each("maker", makers())
+@for_each("target", MALFORMED)
 def test_a_malformed_target_is_refused_where_it_is_given(target: str, maker: str) -> None:
     with pytest.raises(InvalidArgumentError, match=MALFORMED[target]) as refused:
         makers()[maker](target)
@@ -107,8 +108,8 @@ def test_a_malformed_target_is_refused_where_it_is_given(target: str, maker: str
     assert "Targets are '' or 'local' for this process; host:port, tcp://" in refused.value.message
 
 
-@pytest.mark.parametrize("target", ["foo", "foo:bar", "pigeon://loft", "LOCAL", "foo,bar"])
-@pytest.mark.parametrize("maker", makers())
+@for_each("target", ["foo", "foo:bar", "pigeon://loft", "LOCAL", "foo,bar"])
+@for_each("maker", makers())
 def test_a_target_of_no_kind_is_not_found_and_told_what_there_is(target: str, maker: str) -> None:
     with pytest.raises(NotFoundError, match="Targets are '' or 'local' for this process; host:p"):
         makers()[maker](target)

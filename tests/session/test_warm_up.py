@@ -13,6 +13,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import eventually, soon
+from tests.rows import for_each
 from tests.session.large_kit import held_pass, large
 
 
@@ -30,7 +31,7 @@ async def test_the_first_run_afterwards_plans_nothing(session: Any, log_of: Any)
     assert plans(session) == (1, 1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "feeds",
     [["b:0", "a:0"], {"a:0": None, "b:0": "no value"}, ("a:0", ["b:0"])],
     ids=["in another order", "as a feed dict", "nested"],

@@ -37,6 +37,7 @@ from actorsession.runtime.wait_graph import (
 )
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W0, W1, W2, Gate, eventually
+from tests.rows import for_each
 
 STEP = 7
 
@@ -231,7 +232,7 @@ def test_what_a_task_says_travels() -> None:
     assert TaskWaits.from_wire(json.loads(json.dumps(waits.to_wire()))) == waits
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         None,
@@ -293,7 +294,7 @@ async def test_a_session_names_the_kernel_that_its_step_waits_for(graph: Graph) 
         assert str(await session.why()) == "No step is under way."
 
 
-@pytest.mark.parametrize("queued", [False, True], ids=["that runs", "that is queued"])
+@for_each("queued", [False, True], ids=["that runs", "that is queued"])
 async def test_a_value_whose_own_inputs_are_there_waits_for_a_kernel_before_it(
     graph: Graph, queued: bool
 ) -> None:
@@ -387,7 +388,7 @@ async def test_a_partial_run_says_what_it_was_not_fed(graph: Graph) -> None:
         assert await run.run(total, {y: np.float32(2.0)}) == 3.0
 
 
-@pytest.mark.parametrize("within", [0.0, -1.0, float("inf"), float("nan")])
+@for_each("within", [0.0, -1.0, float("inf"), float("nan")])
 def test_a_limit_that_is_none_is_refused(graph: Graph, within: float) -> None:
     with Session(graph=graph) as session, pytest.raises(ValueError, match="within"):
         session.why(within)

@@ -28,6 +28,7 @@ from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
 from tests.ops.cases import computed, expect, f32, i32, i64, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 A = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -117,8 +118,8 @@ def test_the_gradient_passes_through_identity_and_stops_where_it_is_told() -> No
 # -- zeros, ones, fill -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dims", [[], [2, 3], [0], [40, 50]], ids=str)
-@pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "bfloat16", "complex64"])
+@for_each("dims", [[], [2, 3], [0], [40, 50]], ids=str)
+@for_each("dtype", ["float32", "int64", "bool", "bfloat16", "complex64"])
 def test_zeros_and_ones_of_every_kind(dims: Any, dtype: Any) -> None:
     with Graph().as_default():
         nothing, all_ones = evaluate([zeros(dims, dtype), ones(dims, dtype)])
@@ -158,7 +159,7 @@ def test_zeros_of_strings_are_empty_and_ones_are_refused() -> None:
             ones([2], "string")
 
 
-@pytest.mark.parametrize("value", [A, i32(7), np.zeros((0, 2)), A > 2], ids=str)
+@for_each("value", [A, i32(7), np.zeros((0, 2)), A > 2], ids=str)
 def test_zeros_like_and_ones_like_take_shape_and_type(value: Any) -> None:
     expect(
         lambda x: [zeros_like(x), ones_like(x)],
@@ -212,7 +213,7 @@ def test_the_gradient_of_a_fill_is_the_sum() -> None:
 # -- range -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arguments",
     [(5,), (2, 5), (0, 10, 3), (5, 0, -2), (0,), (3, 3), (5, 5, -1), (-3, 4, 2)],
     ids=str,

@@ -17,6 +17,7 @@ from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.indexed_slices import IndexedSlices, to_dense
 from tests.ops.cases import computed, expect, f32, i32, i64, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 A = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
 WORDS = np.array([[b"a", b"bc"], [b"", b"d"]], object)
@@ -25,9 +26,9 @@ WORDS = np.array([[b"a", b"bc"], [b"", b"d"]], object)
 # -- gather ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("indices", [[0, 2, 0], [[1], [2]], 1, [], [[0, 1, 2], [2, 1, 0]]], ids=str)
-@pytest.mark.parametrize("index_type", [np.int32, np.int64])
-@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+@for_each("indices", [[0, 2, 0], [[1], [2]], 1, [], [[0, 1, 2], [2, 1, 0]]], ids=str)
+@for_each("index_type", [np.int32, np.int64])
+@for_each("axis", [0, 1, 2, -1])
 def test_gather_takes_what_numpy_takes(indices: Any, index_type: Any, axis: Any) -> None:
     index = np.array(indices, index_type)
     wanted = np.take(A, index.astype(np.intp), axis)
@@ -70,8 +71,8 @@ def test_gather_in_a_batch_takes_from_the_part_of_its_own() -> None:
     expect(lambda x, i: gather(x, i, axis=2, batch_dims=1), wanted, A, indices)
 
 
-@pytest.mark.parametrize("index_type", [np.int32, np.int64])
-@pytest.mark.parametrize(("indices", "bad"), [([0, -1], -1), ([0, 3], 3)])
+@for_each("index_type", [np.int32, np.int64])
+@for_each("indices, bad", [([0, -1], -1), ([0, 3], 3)])
 def test_an_index_outside_the_axis_fails_with_its_place(
     indices: Any, bad: Any, index_type: Any
 ) -> None:
@@ -149,7 +150,7 @@ def test_the_gradient_of_a_gather_of_rows_takes_indices_of_any_rank(known: Any) 
     np.testing.assert_array_equal(found, [[1, 1], [0, 0], [3, 3]])
 
 
-@pytest.mark.parametrize("axis", [1, 2, -1, -3])
+@for_each("axis", [1, 2, -1, -3])
 def test_the_gradient_of_a_gather_along_another_axis_is_summed_back(axis: Any) -> None:
     check_gradient(lambda x, i: gather(x, i, axis=axis), A[:, :3, :3], i32([[2, 0], [2, 2]]))
 
@@ -167,12 +168,12 @@ def test_the_gradient_of_a_gather_in_a_batch(axis: Any) -> None:
 # -- gather_nd -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "indices",
     [[[0, 1], [2, 3]], [[[0, 1, 2]], [[2, 3, 4]]], [2], [[1], [1]], [[[]], [[]]]],
     ids=str,
 )
-@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+@for_each("index_type", [np.int32, np.int64])
 def test_gather_nd_takes_by_several_coordinates(indices: Any, index_type: Any) -> None:
     index = np.array(indices, index_type)
     wanted = A[tuple(np.moveaxis(index, -1, 0))] if index.size else np.stack([A[None]] * 2)
@@ -229,8 +230,8 @@ def test_gather_nd_in_a_batch_takes_from_each_entry_its_own(index_type: Any) -> 
         assert gather_nd(x, indices, name="mine", batch_dims=1).op.name == "mine"
 
 
-@pytest.mark.parametrize(
-    ("shape_of_params", "shape_of_indices", "batch"),
+@for_each(
+    "shape_of_params, shape_of_indices, batch",
     [
         ([3, 4], [3, 1], 2),
         ([3], [3, 1, 1], 1),

@@ -20,6 +20,7 @@ from actorsession.ops.arrays.grids import (
 from actorsession.ops.build import constant
 from tests.ops.cases import computed, expect, f32, i32, i64, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 M = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -27,8 +28,8 @@ M = np.arange(6, dtype=np.float32).reshape(2, 3)
 # -- meshgrid --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("indexing", ["xy", "ij"])
-@pytest.mark.parametrize("lengths", [[3], [3, 2], [3, 2, 4]], ids=str)
+@for_each("indexing", ["xy", "ij"])
+@for_each("lengths", [[3], [3, 2], [3, 2, 4]], ids=str)
 def test_meshgrid_gives_what_numpy_does(indexing: Any, lengths: Any) -> None:
     axes = [np.arange(n, dtype=np.float32) + 10 * n for n in lengths]
     found = computed(lambda *xs: meshgrid(*xs, indexing=indexing), *axes)
@@ -64,8 +65,8 @@ def test_the_gradient_of_meshgrid_sums_over_the_grid() -> None:
 # -- repeat ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("repeats", "axis"),
+@for_each(
+    "repeats, axis",
     [(2, None), (2, 0), (0, 1), ([1, 3], 0), ([1, 0, 2], -1), ([3], 1), ([0, 0], 0), (1, -2)],
     ids=str,
 )

@@ -15,6 +15,7 @@ from actorsession.ops.build import constant, make_one
 from actorsession.ops.derivatives.gradients import gradients
 from tests.ops.cases import computed, expect, f32, i32, i64, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 A = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 B = -A
@@ -24,7 +25,7 @@ WORDS = np.array([[b"a", b"bc"], [b"", b"d"]], object)
 # -- concat ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
+@for_each("axis", [0, 1, 2, -1, -3])
 def test_concat_joins_along_an_axis(axis: Any) -> None:
     expect(lambda x, y: concat([x, y], axis), np.concatenate([A, B], axis), A, B)
     expect(lambda x, y, a: concat([x, y], a), np.concatenate([A, B], axis), A, B, i32(axis))
@@ -47,8 +48,8 @@ def test_plain_values_take_the_type_of_the_tensors_beside_them() -> None:
     expect(lambda x: concat([x, [1, 2]], 0), f32([7, 1, 2]), f32([7]))
 
 
-@pytest.mark.parametrize(
-    ("shapes", "axis", "expected"),
+@for_each(
+    "shapes, axis, expected",
     [
         (([2, 3], [4, 3]), 0, [6, 3]),
         (([None, 3], [4, None]), 0, [None, 3]),
@@ -73,8 +74,8 @@ def test_concat_of_constants_is_known_early() -> None:
         np.testing.assert_array_equal(constant_value(concat([shape(x), [4]], 0)), [2, 3, 4])
 
 
-@pytest.mark.parametrize(
-    ("shapes", "axis", "message"),
+@for_each(
+    "shapes, axis, message",
     [
         (([2, 3], [2, 1]), 0, "axis 0 only"),
         (([2, 3], [2]), 0, "one rank"),
@@ -112,7 +113,7 @@ def test_the_gradient_of_a_concat_of_different_extents() -> None:
 # -- stack -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("axis", [0, 1, 3, -1, -4])
+@for_each("axis", [0, 1, 3, -1, -4])
 def test_stack_adds_an_axis(axis: Any) -> None:
     expect(lambda x, y: stack([x, y], axis), np.stack([A, B], axis), A, B)
 
@@ -183,7 +184,7 @@ def test_the_gradient_of_a_stack_is_taken_apart() -> None:
 # -- unstack ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("axis", "num"), [(0, 2), (1, 3), (-1, 4), (-3, 2)])
+@for_each("axis, num", [(0, 2), (1, 3), (-1, 4), (-3, 2)])
 def test_unstack_takes_an_axis_apart(axis: Any, num: Any) -> None:
     expect(lambda x: unstack(x, num, axis), list(np.moveaxis(A, axis, 0)), A)
 

@@ -15,6 +15,7 @@ from actorsession.ops.arrays.layout import invert_permutation, pad, tile, transp
 from actorsession.ops.build import constant
 from tests.ops.cases import computed, expect, f32, i32, i64, static_shape
 from tests.ops.interpreter import check_gradient, source
+from tests.rows import for_each
 
 A = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
 M = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -24,13 +25,13 @@ WORDS = np.array([[b"a", b"bc"], [b"", b"d"]], object)
 # -- transpose -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("perm", list(itertools.permutations(range(3))), ids=str)
+@for_each("perm", list(itertools.permutations(range(3))), ids=str)
 def test_transpose_puts_axes_in_any_order(perm: Any) -> None:
     expect(lambda x: transpose(x, perm), A.transpose(perm), A)
     expect(lambda x, p: transpose(x, p), A.transpose(perm), A, i32(perm))
 
 
-@pytest.mark.parametrize("value", [A, M, f32([1, 2]), f32(1), WORDS], ids=str)
+@for_each("value", [A, M, f32([1, 2]), f32(1), WORDS], ids=str)
 def test_transpose_reverses_all_axes_if_no_order_is_given(value: Any) -> None:
     expect(transpose, value.T, value)
 

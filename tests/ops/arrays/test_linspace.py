@@ -8,6 +8,7 @@ import pytest
 from actorsession import ops
 from actorsession.graph import Graph
 from tests.ops.interpreter import evaluate, source
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -26,8 +27,8 @@ def test_plain_numbers_make_one_op_and_tensors_are_differentiated_by() -> None:
     np.testing.assert_allclose([by_start, by_stop], [2, 2], 1e-6)
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3])
-@pytest.mark.parametrize("known", [True, False], ids=["known", "hidden"])
+@for_each("axis", [0, 1, 2, -1, -2, -3])
+@for_each("known", [True, False], ids=["known", "hidden"])
 def test_ends_of_any_shape_broadcast(axis: int, known: bool) -> None:
     first, last = np.array([1.0, 2.0]), np.array([[10.0], [3.0]])
     a = source("float64", [2] if known else None)

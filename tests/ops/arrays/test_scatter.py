@@ -14,6 +14,7 @@ from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
 from tests.ops.cases import computed, expect, f32, i32
 from tests.ops.interpreter import check_gradient, source
+from tests.rows import for_each
 
 A = np.arange(6, dtype=np.float32).reshape(3, 2)
 
@@ -30,9 +31,9 @@ def _one_hot(
     return np.moveaxis(np.where(hot, on, off).astype(dtype), -1, axis)
 
 
-@pytest.mark.parametrize("indices", [[0, 2, 1], [[3], [0]], 2, [], [-1, 4, 100, -100]], ids=str)
-@pytest.mark.parametrize("depth", [4, 0, 1, 200])
-@pytest.mark.parametrize("index_type", [np.int32, np.int64, np.int8, np.uint8])
+@for_each("indices", [[0, 2, 1], [[3], [0]], 2, [], [-1, 4, 100, -100]], ids=str)
+@for_each("depth", [4, 0, 1, 200])
+@for_each("index_type", [np.int32, np.int64, np.int8, np.uint8])
 def test_one_hot_marks_the_index_and_nothing_for_one_out_of_range(
     indices: Any, depth: Any, index_type: Any
 ) -> None:
@@ -42,7 +43,7 @@ def test_one_hot_marks_the_index_and_nothing_for_one_out_of_range(
     expect(lambda i, d: one_hot(i, d), wanted, index, i32(depth))
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+@for_each("axis", [0, 1, 2, -1])
 def test_one_hot_puts_the_new_axis_anywhere(axis: Any) -> None:
     index = i32([[0, 2], [1, -1]])
     expect(lambda i: one_hot(i, 3, axis=axis), _one_hot(index, 3, axis), index)
@@ -105,8 +106,8 @@ def _scattered(indices: Any, updates: Any, dims: Any) -> Any:
     return out
 
 
-@pytest.mark.parametrize(
-    ("indices", "width", "dims"),
+@for_each(
+    "indices, width, dims",
     [
         ([[1], [3], [1]], (2,), (4, 2)),
         ([[1, 0], [3, 1], [1, 0]], (), (4, 2)),
@@ -116,7 +117,7 @@ def _scattered(indices: Any, updates: Any, dims: Any) -> Any:
         ([[0, 1], [1, 1], [0, 1]], (2, 3), (2, 2, 2, 3)),
     ],
 )
-@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+@for_each("index_type", [np.int32, np.int64])
 def test_scatter_nd_adds_what_meets_at_one_place(
     indices: Any, width: Any, dims: Any, index_type: Any
 ) -> None:
@@ -160,8 +161,8 @@ def test_the_gradient_of_scatter_nd_is_gathered() -> None:
 # -- unsorted_segment_sum --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ids", [[1, 0, 1], [3, -1, 3], [[0, 1], [1, 1], [2, -5]]], ids=str)
-@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+@for_each("ids", [[1, 0, 1], [3, -1, 3], [[0, 1], [1, 1], [2, -5]]], ids=str)
+@for_each("index_type", [np.int32, np.int64])
 def test_segments_are_summed_and_negative_ids_left_out(ids: Any, index_type: Any) -> None:
     index = np.array(ids, index_type)
     data = np.random.default_rng(0).integers(-9, 9, (3, 2, 4))
@@ -173,7 +174,7 @@ def test_segments_are_summed_and_negative_ids_left_out(ids: Any, index_type: Any
     expect(unsorted_segment_sum, wanted, data, index, i32(4))
 
 
-@pytest.mark.parametrize("width", [1, 3, 64, 512, 513, 2000])
+@for_each("width", [1, 3, 64, 512, 513, 2000])
 def test_rows_of_any_length_are_summed(width: Any) -> None:
     rng = np.random.default_rng(width)
     data, ids = rng.integers(-9, 9, (40, width)), rng.integers(0, 7, 40)

@@ -15,6 +15,7 @@ from actorsession.ops.arrays.shape import broadcast_to, expand_dims, reshape, sq
 from actorsession.ops.build import constant
 from tests.ops.cases import computed, expect, f32, i32, i64, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 A = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
 WORDS = np.array([[b"a", b"bc"], [b"", b"d"]], object)
@@ -23,7 +24,7 @@ WORDS = np.array([[b"a", b"bc"], [b"", b"d"]], object)
 # -- Shape, Size, Rank -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("value", [A, f32(2), np.zeros((0, 3)), WORDS], ids=str)
+@for_each("value", [A, f32(2), np.zeros((0, 3)), WORDS], ids=str)
 def test_shape_size_and_rank_tell_what_numpy_tells(value: Any) -> None:
     expect(
         lambda x: [shape(x), size(x), rank(x)],
@@ -79,7 +80,7 @@ def test_shape_tensor_builds_a_constant_only_where_it_can() -> None:
 # -- Reshape ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dims", [[60], [4, 15], [-1, 6], [5, -1, 2], [60, 1], [1, -1, 1]], ids=str)
+@for_each("dims", [[60], [4, 15], [-1, 6], [5, -1, 2], [60, 1], [1, -1, 1]], ids=str)
 def test_reshape_keeps_the_order_of_the_elements(dims: Any) -> None:
     expect(lambda x: reshape(x, dims), A.reshape(dims), A)
     expect(lambda x, d: reshape(x, d), A.reshape(dims), A, np.array(dims, np.int64))
@@ -111,8 +112,8 @@ def test_reshape_of_a_scalar_string() -> None:
     assert found.tolist() == [[b"abc"]]
 
 
-@pytest.mark.parametrize(
-    ("given", "dims", "expected"),
+@for_each(
+    "given, dims, expected",
     [
         ([3, 4], [-1], [12]),
         ([3, 4], [2, -1, 2], [2, 3, 2]),
@@ -140,8 +141,8 @@ def test_the_static_shape_of_a_fed_shape_has_its_length_as_rank() -> None:
         assert reshape(x, dims).shape.as_list() == [None, None, None]
 
 
-@pytest.mark.parametrize(
-    ("dims", "message"),
+@for_each(
+    "dims, message",
     [
         ([7], "60 elements"),
         ([-1, 7], "60 elements"),
@@ -171,7 +172,7 @@ def test_reshape_has_the_gradient_reshaped_back() -> None:
 # -- ExpandDims, Squeeze ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("axis", [0, 1, 3, -1, -4])
+@for_each("axis", [0, 1, 3, -1, -4])
 def test_expand_dims_adds_an_axis(axis: Any) -> None:
     expect(lambda x: expand_dims(x, axis), np.expand_dims(A, axis), A)
     expect(lambda x, a: expand_dims(x, a), np.expand_dims(A, axis), A, i32(axis))
@@ -227,7 +228,7 @@ def test_expand_dims_at_an_unknown_place_has_a_known_rank() -> None:
         assert expand_dims(source("float32", [2, 3]), source("int32", [])).shape.rank == 3
 
 
-@pytest.mark.parametrize("axis", [None, 0, [0], [0, 2], -1, [-1, 0]], ids=str)
+@for_each("axis", [None, 0, [0], [0, 2], -1, [-1, 0]], ids=str)
 def test_squeeze_drops_axes_of_extent_one(axis: Any) -> None:
     x = A[:1, :, :1]
     wanted = np.squeeze(x, tuple(axis) if isinstance(axis, list) else axis)
@@ -245,8 +246,8 @@ def test_squeezing_a_longer_axis_is_refused() -> None:
         computed(lambda x: squeeze(x, 1), np.zeros((1, 3)), known=False)
 
 
-@pytest.mark.parametrize(
-    ("given", "axis", "expected"),
+@for_each(
+    "given, axis, expected",
     [
         ([1, None, 3], None, None),
         ([1, None, 3], 0, [None, 3]),
@@ -267,8 +268,8 @@ def test_adding_and_dropping_axes_have_the_gradient_reshaped_back() -> None:
 # -- BroadcastTo -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("given", "dims"),
+@for_each(
+    "given, dims",
     [((), (2, 3)), ((3, 1), (2, 3, 4)), ((2, 3), (2, 3)), ((1, 1), (0, 3)), ((3,), (400, 200, 3))],
 )
 def test_broadcast_to_repeats_as_numpy_does(given: Any, dims: Any) -> None:

@@ -15,6 +15,7 @@ from actorsession.ops.build import constant, make_one
 from actorsession.ops.derivatives.gradients import gradients
 from tests.ops.cases import computed, expect, f32, i32, i64, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 A = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
 
@@ -39,12 +40,12 @@ INDICES = [
 # -- square brackets -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("index", INDICES, ids=str)
+@for_each("index", INDICES, ids=str)
 def test_brackets_mean_what_they_mean_to_numpy(index: Any) -> None:
     expect(lambda x: x[index], A[index], A)
 
 
-@pytest.mark.parametrize("index", INDICES, ids=str)
+@for_each("index", INDICES, ids=str)
 def test_the_gradient_of_brackets_is_spread_into_zeros(index: Any) -> None:
     check_gradient(lambda x: x[index], A[:, :, :3])
 
@@ -73,9 +74,7 @@ def test_the_gradient_of_brackets_with_tensors_as_bounds() -> None:
     check_gradient(lambda x, i: x[i:, i], A[:, :, :3], i32(1))
 
 
-@pytest.mark.parametrize(
-    "index", [1.5, "a", (True, 0), np.bool_(True), [0, 1], (0, slice(1.0))], ids=str
-)
+@for_each("index", [1.5, "a", (True, 0), np.bool_(True), [0, 1], (0, slice(1.0))], ids=str)
 def test_what_is_no_position_is_refused(index: Any) -> None:
     with Graph().as_default(), pytest.raises(TypeError, match="is indexed by integers"):
         source("float32", [3, 4])[index]
@@ -112,8 +111,8 @@ def test_a_vector_or_a_float_tensor_is_no_position() -> None:
                 x[index]
 
 
-@pytest.mark.parametrize(
-    ("index", "message"),
+@for_each(
+    "index, message",
     [
         (at[3], r"position 3 on axis 0 is not in \[-3, 3\)"),
         (at[:, -5], r"position -5 on axis 1 is not in \[-4, 4\)"),
@@ -141,8 +140,8 @@ def test_a_fed_stride_of_zero_fails_in_the_step() -> None:
         computed(lambda x, s: x[::s], A, i32(0))
 
 
-@pytest.mark.parametrize(
-    ("given", "index", "expected"),
+@for_each(
+    "given, index, expected",
     [
         ([None, 4, 5], at[0], [4, 5]),
         ([None, 4, 5], at[1:, 1:3], [None, 2, 5]),
@@ -177,8 +176,8 @@ def test_strided_slice_without_strides_goes_step_by_step() -> None:
     expect(lambda x: strided_slice(x, [1, 0], [3, 2]), A[1:3, 0:2], A)
 
 
-@pytest.mark.parametrize(
-    ("masks", "index"),
+@for_each(
+    "masks, index",
     [
         ({}, at[1:2, 1:3]),
         ({"begin_mask": 1}, at[:2, 1:3]),
@@ -242,7 +241,7 @@ BOXES = [
 ]
 
 
-@pytest.mark.parametrize(("begin", "size"), BOXES, ids=str)
+@for_each("begin, size", BOXES, ids=str)
 def test_slice_takes_a_box(begin: Any, size: Any) -> None:
     wanted = A[
         tuple(slice(b, None if s == -1 else b + s) for b, s in zip(begin, size, strict=True))
@@ -267,8 +266,8 @@ def test_the_static_shape_of_a_slice(given: Any, begin: Any, size: Any, expected
     assert static_shape(lambda x: slice_(x, begin, size), given) == expected
 
 
-@pytest.mark.parametrize(
-    ("begin", "size"), [([1, 0], [3, 1]), ([4, 0], [-1, 1]), ([-1, 0], [1, 1]), ([0, 0], [1, -2])]
+@for_each(
+    "begin, size", [([1, 0], [3, 1]), ([4, 0], [-1, 1]), ([-1, 0], [1, 1]), ([0, 0], [1, -2])]
 )
 def test_a_box_that_reaches_outside_is_refused(begin: Any, size: Any) -> None:
     with Graph().as_default(), pytest.raises(ValueError, match="Slice"):
@@ -284,7 +283,7 @@ def test_a_box_of_another_rank_is_refused() -> None:
         computed(lambda x, b: slice_(x, b, b), A, i32([1]), known=False)
 
 
-@pytest.mark.parametrize(("begin", "size"), BOXES, ids=str)
+@for_each("begin, size", BOXES, ids=str)
 def test_the_gradient_of_a_slice_is_padded_with_zeros(begin: Any, size: Any) -> None:
     check_gradient(lambda x: slice_(x, begin, size), A)
     check_gradient(lambda x, b, s: slice_(x, b, s), A, i32(begin), i32(size))

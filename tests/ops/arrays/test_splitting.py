@@ -13,19 +13,20 @@ from actorsession.ops.arrays.splitting import split
 from actorsession.ops.build import constant
 from tests.ops.cases import computed, expect, i32, static_shape
 from tests.ops.interpreter import check_gradient, source
+from tests.rows import for_each
 
 A = np.arange(48, dtype=np.float32).reshape(3, 4, 4)
 
 
-@pytest.mark.parametrize(("num", "axis"), [(2, 1), (4, -1), (3, 0), (1, 0)])
+@for_each("num, axis", [(2, 1), (4, -1), (3, 0), (1, 0)])
 def test_split_cuts_equal_pieces(num: Any, axis: Any) -> None:
     pieces = np.split(A, num, axis)
     expect(lambda x: split(x, num, axis), pieces, A)
     expect(lambda x, a: split(x, num, a), pieces, A, i32(axis))
 
 
-@pytest.mark.parametrize("sizes", [[1, 3], [4], [0, 4, 0], [2, -1], [-1, 1, 1]], ids=str)
-@pytest.mark.parametrize("axis", [1, -1])
+@for_each("sizes", [[1, 3], [4], [0, 4, 0], [2, -1], [-1, 1, 1]], ids=str)
+@for_each("axis", [1, -1])
 def test_split_cuts_pieces_by_length(sizes: Any, axis: Any) -> None:
     rest = 4 - sum(s for s in sizes if s != -1)
     ends = np.cumsum([rest if s == -1 else s for s in sizes])
@@ -39,8 +40,8 @@ def test_split_of_strings() -> None:
     expect(lambda x: split(x, 2, 1), [words[:, :1], words[:, 1:]], words)
 
 
-@pytest.mark.parametrize(
-    ("given", "sizes", "expected"),
+@for_each(
+    "given, sizes, expected",
     [
         ([None, 4], 2, [[None, 2]] * 2),
         ([4, None], 2, [[4, None]] * 2),
@@ -55,8 +56,8 @@ def test_the_static_shapes_of_pieces(given: Any, sizes: Any, expected: Any) -> N
         assert static_shape(lambda x, i=i: split(x, sizes, 1)[i], given) == want
 
 
-@pytest.mark.parametrize(
-    ("sizes", "axis", "message"),
+@for_each(
+    "sizes, axis, message",
     [
         (3, 1, "4 positions on axis 1 do not make 3 pieces"),
         ([1, 5], 1, "do not make 2 pieces of lengths"),

@@ -13,6 +13,7 @@ from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
 from tests.ops.cases import expect, f32, i32
 from tests.ops.interpreter import evaluate, source
+from tests.rows import for_each
 
 X = f32([1, 5, 3])
 
@@ -34,8 +35,8 @@ def test_the_last_of_several_updates_stays() -> None:
     expect(lambda x: ops.tensor_scatter_nd_update(x, [[1], [1]], f32([7, 8])), f32([1, 8, 3]), X)
 
 
-@pytest.mark.parametrize(
-    ("build", "wanted"),
+@for_each(
+    "build, wanted",
     [
         (ops.tensor_scatter_nd_add, [3, 5, 3]),
         (ops.tensor_scatter_nd_sub, [-1, 5, 3]),

@@ -15,6 +15,7 @@ from actorsession.ops.arrays.dimensions import shape
 from tests.ops.cases import computed, expect, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.sliding import back_to_images, correlated
+from tests.rows import for_each
 
 RNG = np.random.default_rng(0)
 
@@ -32,7 +33,7 @@ def close(function: Any, wanted: Any, *arrays: Any) -> None:
 # -- conv2d ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("strides", [2, [2], [2, 2], [1, 2, 2, 1]])
+@for_each("strides", [2, [2], [2, 2], [1, 2, 2, 1]])
 def test_strides_are_one_number_or_one_for_each_axis(strides: Any) -> None:
     x, f = some(1, 5, 4, 2), some(3, 2, 2, 3)
     close(lambda x, f: nn.conv2d(x, f, strides, "SAME"), correlated(x, f, [2, 2], "SAME"), x, f)
@@ -88,8 +89,8 @@ def test_the_static_shape_knows_what_can_be_known() -> None:
     assert static_shape(valid, None, [3, 3, 3, 4]) == [None, None, None, 4]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "match"),
+@for_each(
+    "arguments, match",
     [
         ({"padding": "same"}, "padding of Conv2D is one of"),
         ({"padding": [[1, 1], [1, 1]]}, "a list of paddings is 4 pairs"),

@@ -11,6 +11,7 @@ import pytest
 from actorsession.graph.graph import Graph
 from actorsession.namespaces import nn
 from tests.ops.interpreter import Program, Variables
+from tests.rows import for_each
 
 IMAGES = np.random.default_rng(9).normal(size=(1, 11, 17, 1)).astype(np.float32)
 RATIO = [1.0, 1.5, 2.4, 1.0]
@@ -58,8 +59,8 @@ def test_regions_stay_on_request() -> None:
     np.testing.assert_array_equal(found[0][0][0], found[1][0][0])
 
 
-@pytest.mark.parametrize(
-    ("ratio", "more", "message"),
+@for_each(
+    "ratio, more, message",
     [
         ([1.0, 0.5, 1.0, 1.0], {}, "none smaller than 1"),
         ([2.0, 1.0, 1.0, 1.0], {}, "pooling_ratio is"),

@@ -13,6 +13,7 @@ from actorsession.ops.derivatives.gradients import gradients
 from tests.ops.cases import computed, expect, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.sliding import pooled
+from tests.rows import for_each
 
 RNG = np.random.default_rng(0)
 X = (RNG.permutation(2 * 6 * 5 * 3).reshape(2, 6, 5, 3) / 8).astype(np.float32)
@@ -24,7 +25,7 @@ def close(function: Any, wanted: Any, *arrays: Any) -> None:
     np.testing.assert_allclose(found, wanted, 1e-5, 1e-5)
 
 
-@pytest.mark.parametrize("ksize", [3, [3], [3, 3], [1, 3, 3, 1]])
+@for_each("ksize", [3, [3], [3, 3], [1, 3, 3, 1]])
 def test_windows_are_one_number_or_one_for_each_axis(ksize: Any) -> None:
     wanted = pooled(X, [3, 3], [2, 2], "VALID", np.max)
     expect(lambda x: nn.max_pool(x, ksize, 2, "VALID"), wanted, X)
@@ -90,8 +91,8 @@ def test_the_static_shape_knows_what_can_be_known() -> None:
     assert static_shape(lambda x: nn.max_pool(x, 2, 2, "SAME"), None) == [None] * 4
 
 
-@pytest.mark.parametrize(
-    ("arguments", "match"),
+@for_each(
+    "arguments, match",
     [
         ((0, 2, "SAME"), "ksize of MaxPool is 4 numbers of at least 1"),
         ((2, 2, "same"), "padding of MaxPool is one of"),
@@ -128,9 +129,9 @@ def test_pools_without_a_node_are_refused() -> None:
                 nn.pool(x, **{"window_shape": [2, 2], "padding": "VALID", **arguments})
 
 
-@pytest.mark.parametrize("known", [True, False], ids=["known", "hidden"])
-@pytest.mark.parametrize("front", [False, True], ids=["NHWC", "NCHW"])
-@pytest.mark.parametrize("kind", ["MAX", "AVG"])
+@for_each("known", [True, False], ids=["known", "hidden"])
+@for_each("front", [False, True], ids=["NHWC", "NCHW"])
+@for_each("kind", ["MAX", "AVG"])
 def test_a_pool_with_gaps_takes_every_so_many_elements(kind: str, front: bool, known: bool) -> None:
     images = np.random.default_rng(0).standard_normal((2, 7, 9, 3)).astype(np.float32)
     given = np.moveaxis(images, -1, 1) if front else images

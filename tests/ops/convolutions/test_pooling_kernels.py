@@ -8,6 +8,7 @@ import pytest
 from actorsession.ops.convolutions import pooling_kernels
 from actorsession.ops.convolutions.kernels import Sliding
 from actorsession.ops.convolutions.pooling_kernels import largest, spread
+from tests.rows import for_each
 
 
 def tiling(window: tuple[int, ...], counts: tuple[int, ...]) -> Sliding:
@@ -15,9 +16,9 @@ def tiling(window: tuple[int, ...], counts: tuple[int, ...]) -> Sliding:
     return Sliding(counts, window, window, ones, ((0, 0),) * len(window))
 
 
-@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "i8"])
-@pytest.mark.parametrize(
-    ("batch", "window", "counts", "channels"),
+@for_each("dtype", ["f2", "f4", "f8", "i4", "i8"])
+@for_each(
+    "batch, window, counts, channels",
     [(3, (2, 2), (4, 5), 3), (2, (3, 2), (2, 2), 1), (50, (2, 2), (9, 9), 40), (2, (2, 1, 2), (2, 3, 2), 2)],
 )  # fmt: skip
 def test_all_goes_to_the_first_of_the_largest_as_where_windows_overlap(

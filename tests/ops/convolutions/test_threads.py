@@ -15,6 +15,7 @@ from actorsession.ops.convolutions.kernels import (
     filter_gradient,
     input_gradient,
 )
+from tests.rows import for_each
 
 
 def results(batch: int, size: int, channels: int, deep: int, stride: int) -> list[Any]:
@@ -29,8 +30,8 @@ def results(batch: int, size: int, channels: int, deep: int, stride: int) -> lis
     return [convolved(x, f, s), filter_gradient(x, g, s), input_gradient(f, g, s, (size, size))]
 
 
-@pytest.mark.parametrize(
-    ("batch", "size", "channels", "deep", "stride"),
+@for_each(
+    "batch, size, channels, deep, stride",
     [
         (5, 12, 1, 4, 1),  # few channels: laid out position by position
         (5, 12, 24, 8, 1),  # rows of the image

@@ -14,6 +14,7 @@ from actorsession.graph.registry import OpDef, register
 from actorsession.ops.build import make_one
 from actorsession.ops.derivatives import registry as gradient_registry
 from actorsession.session import Session
+from tests.rows import for_each
 
 for name in ("TestNoGradientA", "TestNoGradientB"):
     register(
@@ -103,7 +104,7 @@ def test_a_name_without_gradient_is_a_lookup_error(graph: Graph) -> None:
         ops.gradients(y, x)
 
 
-@pytest.mark.parametrize("given", [3, {"Sin": 3}, {3: "Sin"}, [("Sin", "Cos")]])
+@for_each("given", [3, {"Sin": 3}, {3: "Sin"}, [("Sin", "Cos")]])
 def test_a_gradient_override_map_is_from_strings_to_strings(graph: Graph, given: Any) -> None:
     with pytest.raises(TypeError, match="dictionary from strings"):
         with graph.gradient_override_map(given):

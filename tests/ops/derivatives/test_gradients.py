@@ -25,6 +25,7 @@ from actorsession.ops.linear.matmul import matmul
 from actorsession.ops.reductions.reduction import reduce_sum
 from actorsession.ops.variables.variable import Variable
 from tests.ops.interpreter import Variables, evaluate, source
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -375,8 +376,8 @@ def test_an_operation_on_a_path_without_gradient_is_a_lookup_error_that_names_it
         gradients(y * 2.0, x)
 
 
-@pytest.mark.parametrize(
-    ("op_type", "error", "message"),
+@for_each(
+    "op_type, error, message",
     [
         ("TestFails", ZeroDivisionError, "division"),
         ("TestWrongCount", ValueError, "gave 2 values for 1 inputs"),
@@ -393,7 +394,7 @@ def test_an_error_in_a_gradient_names_the_operation(
     assert f"'odd' (op type {op_type})" in caught.value.__notes__[0]
 
 
-@pytest.mark.parametrize("x", ["x", 1.0, 3, [[]]])
+@for_each("x", ["x", 1.0, 3, [[]]])
 def test_nothing_depends_on_a_value_that_is_no_tensor(x: Any) -> None:
     assert gradients(constant(1.0), [x]) == [None]
 

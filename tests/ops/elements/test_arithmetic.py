@@ -13,6 +13,7 @@ from actorsession.graph.dtypes import bfloat16, bool_, float32, float64, int32, 
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.elements import arithmetic
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 Op = Callable[..., Any]
 
@@ -38,7 +39,7 @@ BINARY: dict[Op, Op] = {
     arithmetic.squared_difference: lambda x, y: (x - y) ** 2,
 }
 
-all_ops = pytest.mark.parametrize("op", BINARY, ids=lambda op: op.__name__)
+all_ops = for_each("op", BINARY, ids=lambda op: op.__name__)
 
 
 @pytest.fixture(autouse=True)
@@ -54,8 +55,8 @@ def values(shape: tuple[int, ...], seed: int, dtype: Any = np.float64) -> Any:
 
 
 @all_ops
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int32, np.int64])
-@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+@for_each("dtype", [np.float32, np.float64, np.float16, np.int32, np.int64])
+@for_each("shapes", SHAPES, ids=str)
 def test_a_binary_op_broadcasts_as_numpy_does(op: Op, dtype: Any, shapes: Any) -> None:
     x, y = (values(shape, i, dtype) for i, shape in enumerate(shapes))
     result = op(constant(x), constant(y))
@@ -85,7 +86,7 @@ def test_nan_stays_nan(op: Op) -> None:
 
 
 @all_ops
-@pytest.mark.parametrize("shapes", [s for s in SHAPES if 0 not in s[0]], ids=str)
+@for_each("shapes", [s for s in SHAPES if 0 not in s[0]], ids=str)
 def test_the_gradient_of_a_binary_op_is_that_of_finite_differences(op: Op, shapes: Any) -> None:
     # Shifted apart, so that no pair is equal, where the extrema have no derivative.
     x, y = values(shapes[0], 0), values(shapes[1], 1) + 0.3
@@ -111,8 +112,8 @@ def test_shapes_that_cannot_be_broadcast_are_a_value_error_naming_both(op: Op) -
         op(constant([1.0, 2.0]), constant([1.0, 2.0, 3.0]))
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "expected"),
+@for_each(
+    "x, y, expected",
     [
         ([None, 3], [3], [None, 3]),
         ([None, 1], [1, 4], [None, 4]),
@@ -147,8 +148,8 @@ def test_complex_numbers_multiply_and_differ() -> None:
 # -- powers --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("exponent", [0.0, 1.0, 2.0, 3.0, -1.0, 0.5, 1.7, -2.0])
-@pytest.mark.parametrize("shape", [(), (4,), (2, 3)], ids=str)
+@for_each("exponent", [0.0, 1.0, 2.0, 3.0, -1.0, 0.5, 1.7, -2.0])
+@for_each("shape", [(), (4,), (2, 3)], ids=str)
 def test_a_power_is_numpys_whether_its_exponent_is_constant_or_not(
     exponent: float, shape: Any
 ) -> None:
@@ -174,7 +175,7 @@ def test_the_gradient_of_a_power_is_that_of_finite_differences(shapes: Any) -> N
     check_gradient(arithmetic.pow, np.abs(values(shapes[0], 0)), values(shapes[1], 1))
 
 
-@pytest.mark.parametrize("exponent", [2.0, 3.0, 0.5, 1.7])
+@for_each("exponent", [2.0, 3.0, 0.5, 1.7])
 def test_the_gradient_by_the_base_of_a_constant_power(exponent: float) -> None:
     check_gradient(lambda x: x**exponent, np.abs(values((4,), 0)))
 
@@ -186,9 +187,9 @@ def test_a_square_has_a_gradient_at_zero_and_below() -> None:
 # -- sums of many --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 5])
-@pytest.mark.parametrize("shape", [(), (3,), (0,)], ids=str)
-@pytest.mark.parametrize("known", [True, False])
+@for_each("count", [1, 2, 3, 5])
+@for_each("shape", [(), (3,), (0,)], ids=str)
+@for_each("known", [True, False])
 def test_add_n_adds_without_touching_its_inputs(count: int, shape: Any, known: bool) -> None:
     given = [values(shape, i, np.float32) for i in range(count)]
     tensors = [source(float32, shape if known else None) for _ in given]

@@ -21,6 +21,7 @@ from actorsession.ops.elements.cast import (
     to_int64,
 )
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 DTYPES = [
     "bool", "int8", "int32", "int64", "uint8", "uint64", "float16", "bfloat16", "float32", "float64",
@@ -34,9 +35,9 @@ def graph() -> Iterator[Graph]:
         yield graph
 
 
-@pytest.mark.parametrize("target", DTYPES)
-@pytest.mark.parametrize("origin", DTYPES)
-@pytest.mark.parametrize("shape", [(), (3,), (0,)], ids=str)
+@for_each("target", DTYPES)
+@for_each("origin", DTYPES)
+@for_each("shape", [(), (3,), (0,)], ids=str)
 def test_a_value_that_both_types_hold_is_kept(origin: str, target: str, shape: Any) -> None:
     given = np.resize(np.array([1, 0, 1]), shape).astype(as_dtype(origin).np_dtype)
     x = source(origin, shape)
@@ -80,9 +81,9 @@ def test_wide_integers_wrap(shape: Any) -> None:
     np.testing.assert_array_equal(found, np.full(shape, 44, np.uint8))
 
 
-@pytest.mark.parametrize("shape", [(), (2,), (2, 0, 3)], ids=str)
-@pytest.mark.parametrize(
-    ("origin", "target", "value", "expected"),
+@for_each("shape", [(), (2,), (2, 0, 3)], ids=str)
+@for_each(
+    "origin, target, value, expected",
     [
         ("float32", "bfloat16", 1.99999, 2 - 2**-7),
         ("float32", "bfloat16", -1.99999, -(2 - 2**-7)),
@@ -126,8 +127,8 @@ def test_a_cast_node_to_its_own_type_copies() -> None:
     np.testing.assert_array_equal(found, [1, 2])
 
 
-@pytest.mark.parametrize(
-    ("shorthand", "target"),
+@for_each(
+    "shorthand, target",
     [
         (to_float, "float32"),
         (to_double, "float64"),

@@ -13,6 +13,7 @@ from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.elements import comparison
 from tests.ops.interpreter import evaluate, source
+from tests.rows import for_each
 
 Op = Callable[..., Any]
 
@@ -31,7 +32,7 @@ LOGIC: dict[Op, Op] = {
     comparison.logical_xor: np.logical_xor,
 }
 
-all_comparisons = pytest.mark.parametrize("op", COMPARISONS, ids=lambda op: op.__name__)
+all_comparisons = for_each("op", COMPARISONS, ids=lambda op: op.__name__)
 
 
 @pytest.fixture(autouse=True)
@@ -41,12 +42,10 @@ def graph() -> Iterator[Graph]:
 
 
 @all_comparisons
-@pytest.mark.parametrize(
+@for_each(
     "dtype", [np.float16, bfloat16.np_dtype, np.float32, np.float64, np.int8, np.int64, np.uint8]
 )
-@pytest.mark.parametrize(
-    "shapes", [((), ()), ((3,), (3,)), ((2, 3), ()), ((2, 1), (3,)), ((0,), (1,))], ids=str
-)
+@for_each("shapes", [((), ()), ((3,), (3,)), ((2, 3), ()), ((2, 1), (3,)), ((0,), (1,))], ids=str)
 def test_a_comparison_broadcasts_as_numpy_does(op: Op, dtype: Any, shapes: Any) -> None:
     x, y = (
         np.resize([1, 2, 3], shapes[0]).astype(dtype),
@@ -83,15 +82,15 @@ def test_strings_that_differ_in_a_trailing_zero_are_not_equal() -> None:
     assert not evaluate([comparison.equal(x, y)], {x: b"a", y: b"a\0"})[0]
 
 
-@pytest.mark.parametrize("op", ORDERS, ids=lambda op: op.__name__)
-@pytest.mark.parametrize("dtype", [bool_, string], ids=lambda d: d.name)
+@for_each("op", ORDERS, ids=lambda op: op.__name__)
+@for_each("dtype", [bool_, string], ids=lambda d: d.name)
 def test_bools_and_strings_have_no_order(op: Op, dtype: Any) -> None:
     with pytest.raises(TypeError, match=f"got {dtype.name}"):
         op(source(dtype, ()), source(dtype, ()))
 
 
-@pytest.mark.parametrize("op", LOGIC, ids=lambda op: op.__name__)
-@pytest.mark.parametrize("shape", [(), (2, 2)], ids=str)
+@for_each("op", LOGIC, ids=lambda op: op.__name__)
+@for_each("shape", [(), (2, 2)], ids=str)
 def test_logic_is_numpys(op: Op, shape: Any) -> None:
     for first in (True, False):
         for second in (True, False):
@@ -106,7 +105,7 @@ def test_logical_not_turns_every_element(shape: Any) -> None:
     np.testing.assert_array_equal(found, np.zeros(shape, np.bool_))
 
 
-@pytest.mark.parametrize("op", [*LOGIC, comparison.logical_not], ids=lambda op: op.__name__)
+@for_each("op", [*LOGIC, comparison.logical_not], ids=lambda op: op.__name__)
 def test_logic_takes_bools_only(op: Op) -> None:
     operands = 1 if op is comparison.logical_not else 2
     with pytest.raises(TypeError, match="int32"):
@@ -130,8 +129,8 @@ def test_equality_of_tensors_is_identity() -> None:
     assert operator.eq(x, x) is True
 
 
-@pytest.mark.parametrize(
-    ("op", "expected"),
+@for_each(
+    "op, expected",
     [
         (comparison.is_nan, [False, False, False, True]),
         (comparison.is_inf, [False, True, True, False]),
@@ -139,7 +138,7 @@ def test_equality_of_tensors_is_identity() -> None:
     ],
     ids=lambda v: getattr(v, "__name__", ""),
 )
-@pytest.mark.parametrize("dtype", [np.float16, bfloat16.np_dtype, np.float32, np.float64])
+@for_each("dtype", [np.float16, bfloat16.np_dtype, np.float32, np.float64])
 def test_predicates_tell_numbers_from_infinities_and_nan(
     op: Op, expected: list[bool], dtype: Any
 ) -> None:

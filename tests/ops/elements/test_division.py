@@ -12,11 +12,12 @@ from actorsession.graph.dtypes import as_dtype, float32, int32
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.elements import division
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 X = [7, -7, 7, -7, 6, 0]
 Y = [2, 2, -2, -2, 3, -5]
 
-integer_divisions = pytest.mark.parametrize(
+integer_divisions = for_each(
     "op",
     [division.floordiv, division.floormod, lambda x, y: make_one("Div", [x, y])],
     ids=["FloorDiv", "FloorMod", "Div"],
@@ -33,7 +34,7 @@ def truncated(x: Any, y: Any) -> Any:
     return np.trunc(x / y).astype(x.dtype)
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+@for_each("dtype", [np.int8, np.int16, np.int32, np.int64])
 def test_integer_divisions_round_as_their_ops_say(dtype: Any) -> None:
     x, y = np.array(X, dtype), np.array(Y, dtype)
     a, b = source(as_dtype(dtype), [6]), source(as_dtype(dtype), [6])
@@ -52,8 +53,8 @@ def test_integer_divisions_of_scalars_agree_with_those_of_arrays(constant_diviso
 
 
 @integer_divisions
-@pytest.mark.parametrize("shape", [(), (2,), (2, 2)], ids=str)
-@pytest.mark.parametrize("constant_divisor", [True, False])
+@for_each("shape", [(), (2,), (2, 2)], ids=str)
+@for_each("constant_divisor", [True, False])
 def test_an_integer_divided_by_zero_is_an_error(
     op: Callable[..., Any], shape: Any, constant_divisor: bool
 ) -> None:
@@ -86,8 +87,8 @@ def test_the_remainder_of_floats_has_the_sign_of_the_divisor() -> None:
     np.testing.assert_array_equal(found, [1.5, 0.5, -0.5, -1.5])
 
 
-@pytest.mark.parametrize(
-    ("dtype", "quotient"),
+@for_each(
+    "dtype, quotient",
     [
         (np.int8, np.float32),
         (np.uint8, np.float32),
@@ -127,10 +128,8 @@ def test_real_division_takes_no_integers() -> None:
         division.realdiv(constant(1), constant(1))
 
 
-@pytest.mark.parametrize("shapes", [((3,), (3,)), ((), (3,)), ((2, 3), (2, 1))], ids=str)
-@pytest.mark.parametrize(
-    "op", [division.truediv, division.floormod, lambda x, y: make_one("Div", [x, y])]
-)
+@for_each("shapes", [((3,), (3,)), ((), (3,)), ((2, 3), (2, 1))], ids=str)
+@for_each("op", [division.truediv, division.floormod, lambda x, y: make_one("Div", [x, y])])
 def test_gradients_are_those_of_finite_differences(op: Any, shapes: Any) -> None:
     x, y = (np.linspace(1.1, 2.9, int(np.prod(s))).reshape(s) for s in shapes)
     check_gradient(op, x * 3.3, -y)

@@ -12,6 +12,7 @@ from actorsession.ops.build import constant, make_one
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.elements import elementwise
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 Op = Callable[..., Any]
 
@@ -45,7 +46,7 @@ OF_COMPLEX = [
 ]  # fmt: skip
 TOLERANCE = {"float16": 2e-3, "bfloat16": 1e-2, "float32": 1e-6, "float64": 1e-14}
 
-all_ops = pytest.mark.parametrize("op", UNARY, ids=lambda op: op.__name__)
+all_ops = for_each("op", UNARY, ids=lambda op: op.__name__)
 
 
 @pytest.fixture(autouse=True)
@@ -55,8 +56,8 @@ def graph() -> Iterator[Graph]:
 
 
 @all_ops
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
-@pytest.mark.parametrize("known", [True, False])
+@for_each("dtype", ["float16", "bfloat16", "float32", "float64"])
+@for_each("known", [True, False])
 def test_an_op_computes_what_numpy_does(op: Op, dtype: str, known: bool) -> None:
     oracle, points = UNARY[op]
     for shape in ((len(points),), (1, len(points), 1), (0,)):
@@ -69,9 +70,9 @@ def test_an_op_computes_what_numpy_does(op: Op, dtype: str, known: bool) -> None
 
 
 @all_ops
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
-@pytest.mark.parametrize("as_array", [True, False])
-@pytest.mark.parametrize("known", [True, False])
+@for_each("dtype", ["float16", "bfloat16", "float32", "float64"])
+@for_each("as_array", [True, False])
+@for_each("known", [True, False])
 def test_a_scalar_is_computed_as_an_array_is(
     op: Op, dtype: str, as_array: bool, known: bool
 ) -> None:
@@ -91,14 +92,14 @@ def test_nan_stays_nan(op: Op) -> None:
     assert np.isnan(scalar)
 
 
-@pytest.mark.parametrize("op", SMOOTH, ids=lambda op: op.__name__)
-@pytest.mark.parametrize("shape", [(), (6,), (2, 3)], ids=str)
+@for_each("op", SMOOTH, ids=lambda op: op.__name__)
+@for_each("shape", [(), (6,), (2, 3)], ids=str)
 def test_a_gradient_is_that_of_finite_differences(op: Op, shape: Any) -> None:
     points = [p for p in UNARY[op][1] if p]
     check_gradient(op, np.resize(np.array(points), shape))
 
 
-@pytest.mark.parametrize("op", SMOOTH, ids=lambda op: op.__name__)
+@for_each("op", SMOOTH, ids=lambda op: op.__name__)
 def test_a_second_gradient_is_that_of_finite_differences(op: Op) -> None:
     points = [p for p in UNARY[op][1] if p]
 
@@ -109,15 +110,15 @@ def test_a_second_gradient_is_that_of_finite_differences(op: Op) -> None:
     check_gradient(slope, np.array(points), rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad"])
-@pytest.mark.parametrize("shape", [(), (3,)], ids=str)
+@for_each("name", ["SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad"])
+@for_each("shape", [(), (3,)], ids=str)
 def test_a_gradient_op_has_gradients_by_both_inputs(name: str, shape: Any) -> None:
     y, dy = np.linspace(0.5, 2, 3).reshape(3)[: shape[0] if shape else 1].reshape(shape), 1.5
     check_gradient(lambda a, b: make_one(name, [a, b]), y, np.full(shape, dy))
 
 
-@pytest.mark.parametrize("op", OF_COMPLEX, ids=lambda op: op.__name__)
-@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@for_each("op", OF_COMPLEX, ids=lambda op: op.__name__)
+@for_each("dtype", [np.complex64, np.complex128])
 def test_complex_numbers_are_taken_where_the_function_is_analytic(op: Op, dtype: Any) -> None:
     given = np.array([1 + 2j, -0.5 + 0.25j, 2 - 1j], dtype)
     [array, scalar] = evaluate([op(constant(given)), op(constant(given[0]))])
@@ -176,7 +177,7 @@ def test_the_conjugate_of_a_real_tensor_is_the_tensor() -> None:
     np.testing.assert_array_equal(found, [1 - 2j])
 
 
-@pytest.mark.parametrize("dtype", [bool_, string], ids=lambda d: d.name)
+@for_each("dtype", [bool_, string], ids=lambda d: d.name)
 @all_ops
 def test_bools_and_strings_are_a_type_error(op: Op, dtype: Any) -> None:
     with pytest.raises(TypeError, match=f"got {dtype.name}"):
@@ -189,7 +190,7 @@ def test_functions_of_real_numbers_take_no_integers(op: Op) -> None:
         op(source(int32, ()))
 
 
-@pytest.mark.parametrize("shape", [None, [], [None, 2], [3]], ids=str)
+@for_each("shape", [None, [], [None, 2], [3]], ids=str)
 def test_the_static_shape_is_kept(shape: Any) -> None:
     assert elementwise.exp(source(float32, shape)).shape == shape
 

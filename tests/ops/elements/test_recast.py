@@ -10,6 +10,7 @@ from actorsession import ops
 from actorsession.graph import Graph
 from actorsession.graph.dtypes import as_dtype
 from tests.ops.interpreter import evaluate
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +33,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("values", "dtype", "wanted"), CASES, ids=range(len(CASES)))
+@for_each("values, dtype, wanted", CASES, ids=range(len(CASES)))
 def test_values_out_of_range_become_the_nearest_that_both_types_have(
     values: Any, dtype: str, wanted: list[Any]
 ) -> None:

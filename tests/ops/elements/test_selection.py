@@ -13,6 +13,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.elements.selection import where, where_v2
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 NUMBERS = [
     "float16", "bfloat16", "float32", "float64", "int8", "int32", "uint16", "bool", "complex64",
@@ -30,9 +31,9 @@ def mask(shape: tuple[int, ...]) -> Any:
     return np.asarray(np.random.default_rng(0).random(shape) < 0.5)
 
 
-@pytest.mark.parametrize("dtype", NUMBERS)
-@pytest.mark.parametrize(
-    ("c", "x", "y"),
+@for_each("dtype", NUMBERS)
+@for_each(
+    "c, x, y",
     [
         ((), (), ()),
         ((4,), (4,), (4,)),
@@ -93,8 +94,8 @@ def test_a_vector_chooses_rows_also_of_a_square_matrix() -> None:
     np.testing.assert_array_equal(columns, np.where([True, False], x, y))
 
 
-@pytest.mark.parametrize(
-    ("c", "x", "y", "result"),
+@for_each(
+    "c, x, y, result",
     [
         ([None], [None, 3], [None, 3], [None, 3]),
         ([None], None, None, None),
@@ -110,8 +111,8 @@ def test_where_chooses_between_tensors_of_one_shape(c: Any, x: Any, y: Any, resu
     assert (made.op.type, made.shape) == ("Select", TensorShape(result))
 
 
-@pytest.mark.parametrize(
-    ("c", "x", "y"),
+@for_each(
+    "c, x, y",
     [([2, 3], [2, 3], ()), ([2, 3], (), ()), ([3], [2, 3], [2, 3]), ([2, 1], [2, 3], [2, 3])],
     ids=str,
 )
@@ -147,8 +148,8 @@ def test_select_does_not_broadcast(c: Any, x: Any, y: Any) -> None:
         make_one("Select", known)
 
 
-@pytest.mark.parametrize(
-    ("c", "x", "y"),
+@for_each(
+    "c, x, y",
     [((), (), ()), ((3,), (3,), (3,)), ((2, 3), (3,), ()), ((3,), (2, 3), (2, 1))],
     ids=str,
 )
@@ -184,8 +185,8 @@ def test_one_branch_alone_is_an_error() -> None:
         where(True, constant(1.0))
 
 
-@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 2)], ids=str)
-@pytest.mark.parametrize("value", [True, 2.5, 1j], ids=str)
+@for_each("shape", [(), (3,), (2, 3), (0, 2)], ids=str)
+@for_each("value", [True, 2.5, 1j], ids=str)
 def test_where_alone_lists_the_indices_of_what_is_true(shape: Any, value: Any) -> None:
     given = np.where(mask(shape), value, 0).astype(np.asarray(value).dtype)
     x = make_one("Where", [constant(given)]) if value is not True else where(constant(given))

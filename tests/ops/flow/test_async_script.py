@@ -16,6 +16,7 @@ from actorsession.errors import DeadlineExceededError, InvalidArgumentError, Unk
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import eventually, in_process, soon
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +61,7 @@ async def test_hundreds_are_awaited_at_once() -> None:
         assert await soon(asyncio.gather(*runs)) == [float(i) for i in range(200)]
 
 
-@pytest.mark.parametrize("how", ["cancel", "limit"])
+@for_each("how", ["cancel", "limit"])
 async def test_a_step_that_ends_early_cancels_it(how: str) -> None:
     entered, ended = asyncio.Event(), asyncio.Event()
 
@@ -83,9 +84,7 @@ async def test_a_step_that_ends_early_cancels_it(how: str) -> None:
         await soon(ended.wait())
 
 
-@pytest.mark.parametrize(
-    ("error", "kind"), [(ValueError("bad"), InvalidArgumentError), (KeyError("k"), UnknownError)]
-)
+@for_each("error, kind", [(ValueError("bad"), InvalidArgumentError), (KeyError("k"), UnknownError)])
 async def test_what_it_raises_is_an_error_of_its_node(error: Exception, kind: Any) -> None:
     async def fail() -> Any:
         raise error

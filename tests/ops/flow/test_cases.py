@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import actorsession as acts
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -70,8 +71,8 @@ def test_a_list_of_one_stays_one_if_strict() -> None:
     assert (type(loose), type(kept)) == (acts.Tensor, list)
 
 
-@pytest.mark.parametrize(
-    ("pairs", "error"),
+@for_each(
+    "pairs, error",
     [
         (3, TypeError), ([], ValueError), ([(True, number(1.0))], TypeError),
         ([("spam",)], TypeError), ("number", TypeError), ("call", TypeError),
@@ -100,8 +101,8 @@ def test_numbers_of_a_dict_and_a_default() -> None:
     assert number_in(x, found, (-1, 0, 1, 2)) == [7.0, 0.0, 1.0, 7.0]
 
 
-@pytest.mark.parametrize(
-    ("functions", "error", "words"),
+@for_each(
+    "functions, error, words",
     [
         ([], ValueError, "at least one"),
         ([3], TypeError, "must be a pair"),

@@ -13,6 +13,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.ops.flow.assertions import summary
 from actorsession.session import Session
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -48,8 +49,8 @@ def test_an_assertion_holds_back_what_waits_for_it(graph: Graph) -> None:
         run(y, {x: -4.0})
 
 
-@pytest.mark.parametrize(
-    ("value", "few", "text"),
+@for_each(
+    "value, few, text",
     [
         (np.array([[1.0, 2.0], [3.0, 4.0]], np.float32), 3, "[[1 2][3...]...]"),
         (np.array([[1, 2], [3, 4]]), -1, "[[1 2][3 4]]"),
@@ -130,9 +131,7 @@ BINARY = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("check", "sign", "fits", "fails"), BINARY, ids=[b[0].__name__ for b in BINARY]
-)
+@for_each("check, sign, fits, fails", BINARY, ids=[b[0].__name__ for b in BINARY])
 def test_a_comparison_is_checked_in_the_step_or_at_once(
     check: Any, sign: str, fits: float, fails: float
 ) -> None:
@@ -147,8 +146,8 @@ def test_a_comparison_is_checked_in_the_step_or_at_once(
         check([2.0], [fails], message="said")
 
 
-@pytest.mark.parametrize(
-    ("check", "sign", "fits", "fails"),
+@for_each(
+    "check, sign, fits, fails",
     [
         (ops.assert_positive, ">", 1.0, 0.0),
         (ops.assert_negative, "<", -1.0, 0.0),

@@ -16,6 +16,7 @@ from actorsession.errors import InaccessibleTensorError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.ops.build import make_one
 from actorsession.session import Session
+from tests.rows import for_each
 from tests.session.inner import direct_session
 
 Point = collections.namedtuple("Point", "x y")
@@ -250,7 +251,7 @@ WRONG_BRANCHES: list[tuple[str, type[Exception], Callable[[], Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("message", "kind", "build"), WRONG_LOOPS + WRONG_BRANCHES)
+@for_each("message, kind, build", WRONG_LOOPS + WRONG_BRANCHES)
 def test_what_makes_no_loop_or_branch_is_refused_and_leaves_no_node(
     message: str, kind: type[Exception], build: Callable[[], Any], graph: Graph
 ) -> None:

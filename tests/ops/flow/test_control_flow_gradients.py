@@ -17,6 +17,7 @@ from actorsession.graph.registry import OpDef, register
 from actorsession.ops.build import make_one
 from actorsession.session import Session
 from tests.plan.kit import Made
+from tests.rows import for_each
 
 STEP = 1e-5
 Build = Callable[..., Any]
@@ -374,8 +375,8 @@ register(
 )
 
 
-@pytest.mark.parametrize("colocate", [False, True])
-@pytest.mark.parametrize("gate", [False, True])
+@for_each("colocate", [False, True])
+@for_each("gate", [False, True])
 def test_options_change_no_value(colocate: bool, gate: bool) -> None:
     x = ops.placeholder("float64", [])
     with acts.device("/cpu:1"):

@@ -13,6 +13,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.registry import lookup
 from actorsession.ops.flow import dataflow
 from actorsession.plan.codegen.node_context import NodeContext
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -43,8 +44,8 @@ def test_a_switch_of_several_ways_has_as_many_outputs() -> None:
         dataflow.switch_n(1, 0, 0)
 
 
-@pytest.mark.parametrize(
-    ("shapes", "merged"),
+@for_each(
+    "shapes, merged",
     [
         ([[2], [2]], [2]),
         ([[2, 3], [2, 4]], [2, None]),
@@ -120,7 +121,7 @@ def test_an_input_is_not_replaced_by_what_is_made_of_it(graph: Graph) -> None:
         graph.update_input(two.op, 0, one)
 
 
-@pytest.mark.parametrize("op", sorted(PRIMITIVES))
+@for_each("op", sorted(PRIMITIVES))
 def test_within_a_function_it_says_that_it_runs_in_the_graph_alone(graph: Graph, op: str) -> None:
     node = acts.no_op(name="node").plain
     with pytest.raises(UnimplementedError, match="while_loop or cond"):

@@ -17,6 +17,7 @@ from actorsession.ops.flow.functional import (
     symbolic_gradient,
 )
 from actorsession.ops.flow.functions import Defun
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -94,8 +95,8 @@ def test_while_repeats_a_function_and_lets_shapes_change() -> None:
         While([0, [1.0]], goes_on, Defun(acts.int32, acts.float32)(lambda i, x: i + 1))
 
 
-@pytest.mark.parametrize(
-    ("start", "limit", "delta", "expected"),
+@for_each(
+    "start, limit, delta, expected",
     [(0, 5, 1, 10.0), (5, 0, -2, 9.0), (0, 0, 1, 0.0), (0, 5, 0, 0.0)],
     ids=["up", "down", "none", "still"],
 )

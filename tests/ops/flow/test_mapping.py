@@ -10,6 +10,7 @@ import pytest
 import actorsession as acts
 from actorsession.session import AsyncSession
 from tests.cluster.kit import in_process, soon
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -92,8 +93,8 @@ async def test_the_items_of_a_constant_travel_to_another_task() -> None:
 # -- folds and scans -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("fold", "initializer", "expected"),
+@for_each(
+    "fold, initializer, expected",
     [("foldl", None, 123), ("foldl", 7, 7123), ("foldr", None, 321), ("foldr", 7, 7321)],
 )
 def test_folds_go_from_one_end_to_the_other(fold: str, initializer: Any, expected: int) -> None:
@@ -177,7 +178,7 @@ def test_shapes_of_results_are_known_unless_they_may_differ() -> None:
 # -- refusals ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["map_fn", "scan", "foldl", "foldr"])
+@for_each("name", ["map_fn", "scan", "foldl", "foldr"])
 def test_what_has_no_items_is_refused(name: str) -> None:
     of = getattr(acts.flow, name)
     with pytest.raises(TypeError, match=f"{name}: fn must be callable"):

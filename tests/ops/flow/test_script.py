@@ -35,6 +35,7 @@ from actorsession.ops.flow import script
 from actorsession.ops.flow.script import py_func
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import in_process
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -91,8 +92,8 @@ def test_plain_inputs_become_constants_named_after_the_node() -> None:
     assert [t.dtype.name for t in y.op.inputs] == ["float32", "string", "int32"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "said"),
+@for_each(
+    "arguments, error, said",
     [
         ((3, [], "float32"), ValueError, "can be called; got 3 of type int"),
         ((abs, None, "float32"), TypeError, "not iterable"),
@@ -188,8 +189,8 @@ def test_a_stateful_function_runs_once_in_each_step_and_each_node() -> None:
 # -- what comes back -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("value", "dtype"),
+@for_each(
+    "value, dtype",
     [
         (np.float32(1), "float32"), (1.5, "float64"), (3, "int64"), (True, "bool"), (1j, "complex128"),
         (np.arange(6, dtype=np.float32).reshape(2, 3).T, "float32"), ([[1.0, 2.0]], "float64"),
@@ -207,8 +208,8 @@ def test_a_value_of_the_right_type_comes_back(value: Any, dtype: str) -> None:
     assert np.shape(found) == np.shape(expected)
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
+@for_each(
+    "value, expected",
     [
         ("abc", b"abc"), (b"a\0b", b"a\0b"), ("ünï", "ünï".encode()), (np.str_("x"), b"x"),
         ([["a", "bc"]], [b"a", b"bc"]), (np.array(["a", "bc"]), [b"a", b"bc"]),
@@ -226,8 +227,8 @@ def test_strings_come_back_as_bytes(value: Any, expected: Any) -> None:
         np.testing.assert_array_equal(found, np.array(expected, object))
 
 
-@pytest.mark.parametrize(
-    ("value", "dtypes", "said"),
+@for_each(
+    "value, dtypes, said",
     [
         (1.0, "float32", "0-th value returned by pyfunc_[0-9]+ is float64, but expects float32"),
         (3, "float32", "0-th value returned by pyfunc_[0-9]+ is int64, but expects float32"),
@@ -248,8 +249,8 @@ def test_the_wrong_number_or_type_of_values_is_an_error(value: Any, dtypes: Any,
         returned(value, dtypes)
 
 
-@pytest.mark.parametrize(
-    ("value", "dtype", "said"),
+@for_each(
+    "value, dtype, said",
     [
         (object(), "float32", "Unsupported object type object"),
         (object(), "string", "Unsupported object type object"),
@@ -321,7 +322,7 @@ def held_elsewhere() -> dict[str, tuple[Callable[[], Any], Any]]:
     }
 
 
-@pytest.mark.parametrize("case", ["list", "tuple", "view", "closure", "frozen"])
+@for_each("case", ["list", "tuple", "view", "closure", "frozen"])
 def test_an_array_that_somebody_else_holds_is_copied(case: str) -> None:
     function, other = held_elsewhere()[case]
     found = run(py_func(function, [], float64))
@@ -348,8 +349,8 @@ class OwnError(Exception):
     pass
 
 
-@pytest.mark.parametrize(
-    ("raised", "expected"),
+@for_each(
+    "raised, expected",
     [
         (ValueError("v"), InvalidArgumentError), (TypeError("t"), InvalidArgumentError),
         (UnicodeDecodeError("utf8", b"", 0, 1, "x"), InvalidArgumentError),
@@ -523,9 +524,7 @@ async def test_a_worker_in_another_process_refuses_and_says_who_could(graph: Gra
     assert (error.node, error.source) == ("PyFunc", y.op.source)
 
 
-@pytest.mark.parametrize(
-    "token", ["os.system", "", "pyfunc_0", 3, b"x", None, "x" * 10_000], ids=repr
-)
+@for_each("token", ["os.system", "", "pyfunc_0", 3, b"x", None, "x" * 10_000], ids=repr)
 def test_nothing_that_is_received_as_a_name_is_looked_up_anywhere(token: Any) -> None:
     with pytest.raises(
         InvalidArgumentError, match="stands for no function of any process"

@@ -18,6 +18,7 @@ from actorsession.ops.build import make
 from actorsession.ops.flow import dataflow
 from tests.interop.kit import stored
 from tests.ops.raw_control import raw_cond, raw_while
+from tests.rows import for_each
 
 Values = Sequence[Tensor]
 Built = Callable[[int, Values], list[Tensor]]
@@ -258,7 +259,7 @@ def _step(kind: str, to: int, one: int, other: int, times: int, inner: list[Buil
     return build
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_random_programs_have_the_gradient_of_the_same_built_by_while_loop_and_cond(
     seed: int,
 ) -> None:

@@ -15,6 +15,7 @@ from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.elements.complex_numbers import real
 from actorsession.session import Session
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 RNG = np.random.default_rng(11)
 
@@ -36,7 +37,7 @@ def _array(*shape: int) -> Any:
     return RNG.normal(size=shape)
 
 
-known_or_hidden = pytest.mark.parametrize("known", [True, False], ids=["known", "hidden"])
+known_or_hidden = for_each("known", [True, False], ids=["known", "hidden"])
 
 
 # -- norms ---------------------------------------------------------------------------------------
@@ -44,25 +45,25 @@ known_or_hidden = pytest.mark.parametrize("known", [True, False], ids=["known", 
 X = RNG.normal(size=(2, 3, 4))
 
 
-@pytest.mark.parametrize("keepdims", [False, True])
-@pytest.mark.parametrize("axis", [0, 1, -1])
-@pytest.mark.parametrize("ord", [1, 2, 3, 0.5, np.inf, "euclidean"])
+@for_each("keepdims", [False, True])
+@for_each("axis", [0, 1, -1])
+@for_each("ord", [1, 2, 3, 0.5, np.inf, "euclidean"])
 def test_norms_of_vectors_are_those_of_numpy(ord: Any, axis: int, keepdims: bool) -> None:
     found = _values(lambda x: linalg.norm(x, ord, axis, keepdims), X)
     wanted = np.linalg.norm(X, 2 if ord == "euclidean" else ord, axis, keepdims)
     np.testing.assert_allclose(found, wanted)
 
 
-@pytest.mark.parametrize("keepdims", [False, True])
-@pytest.mark.parametrize("axis", [(0, 1), (1, 2), [2, 0], (-1, -2)], ids=str)
-@pytest.mark.parametrize("ord", ["fro", "euclidean", 1, 2, np.inf])
+@for_each("keepdims", [False, True])
+@for_each("axis", [(0, 1), (1, 2), [2, 0], (-1, -2)], ids=str)
+@for_each("ord", ["fro", "euclidean", 1, 2, np.inf])
 def test_norms_of_matrices_are_those_of_numpy(ord: Any, axis: Any, keepdims: bool) -> None:
     found = _values(lambda x: linalg.norm(x, ord, axis, keepdims), X)
     wanted = np.linalg.norm(X, "fro" if ord == "euclidean" else ord, tuple(axis), keepdims)
     np.testing.assert_allclose(found, wanted)
 
 
-@pytest.mark.parametrize("ord", [1, 3, np.inf, "euclidean"])
+@for_each("ord", [1, 3, np.inf, "euclidean"])
 def test_without_an_axis_all_numbers_are_one_vector(ord: Any) -> None:
     wanted = np.linalg.norm(X.reshape(-1), 2 if ord == "euclidean" else ord)
     np.testing.assert_allclose(_values(lambda x: linalg.norm(x, ord), X), wanted)
@@ -74,8 +75,8 @@ def test_the_length_of_complex_numbers_is_complex_as_in_tensorflow() -> None:
     assert found.dtype == np.complex64
 
 
-@pytest.mark.parametrize(
-    ("ord", "axis", "match"),
+@for_each(
+    "ord, axis, match",
     [
         ("fro", None, "'euclidean' or a number above 0, got 'fro'"),
         (0, 0, "got 0"),
@@ -95,7 +96,7 @@ def test_both_spellings_of_keepdims_are_one_too_many() -> None:
         linalg.norm(constant(X), keepdims=True, keep_dims=True)
 
 
-@pytest.mark.parametrize("ord", [1, 2, 3, np.inf])
+@for_each("ord", [1, 2, 3, np.inf])
 def test_norms_have_gradients(ord: Any) -> None:
     check_gradient(lambda x: linalg.norm(x, ord, 1), X, unknown_shapes=[False])
 
@@ -110,8 +111,8 @@ def test_normalised_vectors_have_length_1() -> None:
 
 
 @known_or_hidden
-@pytest.mark.parametrize(
-    ("a", "b", "axes"),
+@for_each(
+    "a, b, axes",
     [
         ((2, 3), (3, 4), 1),
         ((2, 3, 4), (3, 4, 5), 2),
@@ -146,8 +147,8 @@ def test_tensordot_takes_axes_of_a_constant_and_partly_known_shapes() -> None:
     np.testing.assert_allclose(found, x @ y)
 
 
-@pytest.mark.parametrize(
-    ("axes", "match"),
+@for_each(
+    "axes, match",
     [
         (-1, "at least 0, got -1"),
         (4, "cannot sum over 4 axes"),
@@ -210,8 +211,8 @@ def test_eye_takes_tensors() -> None:
 
 
 @known_or_hidden
-@pytest.mark.parametrize(
-    ("equation", "shapes"),
+@for_each(
+    "equation, shapes",
     [
         ("ij,jk,kl->il", [(2, 3), (3, 4), (4, 5)]),
         ("ij,jk,kl,lm->m", [(2, 3), (3, 4), (4, 5), (5, 2)]),
@@ -237,8 +238,8 @@ def test_einsum_of_three_operands_has_gradients() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("equation", "shapes", "match"),
+@for_each(
+    "equation, shapes, match",
     [
         ("i->ii", [(2,)], "twice in the result"),
         ("ij->k", [(2, 3)], "no operand has: k"),
@@ -268,7 +269,7 @@ def _exponential(x: Any) -> Any:
     return linalg_of_scipy.expm(x)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@for_each("dtype", ["float32", "float64", "complex64", "complex128"])
 def test_the_exponential_of_matrices_is_that_of_scipy(dtype: Any) -> None:
     x = np.stack([_array(3, 3) * size for size in (1e-3, 1.0, 4.0)]).astype(dtype)
     with Graph().as_default(), Session() as session:

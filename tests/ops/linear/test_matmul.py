@@ -13,10 +13,11 @@ from actorsession.ops.build import constant, make_one
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.linear.matmul import matmul
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 TURNS = [(False, False), (True, False), (False, True), (True, True)]
 
-all_turns = pytest.mark.parametrize("turns", TURNS, ids=str)
+all_turns = for_each("turns", TURNS, ids=str)
 
 
 @pytest.fixture(autouse=True)
@@ -41,10 +42,8 @@ def turned(x: Any, turn: bool) -> Any:
 
 
 @all_turns
-@pytest.mark.parametrize(
-    "dtype", ["float16", "bfloat16", "float32", "float64", "int32", "int64", "complex64"]
-)
-@pytest.mark.parametrize("known", [True, False])
+@for_each("dtype", ["float16", "bfloat16", "float32", "float64", "int32", "int64", "complex64"])
+@for_each("known", [True, False])
 def test_matrices_are_multiplied_turned_as_asked(turns: Any, dtype: str, known: bool) -> None:
     a, b = (m.astype(as_dtype(dtype).np_dtype) for m in operands(turns))
     x, y = (source(dtype, m.shape if known else [None, None]) for m in (a, b))
@@ -58,12 +57,12 @@ def test_matrices_are_multiplied_turned_as_asked(turns: Any, dtype: str, known: 
 
 
 @all_turns
-@pytest.mark.parametrize(
+@for_each(
     "batches",
     [((3,), (3,)), ((), (3,)), ((3,), ()), ((2, 1), (3,)), ((1,), (3,)), ((0,), (0,))],
     ids=str,
 )
-@pytest.mark.parametrize("known", [True, False])
+@for_each("known", [True, False])
 def test_batches_broadcast(turns: Any, batches: Any, known: bool) -> None:
     a, b = operands(turns, batches)
     x, y = (source(float64, m.shape if known else None) for m in (a, b))
@@ -73,8 +72,8 @@ def test_batches_broadcast(turns: Any, batches: Any, known: bool) -> None:
     np.testing.assert_array_equal(found, turned(a, turns[0]) @ turned(b, turns[1]))
 
 
-@pytest.mark.parametrize("rank", [2, 3])
-@pytest.mark.parametrize("which", ["transpose", "adjoint"])
+@for_each("rank", [2, 3])
+@for_each("which", ["transpose", "adjoint"])
 def test_adjoint_operands_are_conjugated_and_transposed_ones_are_not(rank: int, which: str) -> None:
     rng = np.random.default_rng(0)
     z = (rng.normal(size=(2, 2)) + 1j * rng.normal(size=(2, 2))).reshape((1,) * (rank - 2) + (2, 2))
@@ -114,14 +113,14 @@ def test_the_gradient_of_a_product_builds_no_transpose(turns: Any, graph: Graph)
 
 
 @all_turns
-@pytest.mark.parametrize("batches", [((3,), (3,)), ((), (3,)), ((2, 1), (3,))], ids=str)
+@for_each("batches", [((3,), (3,)), ((), (3,)), ((2, 1), (3,))], ids=str)
 def test_the_gradient_of_a_batch_is_summed_where_it_was_broadcast(turns: Any, batches: Any) -> None:
     a, b = operands(turns, batches)
     check_gradient(lambda x, y: matmul(x, y, *turns), a, b)
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "expected"),
+@for_each(
+    "a, b, expected",
     [
         ([None, 3], [3, 4], [None, 4]),
         ([None, None], [3, None], [None, None]),

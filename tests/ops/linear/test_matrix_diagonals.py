@@ -12,12 +12,13 @@ from actorsession.graph.graph import Graph
 from actorsession.ops.linear.matrix_diagonals import matrix_diag, matrix_diag_part, matrix_set_diag
 from tests.ops.cases import computed, expect, f32, i32, static_shape
 from tests.ops.interpreter import source
+from tests.rows import for_each
 
 V = f32([1, 2])
 
 
-@pytest.mark.parametrize(
-    ("k", "sizes", "wanted"),
+@for_each(
+    "k, sizes, wanted",
     [
         (0, (-1, -1), np.diag(V)),
         (1, (-1, -1), np.diag(V, 1)),

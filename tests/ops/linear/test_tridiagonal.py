@@ -12,6 +12,7 @@ from actorsession.graph.graph import Graph
 from actorsession.namespaces import linalg
 from actorsession.ops.build import constant
 from tests.ops.interpreter import evaluate
+from tests.rows import for_each
 
 DRAWN = np.random.default_rng(12)
 MATRIX = np.triu(np.tril(DRAWN.normal(size=(2, 5, 5)), 1), -1)
@@ -32,7 +33,7 @@ def graph() -> Any:
         yield graph
 
 
-@pytest.mark.parametrize(("diagonals", "form"), FORMS)
+@for_each("diagonals, form", FORMS)
 def test_diagonals_have_three_forms(diagonals: Any, form: str) -> None:
     product = linalg.tridiagonal_matmul(diagonals, RIGHT, form)
     solution = linalg.tridiagonal_solve(diagonals, RIGHT, form)
@@ -66,8 +67,8 @@ def test_matrices_without_an_inverse_have_no_solution() -> None:
         linalg.tridiagonal_solve(FORMS[0][0], RIGHT, partial_pivoting=False, perturb_singular=True)
 
 
-@pytest.mark.parametrize(
-    ("diagonals", "form", "message"),
+@for_each(
+    "diagonals, form, message",
     [
         (MATRIX, "square", "Unrecognized diagonals_format: square"),
         (LONG[:2], "sequence", "sequence of length 3"),

@@ -14,6 +14,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import make
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -123,8 +124,8 @@ def test_closing_does_nothing() -> None:
         assert value(array.read(0)) == 1.0
 
 
-@pytest.mark.parametrize(
-    ("build", "said"),
+@for_each(
+    "build, said",
     [
         (lambda: Array(-1).size(), "0 elements or more"),
         (lambda: Array(1).write(1, 1.0).flow, "cannot write element 1 of an array of 1"),

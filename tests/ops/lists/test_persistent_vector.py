@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actorsession.ops.lists.persistent_vector import EMPTY, WIDTH, PersistentVector
+from tests.rows import for_each
 
 SIZES = [
     0,
@@ -31,7 +32,7 @@ STEPS = st.lists(
 )
 
 
-@pytest.mark.parametrize("size", SIZES)
+@for_each("size", SIZES)
 def test_a_vector_made_at_once_is_one_that_grew(size: int) -> None:
     grown = EMPTY
     for k in range(size):
@@ -43,7 +44,7 @@ def test_a_vector_made_at_once_is_one_that_grew(size: int) -> None:
         assert list(vector.append("more")) == [*range(size), "more"]
 
 
-@pytest.mark.parametrize("size", SIZES[1:])
+@for_each("size", SIZES[1:])
 def test_items_are_taken_away_from_the_end(size: int) -> None:
     vector = PersistentVector.of(range(size))
     while len(vector):

@@ -9,6 +9,7 @@ import pytest
 
 import actorsession as acts
 from actorsession.ops import TensorArray
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -173,8 +174,8 @@ def test_what_it_is_made_of_can_be_asked() -> None:
         array.grad("mine")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
+@for_each(
+    "arguments, error",
     [
         ({}, ValueError), ({"size": 1, "handle": 3}, ValueError), ({"flow": 3}, TypeError),
         ({"size": 1, "flow": 3}, ValueError),

@@ -27,6 +27,7 @@ from actorsession.ops.lists.nodes import (
 from actorsession.ops.lists.persistent_vector import PersistentVector
 from actorsession.ops.lists.values import TensorList, empty_list, fits, new_list
 from actorsession.session import Session
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +112,7 @@ def test_lists_are_of_dtype_variant_which_can_be_neither_fed_nor_fetched() -> No
         tensor_list_push_back(ops.constant(1.0), 2.0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         empty_list(None),
@@ -124,7 +125,7 @@ def test_lists_are_of_dtype_variant_which_can_be_neither_fed_nor_fetched() -> No
     ],
     ids=["empty", "strings", "unset", "scalars", "words", "large", "lists"],
 )  # fmt: skip
-@pytest.mark.parametrize("apart", [False, True])
+@for_each("apart", [False, True])
 def test_a_list_travels_as_plain_data(value: TensorList, apart: bool) -> None:
     segments: list[Any] | None = [] if apart else None
     back = codec.unpack(codec.pack(value, segments), segments or ())
@@ -139,7 +140,7 @@ def test_a_list_travels_as_plain_data(value: TensorList, apart: bool) -> None:
             np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wire",
     [
         None,
@@ -157,8 +158,8 @@ def test_what_is_no_list_is_refused(wire: Any) -> None:
         TensorList.from_wire(wire)
 
 
-@pytest.mark.parametrize("found", [(), (2,), (2, 3), (3, 2), (0, 3), (2, 3, 1)])
-@pytest.mark.parametrize("known", [None, [], [2], [None], [2, 3], [None, 3], [None, None], [0, 3]])
+@for_each("found", [(), (2,), (2, 3), (3, 2), (0, 3), (2, 3, 1)])
+@for_each("known", [None, [], [2], [None], [2, 3], [None, 3], [None, None], [0, 3]])
 def test_a_value_fits_where_its_shape_is_compatible(known: Any, found: Any) -> None:
     shape = TensorShape(known)
     assert fits(shape, found) is shape.is_compatible_with(found)

@@ -12,6 +12,7 @@ from actorsession.ops.build import constant, make_one
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.neural import activations
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 Op = Callable[..., Any]
 
@@ -27,7 +28,7 @@ ACTIVATIONS: dict[Op, Op] = {
 }  # fmt: skip
 TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-6, "float64": 1e-14}
 
-all_ops = pytest.mark.parametrize("op", ACTIVATIONS, ids=lambda op: op.__name__)
+all_ops = for_each("op", ACTIVATIONS, ids=lambda op: op.__name__)
 
 
 @pytest.fixture(autouse=True)
@@ -37,9 +38,9 @@ def graph() -> Iterator[Graph]:
 
 
 @all_ops
-@pytest.mark.parametrize("dtype", TOLERANCE)
-@pytest.mark.parametrize("shape", [(), (9,), (3, 3), (0, 2)], ids=str)
-@pytest.mark.parametrize("known", [True, False])
+@for_each("dtype", TOLERANCE)
+@for_each("shape", [(), (9,), (3, 3), (0, 2)], ids=str)
+@for_each("known", [True, False])
 def test_an_activation_is_its_closed_form(op: Op, dtype: str, shape: Any, known: bool) -> None:
     given = np.resize(np.array(POINTS[1:] + POINTS[:1]), shape).astype(as_dtype(dtype).np_dtype)
     x = source(dtype, shape if known else None)
@@ -51,7 +52,7 @@ def test_an_activation_is_its_closed_form(op: Op, dtype: str, shape: Any, known:
 
 
 @all_ops
-@pytest.mark.parametrize("shape", [(), (1,)], ids=str)
+@for_each("shape", [(), (1,)], ids=str)
 def test_infinities_are_limits_and_nan_stays_nan(op: Op, shape: Any) -> None:
     limits = {
         "tanh": (-1, 1), "sigmoid": (0, 1), "relu": (0, np.inf), "relu6": (0, 6),
@@ -63,8 +64,8 @@ def test_infinities_are_limits_and_nan_stays_nan(op: Op, shape: Any) -> None:
     np.testing.assert_array_equal(np.reshape(found, -1), [*limits[op.__name__], np.nan])
 
 
-@pytest.mark.parametrize("dtype", TOLERANCE)
-@pytest.mark.parametrize("op", [activations.relu, activations.relu6], ids=lambda op: op.__name__)
+@for_each("dtype", TOLERANCE)
+@for_each("op", [activations.relu, activations.relu6], ids=lambda op: op.__name__)
 def test_large_arrays_are_rectified_as_small_ones(op: Op, dtype: str) -> None:
     given = np.resize(np.array([*POINTS, np.nan, np.inf, -np.inf]), 20_000)
     given = given.astype(as_dtype(dtype).np_dtype)
@@ -83,16 +84,14 @@ def test_a_small_softplus_keeps_its_digits() -> None:
 
 
 @all_ops
-@pytest.mark.parametrize("shape", [(), (7,), (2, 3)], ids=str)
+@for_each("shape", [(), (7,), (2, 3)], ids=str)
 def test_a_gradient_is_that_of_finite_differences(op: Op, shape: Any) -> None:
     points = [-3.0, -0.75, 0.5, 2.0, 5.5, 6.5, -0.1]
     check_gradient(op, np.resize(np.array(points), shape))
 
 
-@pytest.mark.parametrize(
-    "name", ["TanhGrad", "SigmoidGrad", "ReluGrad", "Relu6Grad", "EluGrad", "SoftplusGrad"]
-)
-@pytest.mark.parametrize("shape", [(), (4,)], ids=str)
+@for_each("name", ["TanhGrad", "SigmoidGrad", "ReluGrad", "Relu6Grad", "EluGrad", "SoftplusGrad"])
+@for_each("shape", [(), (4,)], ids=str)
 def test_a_gradient_op_has_gradients_by_both_inputs(name: str, shape: Any) -> None:
     first = np.resize(np.array([0.3, -0.8, 1.7, -0.2]), shape)
     second = np.resize(np.array([-0.6, 0.9, 6.4, -1.1]), shape)
@@ -122,15 +121,13 @@ def test_complex_numbers_are_taken(op: Op) -> None:
     np.testing.assert_allclose(found, expected)
 
 
-@pytest.mark.parametrize(
-    "op", [activations.tanh, activations.sigmoid, activations.elu, activations.softplus]
-)
+@for_each("op", [activations.tanh, activations.sigmoid, activations.elu, activations.softplus])
 def test_smooth_activations_take_no_integers(op: Op) -> None:
     with pytest.raises(TypeError, match="got int32"):
         op(source(int32, ()))
 
 
-@pytest.mark.parametrize("shape", [None, [], [None, 2]], ids=str)
+@for_each("shape", [None, [], [None, 2]], ids=str)
 @all_ops
 def test_the_static_shape_is_kept(op: Op, shape: Any) -> None:
     assert op(source(float32, shape)).shape == shape

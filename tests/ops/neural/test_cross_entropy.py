@@ -21,6 +21,7 @@ from actorsession.ops.neural.cross_entropy import (
 )
 from tests.ops.cases import computed, expect, f32, i32, i64
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 RNG = np.random.default_rng(0)
 
@@ -55,7 +56,7 @@ def _sparse(labels: Any, logits: Any) -> Any:
 # -- softmax_cross_entropy_with_logits -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dims", [(3, 4), (100, 10), (2, 300), (4,), (2, 3, 4), (1, 1)])
+@for_each("dims", [(3, 4), (100, 10), (2, 300), (4,), (2, 3, 4), (1, 1)])
 def test_the_loss_is_the_mean_surprise(dims: Any) -> None:
     x, y = _logits(*dims), _labels(*dims)
     expect(_dense, f32(_loss(x, y)), y, x, exact=False)
@@ -67,7 +68,7 @@ def test_labels_need_not_sum_to_one() -> None:
     expect(_dense, _loss(x, y), y, x, exact=False)
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2, -2])
+@for_each("axis", [0, 1, 2, -2])
 def test_the_classes_may_stand_along_any_axis(axis: Any) -> None:
     x, y = _logits(2, 3, 4), _logits(2, 3, 4)
     with Graph().as_default():
@@ -190,8 +191,8 @@ def test_the_second_derivative_by_the_logits() -> None:
 # -- sparse_softmax_cross_entropy_with_logits ------------------------------------------------------
 
 
-@pytest.mark.parametrize("dims", [(3, 4), (100, 10), (50, 128), (50, 129), (2, 3, 4), (4,)])
-@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+@for_each("dims", [(3, 4), (100, 10), (50, 128), (50, 129), (2, 3, 4), (4,)])
+@for_each("index_type", [np.int32, np.int64])
 def test_the_sparse_loss_is_that_of_one_hot_labels(dims: Any, index_type: Any) -> None:
     x = _logits(*dims)
     classes = np.asarray(RNG.integers(0, dims[-1], dims[:-1]), index_type)
@@ -209,8 +210,8 @@ def test_both_outputs_of_the_sparse_op_are_loss_and_gradient(classes: Any) -> No
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("classes", [4, 200])
-@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+@for_each("classes", [4, 200])
+@for_each("index_type", [np.int32, np.int64])
 def test_a_label_that_is_no_class_fails(classes: Any, index_type: Any) -> None:
     for bad in (-1, classes):
         labels = np.array([0, bad, 1], index_type)

@@ -20,6 +20,7 @@ from actorsession.ops.variables.variable import Variable
 from actorsession.opsets.sparse.basics import SparseTensor
 from actorsession.train import GradientDescentOptimizer
 from tests.ops.interpreter import Variables, check_gradient, evaluate, source
+from tests.rows import for_each
 
 TABLE = np.arange(14, dtype=np.float32).reshape(7, 2)
 PLACES = [[0, 0], [0, 2], [1, 1], [3, 0], [3, 1]]
@@ -48,10 +49,10 @@ def value(tensor: Any, feeds: Any = None) -> Any:
 # -- one id, one row -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ids", [[0, 6, 3, 3], [[1, 2], [5, 4]], [], 4], ids=str)
-@pytest.mark.parametrize("strategy", ["mod", "div"])
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 7])
-@pytest.mark.parametrize("hidden", [False, True])
+@for_each("ids", [[0, 6, 3, 3], [[1, 2], [5, 4]], [], 4], ids=str)
+@for_each("strategy", ["mod", "div"])
+@for_each("count", [1, 2, 3, 5, 7])
+@for_each("hidden", [False, True])
 def test_rows_are_those_of_the_whole_table(
     ids: Any, strategy: str, count: int, hidden: bool
 ) -> None:
@@ -140,9 +141,9 @@ def ids_and_weights(weighted: bool) -> tuple[SparseTensor, SparseTensor | None]:
     return ids, SparseTensor(PLACES, constant(WEIGHTS), [4, 3]) if weighted else None
 
 
-@pytest.mark.parametrize("count", [1, 2])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("combiner", [None, "sum", "mean", "sqrtn"])
+@for_each("count", [1, 2])
+@for_each("weighted", [False, True])
+@for_each("combiner", [None, "sum", "mean", "sqrtn"])
 def test_rows_of_several_ids_are_made_one(combiner: str | None, weighted: bool, count: int) -> None:
     """A row without ids is 0."""
     given = ids_and_weights(weighted)
@@ -160,8 +161,8 @@ def test_rows_of_several_ids_are_made_one(combiner: str | None, weighted: bool, 
     np.testing.assert_allclose(value(rows), wanted, rtol=1e-6)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("combiner", ["sum", "mean", "sqrtn"])
+@for_each("weighted", [False, True])
+@for_each("combiner", ["sum", "mean", "sqrtn"])
 def test_gradients_of_rows_made_one(combiner: str, weighted: bool) -> None:
     def f(table: Any) -> Any:
         ids = SparseTensor(PLACES, constant(IDS, int64), [4, 3])

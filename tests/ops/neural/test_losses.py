@@ -16,6 +16,7 @@ from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.graph_keys import GraphKeys
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 LABELS = [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
 FOUND = [[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]]
@@ -83,13 +84,13 @@ REDUCED: dict[str, tuple[Any, Any]] = {
 # -- values --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_losses_are_those_of_tensorflow(name: str) -> None:
     make, wanted = CASES[name]
     np.testing.assert_allclose(value(make()), wanted, rtol=1e-6)
 
 
-@pytest.mark.parametrize("kind", REDUCED)
+@for_each("kind", REDUCED)
 def test_reductions_are_those_of_tensorflow(kind: str) -> None:
     reduction = getattr(losses.Reduction, kind)
     for weights, wanted in zip((WEIGHTS, [[2.0], [0.0]]), REDUCED[kind], strict=True):
@@ -97,7 +98,7 @@ def test_reductions_are_those_of_tensorflow(kind: str) -> None:
         np.testing.assert_allclose(value(loss), wanted, rtol=1e-6)
 
 
-@pytest.mark.parametrize("kind", REDUCED)
+@for_each("kind", REDUCED)
 def test_shapes_need_not_be_known(kind: str) -> None:
     reduction = getattr(losses.Reduction, kind)
     labels, found, weights = (source(float32) for _ in range(3))
@@ -206,8 +207,8 @@ def test_the_values_of_the_reductions_are_those_of_tensorflow() -> None:
 # -- what is refused -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("make", "match"),
+@for_each(
+    "make, match",
     [
         (lambda: losses.mean_squared_error(None, FOUND), "labels must be given, got None"),
         (lambda: losses.log_loss(LABELS, None), "predictions must be given, got None"),

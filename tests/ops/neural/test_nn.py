@@ -18,6 +18,7 @@ from actorsession.ops.neural.dropout import dropout
 from actorsession.ops.neural.l2_loss import l2_loss
 from tests.ops.cases import computed, expect, f32, i64, static_shape
 from tests.ops.interpreter import Variables, check_gradient, evaluate, source
+from tests.rows import for_each
 
 RNG = np.random.default_rng(0)
 A = RNG.standard_normal((2, 3, 4, 5)).astype(np.float32)
@@ -26,7 +27,7 @@ A = RNG.standard_normal((2, 3, 4, 5)).astype(np.float32)
 # -- bias_add --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dims", [(3, 5), (2, 3, 5), (2, 3, 4, 5), (0, 5)])
+@for_each("dims", [(3, 5), (2, 3, 5), (2, 3, 4, 5), (0, 5)])
 def test_a_bias_is_added_to_each_channel(dims: Any) -> None:
     x, b = np.resize(A, dims), np.arange(5, dtype=np.float32)
     expect(bias_add, x + b, x, b)
@@ -54,9 +55,7 @@ def test_the_static_shape_knows_what_the_bias_knows() -> None:
     assert static_shape(bias_add, None, [5]) is None
 
 
-@pytest.mark.parametrize(
-    ("value", "bias"), [([3, 4], [5]), ([3, 4], [1]), ([4], [4]), ([3, 4], [2, 4]), ([3, 4], [])]
-)
+@for_each("value, bias", [([3, 4], [5]), ([3, 4], [1]), ([4], [4]), ([3, 4], [2, 4]), ([3, 4], [])])
 def test_a_bias_that_can_never_fit_is_refused(value: Any, bias: Any) -> None:
     with Graph().as_default(), pytest.raises(ValueError, match="a bias for each channel"):
         bias_add(source("float32", value), source("float32", bias))
@@ -75,9 +74,7 @@ def test_the_gradient_of_a_bias_is_the_sum_over_all_else(data_format: Any) -> No
     check_gradient(lambda x, b: bias_add(x, b, data_format), A, b)
 
 
-@pytest.mark.parametrize(
-    "dtype", [np.float32, np.float64, np.int32, np.float16, ml_dtypes.bfloat16]
-)
+@for_each("dtype", [np.float32, np.float64, np.int32, np.float16, ml_dtypes.bfloat16])
 def test_bias_add_grad_keeps_the_type(dtype: Any) -> None:
     x = RNG.integers(-4, 4, (6, 5)).astype(dtype)
     wanted = x.astype(np.int64).sum(axis=0).astype(dtype)
@@ -104,8 +101,8 @@ def test_the_gradient_of_bias_add_grad_is_repeated(data_format: Any) -> None:
 # -- l2_loss ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dims", [(), (7,), (3, 4), (0,)])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
+@for_each("dims", [(), (7,), (3, 4), (0,)])
+@for_each("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
 def test_l2_loss_is_half_the_sum_of_squares(dims: Any, dtype: Any) -> None:
     x = RNG.integers(-3, 3, dims).astype(dtype) if dims else np.array(3, dtype)
     expect(l2_loss, np.array((x.astype(np.float64) ** 2).sum() / 2).astype(dtype), x)
@@ -191,9 +188,7 @@ def test_a_rate_of_zero_changes_nothing() -> None:
     expect(lambda x: dropout(x, 1.0), A, A)
 
 
-@pytest.mark.parametrize(
-    "arguments", [{}, {"rate": 0.5, "keep_prob": 0.5}, {"rate": 1.0}, {"rate": -0.1}]
-)
+@for_each("arguments", [{}, {"rate": 0.5, "keep_prob": 0.5}, {"rate": 1.0}, {"rate": -0.1}])
 def test_a_rate_that_makes_no_sense_is_refused(arguments: Any) -> None:
     with Graph().as_default(), pytest.raises(ValueError, match="dropout"):
         dropout(constant([1.0]), **arguments)

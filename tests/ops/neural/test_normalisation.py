@@ -11,6 +11,7 @@ from actorsession.graph.graph import Graph
 from actorsession.namespaces import nn
 from tests.ops.cases import computed, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((2, 3, 4, 5)).astype(np.float32)
@@ -30,8 +31,8 @@ def same(found: Any, wanted: Any, tolerance: float = 1e-5) -> None:
     np.testing.assert_allclose(found, wanted, tolerance, tolerance)
 
 
-@pytest.mark.parametrize("axes", [[0], [0, 1, 2], [-1], 1])
-@pytest.mark.parametrize("keep", [False, True])
+@for_each("axes", [[0], [0, 1, 2], [-1], 1])
+@for_each("keep", [False, True])
 def test_moments_are_mean_and_biased_variance(axes: Any, keep: Any) -> None:
     at = tuple(np.atleast_1d(axes))
     mean, variance = all_of(lambda x: nn.moments(x, axes, keep_dims=keep), X)
@@ -74,8 +75,8 @@ def test_without_weight_the_moments_are_zero() -> None:
     assert not variance.any()
 
 
-@pytest.mark.parametrize("shift", [None, 0.5])
-@pytest.mark.parametrize("known", [True, False])
+@for_each("shift", [None, 0.5])
+@for_each("known", [True, False])
 def test_sufficient_statistics_give_the_moments(shift: Any, known: bool) -> None:
     with Graph().as_default():
         x = source("float32", X.shape if known else None)
@@ -88,8 +89,8 @@ def test_sufficient_statistics_give_the_moments(shift: Any, known: bool) -> None
     same(variance, X.var((0, 2)), 1e-4)
 
 
-@pytest.mark.parametrize("scale", [SCALE, None])
-@pytest.mark.parametrize("offset", [SHIFT, None])
+@for_each("scale", [SCALE, None])
+@for_each("offset", [SHIFT, None])
 def test_batch_normalization_follows_its_formula(scale: Any, offset: Any) -> None:
     wanted = (X - MEAN) / np.sqrt(SPREAD + 1e-3) * (1 if scale is None else scale) + (
         0 if offset is None else offset
@@ -148,8 +149,8 @@ def test_a_channel_count_is_learned_from_the_vectors() -> None:
     assert made == [None, 3, 4, 5]
 
 
-@pytest.mark.parametrize(
-    ("dims", "arguments", "match"),
+@for_each(
+    "dims, arguments, match",
     [
         ([2, 3, 4, 5], {"is_training": False}, "mean and variance are needed"),
         ([2, 3, 4, 5], {"exponential_avg_factor": 0.5}, "mean and variance are needed"),

@@ -15,6 +15,7 @@ from actorsession.ops.build import constant
 from actorsession.ops.neural.softmax import log_softmax, softmax
 from tests.ops.cases import computed, expect, f32, static_shape
 from tests.ops.interpreter import check_gradient
+from tests.rows import for_each
 
 RNG = np.random.default_rng(0)
 
@@ -31,9 +32,7 @@ def _logits(*dims: int, scale: float = 5.0) -> Any:
 
 
 # Short and long rows, few and many of them: the maximum is taken in two ways.
-@pytest.mark.parametrize(
-    "dims", [(3, 4), (100, 10), (40, 64), (40, 65), (2, 1000), (7,), (2, 3, 4), (1, 1)]
-)
+@for_each("dims", [(3, 4), (100, 10), (40, 64), (40, 65), (2, 1000), (7,), (2, 3, 4), (1, 1)])
 def test_softmax_and_its_logarithm_of_any_shape(dims: Any) -> None:
     x = _logits(*dims)
     wanted = _log_softmax(x)
@@ -41,7 +40,7 @@ def test_softmax_and_its_logarithm_of_any_shape(dims: Any) -> None:
     expect(log_softmax, wanted.astype(np.float32), x, exact=False)
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3])
+@for_each("axis", [0, 1, 2, -1, -2, -3])
 def test_softmax_along_any_axis(axis: Any) -> None:
     x = _logits(2, 3, 4)
     wanted = _log_softmax(x, axis)

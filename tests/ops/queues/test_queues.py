@@ -27,6 +27,7 @@ from actorsession.ops.queues.state import FifoElements, PriorityElements, QueueS
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W1, eventually, in_process, on, soon
 from tests.ops.queues.kit import ONE_THREAD, started, waiting
+from tests.rows import for_each
 
 # -- order -----------------------------------------------------------------------------------------
 
@@ -398,8 +399,8 @@ async def test_several_as_one_need_known_shapes(session: AsyncSession) -> None:
         await session.run(queue.dequeue_many(2))
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
+@for_each(
+    "make, words",
     [
         (lambda: ops.FIFOQueue(3, [float32], shapes=[[], []]), "same length as dtypes"),
         (lambda: ops.FIFOQueue(3, [float32], names=["a", "b"]), "same length as dtypes"),

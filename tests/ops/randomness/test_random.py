@@ -22,6 +22,7 @@ from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.derivatives.gradients import gradients
 from tests.ops.interpreter import Variables, evaluate, source
+from tests.rows import for_each
 
 DRAWS: dict[str, Any] = {
     "normal": lambda **k: random_normal([20], **k),
@@ -42,7 +43,7 @@ def _drawn(make: Any, session: Variables | None = None) -> Any:
 FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
 
 
-@pytest.mark.parametrize("dtype", FLOATS, ids=lambda t: np.dtype(t).name)
+@for_each("dtype", FLOATS, ids=lambda t: np.dtype(t).name)
 def test_normal_numbers_have_their_mean_and_deviation(dtype: Any) -> None:
     x = _drawn(lambda: random_normal([200, 100], dtype=dtype, seed=1))
     assert x.shape == (200, 100)
@@ -62,7 +63,7 @@ def test_normal_numbers_are_shifted_and_stretched() -> None:
     np.testing.assert_array_equal(rows[:, 1], np.full(1000, 100, np.float32))
 
 
-@pytest.mark.parametrize("dtype", FLOATS, ids=lambda t: np.dtype(t).name)
+@for_each("dtype", FLOATS, ids=lambda t: np.dtype(t).name)
 def test_truncated_numbers_lie_within_two_deviations(dtype: Any) -> None:
     x = _drawn(lambda: truncated_normal([200, 100], dtype=dtype, seed=1))
     wide = x.astype(np.float64)
@@ -79,7 +80,7 @@ def test_truncated_numbers_are_shifted_and_stretched() -> None:
     assert x.max() <= 5.2
 
 
-@pytest.mark.parametrize("dtype", FLOATS, ids=lambda t: np.dtype(t).name)
+@for_each("dtype", FLOATS, ids=lambda t: np.dtype(t).name)
 def test_uniform_numbers_lie_in_the_unit_interval_without_its_end(dtype: Any) -> None:
     x = _drawn(lambda: random_uniform([200, 500], dtype=dtype, seed=1))
     wide = x.astype(np.float64)
@@ -90,7 +91,7 @@ def test_uniform_numbers_lie_in_the_unit_interval_without_its_end(dtype: Any) ->
     assert abs(wide.std() - 12**-0.5) < 0.01
 
 
-@pytest.mark.parametrize(("low", "high"), [(-1, 1), (0, 10), (2.5, 3.5), (-3, -1)])
+@for_each("low, high", [(-1, 1), (0, 10), (2.5, 3.5), (-3, -1)])
 def test_uniform_numbers_lie_between_their_ends(low: Any, high: Any) -> None:
     x = _drawn(lambda: random_uniform([10_000], low, high, seed=1))
     assert low <= x.min() < low + (high - low) * 0.01
@@ -156,7 +157,7 @@ def test_nothing_flows_back_through_a_draw() -> None:
 # -- seeds -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", DRAWS)
+@for_each("kind", DRAWS)
 def test_another_step_draws_anew(kind: Any) -> None:
     with Graph().as_default():
         drawn = DRAWS[kind](seed=1)
@@ -166,7 +167,7 @@ def test_another_step_draws_anew(kind: Any) -> None:
     assert (first != second).any()
 
 
-@pytest.mark.parametrize("kind", DRAWS)
+@for_each("kind", DRAWS)
 def test_two_readers_in_one_step_agree(kind: Any) -> None:
     with Graph().as_default():
         drawn = DRAWS[kind]()
@@ -174,7 +175,7 @@ def test_two_readers_in_one_step_agree(kind: Any) -> None:
     np.testing.assert_array_equal(first, second + second)
 
 
-@pytest.mark.parametrize("kind", DRAWS)
+@for_each("kind", DRAWS)
 def test_the_same_seed_gives_the_same_sequence_in_each_session(kind: Any) -> None:
     with Graph().as_default():
         drawn = DRAWS[kind](seed=1)
@@ -183,7 +184,7 @@ def test_the_same_seed_gives_the_same_sequence_in_each_session(kind: Any) -> Non
     np.testing.assert_array_equal(runs[0], runs[1])
 
 
-@pytest.mark.parametrize("kind", DRAWS)
+@for_each("kind", DRAWS)
 def test_without_a_seed_each_session_has_its_own_sequence(kind: Any) -> None:
     with Graph().as_default():
         drawn = DRAWS[kind]()
@@ -191,13 +192,13 @@ def test_without_a_seed_each_session_has_its_own_sequence(kind: Any) -> None:
     assert (first != second).any()
 
 
-@pytest.mark.parametrize("kind", DRAWS)
+@for_each("kind", DRAWS)
 def test_another_seed_gives_another_sequence(kind: Any) -> None:
     first, second = (_drawn(lambda s=s: DRAWS[kind](seed=s)) for s in (1, 2))
     assert (first != second).any()
 
 
-@pytest.mark.parametrize("kind", DRAWS)
+@for_each("kind", DRAWS)
 def test_a_graph_seed_fixes_every_op_of_the_graph_each_with_a_sequence_of_its_own(
     kind: Any,
 ) -> None:

@@ -14,6 +14,7 @@ from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.session import Session
 from tests.ops.interpreter import Variables, evaluate, source
+from tests.rows import for_each
 
 DRAWS: dict[str, Any] = {
     "multinomial": lambda **k: random.multinomial(np.zeros((2, 50)), 10, **k),
@@ -104,7 +105,7 @@ def test_classes_that_cannot_be_drawn_are_refused() -> None:
 # -- gamma ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("alpha", [0.3, 1.0, 2.5, 40.0])
+@for_each("alpha", [0.3, 1.0, 2.5, 40.0])
 def test_gamma_numbers_have_their_distribution(alpha: float) -> None:
     special = pytest.importorskip("scipy.special")
     found = _drawn(lambda: random.gamma([5000], alpha, 2.0, "float64", seed=3))
@@ -125,7 +126,7 @@ def test_gamma_numbers_are_above_0_and_none_of_a_shape_below_0() -> None:
     assert np.isnan(found[:, 2]).all()
 
 
-@pytest.mark.parametrize("alpha", [0.5, 1.0, 3.0, 20.0])
+@for_each("alpha", [0.5, 1.0, 3.0, 20.0])
 def test_the_gradient_by_the_shape_is_that_of_the_same_place_in_the_distribution(
     alpha: float,
 ) -> None:
@@ -153,8 +154,8 @@ def test_the_gradient_by_the_inverse_scale() -> None:
 # -- Poisson -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lam", [0.5, 4.0, 100.0])
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+@for_each("lam", [0.5, 4.0, 100.0])
+@for_each("dtype", ["float32", "float64", "int32", "int64"])
 def test_poisson_numbers_have_their_mean_and_variance(dtype: Any, lam: float) -> None:
     found = _drawn(lambda: random.poisson(lam, [5000], dtype, seed=1))
     assert found.dtype == np.dtype(dtype)
@@ -216,7 +217,7 @@ def test_what_has_no_rows_is_shuffled_too() -> None:
 # -- seeds ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", DRAWS)
+@for_each("kind", DRAWS)
 def test_each_session_starts_the_sequence_of_the_seed_anew(kind: str) -> None:
     with Graph().as_default():
         drawn = DRAWS[kind](seed=1)
@@ -228,7 +229,7 @@ def test_each_session_starts_the_sequence_of_the_seed_anew(kind: str) -> None:
     assert (runs[0][0] != runs[0][1]).any()
 
 
-@pytest.mark.parametrize("kind", DRAWS)
+@for_each("kind", DRAWS)
 def test_the_seed_of_a_graph_is_joined_by_the_place_of_the_op(kind: str) -> None:
     def build(before: int) -> Any:
         with Graph().as_default():
@@ -241,7 +242,7 @@ def test_the_seed_of_a_graph_is_joined_by_the_place_of_the_op(kind: str) -> None
     assert (build(0) != build(1)).any()
 
 
-@pytest.mark.parametrize("kind", DRAWS)
+@for_each("kind", DRAWS)
 def test_without_a_seed_sessions_differ(kind: str) -> None:
     with Graph().as_default():
         drawn = DRAWS[kind]()

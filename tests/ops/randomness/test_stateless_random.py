@@ -14,6 +14,7 @@ from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.session import Session
 from tests.ops.interpreter import evaluate, source
+from tests.rows import for_each
 
 DRAWS: dict[str, Any] = {
     "uniform": lambda seed, n=20: random.stateless_uniform([n], seed),
@@ -33,7 +34,7 @@ def _drawn(make: Any) -> Any:
     return found
 
 
-@pytest.mark.parametrize("kind", DRAWS)
+@for_each("kind", DRAWS)
 def test_each_step_of_each_session_draws_the_same(kind: str) -> None:
     with Graph().as_default():
         drawn = DRAWS[kind]([1, 2])
@@ -46,8 +47,8 @@ def test_each_step_of_each_session_draws_the_same(kind: str) -> None:
     np.testing.assert_array_equal(_drawn(lambda: DRAWS[kind]([1, 2])), runs[0])
 
 
-@pytest.mark.parametrize("kind", DRAWS)
-@pytest.mark.parametrize("other", [[1, 3], [2, 2], [2, 1], [-1, 2], [0, 0], [2**40, 2]], ids=str)
+@for_each("kind", DRAWS)
+@for_each("other", [[1, 3], [2, 2], [2, 1], [-1, 2], [0, 0], [2**40, 2]], ids=str)
 def test_another_seed_draws_others(kind: str, other: Any) -> None:
     assert (_drawn(lambda: DRAWS[kind]([1, 2])) != _drawn(lambda: DRAWS[kind](other))).any()
 
@@ -73,7 +74,7 @@ def test_the_seed_may_be_computed() -> None:
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
+@for_each("dtype", FLOATS)
 def test_floating_numbers_have_their_moments(dtype: Any) -> None:
     uniform = _drawn(lambda: random.stateless_uniform([5000], [1, 2], -1, 3, dtype))
     normal = _drawn(lambda: random.stateless_normal([5000], [1, 2], 5.0, 2.0, dtype))
@@ -95,7 +96,7 @@ def test_integers_lie_between_their_ends(dtype: Any) -> None:
     assert sorted(set(found.tolist())) == [-2, -1, 0, 1, 2]
 
 
-@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32", "uint64"])
+@for_each("dtype", ["int32", "int64", "uint32", "uint64"])
 def test_without_ends_all_integers_may_come(dtype: Any) -> None:
     found = _drawn(lambda: random.stateless_uniform([2000], [1, 2], None, None, dtype))
     info = np.iinfo(dtype)

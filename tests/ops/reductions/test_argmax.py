@@ -13,12 +13,13 @@ from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.reductions.argmax import arg_max, arg_min, argmax, argmin
 from tests.ops.interpreter import evaluate, source
+from tests.rows import for_each
 
 Op = Callable[..., Any]
 
 SEARCHES: dict[Op, Op] = {argmax: np.argmax, argmin: np.argmin}
 
-both = pytest.mark.parametrize("op", SEARCHES, ids=lambda op: op.__name__)
+both = for_each("op", SEARCHES, ids=lambda op: op.__name__)
 
 
 @pytest.fixture(autouse=True)
@@ -28,9 +29,9 @@ def graph() -> Iterator[Graph]:
 
 
 @both
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32", "uint8"])
-@pytest.mark.parametrize("axis", [0, 1, -1])
-@pytest.mark.parametrize("output", [np.int32, np.int64])
+@for_each("dtype", ["float16", "bfloat16", "float32", "float64", "int32", "uint8"])
+@for_each("axis", [0, 1, -1])
+@for_each("output", [np.int32, np.int64])
 def test_a_search_is_numpys(op: Op, dtype: str, axis: int, output: Any) -> None:
     given = np.random.default_rng(0).permutation(12).reshape(3, 4)
     given = given.astype(as_dtype(dtype).np_dtype)
@@ -56,8 +57,8 @@ def test_older_names_do_the_same() -> None:
 
 
 @both
-@pytest.mark.parametrize(
-    ("shape", "axis", "expected"),
+@for_each(
+    "shape, axis, expected",
     [([None, 3], 0, [3]), ([None, 3], -1, [None]), ([2, 3], None, [None]), (None, 0, None)],
     ids=str,
 )

@@ -8,10 +8,11 @@ import pytest
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import bfloat16, float16, float32
 from actorsession.ops.reductions.reducers import extremum, mean, product, total
+from tests.rows import for_each
 
 
-@pytest.mark.parametrize("order", ["C", "F", "strided", "broadcast"])
-@pytest.mark.parametrize("axis", [0, 1])
+@for_each("order", ["C", "F", "strided", "broadcast"])
+@for_each("axis", [0, 1])
 def test_the_layout_of_memory_does_not_change_a_sum(order: str, axis: int) -> None:
     base = np.arange(60, dtype=np.float32).reshape(6, 10)
     layouts = {
@@ -25,16 +26,16 @@ def test_the_layout_of_memory_does_not_change_a_sum(order: str, axis: int) -> No
     np.testing.assert_array_equal(found, given.sum(axis), strict=True)
 
 
-@pytest.mark.parametrize("shape", [(2_000_000, 2), (3, 5000)], ids=str)
-@pytest.mark.parametrize("axis", [0, 1])
+@for_each("shape", [(2_000_000, 2), (3, 5000)], ids=str)
+@for_each("axis", [0, 1])
 def test_long_sums_are_as_exact_as_numpys(shape: Any, axis: int) -> None:
     given = np.random.default_rng(0).random(shape, np.float32)
     found = total(float32)(given, (axis,), False)
     np.testing.assert_allclose(found, given.sum(axis, np.float64), rtol=1e-4)
 
 
-@pytest.mark.parametrize("keep", [True, False])
-@pytest.mark.parametrize("axes", [(0,), (0, 1), (2, 3), (1, 2), (0, 3)], ids=str)
+@for_each("keep", [True, False])
+@for_each("axes", [(0,), (0, 1), (2, 3), (1, 2), (0, 3)], ids=str)
 def test_sums_over_blocks_of_axes_are_numpys(axes: tuple[int, ...], keep: bool) -> None:
     given = np.arange(120, dtype=np.float32).reshape(2, 3, 4, 5)
     found = total(float32)(given, axes, keep)
@@ -43,8 +44,8 @@ def test_sums_over_blocks_of_axes_are_numpys(axes: tuple[int, ...], keep: bool) 
     np.testing.assert_array_equal(found, expected, strict=True)
 
 
-@pytest.mark.parametrize("dtype", [float16, bfloat16], ids=lambda d: d.name)
-@pytest.mark.parametrize("make", [total, mean, product], ids=lambda f: f.__name__)
+@for_each("dtype", [float16, bfloat16], ids=lambda d: d.name)
+@for_each("make", [total, mean, product], ids=lambda f: f.__name__)
 def test_narrow_floats_are_rounded_once(make: Any, dtype: Any) -> None:
     """4096 times 1.0 would stop growing at 2048 or 256 if it were added in the narrow type."""
     given = np.ones((4096, 2), dtype.np_dtype)
@@ -54,9 +55,9 @@ def test_narrow_floats_are_rounded_once(make: Any, dtype: Any) -> None:
     np.testing.assert_array_equal(found.astype(float), [expected, expected])
 
 
-@pytest.mark.parametrize("ufunc", [np.maximum, np.minimum], ids=lambda f: f.__name__)
-@pytest.mark.parametrize("length", [1, 32, 33])
-@pytest.mark.parametrize("keep", [True, False])
+@for_each("ufunc", [np.maximum, np.minimum], ids=lambda f: f.__name__)
+@for_each("length", [1, 32, 33])
+@for_each("keep", [True, False])
 def test_extrema_of_short_and_long_rows_are_numpys(ufunc: Any, length: int, keep: bool) -> None:
     given = np.random.default_rng(0).normal(size=(2, 3, length)).astype(np.float32)
     found = extremum(float32, ufunc)(given, (2,), keep)

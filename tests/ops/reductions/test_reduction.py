@@ -13,6 +13,7 @@ from actorsession.ops.build import constant, make_one
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.reductions import reduction
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 Op = Callable[..., Any]
 
@@ -48,7 +49,7 @@ CASES: list[tuple[tuple[int, ...], Any]] = [
     ((2, 0), 0),
 ]
 
-all_reductions = pytest.mark.parametrize("op", REDUCTIONS, ids=lambda op: op.__name__)
+all_reductions = for_each("op", REDUCTIONS, ids=lambda op: op.__name__)
 
 
 @pytest.fixture(autouse=True)
@@ -67,9 +68,9 @@ def numpy_axis(axis: Any) -> Any:
 
 
 @all_reductions
-@pytest.mark.parametrize("keep", [True, False])
-@pytest.mark.parametrize("case", CASES, ids=str)
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@for_each("keep", [True, False])
+@for_each("case", CASES, ids=str)
+@for_each("dtype", ["float32", "float64", "float16", "bfloat16"])
 def test_a_reduction_is_numpys_however_early_shape_and_axes_are_known(
     op: Op, keep: bool, case: Any, dtype: str
 ) -> None:
@@ -98,8 +99,8 @@ def _variants(op: Op, given: Any, axis: Any, keep: bool) -> list[Any]:
 
 
 @all_reductions
-@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint8])
-@pytest.mark.parametrize("axis", [None, 0, 1])
+@for_each("dtype", [np.int8, np.int32, np.int64, np.uint8])
+@for_each("axis", [None, 0, 1])
 def test_integers_stay_integers(op: Op, dtype: Any, axis: Any) -> None:
     given = np.array([[1, 2, 4], [2, 2, 1]], dtype)
     [found] = evaluate([op(constant(given), axis)])
@@ -134,7 +135,7 @@ def test_nothing_reduces_to_the_identity(shape: Any) -> None:
 
 
 @all_reductions
-@pytest.mark.parametrize("axis", [None, 0, 1])
+@for_each("axis", [None, 0, 1])
 def test_nan_spoils_what_it_is_reduced_with(op: Op, axis: Any) -> None:
     given = np.ones((2, 3), np.float32)
     given[1, 2] = np.nan
@@ -158,9 +159,9 @@ def test_half_precision_is_summed_in_single() -> None:
     assert evaluate([reduction.reduce_sum(x), reduction.reduce_mean(x)]) == [4096, 1]
 
 
-@pytest.mark.parametrize("op", LOGICAL, ids=lambda op: op.__name__)
-@pytest.mark.parametrize("keep", [True, False])
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("op", LOGICAL, ids=lambda op: op.__name__)
+@for_each("keep", [True, False])
+@for_each("case", CASES, ids=str)
 def test_all_and_any_are_numpys(op: Op, keep: bool, case: Any) -> None:
     shape, axis = case
     given = values(shape) > 0
@@ -170,8 +171,8 @@ def test_all_and_any_are_numpys(op: Op, keep: bool, case: Any) -> None:
         assert value.dtype == np.bool_
 
 
-@pytest.mark.parametrize("keep", [True, False])
-@pytest.mark.parametrize("case", [c for c in CASES if 0 not in c[0]], ids=str)
+@for_each("keep", [True, False])
+@for_each("case", [c for c in CASES if 0 not in c[0]], ids=str)
 def test_logsumexp_does_not_overflow(keep: bool, case: Any) -> None:
     shape, axis = case
     given = values(shape)
@@ -200,11 +201,9 @@ def test_logsumexp_of_infinities() -> None:
 GRADIENT_CASES = [c for c in CASES if 0 not in c[0] and c[0] != (3, 40)]
 
 
-@pytest.mark.parametrize(
-    "op", [*REDUCTIONS, reduction.reduce_logsumexp], ids=lambda op: op.__name__
-)
-@pytest.mark.parametrize("keep", [True, False])
-@pytest.mark.parametrize("case", GRADIENT_CASES, ids=str)
+@for_each("op", [*REDUCTIONS, reduction.reduce_logsumexp], ids=lambda op: op.__name__)
+@for_each("keep", [True, False])
+@for_each("case", GRADIENT_CASES, ids=str)
 def test_a_gradient_is_that_of_finite_differences(op: Op, keep: bool, case: Any) -> None:
     shape, axis = case
     # All different, so that extrema are unique.
@@ -213,14 +212,14 @@ def test_a_gradient_is_that_of_finite_differences(op: Op, keep: bool, case: Any)
 
 
 @all_reductions
-@pytest.mark.parametrize("axis", [0, [0, 2], -1])
+@for_each("axis", [0, [0, 2], -1])
 def test_a_gradient_follows_axes_that_the_step_gives(op: Op, axis: Any) -> None:
     points = np.random.default_rng(0).permutation(24).reshape(2, 3, 4) * 0.1 + 0.5
     check_gradient(op, points, np.array(axis, np.int32))
 
 
-@pytest.mark.parametrize("shape", [[None, 4], [2, None], [None, None]], ids=str)
-@pytest.mark.parametrize("axis", [None, 0, 1])
+@for_each("shape", [[None, 4], [2, None], [None, None]], ids=str)
+@for_each("axis", [None, 0, 1])
 def test_a_gradient_with_some_dimensions_unknown(shape: Any, axis: Any) -> None:
     x, given = source(float64, shape), np.arange(8.0).reshape(2, 4)
     [back] = gradients(reduction.reduce_mean(x, axis), x)
@@ -251,8 +250,8 @@ def test_a_second_gradient_is_that_of_finite_differences() -> None:
 # -- static types --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("shape", "axis", "keep", "expected"),
+@for_each(
+    "shape, axis, keep, expected",
     [
         ([None, 3], 0, False, [3]),
         ([None, 3], 1, False, [None]),

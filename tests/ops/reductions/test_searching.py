@@ -14,11 +14,12 @@ from actorsession.ops import raw
 from actorsession.ops.reductions.searching import argsort, searchsorted, sort
 from tests.ops.cases import computed, expect, f32, i32, i64, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 CUBE = np.random.default_rng(3).permutation(24).reshape(2, 3, 4).astype(np.float32)
 
 
-@pytest.mark.parametrize("axis", [-1, 0, 1, 2, -3])
+@for_each("axis", [-1, 0, 1, 2, -3])
 def test_sort_orders_along_an_axis(axis: int) -> None:
     expect(lambda x: sort(x, axis), np.sort(CUBE, axis), CUBE)
     expect(lambda x: sort(x, axis, "DESCENDING"), -np.sort(-CUBE, axis), CUBE)
@@ -39,8 +40,8 @@ def test_an_axis_may_be_a_tensor() -> None:
         np.testing.assert_array_equal(found, np.sort(CUBE, place))
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint32", "float16", "bfloat16"])
-@pytest.mark.parametrize("direction", ["ASCENDING", "DESCENDING"])
+@for_each("dtype", ["int8", "uint8", "int64", "uint32", "float16", "bfloat16"])
+@for_each("direction", ["ASCENDING", "DESCENDING"])
 def test_sort_keeps_the_least_and_greatest_of_each_type(dtype: Any, direction: Any) -> None:
     np_dtype = as_dtype(dtype).np_dtype
     ends = [-np.inf, np.inf]

@@ -10,6 +10,7 @@ from actorsession import ops
 from actorsession.graph import Graph
 from actorsession.namespaces import math, nn
 from tests.ops.interpreter import check_gradient, evaluate
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -21,8 +22,8 @@ def graph() -> Iterator[Graph]:
 X = np.array([[1.0, 2.0, 4.0], [3.0, -5.0, 0.5]])
 
 
-@pytest.mark.parametrize("keepdims", [False, True])
-@pytest.mark.parametrize("axis", [None, 0, -1, [0, 1]], ids=str)
+@for_each("keepdims", [False, True])
+@for_each("axis", [None, 0, -1, [0, 1]], ids=str)
 def test_variance_and_deviation_are_those_of_numpy(axis: Any, keepdims: Any) -> None:
     axes = tuple(axis) if isinstance(axis, list) else axis
     made = [f(ops.constant(X), axis, keepdims) for f in (math.reduce_variance, math.reduce_std)]
@@ -68,8 +69,8 @@ def test_an_argument_under_two_names_is_refused() -> None:
         nn.l2_normalize(x, 0, dim=0)
 
 
-@pytest.mark.parametrize(
-    ("values", "rises", "strictly"),
+@for_each(
+    "values, rises, strictly",
     [
         ([1.0, 2.0, 3.0], True, True),
         ([[1.0, 2.0], [2.0, 3.0]], True, False),

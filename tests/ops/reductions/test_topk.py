@@ -13,6 +13,7 @@ from actorsession.ops.build import constant
 from actorsession.ops.reductions.topk import in_top_k, top_k
 from tests.ops.cases import computed, expect, f32, i32
 from tests.ops.interpreter import check_gradient, source
+from tests.rows import for_each
 
 RNG = np.random.default_rng(0)
 
@@ -25,10 +26,10 @@ def _top(x: Any, k: int) -> Any:
     return [np.take_along_axis(x, chosen, -1), chosen]
 
 
-@pytest.mark.parametrize("dims", [(7,), (3, 7), (2, 3, 7), (3, 200), (5, 64)])
-@pytest.mark.parametrize("k", [0, 1, 3, 7])
-@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.int64, np.float64])
-@pytest.mark.parametrize("span", [4, 1000])  # with many equal entries, and with few
+@for_each("dims", [(7,), (3, 7), (2, 3, 7), (3, 200), (5, 64)])
+@for_each("k", [0, 1, 3, 7])
+@for_each("dtype", [np.float32, np.int32, np.int64, np.float64])
+@for_each("span", [4, 1000])  # with many equal entries, and with few
 def test_the_largest_come_first_and_the_lower_index_among_equals(
     dims: Any, k: Any, dtype: Any, span: Any
 ) -> None:

@@ -19,6 +19,7 @@ from actorsession.ops.build import constant, make, make_one
 from actorsession.ops.training import blocks as training_blocks
 from tests.ops.holders import InPlace, Shared, arrays, close, double, kernel
 from tests.ops.interpreter import source
+from tests.rows import for_each
 
 # More than two blocks of float32 in each op, and no whole number of them.
 MANY = 2 * training_blocks.SCRATCH_BYTES // 4 + 1001
@@ -49,8 +50,8 @@ def adam_rates(step: int, dtype: Any = "float32") -> list[Any]:
 
 
 SHAPES = [(), (1,), (0,), (3, 4), (MANY,)]
-HOLDERS = pytest.mark.parametrize("holder", [InPlace, Shared])
-DTYPES = pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+HOLDERS = for_each("holder", [InPlace, Shared])
+DTYPES = for_each("dtype", ["float32", "float64", "float16", "bfloat16"])
 
 
 # -- against the formulas ------------------------------------------------------------------------
@@ -58,7 +59,7 @@ DTYPES = pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfl
 
 @HOLDERS
 @DTYPES
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@for_each("shape", SHAPES, ids=str)
 def test_gradient_descent_follows_its_formula(shape: Any, dtype: str, holder: Any) -> None:
     var, grad = arrays(shape, dtype, 2)
     expected = gradient_descent(*double(var, 0.1, grad))
@@ -69,8 +70,8 @@ def test_gradient_descent_follows_its_formula(shape: Any, dtype: str, holder: An
 
 @HOLDERS
 @DTYPES
-@pytest.mark.parametrize("nesterov", [False, True])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@for_each("nesterov", [False, True])
+@for_each("shape", SHAPES, ids=str)
 def test_momentum_follows_its_formula(shape: Any, nesterov: bool, dtype: str, holder: Any) -> None:
     var, acc, grad = arrays(shape, dtype, 3)
     expected = momentum(*double(var, acc, 0.1, grad, 0.9), nesterov)
@@ -84,8 +85,8 @@ def test_momentum_follows_its_formula(shape: Any, nesterov: bool, dtype: str, ho
 
 @HOLDERS
 @DTYPES
-@pytest.mark.parametrize("nesterov", [False, True])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@for_each("nesterov", [False, True])
+@for_each("shape", SHAPES, ids=str)
 def test_adam_follows_its_formula(shape: Any, nesterov: bool, dtype: str, holder: Any) -> None:
     var, m, v, grad = arrays(shape, dtype, 4)
     # bfloat16 has no number between 0.996 and 1: the oracle starts from the rates as they are.
@@ -98,7 +99,7 @@ def test_adam_follows_its_formula(shape: Any, nesterov: bool, dtype: str, holder
 
 
 @HOLDERS
-@pytest.mark.parametrize("nesterov", [False, True])
+@for_each("nesterov", [False, True])
 def test_sparse_momentum_changes_only_the_rows_that_were_looked_up(
     nesterov: bool, holder: Any
 ) -> None:
@@ -133,7 +134,7 @@ def test_adam_writes_in_place_when_nobody_else_has_the_values() -> None:
 
 
 @HOLDERS
-@pytest.mark.parametrize("view", [lambda x: x.T, lambda x: x[:, ::2]], ids=["turned", "stepped"])
+@for_each("view", [lambda x: x.T, lambda x: x[:, ::2]], ids=["turned", "stepped"])
 def test_a_value_that_is_not_contiguous_is_updated_right(view: Any, holder: Any) -> None:
     """An initial value may be a transposed view; so may a gradient."""
     var, m, v, grad = (view(x) for x in arrays((400, 300), float32, 4))

@@ -17,6 +17,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import constant, make, make_one
 from actorsession.ops.training import blocks as training_blocks
 from tests.ops.holders import InPlace, Shared, arrays, close, double, kernel
+from tests.rows import for_each
 
 MANY = training_blocks.SCRATCH_BYTES // 4 + 1001
 
@@ -88,8 +89,8 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "ProximalGradientDescent": (proximal, [0.25, 0.5, 0.125, "g"]),
     "ProximalAdagrad": (proximal_adagrad, ["s", 0.25, 0.5, 0.125, "g"]),
 }
-EVERY = pytest.mark.parametrize("op", CASES)
-HOLDERS = pytest.mark.parametrize("holder", [InPlace, Shared])
+EVERY = for_each("op", CASES)
+HOLDERS = for_each("holder", [InPlace, Shared])
 
 
 def given(op: str, dtype: str, shape: Sequence[int], view: Any = None) -> tuple[list[Any], Any]:
@@ -122,8 +123,8 @@ def held(op: str, values: list[Any], holder: Any) -> tuple[list[Any], list[Any]]
 
 @EVERY
 @HOLDERS
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
-@pytest.mark.parametrize("shape", [(), (1,), (0,), (3, 4), (MANY,)], ids=str)
+@for_each("dtype", ["float32", "float64", "float16", "bfloat16"])
+@for_each("shape", [(), (1,), (0,), (3, 4), (MANY,)], ids=str)
 def test_dense_updates_follow_their_formula(op: str, shape: Any, dtype: str, holder: Any) -> None:
     values, wanted = given(op, dtype, shape)
     inputs, cells = held(op, values, holder)
@@ -134,7 +135,7 @@ def test_dense_updates_follow_their_formula(op: str, shape: Any, dtype: str, hol
 
 @EVERY
 @HOLDERS
-@pytest.mark.parametrize("many", [False, True])
+@for_each("many", [False, True])
 def test_sparse_updates_change_the_rows_of_the_indices_only(
     op: str, holder: Any, many: bool
 ) -> None:
@@ -302,6 +303,6 @@ def test_wrong_types_are_refused_while_building() -> None:
 
 
 @EVERY
-@pytest.mark.parametrize("how", ["Apply", "SparseApply"])
+@for_each("how", ["Apply", "SparseApply"])
 def test_nothing_flows_back_through_an_update(op: str, how: str) -> None:
     assert lookup(f"Resource{how}{op}").gradient is NOT_DIFFERENTIABLE

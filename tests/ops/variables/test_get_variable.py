@@ -18,6 +18,7 @@ from actorsession.ops import variable_scope as scoped
 from actorsession.ops.build import constant
 from actorsession.ops.variables.variable import Variable
 from tests.ops.interpreter import Variables, evaluate, source
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -112,7 +113,7 @@ def test_floats_start_as_glorot_says_and_others_as_zeros() -> None:
         get_variable("c", [2], complex64)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "initializer",
     [
         ops.ones_initializer,
@@ -130,8 +131,8 @@ def test_an_initialiser_is_a_class_or_a_function_of_shape_and_dtype(initializer:
     assert first_value(w).tolist() == [1.0, 1.0]
 
 
-@pytest.mark.parametrize(
-    ("value", "dtype", "shape"),
+@for_each(
+    "value, dtype, shape",
     [
         ([1.0, 2.0], float32, [2]),
         (3, int32, []),
@@ -159,8 +160,8 @@ def test_a_plain_value_takes_the_dtype_asked_for_if_it_fits() -> None:
         get_variable("v", dtype=int32, initializer=constant([1.0]))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "match"),
+@for_each(
+    "arguments, match",
     [
         ({}, "no initializer, so its shape"),
         ({"shape": [None, 2]}, r"\(w\) must be fully defined, got \(None, 2\)"),

@@ -16,6 +16,7 @@ from actorsession.ops.variables import variance_scaling
 from actorsession.ops.variables.variable import Variable
 from actorsession.session import Session
 from tests.ops.interpreter import Variables, evaluate
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -43,8 +44,8 @@ ALL = [
 ]
 
 
-@pytest.mark.parametrize("kind", ALL)
-@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 0, 3)], ids=str)
+@for_each("kind", ALL)
+@for_each("shape", [(), (3,), (2, 3), (2, 0, 3)], ids=str)
 def test_a_first_value_has_the_shape_asked_for_and_is_float32(kind: Any, shape: Any) -> None:
     made = kind()(shape)
     assert made.dtype is float32
@@ -52,20 +53,20 @@ def test_a_first_value_has_the_shape_asked_for_and_is_float32(kind: Any, shape: 
     assert np.shape(evaluate([made])[0]) == shape
 
 
-@pytest.mark.parametrize("kind", ALL)
+@for_each("kind", ALL)
 def test_the_dtype_of_the_call_wins_over_that_of_the_initializer(kind: Any) -> None:
     initializer = kind(dtype=float64)
     assert initializer([2]).dtype is float64
     assert initializer([2], dtype=float32).dtype is float32
 
 
-@pytest.mark.parametrize("kind", ALL)
+@for_each("kind", ALL)
 def test_the_shape_must_be_known(kind: Any) -> None:
     with pytest.raises(ValueError, match="not fully defined"):
         kind()([None, 2])
 
 
-@pytest.mark.parametrize("kind", ALL)
+@for_each("kind", ALL)
 def test_an_initializer_gives_a_variable_its_first_value(kind: Any) -> None:
     initializer = kind()
     w = Variable(lambda: initializer((4, 2)), dtype=float32, shape=(4, 2))
@@ -114,10 +115,8 @@ def test_truncated_values_stay_within_two_deviations() -> None:
     np.testing.assert_allclose([found.mean(), found.std()], [5.0, 0.8796 * 0.5], atol=0.01)
 
 
-@pytest.mark.parametrize(
-    "distribution", ["truncated_normal", "untruncated_normal", "uniform", "normal"]
-)
-@pytest.mark.parametrize(("mode", "n"), [("fan_in", 200), ("fan_out", 300), ("fan_avg", 250)])
+@for_each("distribution", ["truncated_normal", "untruncated_normal", "uniform", "normal"])
+@for_each("mode, n", [("fan_in", 200), ("fan_out", 300), ("fan_avg", 250)])
 def test_the_variance_is_scale_over_the_number_of_units(
     mode: str, n: int, distribution: str
 ) -> None:
@@ -125,8 +124,8 @@ def test_the_variance_is_scale_over_the_number_of_units(
     np.testing.assert_allclose([found.mean(), found.std()], [0, np.sqrt(3.0 / n)], atol=2e-3)
 
 
-@pytest.mark.parametrize(
-    ("shape", "fans"),
+@for_each(
+    "shape, fans",
     [
         ((), (1, 1)),
         ((7,), (7, 7)),
@@ -139,8 +138,8 @@ def test_windows_of_convolutions_multiply_the_channels(shape: Any, fans: Any) ->
     assert variance_scaling._fans(shape) == fans
 
 
-@pytest.mark.parametrize(
-    ("kind", "variance", "limit"),
+@for_each(
+    "kind, variance, limit",
     [
         (i.glorot_uniform_initializer, 2 / 500, np.sqrt(6 / 500)),
         (i.glorot_normal_initializer, 2 / 500, 2 * np.sqrt(2 / 500) / 0.8796),
@@ -195,8 +194,8 @@ def test_initialisers_of_variables_are_found_beside_them() -> None:
     assert i.local_variables().type == "NoOp"
 
 
-@pytest.mark.parametrize(
-    ("initializer", "config"),
+@for_each(
+    "initializer, config",
     [
         (i.zeros(), {}),
         (i.constant(3), {"value": 3}),
@@ -218,7 +217,7 @@ def test_an_initialiser_tells_how_to_make_another_like_it(initializer: Any, conf
     assert again.get_config() == initializer.get_config()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "kind",
     [
         i.random_normal,
@@ -234,9 +233,7 @@ def test_some_initialisers_make_real_numbers_only(kind: Any) -> None:
         kind(dtype=int32)
 
 
-@pytest.mark.parametrize(
-    ("shape", "inputs"), [((200, 3), 200), ((10, 20, 5), 200), ((500,), 1), ((), 1)]
-)
+@for_each("shape, inputs", [((200, 3), 200), ((10, 20, 5), 200), ((500,), 1), ((), 1)])
 def test_unit_scaling_depends_on_all_axes_but_the_last(shape: Any, inputs: int) -> None:
     found = np.abs(drawn(i.uniform_unit_scaling_initializer(2.0, seed=1), shape))
     limit = 2.0 * np.sqrt(3.0 / inputs)
@@ -269,8 +266,8 @@ def in_session(tensor: Tensor) -> Any:
         return sess.run(tensor)
 
 
-@pytest.mark.parametrize("shape", [(4, 3), (3, 4), (5, 5), (3, 2, 5), (2, 3, 4), (1, 1), (40, 60)])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@for_each("shape", [(4, 3), (3, 4), (5, 5), (3, 2, 5), (2, 3, 4), (1, 1), (40, 60)])
+@for_each("dtype", ["float32", "float64"])
 def test_an_orthogonal_matrix_has_right_angles(shape: Any, dtype: str) -> None:
     made = i.orthogonal_initializer(2.0, seed=1, dtype=dtype)(shape)
     found = in_session(made)

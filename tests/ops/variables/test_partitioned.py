@@ -19,6 +19,7 @@ from actorsession.ops.variables.partitioned import PartitionInfo
 from actorsession.ops.variables.variable import Variable
 from actorsession.session import Session
 from tests.ops.interpreter import Variables, evaluate, source
+from tests.rows import for_each
 
 WHOLE = np.arange(14, dtype=np.float32).reshape(7, 2)
 
@@ -121,8 +122,8 @@ def test_scalars_are_not_cut() -> None:
     assert isinstance(get_variable("s", [], partitioner=fixed_size_partitioner(2)), Variable)
 
 
-@pytest.mark.parametrize(
-    ("partitioner", "match"),
+@for_each(
+    "partitioner, match",
     [
         (5, "a partitioner is a function, got 5"),
         (lambda shape, dtype: 3, "list with a number per axis, got 3"),
@@ -143,8 +144,8 @@ def test_the_shape_of_what_is_cut_is_known() -> None:
         get_variable("w", [None, 4], partitioner=fixed_size_partitioner(2))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
+@for_each(
+    "arguments, error",
     [
         (("w", [2], float32, "parts", [1]), TypeError),
         (("w", [2], float32, [], 1), TypeError),

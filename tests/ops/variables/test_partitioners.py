@@ -13,10 +13,11 @@ from actorsession.ops import (
     min_max_variable_partitioner,
     variable_axis_size_partitioner,
 )
+from tests.rows import for_each
 
 
-@pytest.mark.parametrize(
-    ("partitioner", "shape", "dtype", "wanted"),
+@for_each(
+    "partitioner, shape, dtype, wanted",
     [
         (fixed_size_partitioner(3), [7, 2], float32, [3, 1]),
         (fixed_size_partitioner(9), [4, 5], float32, [4, 1]),
@@ -61,7 +62,7 @@ def test_an_axis_must_exist_and_the_shape_be_known(partitioner: Any) -> None:
         partitioner(shape=TensorShape([4, None]), dtype=float32)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "make",
     [
         lambda: variable_axis_size_partitioner(0),

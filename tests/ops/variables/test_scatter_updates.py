@@ -17,6 +17,7 @@ from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.ops.variables import lists
 from actorsession.ops.variables.variable import Variable
 from tests.ops.interpreter import Variables, evaluate, source
+from tests.rows import for_each
 
 NAN = float("nan")
 WHOLE = np.arange(6, dtype=np.float32).reshape(3, 2) + 1
@@ -42,8 +43,8 @@ def after(first: Any, change: Callable[[Variable], Any], dtype: Any = None) -> A
 # -- rows ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "repeated", "scalar"),
+@for_each(
+    "name, repeated, scalar",
     [
         ("mul", [80.0, 20.0, 90.0], [250.0, 20.0, 750.0]),
         ("div", [1.25, 20.0, 10.0], [np.float32(0.4), 20.0, np.float32(1.2)]),
@@ -60,7 +61,7 @@ def test_rows_change_one_after_the_other_and_a_scalar_stands_for_all(
     assert after(first, lambda v: scatter(v, [0, 2], 25.0)) == scalar
 
 
-@pytest.mark.parametrize("name", ["mul", "div", "min", "max"])
+@for_each("name", ["mul", "div", "min", "max"])
 def test_the_method_takes_slices_and_does_the_same(name: str) -> None:
     rows = IndexedSlices(constant([[2.0, 0.5]]), constant([1]))
     by_method = after(WHOLE, lambda v: getattr(v, f"scatter_{name}")(rows))
@@ -69,8 +70,8 @@ def test_the_method_takes_slices_and_does_the_same(name: str) -> None:
     assert by_method[0] == [1.0, 2.0]
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int8", "uint16", "int64"])
-@pytest.mark.parametrize("name", ["mul", "div", "min", "max"])
+@for_each("dtype", ["float16", "bfloat16", "float64", "int8", "uint16", "int64"])
+@for_each("name", ["mul", "div", "min", "max"])
 def test_numbers_of_every_size_keep_their_type(name: str, dtype: str) -> None:
     function = {
         "mul": np.multiply, "div": np.floor_divide, "min": np.minimum, "max": np.maximum,
@@ -110,8 +111,8 @@ def test_complex_numbers_are_multiplied() -> None:
 # -- single places and blocks ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "repeated", "places", "rows"),
+@for_each(
+    "name, repeated, places, rows",
     [
         ("update", [4, 20, 3], [[1, 2], [3, 4], [3, 6]], [[2, 3], [3, 4], [4, 5]]),
         ("add", [16, 20, 33], [[1, 4], [3, 4], [8, 6]], [[3, 5], [3, 4], [9, 11]]),
@@ -160,8 +161,8 @@ def test_a_place_outside_is_refused_and_nothing_changes(place: Any, shown: str) 
     assert evaluate([v], None, state)[0].tolist() == WHOLE.tolist()
 
 
-@pytest.mark.parametrize(
-    ("indices", "updates", "match"),
+@for_each(
+    "indices, updates, match",
     [
         ([[0, 1]], [2.0, 3.0], r"updates have shape \(2,\).*must have \(1,\)"),
         ([[0, 1, 1]], [2.0], "indices with 3 positions each"),
@@ -208,8 +209,8 @@ def test_without_a_batch_rows_are_replaced() -> None:
 # -- slices ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("index", "value", "wanted"),
+@for_each(
+    "index, value, wanted",
     [
         (np.s_[0:2], [[7, 7], [8, 8]], [[7, 7], [8, 8], [5, 6]]),
         (1, [7, 7], [[1, 2], [7, 7], [5, 6]]),

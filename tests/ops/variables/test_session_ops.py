@@ -15,6 +15,7 @@ from actorsession.ops.variables.session_ops import UnsavedHandle, handle_device,
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.runtime.resources import ResourceManager
 from actorsession.runtime.tensor_store import TensorStore
+from tests.rows import for_each
 
 DEVICE = "/job:localhost/replica:0/task:0/device:CPU:0"
 
@@ -45,7 +46,7 @@ def test_a_handle_is_a_string_scalar_where_its_data_is() -> None:
     assert handle.name == "GetSessionHandle:0"
 
 
-@pytest.mark.parametrize("wrong", [[1.0], 1.0, "x", None], ids=repr)
+@for_each("wrong", [[1.0], 1.0, "x", None], ids=repr)
 def test_only_tensors_have_handles(wrong: Any) -> None:
     with pytest.raises(TypeError, match="data is a Tensor"):
         ops.get_session_handle(wrong)
@@ -73,7 +74,7 @@ def test_a_reading_stands_on_the_device_that_the_handle_names(graph: Graph) -> N
     assert deletion.outputs == ()
 
 
-@pytest.mark.parametrize("wrong", ["nonsense", "a;1;nonsense", None, 3], ids=repr)
+@for_each("wrong", ["nonsense", "a;1;nonsense", None, 3], ids=repr)
 def test_what_is_no_handle_is_refused_before_anything_is_built(wrong: Any, graph: Graph) -> None:
     for build in (lambda: ops.get_session_tensor(wrong, "int32"),
                   lambda: ops.delete_session_tensor(wrong)):  # fmt: skip

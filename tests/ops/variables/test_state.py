@@ -18,6 +18,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import constant, make, make_one
 from actorsession.ops.variables import state
 from tests.ops.interpreter import Variables, evaluate, source
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +98,7 @@ def test_state_is_stored_under_the_name_of_the_node_when_no_other_is_given() -> 
     assert set(cell.variables.holders) == {("", "cell")}
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "bool", "complex64"])
+@for_each("dtype", ["float32", "bfloat16", "int64", "bool", "complex64"])
 def test_a_variable_gives_back_what_was_assigned(dtype: str) -> None:
     cell = Cell(dtype, (2, 2))
     value = np.array([[0, 1], [1, 0]]).astype(cell.attrs["dtype"].np_dtype)
@@ -112,10 +113,10 @@ def test_a_string_variable_gives_back_what_was_assigned() -> None:
     assert cell.value.tolist() == [b"a", b"b"]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16", "int32", "uint8"])
-@pytest.mark.parametrize("shape", [(), (3,), (0,), (2, 3)], ids=str)
-@pytest.mark.parametrize(
-    ("op_type", "function"),
+@for_each("dtype", ["float32", "float64", "bfloat16", "float16", "int32", "uint8"])
+@for_each("shape", [(), (3,), (0,), (2, 3)], ids=str)
+@for_each(
+    "op_type, function",
     [("AssignAddVariableOp", np.add), ("AssignSubVariableOp", np.subtract)],
 )
 def test_adding_to_a_variable_agrees_with_numpy(
@@ -157,8 +158,8 @@ def test_a_value_of_impossible_shape_is_refused_while_building(op_type: str) -> 
         Cell(shape=(2,)).op(op_type, [1.0, 2.0, 3.0])
 
 
-@pytest.mark.parametrize("op_type", ["AssignVariableOp", "AssignAddVariableOp"])
-@pytest.mark.parametrize("value", [[1.0, 2.0, 3.0], 1.0, [[1.0, 2.0]]])
+@for_each("op_type", ["AssignVariableOp", "AssignAddVariableOp"])
+@for_each("value", [[1.0, 2.0, 3.0], 1.0, [[1.0, 2.0]]])
 def test_a_value_whose_shape_turns_out_wrong_is_refused_and_changes_nothing(
     op_type: str, value: Any
 ) -> None:
@@ -233,10 +234,10 @@ def _expected(whole: Any, indices: Any, updates: Any, function: Any) -> Any:
     return out
 
 
-@pytest.mark.parametrize(("indices", "updates"), SCATTERS)
-@pytest.mark.parametrize("index_dtype", ["int32", "int64"])
-@pytest.mark.parametrize(
-    ("op_type", "function"),
+@for_each("indices, updates", SCATTERS)
+@for_each("index_dtype", ["int32", "int64"])
+@for_each(
+    "op_type, function",
     [
         ("ResourceScatterAdd", np.add),
         ("ResourceScatterSub", np.subtract),
@@ -252,7 +253,7 @@ def test_scattered_updates_agree_with_one_row_after_the_other(
     np.testing.assert_array_equal(cell.value, _expected(WHOLE, indices, updates, function))
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "float64", "bfloat16"])
+@for_each("dtype", ["int8", "uint8", "int64", "float64", "bfloat16"])
 def test_scattering_to_one_row_twice_keeps_the_dtype(dtype: str) -> None:
     cell = Cell(dtype, (3,))
     cell.holds([1, 2, 3])
@@ -303,8 +304,8 @@ def test_scattered_rows_have_the_dtype_of_the_variable() -> None:
 # -- helpers -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("declared", "given", "always"),
+@for_each(
+    "declared, given, always",
     [
         (None, None, True),
         (None, (2,), True),

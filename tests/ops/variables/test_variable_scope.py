@@ -15,6 +15,7 @@ from actorsession.graph.graph import Graph
 from actorsession.ops import AUTO_REUSE, VariableScope, get_variable, get_variable_scope
 from actorsession.ops import variable_scope as scoped
 from actorsession.ops.build import constant
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -146,8 +147,8 @@ def test_values_say_which_graph_is_meant() -> None:
 # -- what is refused -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "match"),
+@for_each(
+    "arguments, error, match",
     [
         ({"name_or_scope": None}, TypeError, "name_or_scope or a default_name"),
         ({"name_or_scope": 3}, TypeError, "string or a VariableScope, got 3"),

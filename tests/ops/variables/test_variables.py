@@ -18,6 +18,7 @@ from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.ops.variables import lists
 from actorsession.ops.variables.variable import Variable
 from tests.ops.interpreter import Variables, evaluate, source
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -47,8 +48,8 @@ def test_a_variable_takes_type_and_shape_from_its_first_value() -> None:
     assert w.get_shape() == [1, 2]
 
 
-@pytest.mark.parametrize(
-    ("value", "dtype"),
+@for_each(
+    "value, dtype",
     [(1, int32), (1.5, float32), (True, bool_), ("text", string), (np.float64(1), float64)],
 )
 def test_the_dtype_follows_the_rules_for_constants(value: Any, dtype: Any) -> None:

@@ -14,9 +14,10 @@ from actorsession.graph.dtypes import float32
 from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.session import AsyncSession
 from tests.cluster.kit import eventually, soon
+from tests.rows import for_each
 
 
-@pytest.mark.parametrize(("reduction", "wanted"), [("MEAN", [2.0, 3.0]), ("SUM", [4.0, 6.0])])
+@for_each("reduction, wanted", [("MEAN", [2.0, 3.0]), ("SUM", [4.0, 6.0])])
 async def test_enough_gradients_are_taken_together(
     session: AsyncSession, reduction: str, wanted: list[float]
 ) -> None:
@@ -84,8 +85,8 @@ async def test_gradients_of_gathers_go_in_and_come_out(session: AsyncSession) ->
     np.testing.assert_array_equal(found.values, [[4.0], [2.0]])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
+@for_each(
+    "arguments, words",
     [
         (([7], [[3.0, 3.0]]), "indices from 7 to 7"),
         (([1], [[3.0]]), r"rows of shape \(2,\)"),

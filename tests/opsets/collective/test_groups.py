@@ -10,6 +10,7 @@ import pytest
 
 import actorsession as acts
 from actorsession.errors import InvalidArgumentError
+from tests.rows import for_each
 
 SIZE = 3
 DEVICES = acts.ConfigProto(device_count={"CPU": SIZE})
@@ -43,7 +44,7 @@ REDUCTIONS: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("op", REDUCTIONS)
+@for_each("op", REDUCTIONS)
 def test_reductions(op: str) -> None:
     group = acts.collective.Group(SIZE)
     _, totals = members(lambda i, x: acts.collective.all_reduce(x, group, op))
@@ -100,7 +101,7 @@ DIFFERENTIABLE: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", DIFFERENTIABLE)
+@for_each("case", DIFFERENTIABLE)
 def test_gradients_are_those_of_the_sum_of_all_members_losses(case: str) -> None:
     build, compute = DIFFERENTIABLE[case]
     group = acts.collective.Group(SIZE)

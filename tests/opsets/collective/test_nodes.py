@@ -11,6 +11,7 @@ import pytest
 import actorsession as acts
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, UnimplementedError
 from actorsession.ops import raw
+from tests.rows import for_each
 
 DEVICES = acts.ConfigProto(device_count={"CPU": 3})
 V1: dict[str, Any] = {"group_size": 3, "group_key": 1, "instance_key": 1}
@@ -75,8 +76,8 @@ def test_gather(version: int) -> None:
         np.testing.assert_array_equal(value, np.concatenate(VALUES))
 
 
-@pytest.mark.parametrize("version", [1, 2])
-@pytest.mark.parametrize("source", range(3))
+@for_each("version", [1, 2])
+@for_each("source", range(3))
 def test_broadcast(version: int, source: int) -> None:
     def build(i: int) -> Any:
         if version == 1:
@@ -182,8 +183,8 @@ def test_a_collective_of_one_member_is_its_value() -> None:
 # -- what is refused -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
+@for_each(
+    "changes, said",
     [
         ({"merge_op": "Sub"}, r"merge_op is one of \['Add', 'Mul', 'Min', 'Max'\], got 'Sub'"),
         ({"final_op": "Mean"}, r"final_op is one of \['Id', 'Div'\], got 'Mean'"),

@@ -14,6 +14,7 @@ from actorsession.graph.graph import Graph
 from actorsession.namespaces import image
 from actorsession.opsets.images import files as image_files
 from tests.ops.interpreter import evaluate, source
+from tests.rows import for_each
 
 IMAGE = np.arange(15, dtype=np.float32).reshape(3, 5, 1)
 COLOURS = np.array([[[0.2, 0.5, 0.9], [0.1, 0.7, 0.3]]], np.float32)
@@ -32,14 +33,14 @@ def _run(build: Any, *values: Any, known: bool = True) -> Any:
         return found
 
 
-both = pytest.mark.parametrize("known", [True, False], ids=["known", "hidden"])
+both = for_each("known", [True, False], ids=["known", "hidden"])
 
 
 # -- parts and margins -----------------------------------------------------------------------------
 
 
 @both
-@pytest.mark.parametrize("batch", [False, True], ids=["one", "batch"])
+@for_each("batch", [False, True], ids=["one", "batch"])
 def test_a_crop_is_a_box_of_the_image(known: bool, batch: bool) -> None:
     given = np.stack([IMAGE, 2 * IMAGE]) if batch else IMAGE
     found = _run(lambda x: image.crop_to_bounding_box(x, 1, 2, 2, 3), given, known=known)
@@ -47,7 +48,7 @@ def test_a_crop_is_a_box_of_the_image(known: bool, batch: bool) -> None:
 
 
 @both
-@pytest.mark.parametrize("batch", [False, True], ids=["one", "batch"])
+@for_each("batch", [False, True], ids=["one", "batch"])
 def test_margins_are_zero(known: bool, batch: bool) -> None:
     given = np.stack([IMAGE, 2 * IMAGE]) if batch else IMAGE
     found = _run(lambda x: image.pad_to_bounding_box(x, 1, 0, 5, 7), given, known=known)
@@ -86,8 +87,8 @@ def test_the_middle_of_an_image_is_cut_out(known: bool) -> None:
     assert _run(lambda x: image.central_crop(x, 1.0) + 0, given).shape == (5, 5, 1)
 
 
-@pytest.mark.parametrize(
-    ("build", "match"),
+@for_each(
+    "build, match",
     [
         (lambda x: image.crop_to_bounding_box(x, 1, 1, 4, 4), "height must be >= target"),
         (lambda x: image.crop_to_bounding_box(x, 1, 2, 1, 4), "width must be >= target"),
@@ -133,8 +134,8 @@ def test_a_crop_that_turns_out_not_to_fit_is_an_error_of_the_step() -> None:
 
 
 @both
-@pytest.mark.parametrize(
-    ("build", "wanted"),
+@for_each(
+    "build, wanted",
     [
         (image.flip_left_right, lambda x: x[:, ::-1]),
         (image.flip_up_down, lambda x: x[::-1]),
@@ -171,8 +172,8 @@ def test_one_image_is_resized_as_a_batch_of_one(known: bool) -> None:
     np.testing.assert_array_equal(one, many[0])
 
 
-@pytest.mark.parametrize(
-    ("method", "op"),
+@for_each(
+    "method, op",
     [
         (image.ResizeMethod.BILINEAR, "ResizeBilinear"), (image.ResizeMethod.BICUBIC, "ResizeBicubic"),
         (image.ResizeMethod.NEAREST_NEIGHBOR, "ResizeNearestNeighbor"),
@@ -199,8 +200,8 @@ def test_proportions_can_be_kept(known: bool) -> None:
 # -- colours: numbers that TensorFlow 2.21 gives ---------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("build", "wanted"),
+@for_each(
+    "build, wanted",
     [
         (lambda x: image.adjust_brightness(x, 0.2), [[0.4, 0.7, 1.1], [0.3, 0.9, 0.5]]),
         (lambda x: image.adjust_contrast(x, 1.7), [[0.235, 0.43, 1.11], [0.065, 0.77, 0.09]]),
@@ -234,8 +235,8 @@ def test_integer_pixels_are_scaled_and_back(build: Any, wanted: Any) -> None:
     assert found.dtype == (np.uint8 if isinstance(wanted[0], int) else np.float32)
 
 
-@pytest.mark.parametrize(
-    ("given", "dtype", "saturate", "wanted"),
+@for_each(
+    "given, dtype, saturate, wanted",
     [
         (np.array([0, 128, 255], np.uint8), "float32", False, [0, 0.501960813999176, 1]),
         (np.array([0, 0.5, 1, 1.5], np.float32), "uint8", True, [0, 127, 255, 255]),
@@ -307,8 +308,8 @@ def test_a_crop_by_chance_is_a_part_of_the_whole() -> None:
     assert seen == {tuple(p.ravel()) for p in parts}
 
 
-@pytest.mark.parametrize(
-    ("change", "adjust", "low", "high"),
+@for_each(
+    "change, adjust, low, high",
     [
         (lambda x: image.random_brightness(x, 0.3, seed=1), image.adjust_brightness, -0.3, 0.3),
         (lambda x: image.random_contrast(x, 0.2, 0.6, seed=1), image.adjust_contrast, 0.2, 0.6),
@@ -387,8 +388,8 @@ def test_an_image_without_objects_may_be_one_itself() -> None:
             session.run(beyond)
 
 
-@pytest.mark.parametrize(
-    ("more", "match"),
+@for_each(
+    "more, match",
     [
         ({"area_range": [0.5, 1.5]}, "area_range"), ({"area_range": [0.5]}, "area_range"),
         ({"aspect_ratio_range": [0.0, 1.5]}, "aspect_ratio_range"), ({"max_attempts": -1}, "max_attempts"),
@@ -411,8 +412,8 @@ def test_without_pillow_a_file_is_refused_by_the_line_that_builds(
         image.decode_png(source("string", []))
 
 
-@pytest.mark.parametrize(
-    ("build", "error", "match"),
+@for_each(
+    "build, error, match",
     [
         (lambda x: image.decode_png(x, 2), ValueError, "channels are 0, 1, 3, 4, got 2"),
         (lambda x: image.decode_jpeg(x, 4), ValueError, "channels are 0, 1, 3, got 4"),
@@ -439,6 +440,6 @@ def test_what_was_written_can_be_read() -> None:
         np.testing.assert_array_equal(session.run(read), pixels)
 
 
-@pytest.mark.parametrize("name", image.__all__)
+@for_each("name", image.__all__)
 def test_names_of_the_namespace_are_documented(name: str) -> None:
     assert inspect.getdoc(getattr(image, name))

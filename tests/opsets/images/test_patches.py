@@ -13,6 +13,7 @@ from actorsession.ops.derivatives.gradients import gradients
 from actorsession.opsets.images.patches import extract_image_patches, extract_patches
 from tests.ops.cases import computed, static_shape
 from tests.ops.interpreter import check_gradient
+from tests.rows import for_each
 
 IMAGE = np.arange(16, dtype=np.float32).reshape(1, 4, 4, 1)
 ONES, TWOS = [1, 1, 1, 1], [1, 2, 2, 1]
@@ -48,8 +49,8 @@ def test_shapes_are_known_as_far_as_the_image_is() -> None:
     ) == [None, 4, None, 12]
 
 
-@pytest.mark.parametrize(
-    ("sizes", "padding", "words"),
+@for_each(
+    "sizes, padding, words",
     [
         ([2, 2, 2, 1], "SAME", r"ksizes are \[1, rows, columns, 1\]"),
         ([1, 0, 2, 1], "SAME", "at least 1"),

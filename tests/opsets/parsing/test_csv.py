@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import actorsession as acts
 from actorsession import errors, ops, opsets
 from actorsession.opsets.parsing.csv import fields_of
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +23,8 @@ def graph() -> Iterator[Any]:
         yield graph
 
 
-@pytest.mark.parametrize(
-    ("arguments", "kind", "match"),
+@for_each(
+    "arguments, kind, match",
     [
         ({"record_defaults": []}, ValueError, "one column at least"),
         ({"record_defaults": [[True]]}, TypeError, "as record_defaults; got bool"),

@@ -24,6 +24,7 @@ from actorsession.opsets.parsing.example_batches import BatchReader, ExampleErro
 from actorsession.opsets.parsing.example_reader import WrongKindError
 from actorsession.opsets.parsing.feature_values import FeatureError, values_of
 from actorsession.protobuf.wire import WireError, length_field, signed, write_varint
+from tests.rows import for_each
 
 # One key of each length of which the tags and lengths before the values fill other words.
 KEYS: dict[bytes, int] = {
@@ -253,8 +254,8 @@ def test_what_is_missing_gets_the_default_and_what_is_short_is_padded() -> None:
     assert found["v"].dense_shape.tolist() == [60, 0]
 
 
-@pytest.mark.parametrize(
-    ("last", "match"),
+@for_each(
+    "last, match",
     [
         (entry(b"a", 2, length_field(1, bytes(4))), "Index: 29. Data types don't match"),
         (entry(b"a", 3, length_field(1, b"\x01\x02")), "Index: 29. Number of int64 values"),

@@ -31,6 +31,7 @@ from actorsession.opsets import (
 )
 from actorsession.opsets.parsing.example_reader import ExampleReader, WrongKindError
 from actorsession.protobuf.wire import WireError, length_field
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -69,8 +70,8 @@ def refused(serialized: Any, features: dict[str, Any], match: str, names: Any = 
 # -- what is wanted --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("feature", "kind", "match"),
+@for_each(
+    "feature, kind, match",
     [
         (3, ValueError, "Unsupported int 3 for key 'a'"),
         (FixedLenFeature(None, float32), ValueError, "Missing shape for feature a"),

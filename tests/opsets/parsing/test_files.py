@@ -12,6 +12,7 @@ import pytest
 import actorsession as acts
 from actorsession import errors, ops, opsets
 from actorsession.graph.registry import lookup
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -79,8 +80,8 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         run(opsets.write_file(str(tmp_path), b""))
 
 
-@pytest.mark.parametrize(
-    ("pattern", "names"),
+@for_each(
+    "pattern, names",
     [
         ("*.txt", [".hidden.txt", "a.txt", "b.txt"]),
         ("?.txt", ["a.txt", "b.txt"]),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from actorsession.errors import DataLossError, FailedPreconditionError, NotFoundError
 from actorsession.opsets.parsing.records import COMPRESSIONS, RecordReader, RecordWriter
+from tests.rows import for_each
 
 RECORDS = [b"a", b"", b"hello" * 50]
 # Written by TensorFlow 2.21: the records b"a" and b"", and the beginning of the third.
@@ -126,8 +127,8 @@ def test_a_writer_that_nobody_closes_loses_nothing(path: str) -> None:
     assert read(path) == [b"kept"]
 
 
-@pytest.mark.parametrize(
-    ("at", "match"),
+@for_each(
+    "at, match",
     [
         (0, "corrupted record at 0 .*is this a file of records"),
         (9, "corrupted record at 0 "),

@@ -29,6 +29,7 @@ from actorsession.opsets import (
     parse_single_sequence_example,
 )
 from actorsession.protobuf.wire import length_field
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -76,8 +77,8 @@ def test_one_sequence_has_no_axis_of_a_batch(graph: Any) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("context", "steps", "match"),
+@for_each(
+    "context, steps, match",
     [
         (None, None, "at least one should have values"),
         ({"a": FixedLenSequenceFeature([], int64)}, None, "Unsupported FixedLenSequenceFeature"),

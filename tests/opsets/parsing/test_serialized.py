@@ -13,6 +13,7 @@ import actorsession as acts
 from actorsession import errors, ops, opsets
 from actorsession.interop.protos import TensorProto
 from actorsession.interop.tensors import make_ndarray
+from tests.rows import for_each
 
 
 def parsed(data: bytes, dtype: Any) -> Any:
@@ -31,8 +32,8 @@ def test_any_bytes_are_a_tensor_or_refused(rest: bytes) -> None:
         assert value.dtype == np.int64
 
 
-@pytest.mark.parametrize(
-    ("dtype", "field", "values"),
+@for_each(
+    "dtype, field, values",
     [
         ("float64", "double_val", [1.5, 2.5]),
         ("int8", "int_val", [-1, 2]),

@@ -17,6 +17,7 @@ from actorsession.namespaces import nn
 from actorsession.namespaces.random import set_random_seed
 from actorsession.ops.build import constant
 from tests.ops.interpreter import Variables, evaluate, source
+from tests.rows import for_each
 
 TRUE = np.array([[0, 3], [5, 1]])
 UNIGRAMS = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
@@ -136,8 +137,8 @@ def test_the_sampler_of_all_classes_expects_each_once() -> None:
 # -- weights ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("size", "more", "wanted"),
+@for_each(
+    "size, more, wanted",
     [
         (6, {}, [[1 / 7, 4 / 7], [6 / 7, 2 / 7]]),
         (6, {"distortion": 0.5}, [[0.27696171, 0.55392343], [0.67841488, 0.39168298]]),
@@ -190,8 +191,8 @@ def test_an_unknown_batch_stays_unknown() -> None:
     assert sample.true_expected_count.shape.as_list() == [None, 2]
 
 
-@pytest.mark.parametrize(
-    ("make", "match"),
+@for_each(
+    "make, match",
     [
         (lambda: uniform(0, True), "num_sampled is at least 1, got 0"),
         (lambda: log_uniform(2, True, 0), "range_max is at least 1, got 0"),
@@ -210,8 +211,8 @@ def test_numbers_that_cannot_be_are_refused_while_building(make: Any, match: str
         make()
 
 
-@pytest.mark.parametrize(
-    ("make", "match"),
+@for_each(
+    "make, match",
     [
         (lambda: uniform(11, True), "11 different classes cannot be drawn from 10"),
         (

@@ -19,6 +19,7 @@ from actorsession.ops.variables.lists import global_variables_initializer
 from actorsession.ops.variables.variable import Variable
 from actorsession.train import AdagradOptimizer
 from tests.ops.interpreter import Variables, check_gradient, evaluate
+from tests.rows import for_each
 
 RNG = np.random.RandomState(0)
 TABLE = RNG.randn(7, 3).astype(np.float32)
@@ -59,9 +60,9 @@ def built(which: str, case: Any, remove: bool, tables: Any = None) -> Any:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("case", [ONE, TWO], ids=["one", "two"])
-@pytest.mark.parametrize("remove", [False, True])
-@pytest.mark.parametrize("which", ["nce", "softmax"])
+@for_each("case", [ONE, TWO], ids=["one", "two"])
+@for_each("remove", [False, True])
+@for_each("which", ["nce", "softmax"])
 def test_losses_follow_their_formula(which: str, remove: bool, case: Any) -> None:
     true, counts = case
     logits, labels = formula(true, counts, remove)
@@ -74,8 +75,8 @@ def test_losses_follow_their_formula(which: str, remove: bool, case: Any) -> Non
     np.testing.assert_allclose(evaluate([built(which, case, remove)])[0], wanted, rtol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("which", "remove", "case", "wanted"),
+@for_each(
+    "which, remove, case, wanted",
     [
         ("nce", False, ONE, [6.7282, 9.392]), ("nce", False, TWO, [11.4387, 9.657]),
         ("nce", True, ONE, [6.7282, 9.065]), ("nce", True, TWO, [11.4387, 8.8983]),

@@ -14,10 +14,11 @@ from actorsession.namespaces import signal
 from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.derivatives.gradients import gradients
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 fftpack = pytest.importorskip("scipy.fft")
 WAVES = np.random.default_rng(2).normal(size=(2, 3, 8))
-KNOWN = pytest.mark.parametrize("known", [True, False], ids=["known", "hidden"])
+KNOWN = for_each("known", [True, False], ids=["known", "hidden"])
 
 
 @pytest.fixture(autouse=True)
@@ -39,8 +40,8 @@ def run(build: Any, value: Any, known: bool) -> Any:
 
 
 @KNOWN
-@pytest.mark.parametrize("norm", [None, "ortho"])
-@pytest.mark.parametrize("kind", [1, 2, 3, 4])
+@for_each("norm", [None, "ortho"])
+@for_each("kind", [1, 2, 3, 4])
 def test_cosine_transforms_are_scipys(kind: int, norm: str | None, known: bool) -> None:
     if kind == 1 and norm:
         with pytest.raises(ValueError, match="not supported for the Type-I"):
@@ -61,13 +62,13 @@ def test_cosine_transforms_take_so_many_numbers(n: int) -> None:
     np.testing.assert_allclose(hidden, found, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", [1, 2, 3, 4])
+@for_each("kind", [1, 2, 3, 4])
 def test_cosine_transforms_have_gradients(kind: int) -> None:
     check_gradient(lambda x: signal.dct(x, kind), WAVES[0, :2, :4], unknown_shapes=[False])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+@for_each(
+    "arguments, error, message",
     [
         ({"type": 5}, ValueError, "Types I, II, III and IV"),
         ({"axis": 0}, NotImplementedError, "axis must be -1"),
@@ -102,7 +103,7 @@ def test_a_gradient_of_a_gradient_of_a_spectrum(graph: Any) -> None:
     np.testing.assert_allclose(evaluate([second], {x: value})[0], 6 * value, 1e-9)
 
 
-@pytest.mark.parametrize("axes", [None, 1, -1, [0, 2]])
+@for_each("axes", [None, 1, -1, [0, 2]])
 def test_shifts_are_numpys(axes: Any) -> None:
     wanted = tuple(axes) if isinstance(axes, list) else axes
     for known in (True, False):
@@ -116,7 +117,7 @@ def test_shifts_are_numpys(axes: Any) -> None:
 
 
 @KNOWN
-@pytest.mark.parametrize(("length", "step"), [(4, 3), (1, 1), (9, 2), (3, 5), (8, 8)])
+@for_each("length, step", [(4, 3), (1, 1), (9, 2), (3, 5), (8, 8)])
 def test_frames_are_slices(length: int, step: int, known: bool) -> None:
     found = run(lambda x: signal.frame(x, length, step), WAVES, known)
     starts = range(0, 8 - length + 1, step)
@@ -141,7 +142,7 @@ def test_frames_along_another_axis_and_of_unknown_rank() -> None:
 
 
 @KNOWN
-@pytest.mark.parametrize("step", [1, 2, 8, 11])
+@for_each("step", [1, 2, 8, 11])
 def test_frames_are_added_where_they_overlap(step: int, known: bool) -> None:
     wanted = np.zeros((2, 8 + 2 * step))
     for i in range(3):
@@ -159,9 +160,7 @@ def test_frames_refuse_what_is_none() -> None:
         signal.overlap_and_add(WAVES, 1.5)
 
 
-@pytest.mark.parametrize(
-    ("length", "step", "size"), [(8, 4, None), (6, 2, 6), (6, 3, 16), (5, 2, None)]
-)
+@for_each("length, step, size", [(8, 4, None), (6, 2, 6), (6, 3, 16), (5, 2, None)])
 def test_a_signal_comes_back_from_the_spectra_of_its_frames(
     length: int, step: int, size: int | None
 ) -> None:
@@ -240,8 +239,8 @@ def test_bands_of_the_mel_scale_are_triangles_that_overlap_by_half() -> None:
     assert not found[outside].any()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
+@for_each(
+    "arguments, message",
     [
         ({"num_mel_bins": 0}, "num_mel_bins must be positive"),
         ({"lower_edge_hertz": -1}, "must be non-negative"),

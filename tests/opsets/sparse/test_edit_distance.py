@@ -11,6 +11,7 @@ from actorsession.opsets.sparse.basics import SparseTensor, SparseTensorValue
 from actorsession.opsets.sparse.edit_distance import edit_distance
 from tests.ops.cases import i64
 from tests.ops.interpreter import evaluate, source
+from tests.rows import for_each
 
 
 def _word(text: str) -> SparseTensorValue:
@@ -20,8 +21,8 @@ def _word(text: str) -> SparseTensorValue:
     return SparseTensorValue(indices, letters, i64([1, len(text)]))
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "distance"),
+@for_each(
+    "first, second, distance",
     [
         ("kitten", "sitting", 3),
         ("flaw", "lawn", 2),

@@ -26,6 +26,7 @@ from actorsession.opsets.sparse.basics import (
 from actorsession.session import Session
 from tests.ops.cases import computed, expect, f32, i32, i64
 from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.rows import for_each
 
 PLACES = i64([[0, 0], [1, 2]])
 SHAPE = i64([2, 3])
@@ -91,8 +92,8 @@ def test_other_values_stand_at_the_same_places() -> None:
         assert other.dtype.name == "int32"
 
 
-@pytest.mark.parametrize(
-    ("indices", "values", "shape", "kind"),
+@for_each(
+    "indices, values, shape, kind",
     [
         ([[0.5, 0]], [1.0], [2, 3], TypeError),
         ([0, 0], [1.0], [2, 3], ValueError),
@@ -119,8 +120,8 @@ def test_a_fetched_value_becomes_a_sparse_tensor_again() -> None:
         np.testing.assert_array_equal(got, want)
 
 
-@pytest.mark.parametrize(
-    ("shape", "known"),
+@for_each(
+    "shape, known",
     [([2, 3], [2, 3]), ([None, 3], [None, 3]), ([-1, 3], [None, 3]), ((2, None), [2, None])],
 )
 def test_a_sparse_placeholder_has_the_shape_that_was_asked_for(shape: Any, known: Any) -> None:
@@ -146,8 +147,8 @@ def test_a_sparse_placeholder_takes_its_shape_from_a_tensor() -> None:
 # -- dense -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("indices", "values", "dims"),
+@for_each(
+    "indices, values, dims",
     [
         (PLACES, f32([1, 2]), SHAPE),
         (i64([[1]]), np.array([True]), i64([3])),
@@ -178,8 +179,8 @@ def test_a_default_fills_the_other_places() -> None:
     assert other.tolist() == [b"z", b"a", b"z"]
 
 
-@pytest.mark.parametrize(
-    ("indices", "validate", "what"),
+@for_each(
+    "indices, validate, what",
     [
         ([[1, 2], [0, 0]], True, "out of order"),
         ([[0, 0], [0, 0]], True, "repeated"),
@@ -341,8 +342,8 @@ def test_sums_need_a_sparse_tensor_and_one_threshold() -> None:
             sparse_add(SparseTensor(*A), SparseTensor(*B), 0.0, 0.0)
 
 
-@pytest.mark.parametrize("adjoint_a", [False, True])
-@pytest.mark.parametrize("adjoint_b", [False, True])
+@for_each("adjoint_a", [False, True])
+@for_each("adjoint_b", [False, True])
 def test_a_sparse_times_a_dense_matrix_is_the_dense_product(
     adjoint_a: bool, adjoint_b: bool
 ) -> None:

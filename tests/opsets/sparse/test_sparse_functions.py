@@ -14,6 +14,7 @@ from actorsession import sparse
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.ops.derivatives.gradients import gradients
+from tests.rows import for_each
 
 
 @pytest.fixture
@@ -87,8 +88,8 @@ def _gaps() -> acts.SparseTensor:
     return acts.SparseTensor([[2, 1], [0, 0]], [1.0, 2.0], [4, 3])
 
 
-@pytest.mark.parametrize(
-    ("build", "wanted"),
+@for_each(
+    "build, wanted",
     [
         (lambda: acts.sparse.reduce_sum(_a(), 1), [1, 2]),
         (lambda: acts.sparse.reduce_sum(_a(), 1, keepdims=True), [[1], [2]]),
@@ -141,8 +142,8 @@ def test_gradients_flow_to_the_values(session: acts.Session) -> None:
     assert session.run(grad).tolist() == [2, 4]
 
 
-@pytest.mark.parametrize(
-    ("build", "error", "match"),
+@for_each(
+    "build, error, match",
     [
         (lambda: acts.sparse.concat(2, [_a(), _a()]), ValueError, "axis 2 is not in"),
         (lambda: acts.sparse.concat(0, [_a(), 1]), TypeError, "SparseTensor is wanted"),
@@ -164,7 +165,7 @@ def test_what_cannot_be_is_refused_by_the_line_that_builds(
         build()
 
 
-@pytest.mark.parametrize("name", sparse.__all__)
+@for_each("name", sparse.__all__)
 def test_names_of_the_namespace_are_documented(name: str) -> None:
     assert inspect.getdoc(getattr(sparse, name))
 

@@ -15,6 +15,7 @@ from actorsession.graph.graph import Graph
 from actorsession.ops.build import constant, make_one
 from actorsession.opsets.sparse.basics import SparseTensor
 from tests.ops.interpreter import evaluate
+from tests.rows import for_each
 
 PLACES = [[0, 0], [1, 2]]
 
@@ -64,7 +65,7 @@ def test_gradients_flow_to_both_sides_of_a_product() -> None:
         np.testing.assert_array_equal(run(by_values), [1, 3])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "mistaken",
     [
         lambda s: 2.0 * s, lambda s: s + 1.0, operator.neg, lambda s: s * s,

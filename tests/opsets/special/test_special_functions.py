@@ -14,6 +14,7 @@ from actorsession import ops, opsets
 from actorsession.graph import Graph
 from actorsession.ops import scipy_kernels
 from tests.ops.interpreter import check_gradient, evaluate
+from tests.rows import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +44,7 @@ def no_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_scipy")
-@pytest.mark.parametrize("build", NEED, ids=range(len(NEED)))
+@for_each("build", NEED, ids=range(len(NEED)))
 def test_what_needs_scipy_says_so_where_it_is_built(build: Any) -> None:
     with pytest.raises(ImportError, match=r"pip install 'actorsession\[scipy\]'"):
         build(ops.constant([0.5]))

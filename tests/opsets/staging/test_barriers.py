@@ -15,6 +15,7 @@ from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import soon
 from tests.ops.queues.kit import started, waiting
+from tests.rows import for_each
 
 FIRST = -(2**63)
 
@@ -90,7 +91,7 @@ async def test_values_without_a_known_shape_have_that_of_the_first(session: Asyn
 # -- what does not fit -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("keys", [["q", "k0", "r"], ["new", "new"]], ids=["begun", "twice"])
+@for_each("keys", [["q", "k0", "r"], ["new", "new"]], ids=["begun", "twice"])
 async def test_an_insertion_that_repeats_a_component_changes_nothing(
     session: AsyncSession, keys: list[str]
 ) -> None:
@@ -100,8 +101,8 @@ async def test_an_insertion_that_repeats_a_component_changes_nothing(
     assert await sizes(session, barrier) == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("component", "keys", "values", "words"),
+@for_each(
+    "component, keys, values, words",
     [
         (5, ["a"], [1.0], "there is no component 5"),
         (-1, ["a"], [1.0], "there is no component -1"),

@@ -16,6 +16,7 @@ from actorsession.errors import FailedPreconditionError, InvalidArgumentError, N
 from actorsession.graph.graph import Graph
 from actorsession.namespaces import lookup
 from actorsession.ops.build import make
+from tests.rows import for_each
 
 ASIS = lookup.TextFileIndex.WHOLE_LINE
 NUMBER = lookup.TextFileIndex.LINE_NUMBER
@@ -133,8 +134,8 @@ def test_without_tables_the_initializer_does_nothing(session: acts.Session) -> N
     assert session.run(acts.tables_initializer()) is None
 
 
-@pytest.mark.parametrize(
-    ("build", "error", "match"),
+@for_each(
+    "build, error, match",
     [
         (lambda t: t.lookup(acts.constant([1])), TypeError, "must be string, received: int32"),
         (lambda t: lookup.StaticHashTable(_pair(["a"], [1]), "x"), TypeError, "int32"),
@@ -176,8 +177,8 @@ def _file(*arguments: Any, **more: Any) -> lookup.StaticHashTable:
 # -- files -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "columns", "more", "wanted"),
+@for_each(
+    "text, columns, more, wanted",
     [
         ("x\ny\nz\n", (ASIS, NUMBER), {}, [1, -1]),
         ("x\r\ny\r\nz", (ASIS, NUMBER), {"vocab_size": 3}, [1, -1]),
@@ -209,8 +210,8 @@ def test_as_many_lines_are_read_as_the_vocabulary_has(
     assert session.run(table.lookup(["y", "z"])).tolist() == [1, -1]
 
 
-@pytest.mark.parametrize(
-    ("text", "columns", "more", "error", "match"),
+@for_each(
+    "text, columns, more, error, match",
     [
         ("x\ny\nx\n", (ASIS, NUMBER), {}, FailedPreconditionError, "different value for same key"),
         ("x\n", (ASIS, NUMBER), {"vocab_size": 5}, InvalidArgumentError, "expected 5 but got 1"),
@@ -364,6 +365,6 @@ def test_a_handle_that_stands_for_another_table_is_found_out(session: acts.Sessi
         session.run(find.outputs[0])
 
 
-@pytest.mark.parametrize("name", lookup.__all__)
+@for_each("name", lookup.__all__)
 def test_names_of_the_namespace_are_documented(name: str) -> None:
     assert inspect.getdoc(getattr(lookup, name))

@@ -11,6 +11,7 @@ from actorsession.graph.dtypes import uint8
 from actorsession.graph.graph import Graph
 from actorsession.opsets.text.fingerprints import farmhash64, fingerprint
 from tests.ops.interpreter import evaluate, source
+from tests.rows import for_each
 
 # By the length of bytes that count up from 0.
 KNOWN = {
@@ -31,7 +32,7 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize("size", KNOWN)
+@for_each("size", KNOWN)
 def test_each_length_has_the_fingerprint_of_tensorflow(size: int) -> None:
     assert farmhash64(bytes(range(size))) == KNOWN[size]
 

@@ -15,10 +15,11 @@ from actorsession.namespaces import strings
 from actorsession.opsets.text import regex_programs
 from actorsession.opsets.text.regex_programs import Expression, compiled
 from tests.ops.interpreter import evaluate, source
+from tests.rows import for_each
 
 
-@pytest.mark.parametrize(
-    ("pattern", "error"),
+@for_each(
+    "pattern, error",
     [
         ("(", "missing ): ("), ("((((", "missing ): (((("), ("(?:", "missing ): (?:"),
         ("a)", "unexpected ): a)"), ("*a", "no argument for repetition operator: *"),
@@ -57,8 +58,8 @@ def test_a_pattern_is_text_of_some_size() -> None:
         compiled(b"(" * 999 + b")*" * 999)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text", "replaced"),
+@for_each(
+    "pattern, text, replaced",
     [
         ("a{2,3}", "aaaa", "<aaa>a"), ("a{,2}", "a{,2}", "<a{,2}>"), ("(?:ab)+", "xababy", "x<abab>y"),
         (r"\s+", "a\t\v", "a<\t>\v"), (r"\d[^\d]", "12x", "1<2x>"), ("[]a]+", "x]a]", "x<]a]>"),
@@ -81,8 +82,8 @@ def test_patterns_match_what_they_match_in_tensorflow(
     assert _replaced(pattern, r"<\0>", text.encode()) == replaced.encode()
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text", "replaced"),
+@for_each(
+    "pattern, text, replaced",
     [
         ("(a*)+", "baac", "<>b<aa>c<>"), ("(a|b*)*", "baac", "<a>c<>"), ("(|x)*", "xx", "<>x<>x<>"),
         ("(|x)+", "xx", "<>x<>x<>"), ("(x|)*?", "xx", "<>x<>x<>"), ("(b)|(?:c)", "abc", "a<b><>"),
@@ -95,8 +96,8 @@ def test_groups_capture_what_they_capture_in_tensorflow(
     assert _replaced(pattern, r"<\1>", text.encode()) == replaced.encode()
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text", "replaced"),
+@for_each(
+    "pattern, text, replaced",
     [
         (".", b"a\xc3", b"<>\xc3"), (".", b"a\xffb", b"<>\xff<>"), ("", b"a\xffb", b"<>a<>\xff<>b<>"),
         (r"\C", b"\xc3\xa9", b"<><>"), (r"\C", b"\xff", b"<>"),
@@ -139,7 +140,7 @@ def test_matches_are_those_of_a_backtracking_engine(pattern: str, text: str) -> 
         assert spans == [first.span(i) for i in range(theirs.groups + 1)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "pattern", ["a*a*a*a*a*a*a*a*b", "(a+)+b", "(a|a)*b", "(a*)*b", "(a?){50}a{50}b", "(.|a)*b"]
 )
 def test_a_pattern_that_goes_back_elsewhere_takes_one_turn_for_each_byte(pattern: str) -> None:

@@ -16,6 +16,7 @@ from actorsession.namespaces import strings
 from actorsession.opsets.parsing import serialized
 from actorsession.opsets.text import kernels
 from tests.ops.interpreter import evaluate, source
+from tests.rows import for_each
 
 
 def test_a_session_joins_splits_and_counts_words() -> None:
@@ -40,8 +41,8 @@ def test_strings_are_compared_with_equal() -> None:
         assert found.tolist() == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
+@for_each(
+    "one, other",
     [
         (opsets.string_join, strings.join), (opsets.string_strip, strings.strip),
         (opsets.string_to_number, strings.to_number), (opsets.as_string, strings.as_string),
@@ -54,7 +55,7 @@ def test_names_at_the_top_are_those_of_the_namespace(one: Any, other: Any) -> No
     assert one is other
 
 
-@pytest.mark.parametrize("name", strings.__all__)
+@for_each("name", strings.__all__)
 def test_functions_of_the_namespace_are_documented_and_take_names(name: str) -> None:
     function = getattr(strings, name)
     assert inspect.getdoc(function)
@@ -69,8 +70,8 @@ def test_the_shape_of_a_split_is_known_as_far_as_it_can_be() -> None:
         assert opsets.decode_raw(source("string", [2]), acts.uint8).shape.as_list() == [2, None]
 
 
-@pytest.mark.parametrize(
-    ("build", "error", "match"),
+@for_each(
+    "build, error, match",
     [
         (lambda x: strings.lower(x, encoding="latin"), ValueError, "encoding is"),
         (lambda x: strings.length(x, unit="WORD"), ValueError, "unit is BYTE"),
@@ -109,7 +110,7 @@ def test_a_number_is_no_wider_than_c_promises(name: str) -> None:
             strings.as_string(0.5, **wider)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "build",
     [
         lambda x: strings.join([x, x], "-"),

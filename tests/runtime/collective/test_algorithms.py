@@ -23,6 +23,7 @@ from actorsession.runtime.collective import algorithms
 from actorsession.runtime.collective.executor import CollectiveExecutor
 from actorsession.runtime.collective.groups import GroupTable
 from actorsession.runtime.rendezvous import Rendezvous
+from tests.rows import for_each
 from tests.runtime.collective.kit import collective, device, exchange
 
 MERGES: dict[str, Any] = {"Add": np.add, "Mul": np.multiply, "Min": np.minimum, "Max": np.maximum}
@@ -185,8 +186,8 @@ def test_instances_do_not_meet(way: str) -> None:
 # -- what does not fit ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("other", "said"),
+@for_each(
+    "other, said",
     [
         (
             CollectiveCall(collective(REDUCE, 2, merge="Add", final="Id"), np.zeros(6)),
