@@ -606,7 +606,7 @@ def test_only_the_tests_close_to_a_change_run_when_that_is_asked(checkout: Check
     assert run.returncode == 0, run.stderr
     assert "  ok      pytest, of what has changed (" in run.stdout
     calls = checkout.made_calls()
-    assert "-m pytest -n 4 --dist loadfile tests/test_one.py -x" in calls
+    assert "-m pytest -n 4 --dist loadfile --no-loadscope-reorder tests/test_one.py -x" in calls
     assert [call for call in calls if call.startswith(("mypy", "ruff"))] == []
 
 

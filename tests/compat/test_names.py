@@ -50,8 +50,12 @@ def test_every_exported_name_exists_once() -> None:
     assert [name for name in tf.__all__ if not hasattr(tf, name)] == []
 
 
+# What trains here and has no name in TensorFlow.
+OURS = {"AllReduceOptimizer", "broadcast_variables"}
+
+
 def test_whatever_trains_is_exported() -> None:
-    assert sorted(set(train.__all__) - set(tf.train.__all__)) == []
+    assert set(train.__all__) - set(tf.train.__all__) == OURS
     assert [name for name in tf.train.__all__ if not hasattr(tf.train, name)] == []
 
 

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import weakref
 from collections.abc import Coroutine, Mapping
-from dataclasses import fields
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -107,10 +106,11 @@ def _partial_options(options: RunOptions | None) -> RunOptions | None:
         return None
     if not isinstance(options, RunOptions):
         raise TypeError(f"options is a RunOptions, got {type(options).__name__}")
+    asked, plain = options.to_wire(), RunOptions().to_wire()
     others = [
-        f"{option.name}={getattr(options, option.name)!r}"
-        for option in fields(RunOptions)
-        if option.name != "debug_options" and getattr(options, option.name) != option.default
+        f"{name}={getattr(options, name)!r}"
+        for name in plain
+        if name != "debug_options" and asked[name] != plain[name]
     ]
     if others:
         raise InvalidArgumentError(
