@@ -1,8 +1,9 @@
-"""The choice of event loop: uvloop where available, else the standard one; never set by policy."""
+"""Event loops: the choice of their kind (uvloop where there is one, never by policy), and calls into them."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -11,7 +12,7 @@ try:
 except ImportError:  # no wheel for this platform
     uvloop = None  # type: ignore[assignment]
 
-__all__ = ["loop_factory", "new_event_loop", "run"]
+__all__ = ["call_in", "loop_factory", "new_event_loop", "run"]
 
 T = TypeVar("T")
 
@@ -30,3 +31,21 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end on a new loop of the preferred kind, as ``asyncio.run`` would."""
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         return runner.run(main)
+
+
+def call_in(
+    loop: asyncio.AbstractEventLoop | None, callback: Callable[..., object], *args: Any
+) -> None:
+    """Call a function in the thread of a loop: at once if this is it, soon otherwise.
+
+    Args:
+        loop: the loop; ``None`` if there is none, so that this thread is the right one. If it is closed,
+            nothing is called.
+        callback: the function.
+        args: its arguments.
+    """
+    if loop is None or asyncio._get_running_loop() is loop:
+        callback(*args)
+        return
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(callback, *args)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from actorsession.graph.dtypes import DType, int32, int64
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.dtypes import int32, int64
+from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape, shown
 from actorsession.ops import raw
 from actorsession.ops.build import constant
+from actorsession.ops.composite_tensor import CompositeTensor
 from actorsession.ops.partial import shape_from
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class IndexedSlicesValue(NamedTuple):
     dense_shape: np.ndarray[Any, Any] | None
 
 
-class IndexedSlices:
+class IndexedSlices(CompositeTensor):
     """Some rows of a larger tensor; the others are zero, and rows with equal indices add up.
 
     Args:
@@ -50,7 +50,7 @@ class IndexedSlices:
         ValueError: if the components belong to different graphs.
     """
 
-    __slots__ = ("__weakref__", "_dense_shape", "_indices", "_values")
+    __slots__ = ("_dense_shape", "_indices")
 
     def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
         for part in (indices, dense_shape):
@@ -82,35 +82,6 @@ class IndexedSlices:
         if self._dense_shape is not None:
             found = found.merge_with(shape_from(self._dense_shape))
         return shown(found)
-
-    @property
-    def dtype(self) -> DType:
-        """Element type of the rows."""
-        return self._values.dtype
-
-    @property
-    def op(self) -> Operation:
-        """The operation that produces the rows."""
-        return self._values.op
-
-    @property
-    def name(self) -> str:
-        """The name of the rows."""
-        return self._values.name
-
-    @property
-    def device(self) -> str:
-        """The requested device of the rows, possibly empty."""
-        return self._values.device
-
-    @property
-    def graph(self) -> Graph:
-        """The graph that the components belong to."""
-        return self._values.graph
-
-    def consumers(self) -> list[Operation]:
-        """Return the operations that take the rows as input, in the order they were built."""
-        return self._values.consumers()
 
     def _operand(self) -> Tensor:
         return to_dense(self)

@@ -6,12 +6,12 @@ that cannot run without scipy fails when its node is built: its shape function c
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from actorsession.extras import is_installed, require
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
@@ -23,23 +23,13 @@ __all__ = [
 ]  # fmt: skip
 
 
-@functools.cache
-def _installed() -> bool:
-    try:
-        import scipy  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
 def require_scipy(op: str) -> None:
     """Check that scipy is installed.
 
     Raises:
         ImportError: if it is not; the error names the extra.
     """
-    if not _installed():
-        raise ImportError(f"{op} is computed by scipy: pip install 'actorsession[scipy]'")
+    require("scipy", "scipy", f"{op} is computed by scipy")
 
 
 def by_scipy(shapes: Shapes) -> Shapes:
@@ -54,7 +44,7 @@ def by_scipy(shapes: Shapes) -> Shapes:
 
 def scipy_function(name: str) -> Kernel | None:
     """Return a function of ``scipy.special``, or ``None`` without scipy."""
-    if not _installed():
+    if not is_installed("scipy"):
         return None
     import scipy.special
 

@@ -30,6 +30,7 @@ from actorsession.graph.function import (
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.signature import RunSignature
+from actorsession.plan.topological_order import CycleError, producers_first
 from actorsession.plan.wiring import Ref, Sources, find_sources, split_name
 from actorsession.records import dataclass
 
@@ -358,41 +359,15 @@ def _in_order(view: GraphView, nodes: Mapping[str, NodeDef]) -> dict[str, NodeDe
     for name in order:
         node = nodes[name]
         if not done.issuperset(_before(nodes, node)):
-            order = _topological(nodes, order)
+            try:
+                order = producers_first(order, lambda name: _before(nodes, nodes[name]))
+            except CycleError as cycle:
+                raise InvalidArgumentError(
+                    f"the graph has a cycle through {', '.join(cycle.names)}"
+                ) from None
             break
         done.add(name)
     return {name: nodes[name] for name in order}
-
-
-def _topological(nodes: Mapping[str, NodeDef], order: list[str]) -> list[str]:
-    result: list[str] = []
-    done: dict[str, bool] = {}  # False while its producers are being visited
-    for root in order:
-        stack = [root]
-        while stack:
-            name = stack[-1]
-            if done.get(name):
-                stack.pop()
-                continue
-            waiting = [p for p in _before(nodes, nodes[name]) if not done.get(p)]
-            if not waiting:
-                done[name] = True
-                result.append(name)
-                stack.pop()
-            elif name in done:
-                raise InvalidArgumentError(
-                    f"the graph has a cycle through {', '.join(_cycle(name, done))}"
-                )
-            else:
-                done[name] = False
-                stack.extend(reversed(waiting))
-    return result
-
-
-def _cycle(name: str, done: Mapping[str, bool]) -> list[str]:
-    """Return the nodes of the cycle that ``name`` closes, each before one that it reads."""
-    path = [visited for visited, ended in done.items() if not ended]  # in the order of visiting
-    return path[path.index(name) :]
 
 
 def _producers(node: NodeDef) -> list[str]:

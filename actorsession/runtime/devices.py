@@ -93,7 +93,7 @@ class DeviceFactory:
     def create_devices(
         self, device_type: str, task: str, count: int, config: ConfigProto
     ) -> Sequence[Device]:
-        """Make the devices of a session or server.
+        """Make the devices of a session or server; by default as many as are wanted.
 
         Args:
             device_type: the type for which the factory is registered.
@@ -104,7 +104,28 @@ class DeviceFactory:
         Raises:
             OpError: if it cannot make them; the session or server then gets no devices.
         """
-        raise NotImplementedError
+        return [self.device(f"{task}/device:{device_type}:{i}", device_type) for i in range(count)]
+
+    def device(self, name: str, device_type: str, incarnation: int | None = None) -> Device:
+        """Make one device.
+
+        Args:
+            name: its full name.
+            device_type: the type for which the factory is registered.
+            incarnation: its incarnation; a new one if left out.
+        """
+        return Device(
+            DeviceAttributes(
+                name=name,
+                device_type=device_type,
+                incarnation=new_incarnation() if incarnation is None else incarnation,
+                memory_limit=self.memory_limit(),
+            )
+        )
+
+    def memory_limit(self) -> int:
+        """Return the bytes of memory that a device reports; 0 by default, for no limit."""
+        return 0
 
     def supports(self, op_type: str) -> bool:
         """Return whether devices of this type run operations of a type; all of them by default."""
@@ -117,21 +138,8 @@ class _CpuFactory(DeviceFactory):
     def list_physical_devices(self) -> Sequence[str]:
         return ("/physical_device:CPU:0",)
 
-    def create_devices(
-        self, device_type: str, task: str, count: int, config: ConfigProto
-    ) -> Sequence[Device]:
-        limit = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        return [
-            Device(
-                DeviceAttributes(
-                    name=f"{task}/device:{device_type}:{index}",
-                    device_type=device_type,
-                    incarnation=new_incarnation(),
-                    memory_limit=limit,
-                )
-            )
-            for index in range(count)
-        ]
+    def memory_limit(self) -> int:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 # -- registry ------------------------------------------------------------------------------------

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from actorsession.config import ConfigProto
-from actorsession.graph.device import DeviceAttributes
-from actorsession.runtime.devices import Device, DeviceFactory, new_incarnation
+from actorsession.runtime.devices import DeviceFactory
 
 __all__ = ["VirtualDevices"]
 
@@ -44,28 +42,9 @@ class VirtualDevices(DeviceFactory):
         """Return a name for each device."""
         return [f"/physical_device:VIRTUAL:{index}" for index in range(self._count)]
 
-    def create_devices(
-        self, device_type: str, task: str, count: int, config: ConfigProto
-    ) -> Sequence[Device]:
-        """Make the devices of a session or server; any number of them can be made."""
-        return [self.device(f"{task}/device:{device_type}:{i}", device_type) for i in range(count)]
-
-    def device(self, name: str, device_type: str, incarnation: int | None = None) -> Device:
-        """Make one device.
-
-        Args:
-            name: its full name.
-            device_type: the type under which this factory is registered.
-            incarnation: its incarnation; a new one if left out.
-        """
-        return Device(
-            DeviceAttributes(
-                name=name,
-                device_type=device_type,
-                incarnation=new_incarnation() if incarnation is None else incarnation,
-                memory_limit=self._memory_limit,
-            )
-        )
+    def memory_limit(self) -> int:
+        """Return the bytes of memory that each device reports."""
+        return self._memory_limit
 
     def supports(self, op_type: str) -> bool:
         """Return whether the devices run operations of a type."""

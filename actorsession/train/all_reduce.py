@@ -8,7 +8,7 @@ members.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from actorsession.errors import InvalidArgumentError
@@ -23,7 +23,7 @@ from actorsession.ops.indexed_slices import IndexedSlices, SparseGradient, to_de
 from actorsession.ops.variables.lists import global_variables
 from actorsession.ops.variables.variable import Variable
 from actorsession.opsets.collective.groups import Group, all_reduce, broadcast
-from actorsession.train.optimizer import Optimizer
+from actorsession.train.optimizer import Optimizer, WrappingOptimizer
 
 __all__ = ["AllReduceOptimizer", "broadcast_variables"]
 
@@ -32,14 +32,14 @@ _BUCKET_BYTES = 4 * 2**20
 _Pair = tuple[SparseGradient | None, Variable]
 
 
-class AllReduceOptimizer(Optimizer):
+class AllReduceOptimizer(WrappingOptimizer):
     """An optimiser that applies the mean of the gradients of all members of a group with another optimiser.
 
     Every member builds the same model on a device of its own, with variables of its own that begin with the
     same values; see ``broadcast_variables``. Gradients of rows are made dense.
 
     Args:
-        optimizer: computes the gradients and applies their means.
+        opt: computes the gradients and applies their means.
         group: the members.
         bucket_bytes: gradients are joined up to this size, because few large reductions take less time than
             many small ones; a larger gradient is reduced alone.
@@ -51,15 +51,14 @@ class AllReduceOptimizer(Optimizer):
 
     def __init__(
         self,
-        optimizer: Optimizer,
+        opt: Optimizer,
         group: Group,
         bucket_bytes: int = _BUCKET_BYTES,
         name: str = "all_reduce",
     ) -> None:
-        super().__init__(use_locking=False, name=name)
+        super().__init__(opt, name)
         if bucket_bytes < 1:
             raise InvalidArgumentError(f"bucket_bytes is at least 1, got {bucket_bytes}")
-        self._optimizer = optimizer
         self._group = group
         self._bucket_bytes = bucket_bytes
 
@@ -68,7 +67,7 @@ class AllReduceOptimizer(Optimizer):
 
         So gradients may be clipped as those of one replica, before ``apply_gradients``.
         """
-        pairs = self._optimizer.compute_gradients(*args, **kwargs)
+        pairs = self._opt.compute_gradients(*args, **kwargs)
         dense = {i: _dense(grad, var) for i, (grad, var) in enumerate(pairs) if grad is not None}
         means: dict[int, Tensor] = {}
         with name_scope(self._name):
@@ -87,27 +86,6 @@ class AllReduceOptimizer(Optimizer):
             i: reshape(part, grad.shape.as_list())
             for (i, grad), part in zip(grads.items(), parts, strict=True)
         }
-
-    def apply_gradients(
-        self,
-        grads_and_vars: Iterable[tuple[Any, Variable]],
-        global_step: Variable | None = None,
-        name: str | None = None,
-    ) -> Operation:
-        """Build the updates of the variables with the given gradients; see ``Optimizer.apply_gradients``."""
-        return self._optimizer.apply_gradients(grads_and_vars, global_step, name)
-
-    def get_slot(self, var: Variable, name: str) -> Variable | None:
-        """Return the slot ``name`` of a variable, or ``None`` if the optimiser made none."""
-        return self._optimizer.get_slot(var, name)
-
-    def get_slot_names(self) -> list[str]:
-        """Return the names of the slots that the optimiser makes per variable, sorted."""
-        return self._optimizer.get_slot_names()
-
-    def variables(self) -> list[Variable]:
-        """Return the optimiser's own variables in the default graph, slots included, by name."""
-        return self._optimizer.variables()
 
 
 def broadcast_variables(

@@ -32,7 +32,7 @@ from actorsession.records import description
 from actorsession.train.slot_names import name_beside
 from actorsession.train.subclassing import Subclassing
 
-__all__ = ["Optimizer"]
+__all__ = ["Optimizer", "WrappingOptimizer"]
 
 
 class Optimizer(Subclassing):
@@ -332,6 +332,44 @@ class Optimizer(Subclassing):
         with name_scope(""), variable_scope(self._own_scope):
             made: Variable = get_variable(name, initializer=value, trainable=False)
         return made
+
+
+class WrappingOptimizer(Optimizer):
+    """An optimiser that leaves gradients, updates and slots to another one; subclasses act in between.
+
+    Args:
+        opt: the other optimiser.
+        name: prefix of the operations.
+    """
+
+    def __init__(self, opt: Optimizer, name: str) -> None:
+        super().__init__(use_locking=False, name=name)
+        self._opt = opt
+
+    def compute_gradients(self, *args: Any, **kwargs: Any) -> list[Any]:
+        """Return the gradients of the wrapped optimiser, with its arguments."""
+        return self._opt.compute_gradients(*args, **kwargs)
+
+    def apply_gradients(
+        self,
+        grads_and_vars: Iterable[tuple[Any, Variable]],
+        global_step: Variable | None = None,
+        name: str | None = None,
+    ) -> Operation:
+        """Build the updates of the wrapped optimiser, with its arguments."""
+        return self._opt.apply_gradients(grads_and_vars, global_step, name)
+
+    def get_slot(self, var: Variable, name: str) -> Variable | None:
+        """Return a slot of the wrapped optimiser."""
+        return self._opt.get_slot(var, name)
+
+    def get_slot_names(self) -> list[str]:
+        """Return the names of the slots of the wrapped optimiser."""
+        return self._opt.get_slot_names()
+
+    def variables(self) -> list[Variable]:
+        """Return the variables of the wrapped optimiser."""
+        return self._opt.variables()
 
 
 def _filled_beside(var: Variable, value: float, name: str) -> Variable:

@@ -28,13 +28,13 @@ from actorsession.opsets.accumulators.accumulators import (
     ConditionalAccumulatorBase,
     SparseConditionalAccumulator,
 )
-from actorsession.train.optimizer import Optimizer
+from actorsession.train.optimizer import Optimizer, WrappingOptimizer
 from actorsession.train.queue_runner import QueueRunner
 
 __all__ = ["SyncReplicasOptimizer"]
 
 
-class SyncReplicasOptimizer(Optimizer):
+class SyncReplicasOptimizer(WrappingOptimizer):
     """An optimiser that applies the mean gradients of several replicas with another optimiser.
 
     Args:
@@ -62,10 +62,9 @@ class SyncReplicasOptimizer(Optimizer):
         use_locking: bool = False,
         name: str = "sync_replicas",
     ) -> None:
-        super().__init__(use_locking, name)
+        super().__init__(opt, name)
         if variable_averages is not None and not variables_to_average:
             raise ValueError("variable_averages need variables_to_average")
-        self._opt = opt
         self._replicas_to_aggregate = replicas_to_aggregate
         replicas = replicas_to_aggregate if total_num_replicas is None else total_num_replicas
         self._total_num_replicas = replicas
@@ -79,10 +78,6 @@ class SyncReplicasOptimizer(Optimizer):
         self.chief_init_op: Operation | None = None
         self.local_step_init_op: Operation | None = None
         self.ready_for_local_init_op: Tensor | None = None
-
-    def compute_gradients(self, *args: Any, **kwargs: Any) -> list[Any]:
-        """Return the gradients of the wrapped optimiser, with its arguments."""
-        return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(
         self,
@@ -210,18 +205,6 @@ class SyncReplicasOptimizer(Optimizer):
                 return control.no_op(name="no_init_tokens")
             tokens = fill([num_tokens], self._global_step.value())
             return self._tokens.enqueue_many([tokens])
-
-    def get_slot(self, var: Variable, name: str) -> Variable | None:
-        """Return a slot of the wrapped optimiser."""
-        return self._opt.get_slot(var, name)
-
-    def get_slot_names(self) -> list[str]:
-        """Return the names of the slots of the wrapped optimiser."""
-        return self._opt.get_slot_names()
-
-    def variables(self) -> list[Variable]:
-        """Return the variables of the wrapped optimiser."""
-        return self._opt.variables()
 
 
 def _cpu_of(variable: Variable) -> str:

@@ -8,6 +8,7 @@ No file mode protects it: without a token both ends check each other's user, as 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import socket
 import sys
@@ -46,15 +47,13 @@ class AbstractTransport(StreamTransport):
     async def _bind(self, address: Address) -> socket.socket:
         """Bind the name."""
         try:
-            sock = _made()
-            try:
+            with contextlib.ExitStack() as opened:
+                sock = opened.enter_context(_made())
                 sock.bind(f"\0{address.name}")
-            except OSError:
-                sock.close()
-                raise
+                opened.pop_all()  # bound: the caller closes it
+                return sock
         except OSError as error:
             raise sockets.bind_error(address, error) from error
-        return sock
 
 
 def _made() -> socket.socket:

@@ -8,7 +8,6 @@ a few levels.
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.extras import require
 from actorsession.graph.dtypes import string, uint8
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
@@ -41,19 +41,9 @@ _CHANNELS = {"DecodePng": (0, 1, 3, 4), "DecodeJpeg": (0, 1, 3), "EncodePng": (1
              "EncodeJpeg": (1, 3)}  # fmt: skip
 
 
-@functools.cache
-def _installed() -> bool:
-    try:
-        import PIL  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
 def require_pillow(op: str) -> None:
     """Raise ImportError, with installation instructions for an operation type, if Pillow is missing."""
-    if not _installed():
-        raise ImportError(f"{op} is done by Pillow: pip install 'actorsession[image]'")
+    require("PIL", "image", f"{op} is done by Pillow")
 
 
 # -- reading ---------------------------------------------------------------------------------------

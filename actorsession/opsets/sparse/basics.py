@@ -17,13 +17,13 @@ import numpy as np
 
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.default_session import run_in_session
-from actorsession.graph.dtypes import DType, as_dtype, int64
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.dtypes import as_dtype, int64
+from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, shown
 from actorsession.ops import raw
 from actorsession.ops.arrays.placeholder import placeholder, placeholder_with_default
 from actorsession.ops.build import constant, convert_to_tensor, graph_of
+from actorsession.ops.composite_tensor import CompositeTensor
 from actorsession.ops.partial import refine, shape_from
 from actorsession.ops.structures import Composite
 from actorsession.opsets.sparse.with_dense import DenseOperators
@@ -49,7 +49,7 @@ class SparseTensorValue(NamedTuple):
     dense_shape: Any
 
 
-class SparseTensor(DenseOperators, Composite):
+class SparseTensor(DenseOperators, CompositeTensor, Composite):
     """Some entries of a larger tensor; the others are zero (or empty strings).
 
     Args:
@@ -63,7 +63,7 @@ class SparseTensor(DenseOperators, Composite):
         ValueError: if the shapes of the parts do not fit each other.
     """
 
-    __slots__ = ("__weakref__", "_dense_shape", "_indices", "_shape", "_values")
+    __slots__ = ("_dense_shape", "_indices", "_shape")
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
         graph = graph_of(indices, values, dense_shape)
@@ -142,30 +142,6 @@ class SparseTensor(DenseOperators, Composite):
             ValueError: if it contradicts the known shape.
         """
         self._shape = self._shape.merge_with(as_shape(shape))
-
-    @property
-    def dtype(self) -> DType:
-        """The element type of the entries."""
-        return self._values.dtype
-
-    @property
-    def op(self) -> Operation:
-        """The operation that produces the entries."""
-        return self._values.op
-
-    @property
-    def name(self) -> str:
-        """The name of the entries."""
-        return self._values.name
-
-    @property
-    def graph(self) -> Graph:
-        """The graph that the parts belong to."""
-        return self._values.graph
-
-    def consumers(self) -> list[Operation]:
-        """Return the operations that consume the entries, in the order in which they were built."""
-        return self._values.consumers()
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
         """Evaluate the tensor in a session; see ``Tensor.eval``.

@@ -16,6 +16,7 @@ from actorsession.graph.function import ARGUMENT, FunctionDef, nodes_inside
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.control_flow.frames import Frame
+from actorsession.plan.topological_order import producers_first
 from actorsession.records import dataclass
 
 __all__ = [
@@ -173,31 +174,13 @@ def in_order(nodes: Mapping[str, NodeDef], names: Sequence[str]) -> list[str]:
         ValueError: if there is a cycle.
     """
     among = set(names)
-    found: list[str] = []
-    done: dict[str, bool] = {}  # False while its producers are being visited
-    for root in names:
-        stack = [root]
-        while stack:
-            name = stack[-1]
-            if done.get(name):
-                stack.pop()
-                continue
-            node = nodes[name]
-            waiting = [
-                p
-                for p in producers(node)
-                if p in among and not done.get(p) and not is_back_edge(node.op, nodes[p].op)
-            ]
-            if not waiting:
-                done[name] = True
-                found.append(name)
-                stack.pop()
-            elif name in done:
-                raise ValueError(f"a cycle through {name!r}")
-            else:
-                done[name] = False
-                stack.extend(reversed(waiting))
-    return found
+
+    def before(name: str) -> list[str]:
+        node = nodes[name]
+        read = [p for p in producers(node) if p in among]
+        return [p for p in read if not is_back_edge(node.op, nodes[p].op)]
+
+    return producers_first(names, before)
 
 
 # -- nodes ---------------------------------------------------------------------------------------

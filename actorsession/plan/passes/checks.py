@@ -17,6 +17,7 @@ from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import InferContext, is_registered, lookup
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG, StepGraph
+from actorsession.plan.topological_order import CycleError, producers_first
 
 __all__ = ["check_partitions", "checked_nodes", "checked_step"]
 
@@ -208,29 +209,16 @@ def _check_new(node: NodeDef, nodes: Mapping[str, NodeDef]) -> None:
 
 def _in_order(nodes: Mapping[str, NodeDef], done: Mapping[str, Any]) -> dict[str, NodeDef]:
     """Return the nodes with producers first, otherwise in the given order."""
-    made: dict[str, NodeDef] = {}
-    opened: set[str] = set()
-    for root in nodes:
-        stack = [root]
-        while stack:
-            name = stack[-1]
-            if name in made or name in done:
-                stack.pop()
-                continue
-            node = nodes[name]
-            producers = [p for p, _ in node.inputs if not _is_back(node, p, nodes)]
-            waiting = [
-                p for p in (*producers, *node.control_inputs) if p not in made and p not in done
-            ]
-            if not waiting:
-                made[name] = node
-                stack.pop()
-                continue
-            if name in opened:
-                raise InvalidArgumentError(f"the graph has a cycle through {name!r}")
-            opened.add(name)
-            stack.extend(reversed(waiting))
-    return made
+
+    def before(name: str) -> list[str]:
+        node = nodes[name]
+        read = [p for p, _ in node.inputs if not _is_back(node, p, nodes)]
+        return [p for p in (*read, *node.control_inputs) if p not in done]
+
+    try:
+        return {name: nodes[name] for name in producers_first(nodes, before)}
+    except CycleError as cycle:
+        raise InvalidArgumentError(f"the graph has a cycle through {cycle.names[0]!r}") from None
 
 
 def _is_back(node: NodeDef, producer: str, nodes: Mapping[str, NodeDef]) -> bool:

@@ -6,10 +6,10 @@ TensorFlow's ``CollectiveExecutor``. Everything belongs to the thread of the ste
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import Counter
 from functools import partial
 
+from actorsession.actors.loops import call_in
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpError
 from actorsession.graph.collective_call import Collective, CollectiveCall
 from actorsession.graph.device import DeviceAttributes
@@ -90,7 +90,8 @@ class CollectiveExecutor:
                 call, device.name, Group(c.group, (Member(device.name, device.incarnation),))
             )
             return
-        joined = partial(self._joined_anywhere, call, device.name)
+        # Another step may complete the group, in its own thread.
+        joined = partial(call_in, self._loop, self._joined, call, device.name)
         call.add_done_callback(lambda _: self._groups.forget(joined))
         self._groups.join(c.group, c.size, Member(device.name, device.incarnation), joined)
 
@@ -109,14 +110,6 @@ class CollectiveExecutor:
         """Return the devices of the members that a call waits for; none while its group forms."""
         exchange = self._exchanges.get(call)
         return () if exchange is None else exchange.awaited()
-
-    def _joined_anywhere(self, call: CollectiveCall, device: str, found: Group | OpError) -> None:
-        """Continue in the thread of the step: another step may have completed the group in its own."""
-        if self._loop is None or asyncio._get_running_loop() is self._loop:
-            self._joined(call, device, found)
-        else:
-            with contextlib.suppress(RuntimeError):  # the loop is closed, and the step with it
-                self._loop.call_soon_threadsafe(self._joined, call, device, found)
 
     def _joined(self, call: CollectiveCall, device: str, found: Group | OpError) -> None:
         if call.done():

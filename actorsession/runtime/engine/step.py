@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorsession.actors.deadline import NEVER, Deadline
+from actorsession.actors.loops import call_in
 from actorsession.config import StepStats
 from actorsession.errors import CancelledError, DeadlineExceededError, InternalError, OpError
 from actorsession.graph.collective_call import Collective, CollectiveCall
@@ -316,10 +317,7 @@ class Step:
 
     def begin_collective(self, call: CollectiveCall, device: DeviceAttributes) -> None:
         """Begin a node's call in the thread of the step; callable from a pool thread, too."""
-        if self.loop is None or asyncio._get_running_loop() is self.loop:
-            self._begin_collective(call, device)
-        else:
-            self.loop.call_soon_threadsafe(self._begin_collective, call, device)
+        call_in(self.loop, self._begin_collective, call, device)
 
     def _begin_collective(self, call: CollectiveCall, device: DeviceAttributes) -> None:
         if self._collectives is None:

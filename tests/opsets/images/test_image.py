@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import actorsession as acts
+from actorsession import extras
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.namespaces import image
-from actorsession.opsets.images import files as image_files
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
 
@@ -407,7 +407,7 @@ def test_ranges_that_cannot_be_are_refused(more: Any, match: str) -> None:
 def test_without_pillow_a_file_is_refused_by_the_line_that_builds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(image_files, "_installed", lambda: False)
+    monkeypatch.setattr(extras, "is_installed", lambda package: False)
     with Graph().as_default(), pytest.raises(ImportError, match=r"actorsession\[image\]"):
         image.decode_png(source("string", []))
 

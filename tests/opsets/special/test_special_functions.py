@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession import ops, opsets
+from actorsession import extras, ops, opsets
 from actorsession.graph import Graph
 from actorsession.ops import scipy_kernels
 from tests.ops.interpreter import check_gradient, evaluate
@@ -40,7 +40,8 @@ NEED = [
 
 @pytest.fixture
 def no_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scipy_kernels, "_installed", lambda: False)
+    for module in (extras, scipy_kernels):
+        monkeypatch.setattr(module, "is_installed", lambda package: False)
 
 
 @pytest.mark.usefixtures("no_scipy")
