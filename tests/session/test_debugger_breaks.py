@@ -17,7 +17,6 @@ from actorsession.graph.graph import Graph
 from actorsession.namespaces import nn
 from actorsession.runtime.debug.sinks import register_debug_sink, unregister_debug_sink
 from actorsession.session import AsyncSession
-from tests.rows import for_each
 from tests.session.debugger_kit import BREAK, seen, watch
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:{}".format
@@ -82,7 +81,7 @@ async def test_an_infinite_constant_is_what_the_program_says(session: Any, graph
     assert (await session.run(y, {x: [1.0, 1.0]}, BREAK)).tolist() == [0.0, 1.0]
 
 
-@for_each("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
 async def test_every_type_that_has_nans_breaks(session: Any, graph: Graph, dtype: str) -> None:
     x = ops.placeholder("float64", [2], name="x")
     y = ops.cast(x, dtype, name="y")

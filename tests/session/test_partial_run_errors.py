@@ -85,7 +85,7 @@ def by_name(stages: Stages, call: tuple[list[str], list[str]]) -> tuple[Any, Any
     return [f"{name}:0" for name in fetches], {f"{name}:0": 1.0 for name in feeds}
 
 
-@for_each("wrong", WRONG)
+@pytest.mark.parametrize("wrong", WRONG)
 async def test_a_wrong_call_changes_nothing_and_the_handle_still_works(
     session: Any, stages: Stages, wrong: str
 ) -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from actorsession.graph.collective_call import (
     GATHER,
     REDUCE,
     REDUCE_SCATTER,
+    Collective,
     CollectiveCall,
 )
 from actorsession.graph.registry import Array
@@ -132,11 +133,10 @@ class Exchange:
 
     def header(self, array: Array | None) -> Array:
         """Return what the members must agree on, for the others to compare."""
-        c = self.call.collective
-        shape = self.call.shape if array is None else array.shape
-        dtype = self.call.dtype if array is None else array.dtype.name
-        text = json.dumps([c.kind, c.size, c.merge, c.final, dtype, list(shape)])
-        return np.frombuffer(text.encode(), np.uint8)
+        call = self.call
+        if array is None:
+            return _header(call.collective, call.dtype, call.shape)
+        return _header(call.collective, array.dtype.name, array.shape)
 
     def check(self, who: str, own: Array, header: Any) -> None:
         """Compare the header of another member with one's own.
@@ -149,7 +149,7 @@ class Exchange:
         Raises:
             InvalidArgumentError: if they differ; names both members.
         """
-        if np.array_equal(own, header):
+        if header is own or np.array_equal(own, header):
             return
         me = self.group.members[self.rank].device
         raise InvalidArgumentError(
@@ -173,6 +173,13 @@ class Exchange:
                 np.floor_divide(total - np.fmod(total, self.size), self.size, out=total)
             else:
                 np.divide(total, total.dtype.type(self.size), out=total)
+
+
+@lru_cache(maxsize=4096)
+def _header(c: Collective, dtype: str, shape: tuple[int, ...]) -> Array:
+    """Return a header; cached, because those of a program recur in every step."""
+    text = json.dumps([c.kind, c.size, c.merge, c.final, dtype, list(shape)])
+    return np.frombuffer(text.encode(), np.uint8)
 
 
 def _told(header: Any) -> str:

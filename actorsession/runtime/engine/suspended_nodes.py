@@ -99,6 +99,9 @@ class SuspendedNodes:
         """Schedule ``_resume`` in the thread of the step; called in any thread."""
         loop = self._engine.step.loop
         assert loop is not None
+        if asyncio._get_running_loop() is loop:  # as in a collective: the loop need not be woken
+            loop.call_soon(self._resume, future)
+            return
         # The loop may be closed; then the result has no waiter.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self._resume, future)
