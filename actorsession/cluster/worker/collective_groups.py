@@ -34,6 +34,7 @@ from actorsession.errors import (
     from_exception,
 )
 from actorsession.messages.worker import CompleteGroup, EndGroup, GroupCompleted
+from actorsession.runtime.collective.buffers import BufferPool
 from actorsession.runtime.collective.groups import Group, GroupTable, Joined, Member
 
 __all__ = ["LedGroups", "TaskGroups", "complete_group", "shared_scope"]
@@ -89,6 +90,7 @@ class LedGroups:
         self, scope: str, leader: Callable[[], Ref], children: Children,
         share: Callable[[Group], Group | None] = lambda group: group,
     ) -> None:  # fmt: skip
+        self.buffers = BufferPool()
         self._scope = scope
         self._leader = leader
         self._children = children

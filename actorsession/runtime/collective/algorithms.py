@@ -36,13 +36,14 @@ from actorsession.graph.collective_call import (
 )
 from actorsession.graph.registry import Array
 from actorsession.plan.rendezvous_key import build_key
+from actorsession.runtime.collective.buffers import BufferPool
 from actorsession.runtime.collective.groups import Group
 from actorsession.runtime.rendezvous import Arrival, Rendezvous
 
 __all__ = ["CHUNK_BYTES", "DIRECT_BYTES", "Exchange", "exchange_for"]
 
-DIRECT_BYTES = 256 * 2**10
-"""Values up to this size are exchanged directly: a hop takes longer than to merge them."""
+DIRECT_BYTES = 2**20
+"""Values are exchanged directly if each member sends no more than this: hops of a ring would take longer."""
 CHUNK_BYTES = 4 * 2**20
 """Size of the chunks that go round a ring."""
 # Chunks of its own that a member has in the ring at a time: one is merged while the next is on its way.
@@ -62,16 +63,19 @@ class Exchange:
         device: this member.
         rendezvous: the values pass through it.
         number: how often the instance was executed there before.
+        buffers: memory for a large result.
     """
 
     def __init__(
-        self, call: CollectiveCall, group: Group, device: str, rendezvous: Rendezvous, number: int
-    ) -> None:
+        self, call: CollectiveCall, group: Group, device: str, rendezvous: Rendezvous, number: int,
+        buffers: BufferPool,
+    ) -> None:  # fmt: skip
         self.call = call
         self.group = group
         self.rank = group.ranks[device]
         self.size = len(group.members)
         self._rendezvous = rendezvous
+        self._buffers = buffers
         c = call.collective
         self._name = f"collective {c.group}.{c.instance}.{number}"
         self._waiting: dict[str, Callable[[Arrival | OpError], None]] = {}
@@ -312,8 +316,9 @@ class Ring(Exchange):
 
     def __init__(
         self, call: CollectiveCall, group: Group, device: str, rendezvous: Rendezvous, number: int,
+        buffers: BufferPool,
     ) -> None:  # fmt: skip
-        super().__init__(call, group, device, rendezvous, number)
+        super().__init__(call, group, device, rendezvous, number, buffers)
         value = call.value
         assert value is not None
         self._flat = np.ascontiguousarray(value).reshape(-1)
@@ -333,11 +338,11 @@ class Ring(Exchange):
         """Return the array of all parts, and where each of them lies in it."""
         n, size = self._flat.size, self.size
         if kind == GATHER:
-            out = np.empty(n * size, value.dtype)
+            out = self._buffers.array(n * size, value.dtype)
             out[self.rank * n : (self.rank + 1) * n] = self._flat
             return out, [(rank * n, (rank + 1) * n) for rank in range(size)]
         edges = [n * rank // size for rank in range(size + 1)]
-        return np.empty(n, value.dtype), list(itertools.pairwise(edges))
+        return self._buffers.array(n, value.dtype), list(itertools.pairwise(edges))
 
     def begin(self) -> None:
         """See ``Exchange.begin``."""
@@ -407,13 +412,15 @@ class Ring(Exchange):
 
 
 def exchange_for(
-    call: CollectiveCall, group: Group, device: str, rendezvous: Rendezvous, number: int
-) -> Exchange:
+    call: CollectiveCall, group: Group, device: str, rendezvous: Rendezvous, number: int,
+    buffers: BufferPool,
+) -> Exchange:  # fmt: skip
     """Return the exchange for a call: direct for small values and all-to-all, a ring for large ones."""
     kind, value = call.collective.kind, call.value
     made: type[Exchange] = DirectExchange
     if kind == BROADCAST:
         made = Broadcast if group.shared is None else SharedBroadcast
     elif kind != ALL_TO_ALL and len(group.members) > 1 and value is not None:
-        made = Ring if value.nbytes > DIRECT_BYTES else DirectExchange
-    return made(call, group, device, rendezvous, number)
+        sent = value.nbytes * (len(group.members) - 1)
+        made = Ring if sent > DIRECT_BYTES else DirectExchange
+    return made(call, group, device, rendezvous, number, buffers)

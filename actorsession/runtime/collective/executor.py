@@ -7,14 +7,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from concurrent.futures import Future
 from functools import partial
+from typing import Any
 
 from actorsession.actors.loops import call_in
-from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpError
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpError, from_exception
 from actorsession.graph.collective_call import Collective, CollectiveCall
 from actorsession.graph.device import DeviceAttributes
 from actorsession.runtime.collective.algorithms import Exchange, exchange_for
-from actorsession.runtime.collective.groups import Group, GroupResolver, Member, SharedExchanges
+from actorsession.runtime.collective.groups import (
+    Group,
+    GroupResolver,
+    Joined,
+    Member,
+    SharedExchanges,
+)
 from actorsession.runtime.rendezvous import Rendezvous
 
 __all__ = ["CollectiveExecutor"]
@@ -45,6 +53,7 @@ class CollectiveExecutor:
         self._begun: set[tuple[int, str]] = set()
         self._held: list[tuple[set[tuple[int, str]], CollectiveCall, DeviceAttributes]] = []
         self._exchanges: dict[CollectiveCall, Exchange] = {}
+        self._joining: dict[CollectiveCall, Joined] = {}
         # The exchanges with other sessions' steps that this step has taken part in, each with where it was.
         self._shared: dict[SharedExchanges, str] = {}
 
@@ -64,7 +73,8 @@ class CollectiveExecutor:
             ))  # fmt: skip
             return
         self._active[who] = call
-        call.add_done_callback(lambda _: self._ended(who, call))
+        # No callback of a call refers to it: the cycle would keep its result until the next collection.
+        call.add_done_callback(partial(self._ended, who))
         if call.seconds and self._loop is not None:
             late = self._loop.call_later(call.seconds, self._late, call)
             call.add_done_callback(lambda _: late.cancel())
@@ -92,7 +102,7 @@ class CollectiveExecutor:
             return
         # Another step may complete the group, in its own thread.
         joined = partial(call_in, self._loop, self._joined, call, device.name)
-        call.add_done_callback(lambda _: self._groups.forget(joined))
+        self._joining[call] = joined
         self._groups.join(c.group, c.size, Member(device.name, device.incarnation), joined)
 
     def _late(self, call: CollectiveCall) -> None:
@@ -127,14 +137,20 @@ class CollectiveExecutor:
             rendezvous = found.shared.rendezvous
             number = found.shared.executed[c.instance, device]
             found.shared.executed[c.instance, device] += 1
-        exchange = self._exchanges[call] = exchange_for(call, found, device, rendezvous, number)
         try:
+            exchange = self._exchanges[call] = exchange_for(
+                call, found, device, rendezvous, number, self._groups.buffers
+            )
             exchange.begin()
-        except OpError as error:
-            exchange.fail(error)
+        except Exception as exc:
+            call.fail(from_exception(exc))
 
-    def _ended(self, who: tuple[int, int, str], call: CollectiveCall) -> None:
+    def _ended(self, who: tuple[int, int, str], call: Future[Any]) -> None:
+        assert isinstance(call, CollectiveCall)
         self._active.pop(who, None)
+        joined = self._joining.pop(call, None)
+        if joined is not None:
+            self._groups.forget(joined)
         exchange = self._exchanges.pop(call, None)
         if exchange is not None:
             exchange.stop()

@@ -19,6 +19,7 @@ from typing import Protocol, TypeAlias
 from actorsession.errors import InvalidArgumentError, OpError
 from actorsession.graph.device import DeviceSpec
 from actorsession.records import dataclass
+from actorsession.runtime.collective.buffers import BufferPool
 from actorsession.runtime.rendezvous import Rendezvous
 
 __all__ = ["Group", "GroupResolver", "GroupTable", "Joined", "Member", "SharedExchanges"]
@@ -92,6 +93,9 @@ Joined: TypeAlias = Callable[[Group | OpError], None]
 class GroupResolver(Protocol):
     """How the steps of one session find the members of groups."""
 
+    buffers: BufferPool
+    """The memory of the results of their collectives."""
+
     def join(self, key: int, size: int, member: Member, joined: Joined) -> None:
         """Join a group, and call ``joined`` when it is complete; at once if it is already.
 
@@ -128,6 +132,7 @@ class GroupTable:
     """
 
     def __init__(self) -> None:
+        self.buffers = BufferPool()
         self._forming: dict[int, _Forming] = {}
         self._complete: dict[int, Group] = {}
 

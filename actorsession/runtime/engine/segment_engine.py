@@ -135,6 +135,10 @@ class SegmentEngine(SegmentContext):
         if self._suspended is not None:
             self._suspended.cancel()
 
+    def release(self) -> None:
+        """See ``Engine.release``."""
+        self._suspended = None
+
     # -- segments ------------------------------------------------------------------------------
 
     def _arrived(self, slot: int, key: str, outcome: Arrival | OpError) -> None:

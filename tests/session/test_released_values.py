@@ -1,0 +1,58 @@
+"""The values of a step are released when it ends, without waiting for a garbage collection."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession as acts
+from actorsession.ops.flow import dataflow
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def plain(value: acts.Tensor) -> acts.Tensor:
+    return value + 1.0
+
+
+def of_primitives(value: acts.Tensor) -> acts.Tensor:
+    """A value that passes through a Switch and a Merge, which another engine runs."""
+    switched = dataflow.switch(value, acts.placeholder_with_default(True, []))
+    return dataflow.merge([switched.output_true, switched.output_false]).output + 1.0
+
+
+@pytest.mark.parametrize("build", [plain, of_primitives])
+async def test_a_step_that_has_waited_for_an_element_keeps_none_of_its_values(
+    no_collection: None, build: Any
+) -> None:
+    seen: list[weakref.ref[np.ndarray[Any, Any]]] = []
+
+    def note(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        made = value * 2.0
+        seen.append(weakref.ref(made))
+        return made
+
+    with acts.Graph().as_default() as graph:
+        queue = acts.FIFOQueue(1, ["float32"], [[1000]])
+        noted = acts.py_func(note, [build(queue.dequeue())], "float32", stateful=True)
+        put = queue.enqueue(np.ones(1000, np.float32))
+    async with acts.AsyncSession(graph=graph) as session:
+        waiting = asyncio.create_task(session.run(noted))
+        await asyncio.sleep(0)
+        await session.run(put)
+        assert (await asyncio.wait_for(waiting, 60)).sum() == 4000.0
+        del waiting
+        await asyncio.sleep(0)
+        assert [value() is None for value in seen] == [True]
