@@ -41,9 +41,9 @@ from actorsession.runtime.wait_graph import TaskWaits
 __all__ = ["MasterStep"]
 
 _log = logging.getLogger("actorsession.cluster")
-# Step ids start at a random number, so that those of two masters differ.
 # Steps of the session that are looked through for the collectives of one, and those that an error names.
 _MOST, _NAMED = 50, 2
+# Step ids start at a random number, so that those of two masters differ.
 _STEP_IDS = itertools.count(secrets.randbits(61))
 
 
@@ -248,7 +248,10 @@ class MasterStep:
         if not graph.meets or graph.here is None:
             return ""
         message = AskWhy(session_handle=self._handle, most=_MOST, steps=[], keys=[])
-        answer = self._workers[graph.parts[graph.here].task].submit(message, CallContext(NEVER))
+        try:
+            answer = self._workers[graph.parts[graph.here].task].submit(message, CallContext(NEVER))
+        except OpError:  # the worker is stopping; the step has an error of its own
+            return ""
         if not isinstance(answer, WorkerWhy):
             return ""
         steps = TaskWaits.from_wire(answer.waits).steps

@@ -427,8 +427,6 @@ class SessionMembers:
         before = self._members[member.found.task].found
         return self._private or before.incarnation != member.found.incarnation
 
-    # -- steps of a change ---------------------------------------------------------------------
-
     def group_leader(self, wanted: str) -> str:
         """Return the task that leads the groups in which steps of several sessions meet.
 
@@ -449,6 +447,8 @@ class SessionMembers:
                 f"collective_group_leader={wanted!r} is no task of the cluster, which has {', '.join(tasks)}"
             )
         return found
+
+    # -- steps of a change ---------------------------------------------------------------------
 
     def _cluster_tasks(self) -> Mapping[str, str]:
         return self._env.cluster.tasks() if self._own is None else self._own.tasks

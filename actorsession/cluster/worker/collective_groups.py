@@ -253,14 +253,19 @@ class TaskGroups:
                 workers.tell_after_pushes(task, message)
 
     def end(self, message: EndGroup) -> None:
-        """End the exchanges of a group that has ended, and let it be formed anew if its scope is led here."""
+        """End the exchanges of a group that has ended, and let it be formed anew if its scope is led here.
+
+        Raises:
+            ProtocolError: for a malformed error; nothing has changed then.
+        """
+        error = error_from_wire(message.error)
         led = self._led.get(message.scope)
         if led is not None:
             led.retire(message.group, message.step_id)
         exchanges = self._exchanges.pop(message.step_id, None)
         if exchanges is not None:
             exchanges.ended = True
-        self._table.end(message.step_id, error_from_wire(message.error))
+        self._table.end(message.step_id, error)
 
     def leave(self, session_handle: str) -> None:
         """End the exchanges that a session has taken part in, which is closed."""
@@ -272,7 +277,4 @@ class TaskGroups:
 
     def __len__(self) -> int:
         """Return the number of groups that have exchanges here."""
-        for number, exchanges in list(self._exchanges.items()):
-            if exchanges.rendezvous.aborted is not None:
-                del self._exchanges[number]
-        return len(self._exchanges)
+        return sum(e.rendezvous.aborted is None for e in self._exchanges.values())
