@@ -13,13 +13,19 @@ import pytest
 
 import actorsession as acts
 from actorsession.cluster import LocalCluster
+from actorsession.cluster.worker.collective_groups import TaskGroups, shared_scope
+from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.errors import (
     AbortedError,
     DeadlineExceededError,
     InvalidArgumentError,
     OpError,
+    ProtocolError,
     UnavailableError,
+    error_to_wire,
 )
+from actorsession.messages.worker import EndGroup
+from actorsession.runtime.collective.groups import Member
 from actorsession.session import AsyncSession
 from tests.cluster.kit import (
     LONG_LEASE,
@@ -175,6 +181,11 @@ async def test_a_leader_that_is_no_task_of_the_cluster_is_refused_by_name() -> N
             [cluster.target()], [W0], total, collective_group_leader="/job:chief/task:0"
         ) as (member,):
             with pytest.raises(InvalidArgumentError, match=r"/job:chief/task:0.*worker.*task:1"):
+                await soon(member.run(1.0))
+        async with replicas(
+            [cluster.target()], [W0], total, collective_group_leader="the first"
+        ) as (member,):
+            with pytest.raises(InvalidArgumentError, match="collective_group_leader: malformed"):
                 await soon(member.run(1.0))
 
 
@@ -353,3 +364,21 @@ async def _meet(cluster: LocalCluster) -> None:
     targets = [cluster.target("worker", i) for i in range(2)]
     async with replicas(targets, [W0, W1], total) as members:
         assert await soon(asyncio.gather(*[m.run(2.0) for m in members])) == [4.0, 4.0]
+
+
+def test_an_end_of_a_group_that_is_malformed_changes_nothing() -> None:
+    groups = TaskGroups(RendezvousTable(W0, lambda task, message: None))
+    joined: list[Any] = []
+    table = groups.led(shared_scope(7))
+    assert table is not None
+    member = Member(f"{W0}/device:CPU:0", 1)
+    table.join(1, 1, member, joined.append)
+    number = joined[0].number
+    with pytest.raises(ProtocolError):
+        groups.end(EndGroup(scope=shared_scope(7), group=1, step_id=number, error=["?"]))
+    table.join(1, 1, member, joined.append)
+    assert joined[1].number == number
+    error = error_to_wire(AbortedError("left"))
+    groups.end(EndGroup(scope=shared_scope(7), group=1, step_id=number, error=error))
+    table.join(1, 1, member, joined.append)
+    assert joined[2].number != number

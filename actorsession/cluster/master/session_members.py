@@ -435,12 +435,15 @@ class SessionMembers:
                 not apply to it.
 
         Raises:
-            InvalidArgumentError: if the cluster has no such task.
+            InvalidArgumentError: for a malformed name, or if the cluster has no such task.
         """
         tasks = self._cluster_tasks()
         if not wanted:
             return next(iter(tasks))
-        spec = DeviceSpec.parse(wanted)
+        try:
+            spec = DeviceSpec.parse(wanted)
+        except ValueError as exc:
+            raise InvalidArgumentError(f"collective_group_leader: {exc}") from exc
         found = f"/job:{spec.job}/replica:{spec.replica or 0}/task:{spec.task or 0}"
         if found not in tasks:
             raise InvalidArgumentError(
