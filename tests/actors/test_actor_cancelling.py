@@ -96,11 +96,12 @@ async def test_an_answer_and_a_deadline_in_one_turn_end_the_ask_once(answer_firs
     2. Both are due when the loop looks again.
     """
     desk = Desk()
-    asker = asyncio.create_task(desk.ref.ask(Hold(name="a"), Deadline.after(0.01)))
+    deadline = Deadline.after(0.5)
+    asker = asyncio.create_task(desk.ref.ask(Hold(name="a"), deadline))
     await desk.until("a began")
     if answer_first:
         desk.let_go("a")
-    time.sleep(0.02)  # noqa: ASYNC251 - the loop is to be held
+    time.sleep(max(0, deadline.remaining() or 0) + 0.01)  # noqa: ASYNC251 - the loop is to be held
     if not answer_first:
         await asyncio.sleep(0)
         desk.let_go("a")

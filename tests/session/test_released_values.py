@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import weakref
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import pytest
 import actorsession as acts
 from actorsession.ops.flow import dataflow
 from tests.cluster.kit import eventually, soon
+from tests.ops.queues.kit import started, waiting
 
 
 @pytest.fixture
@@ -43,11 +43,11 @@ async def test_a_step_that_has_waited_for_an_element_keeps_none_of_its_values(
         end = build(queue.dequeue())
         put = queue.enqueue(np.ones(1000, np.float32))
     async with acts.AsyncSession(graph=graph) as session:
-        waiting = asyncio.create_task(session.run(end))
-        await asyncio.sleep(0)
+        step = started(session, end)
+        await waiting(session)
         await session.run(put)
-        value = await soon(waiting)
+        value = await soon(step)
         assert value.sum() == 2000.0
         seen = weakref.ref(value)
-        del value, waiting
+        del value, step
         await eventually(lambda: seen() is None)

@@ -87,7 +87,7 @@ class DataflowEngine(ControlFlowContext):
         self._propagation = Propagation()
         self._queued = self._running = False
         self._plain = step.pool is None and step.collector is None
-        self._suspended: SuspendedNodes | None = SuspendedNodes(self)
+        self._suspended = SuspendedNodes()
         # By number: what is suspended, and when it began.
         self._waiting: dict[int, tuple[NodePlan, Iteration, int]] = {}
         self._tickets = 0
@@ -97,7 +97,7 @@ class DataflowEngine(ControlFlowContext):
     @property
     def suspended(self) -> Sequence[Suspended]:
         """See ``Engine.suspended``."""
-        return () if self._suspended is None else self._suspended.now()
+        return self._suspended.now()
 
     def start(self) -> None:
         """Queue the nodes that have no inputs.
@@ -162,12 +162,7 @@ class DataflowEngine(ControlFlowContext):
 
     def cancel(self) -> None:
         """See ``Engine.cancel``."""
-        if self._suspended is not None:
-            self._suspended.cancel()
-
-    def release(self) -> None:
-        """See ``Engine.release``."""
-        self._suspended = None
+        self._suspended.cancel()
 
     # -- SegmentContext ------------------------------------------------------------------------
 
@@ -282,8 +277,7 @@ class DataflowEngine(ControlFlowContext):
             number = plan.suspends + self._tickets * len(self.bound.compiled.suspensions)
             self._tickets += 1
             self._waiting[number] = plan, iteration, begin
-            assert self._suspended is not None
-            self._suspended.add(number, plan.function(*values))
+            self._suspended.add(self, number, plan.function(*values))
             return
         if plan.segment is not None:
             found = self._run_function(plan, values)

@@ -71,9 +71,6 @@ class Engine(Protocol):
     def cancel(self) -> None:
         """Cancel the nodes that are suspended, because the step has failed."""
 
-    def release(self) -> None:
-        """Leave the cycle with its suspended nodes, which would keep its values until the next collection."""
-
 
 class OffloadedWork(Protocol):
     """A segment or node that runs in the kernel pool."""

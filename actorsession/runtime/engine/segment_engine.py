@@ -135,10 +135,6 @@ class SegmentEngine(SegmentContext):
         if self._suspended is not None:
             self._suspended.cancel()
 
-    def release(self) -> None:
-        """See ``Engine.release``."""
-        self._suspended = None
-
     # -- segments ------------------------------------------------------------------------------
 
     def _arrived(self, slot: int, key: str, outcome: Arrival | OpError) -> None:
@@ -230,8 +226,8 @@ class SegmentEngine(SegmentContext):
         if self.step.collector is not None:
             self._begun_at[number] = time.perf_counter_ns()
         if self._suspended is None:
-            self._suspended = SuspendedNodes(self)
-        self._suspended.add(number, pending)
+            self._suspended = SuspendedNodes()
+        self._suspended.add(self, number, pending)
 
     def wait_for(self, pending: PendingValues) -> Any:
         """See ``SegmentContext.wait_for``."""

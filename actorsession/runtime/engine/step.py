@@ -269,7 +269,6 @@ class Step:
         engines, self.engines = self.engines, []
         for engine in engines:
             engine.executor.ended(engine)
-            engine.release()
         callbacks, self._on_done = self._on_done, []
         for callback in callbacks:
             callback()

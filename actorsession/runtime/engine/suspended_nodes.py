@@ -51,42 +51,43 @@ class Suspended(NamedTuple):
 class SuspendedNodes:
     """The nodes of one engine that are suspended and have no values yet.
 
-    Args:
-        engine: the engine. Its step needs an event loop unless values are available when a node is added.
+    A future of the standard library keeps its callbacks after it is done, and the step keeps the futures of
+    what it has taken. The callback therefore leads to the engine by way of ``_nodes`` only, or all of them
+    would keep the step's values alive until a garbage collection.
     """
 
-    __slots__ = ("_engine", "_nodes")
+    __slots__ = ("_nodes",)
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self) -> None:
         self._nodes: dict[Future[Any], Suspended] = {}
 
     def now(self) -> tuple[Suspended, ...]:
         """Return the nodes that are suspended now; callable from any thread."""
         return tuple(self._nodes.values())
 
-    def add(self, number: int, pending: PendingValues) -> None:
+    def add(self, engine: Engine, number: int, pending: PendingValues) -> None:
         """Wait for the values of a node.
 
         Args:
+            engine: the engine. Its step needs an event loop unless the values are available now.
             number: the number of the node; see ``Suspended``.
             pending: the result of its kernel; cancelled if the step has failed.
         """
-        if self._engine.step.error is not None:
+        if engine.step.error is not None:
             cancel_pending(pending)
             return
         if isinstance(pending, CollectiveCall):
-            self._engine.step.begin_collective(pending, self._engine.executor.device.attributes)
+            engine.step.begin_collective(pending, engine.executor.device.attributes)
         if isinstance(pending, Future):
             future = pending
         else:
-            loop = self._engine.step.loop
+            loop = engine.step.loop
             assert loop is not None
             future = asyncio.run_coroutine_threadsafe(pending, loop)
         if future.done():
-            self._deliver(number, future)
+            _deliver(engine, number, future)
         else:
-            self._nodes[future] = Suspended(self._engine, number, time.monotonic())
+            self._nodes[future] = Suspended(engine, number, time.monotonic())
             future.add_done_callback(self._notify)
 
     def cancel(self) -> None:
@@ -97,7 +98,10 @@ class SuspendedNodes:
 
     def _notify(self, future: Future[Any]) -> None:
         """Schedule ``_resume`` in the thread of the step; called in any thread."""
-        loop = self._engine.step.loop
+        found = self._nodes.get(future)
+        if found is None:  # the step has cancelled it
+            return
+        loop = found.engine.step.loop
         assert loop is not None
         if asyncio._get_running_loop() is loop:  # as in a collective: the loop need not be woken
             loop.call_soon(self._resume, future)
@@ -109,18 +113,18 @@ class SuspendedNodes:
     def _resume(self, future: Future[Any]) -> None:
         found = self._nodes.pop(future, None)
         if found is not None:
-            self._deliver(found.number, future)
-            self._engine.step.drain()
+            _deliver(found.engine, found.number, future)
+            found.engine.step.drain()
 
-    def _deliver(self, number: int, future: Future[Any]) -> None:
-        engine = self._engine
-        error = (
-            CancelledError("the node's wait was cancelled")
-            if future.cancelled()
-            else future.exception()
-        )
-        if error is not None:
-            engine.step.fail(engine.located(number, error))
-        else:
-            take = future if isinstance(future, Take) else None
-            engine.delivered(number, future.result(), take)
+
+def _deliver(engine: Engine, number: int, future: Future[Any]) -> None:
+    error = (
+        CancelledError("the node's wait was cancelled")
+        if future.cancelled()
+        else future.exception()
+    )
+    if error is not None:
+        engine.step.fail(engine.located(number, error))
+    else:
+        take = future if isinstance(future, Take) else None
+        engine.delivered(number, future.result(), take)
