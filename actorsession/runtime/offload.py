@@ -30,8 +30,10 @@ OFFLOAD_ABOVE = 1e-3
 LARGE = 1 << 20
 """Bytes above which a node of unknown cost goes to the pool before it has been measured."""
 
-# Weight of the newest measurement in a moving average.
-_NEWEST = 0.25
+# Weight of a measurement that is slower than the estimate, and how many times ``offload_above`` it counts at
+# most: so much that it takes two in a row until something inexpensive goes to the pool.
+_SLOWER = 0.25
+_MOST = 3.0
 # Bytes of arguments up to which a light segment is inexpensive, measured or not.
 _SMALL = 4096
 # Most strings of one array whose bytes are summed, which takes half a millisecond; more count as any size.
@@ -88,8 +90,7 @@ class OffloadPolicy:
         """Record how long a segment took; arguments as for ``is_expensive``."""
         self.runs += 1
         self.seconds += seconds
-        before = bound.seconds
-        bound.seconds = before + _NEWEST * (seconds - before) if before else seconds
+        bound.seconds = self._estimate(bound.seconds, seconds)
         if not bound.segment.unsized:
             return
         size = _size(bound, values, places)
@@ -124,9 +125,19 @@ class OffloadPolicy:
 
     def record_node(self, plan: NodePlan, seconds: float) -> None:
         """Record how long a node took; on the loop only needed above ``offload_above``."""
-        before = plan.seconds
-        plan.seconds = before + _NEWEST * (seconds - before) if before else seconds
+        plan.seconds = self._estimate(plan.seconds, seconds)
         plan.may_be_expensive = True
+
+    def _estimate(self, before: float, seconds: float) -> float:
+        """Return the estimate after a measurement of something whose runs take about the same time.
+
+        The clock goes on while other programs, or other threads, hold the processor. The shortest time is
+        therefore the nearest to the work; a longer one counts little, as it may be such an interruption.
+        """
+        if not before or seconds <= before:
+            return seconds
+        counted = min(seconds, max(before, _MOST * self.offload_above))
+        return before + _SLOWER * (counted - before)
 
     def count(self, runs: int, seconds: float) -> None:
         """Count nodes that have run, and their time."""

@@ -63,9 +63,34 @@ def test_a_size_that_took_long_is_not_taken_for_cheap_again(graph: Graph) -> Non
     for _ in range(9):
         measured(run, SHORT, b"x" * 50_000)
     measured(run, LONG, b"x" * 100_000)
-    assert run.segment.seconds < OFFLOAD_ABOVE, "on the average it is short"
+    assert run.segment.seconds < OFFLOAD_ABOVE, "it is short by its other runs"
     assert run.is_expensive([b"x" * 100_000])
     assert not run.is_expensive([b"x" * 50_000])
+
+
+def test_one_slow_run_among_short_ones_is_an_interruption_and_two_in_a_row_are_not(
+    graph: Graph,
+) -> None:
+    x = ops.placeholder("float32", [8])
+    run, value = inline(graph, ops.negative(x), x), np.zeros(8, np.float32)
+    measured(run, SHORT, value)
+    for _ in range(9):
+        measured(run, 100 * LONG, value)
+        assert not run.is_expensive([value])
+        measured(run, SHORT, value)
+    measured(run, 100 * LONG, value)
+    measured(run, 100 * LONG, value)
+    assert run.is_expensive([value])
+
+
+def test_what_was_interrupted_in_the_pool_returns_with_its_first_short_run(graph: Graph) -> None:
+    x = ops.placeholder("float32", [8])
+    run, value = inline(graph, ops.negative(x), x), np.zeros(8, np.float32)
+    for _ in range(9):
+        measured(run, 100 * LONG, value)
+    assert run.is_expensive([value])
+    measured(run, SHORT, value)
+    assert not run.is_expensive([value])
 
 
 def test_the_strings_of_an_array_are_counted(graph: Graph) -> None:

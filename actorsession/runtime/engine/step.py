@@ -115,6 +115,7 @@ class Step:
         self._sync_on_finish = sync_on_finish
         self._groups = groups
         self._collectives: CollectiveExecutor | None = None  # made with the first call
+        self._unbegun: list[tuple[CollectiveCall, DeviceAttributes]] = []
 
     # -- lifecycle -----------------------------------------------------------------------------
 
@@ -303,6 +304,8 @@ class Step:
                         engine.run(index)
             finally:
                 self._draining = False
+        while self._unbegun:
+            self._begin_collective(*self._unbegun.pop(0))
         self.rendezvous.flush()
         if self.done:
             self._settle()
@@ -316,10 +319,19 @@ class Step:
     # -- collectives ---------------------------------------------------------------------------
 
     def begin_collective(self, call: CollectiveCall, device: DeviceAttributes) -> None:
-        """Begin a node's call in the thread of the step; callable from a pool thread, too."""
-        call_in(self.loop, self._begin_collective, call, device)
+        """Begin a node's call in the thread of the step; callable from a pool thread, too.
+
+        A call of a segment that ``drain`` runs begins after it: the segment's measured time would otherwise
+        include the sending of the values.
+        """
+        if self._draining and self.loop is not None and asyncio._get_running_loop() is self.loop:
+            self._unbegun.append((call, device))
+        else:
+            call_in(self.loop, self._begin_collective, call, device)
 
     def _begin_collective(self, call: CollectiveCall, device: DeviceAttributes) -> None:
+        if call.done():  # the step has failed
+            return
         if self._collectives is None:
             assert self._groups is not None
             self._collectives = CollectiveExecutor(self.rendezvous, self._groups, self.loop)
