@@ -262,3 +262,31 @@ def test_ctrl_c_ends_it_at_once_and_leaves_nothing() -> None:
         os.killpg(run.pid, signal.SIGINT)
         output, errors = run.communicate(timeout=60)  # all rounds would take many minutes
     assert (run.returncode, output.splitlines()[-1:], errors) == (130, [b"Stopped."], b"")
+
+
+def counted(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The script that counts calls, run to its end."""
+    return subprocess.run(
+        [sys.executable, "scripts/benchmarks/calls.py", *arguments],
+        cwd=ROOT, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+
+
+def test_the_calls_of_a_step_are_counted_and_listed_by_folder() -> None:
+    """A collective of two workers calls what its step without it calls, and more."""
+    found = counted("--steps", "3", "--rooms", "reads-two-workers", "reduce-4kb-2")
+    assert (found.returncode, found.stderr) == (0, "")
+    heading, *lines = found.stdout.splitlines()
+    assert heading.split() == ["step", "own", "calls", "C", "calls", "processor", "us"]
+    totals = {words[0]: words[1:] for line in lines if len(words := line.split()) == 4}
+    plain, reduced = (int(totals[name][0]) for name in ("reads-two-workers", "reduce-4kb-2"))
+    assert reduced > plain > 100
+    folders = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert "actorsession/cluster/master" in folders
+    assert folders.count("actorsession/runtime/collective") == 1
+
+
+def test_a_kind_of_step_that_does_not_exist_is_named() -> None:
+    found = counted("local", "remote")
+    assert found.returncode == 2
+    assert "no scenario remote; there are local, suspending" in found.stderr

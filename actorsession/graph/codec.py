@@ -396,8 +396,9 @@ def _count(shape: Any) -> int:
         raise ProtocolError(
             f"a tensor's shape is a list of at most {_MAX_RANK} sizes, got {reprlib.repr(shape)}"
         )
-    if not all(type(d) is int and d >= 0 for d in shape):
-        raise ProtocolError(f"a tensor's shape holds sizes, got {reprlib.repr(shape)}")
+    for size in shape:
+        if type(size) is not int or size < 0:
+            raise ProtocolError(f"a tensor's shape holds sizes, got {reprlib.repr(shape)}")
     return math.prod(shape)
 
 

@@ -6,8 +6,8 @@ merges and passes on, until each has one part of the result (reduce-scatter); th
 (all-gather). A member sends and receives ``2 * (size - 1) / size`` times its value, whatever the size of the
 group (Patarasuk and Yuan, 2009), and holds its result and a few chunks.
 
-The first value to each member has a header beside it that says what the sender takes part in, so that members
-which do not agree fail and never wait for each other.
+The first value to each member has a header beside it, or before it in one array, that says what the sender
+takes part in, so that members which do not agree fail and never wait for each other.
 
 Values are borrowed from their senders: a member neither writes to what it was given nor, before it was
 delivered, to what it has sent. The result of a ring may still be on its way to the next member when it is
@@ -46,6 +46,10 @@ DIRECT_BYTES = 2**20
 """Values are exchanged directly if each member sends no more than this: hops of a ring would take longer."""
 CHUNK_BYTES = 4 * 2**20
 """Size of the chunks that go round a ring."""
+# Bytes up to which a value follows its header in one array: copying them takes less than a second value.
+_JOINED_BYTES = 2**16
+# The header's length is a multiple of this, so that what follows it is aligned.
+_ALIGNMENT = 16
 # Chunks of its own that a member has in the ring at a time: one is merged while the next is on its way.
 _WINDOW = 2
 
@@ -148,12 +152,12 @@ class Exchange:
         Args:
             who: the other member, for the message.
             own: the header of this member.
-            header: that of the other one.
+            header: that of the other one; a value may follow it.
 
         Raises:
             InvalidArgumentError: if they differ; names both members.
         """
-        if header is own or np.array_equal(own, header):
+        if header is own or np.array_equal(own, np.ravel(header)[: len(own)]):
             return
         me = self.group.members[self.rank].device
         raise InvalidArgumentError(
@@ -182,14 +186,15 @@ class Exchange:
 @lru_cache(maxsize=4096)
 def _header(c: Collective, dtype: str, shape: tuple[int, ...]) -> Array:
     """Return a header; cached, because those of a program recur in every step."""
-    text = json.dumps([c.kind, c.size, c.merge, c.final, dtype, list(shape)])
-    return np.frombuffer(text.encode(), np.uint8)
+    text = json.dumps([c.kind, c.size, c.merge, c.final, dtype, list(shape)]).encode()
+    return np.frombuffer(text.ljust(-(-len(text) // _ALIGNMENT) * _ALIGNMENT), np.uint8)
 
 
 def _told(header: Any) -> str:
     """Return a header as words."""
     try:
-        kind, size, merge, final, dtype, shape = json.loads(bytes(np.asarray(header, np.uint8)))
+        text = bytes(np.asarray(header, np.uint8)).decode("latin-1")
+        kind, size, merge, final, dtype, shape = json.JSONDecoder().raw_decode(text)[0]
     except ValueError:
         return "something else"
     how = "" if not merge else f" by {merge}" if final == "Id" else f" by {merge} and {final}"
@@ -204,8 +209,9 @@ class DirectExchange(Exchange):
         array = self.call.value
         assert array is not None
         own = self.header(array)
+        mine = self.part_for(self.rank)
         values: list[Any] = [None] * self.size
-        values[self.rank] = self.part_for(self.rank)
+        values[self.rank] = mine
         left = self.size - 1
 
         def keep(rank: int, value: Any) -> None:
@@ -215,15 +221,37 @@ class DirectExchange(Exchange):
             if not left:
                 self.call.complete(self.result(values))
 
-        for rank in self._others():
-            self.send(rank, "type", own)
-            self.send(rank, "value", self.part_for(rank))
-        self._rendezvous.flush()
+        def split(rank: int, message: Any) -> None:
+            self.check(self.group.members[rank].device, own, message)
+            keep(rank, message[len(own) :].view(mine.dtype).reshape(mine.shape))
+
+        # Members that agree have parts of one size, so all of them join, or none.
+        if mine.nbytes <= _JOINED_BYTES:
+            self._send_joined(own)
+            for rank in self._others():
+                self.receive(rank, "type", partial(split, rank))
+        else:
+            for rank in self._others():
+                self.send(rank, "type", own)
+                self.send(rank, "value", self.part_for(rank))
+            self._rendezvous.flush()
+            for rank in self._others():
+                who = self.group.members[rank].device
+                self.receive(rank, "type", partial(self.check, who, own))
+                self.receive(rank, "value", partial(keep, rank))
         if not left:
             self.call.complete(self.result(values))
+
+    def _send_joined(self, header: Array) -> None:
+        """Send each member the header and its part in one array."""
+        message, before = header, None
         for rank in self._others():
-            self.receive(rank, "type", partial(self.check, self.group.members[rank].device, own))
-            self.receive(rank, "value", partial(keep, rank))
+            part = self.part_for(rank)
+            if part is not before:
+                flat = np.ascontiguousarray(part).reshape(-1)
+                message, before = np.concatenate([header, flat.view(np.uint8)]), part
+            self.send(rank, "type", message)
+        self._rendezvous.flush()
 
     def part_for(self, rank: int) -> Any:
         """Return what a member gets of this one's value."""

@@ -1,0 +1,231 @@
+"""Counts what a step calls, by kind of step; runs on its own in some seconds.
+
+    .venv/bin/python scripts/benchmarks/calls.py [--steps 50] [--rooms] [SCENARIO ...]
+
+All servers are in this process, so that one profile sees the client, the master and the workers. Printed are
+the calls of our own functions, those of functions of C, and the processor time without the profile, all per
+step. Unlike times, the counts are the same on a busy machine, up to what happens to meet in one turn of the
+loop. With ``--rooms`` the calls of our own functions are listed by folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import actorsession as acts
+from actorsession.actors.loops import run
+
+Step = Callable[[], Awaitable[Any]]
+
+ROOT = f"{Path(acts.__file__).parents[1]}/"
+# Elements of the values that are reduced: 4 KB.
+ELEMENTS = 1024
+# Rounds whose processor time is measured; the median counts.
+ROUNDS = 5
+WARM_UP = 20
+
+
+class Counts(NamedTuple):
+    """What one step takes on the average.
+
+    Attributes:
+        own: calls of our own functions by folder; ``generated`` for those without a file.
+        builtin: calls of functions of C.
+        seconds: processor time of the process.
+    """
+
+    own: Mapping[str, float]
+    builtin: float
+    seconds: float
+
+
+@asynccontextmanager
+async def local() -> AsyncIterator[Step]:
+    """Two feeds and their sum, in this process."""
+    with acts.Graph().as_default() as graph:
+        x, y = acts.placeholder(acts.float32, []), acts.placeholder(acts.float32, [])
+        total = x + y
+    async with acts.AsyncSession(graph=graph) as session:
+        yield lambda: session.run(total, {x: 1.0, y: 2.0})
+
+
+@asynccontextmanager
+async def suspending() -> AsyncIterator[Step]:
+    """A step that waits for an element, and the one that enqueues it."""
+    with acts.Graph().as_default() as graph:
+        queue = acts.FIFOQueue(1, [acts.float32], [[]])
+        taken, put = queue.dequeue() + 1.0, queue.enqueue(1.0)
+    async with acts.AsyncSession(graph=graph) as session:
+
+        async def step() -> None:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(session.run(taken))
+                await asyncio.sleep(0)
+                await session.run(put)
+
+        yield step
+
+
+@asynccontextmanager
+async def two_workers() -> AsyncIterator[Step]:
+    """Two feeds at one worker, and their sum with a value of the other."""
+    with acts.Graph().as_default() as graph:
+        with acts.device("/job:worker/task:1"):
+            x = acts.placeholder(acts.float32, [])
+            doubled = x * 2.0
+        with acts.device("/job:worker/task:0"):
+            total = doubled + 1.0
+    async with session_of_workers(2, graph) as session:
+        yield lambda: session.run(total, {x: 1.0})
+
+
+@asynccontextmanager
+async def partial_run(workers: int) -> AsyncIterator[Step]:
+    """A partial run of two calls, in this process or over so many workers."""
+    with acts.Graph().as_default() as graph, contextlib.ExitStack() as devices:
+        x, y = acts.placeholder(acts.float32, []), acts.placeholder(acts.float32, [])
+        first = x + 1.0
+        if workers:
+            devices.enter_context(acts.device(f"/job:worker/task:{workers - 1}"))
+        second = first * y
+    async with session_of_workers(workers, graph) as session:
+
+        async def step() -> None:
+            handle = await session.partial_run_setup([first, second], [x, y])
+            await session.partial_run(handle, first, {x: 1.0})
+            await session.partial_run(handle, second, {y: 2.0})
+
+        yield step
+
+
+@asynccontextmanager
+async def reads(workers: int, *, reduced: bool) -> AsyncIterator[Step]:
+    """A slice of a variable of 4 KB of each worker, or of the sum of all."""
+    with acts.Graph().as_default() as graph:
+        group = acts.collective.Group(workers)
+        fetches = []
+        for index in range(workers):
+            with acts.device(f"/job:worker/task:{index}"):
+                value = acts.Variable(np.ones(ELEMENTS, np.float32)).value()
+                if reduced:
+                    value = acts.collective.all_reduce(value, group)
+                fetches.append(value[::64])
+        initialize = acts.global_variables_initializer()
+    async with session_of_workers(workers, graph) as session:
+        await session.run(initialize)
+        yield lambda: session.run(fetches)
+
+
+@asynccontextmanager
+async def session_of_workers(count: int, graph: acts.Graph) -> AsyncIterator[acts.AsyncSession]:
+    """A session over so many workers in this process; one without a master for none."""
+    async with contextlib.AsyncExitStack() as stack:
+        target = ""
+        if count:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            addresses = [f"unix://{folder}/{index}" for index in range(count)]
+            spec = acts.ClusterSpec({"worker": addresses})
+            servers = [acts.Server(spec, "worker", index) for index in range(count)]
+            for server in servers:
+                await stack.enter_async_context(server)
+            target = servers[0].target
+        yield await stack.enter_async_context(acts.AsyncSession(target, graph=graph))
+
+
+SCENARIOS: dict[str, Callable[[], AbstractAsyncContextManager[Step]]] = {
+    "local": local,
+    "suspending": suspending,
+    "two-workers": two_workers,
+    "partial-local": partial(partial_run, 0),
+    "partial-two-workers": partial(partial_run, 2),
+    "reads-two-workers": partial(reads, 2, reduced=False),
+    "reduce-4kb-2": partial(reads, 2, reduced=True),
+    "reads-four-workers": partial(reads, 4, reduced=False),
+    "reduce-4kb-4": partial(reads, 4, reduced=True),
+}
+
+
+async def counts(step: Step, steps: int) -> Counts:
+    """Return what a step takes, after some that are not counted."""
+    for _ in range(WARM_UP):
+        await step()
+    seconds = []
+    for _ in range(ROUNDS):
+        begin = time.process_time()
+        for _ in range(steps):
+            await step()
+        seconds.append((time.process_time() - begin) / steps)
+    calls: Counter[str] = Counter()
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        calls[frame.f_code.co_filename if event == "call" else event] += 1
+
+    sys.setprofile(count)
+    try:
+        for _ in range(steps):
+            await step()
+    finally:
+        sys.setprofile(None)
+    own: Counter[str] = Counter()
+    for name, number in calls.items():
+        folder = _folder(name)
+        if folder:
+            own[folder] += number
+    return Counts(
+        {folder: number / steps for folder, number in own.most_common()},
+        calls["c_call"] / steps,
+        statistics.median(seconds),
+    )
+
+
+def _folder(name: str) -> str:
+    """Return the folder of a file of ours, in two levels; "" for what is not ours."""
+    if name.startswith("<"):
+        return "generated"
+    path = name.removeprefix(ROOT)
+    if not path.startswith(("actorsession/", "transports/")):
+        return ""
+    return "/".join(path.split("/")[:-1][:3])
+
+
+async def main() -> None:
+    """Print a line for each kind of step."""
+    parser = argparse.ArgumentParser(description="count what a step calls, by kind of step")
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(SCENARIOS))
+    parser.add_argument("--steps", type=int, default=50, help="steps that are counted")
+    parser.add_argument("--rooms", action="store_true", help="list the calls by folder")
+    options = parser.parse_args()
+    unknown = set(options.scenarios) - set(SCENARIOS)
+    if unknown or options.steps < 1:
+        parser.error(
+            f"no scenario {', '.join(sorted(unknown))}; there are {', '.join(SCENARIOS)}"
+            if unknown
+            else f"--steps takes a number of 1 or more, got {options.steps}"
+        )
+    print(f"{'step':<22}{'own calls':>10}{'C calls':>10}{'processor us':>14}")
+    for name in options.scenarios or SCENARIOS:
+        async with SCENARIOS[name]() as step:
+            found = await counts(step, options.steps)
+        total = sum(found.own.values())
+        print(f"{name:<22}{total:>10.0f}{found.builtin:>10.0f}{found.seconds * 1e6:>14.0f}")
+        for folder, number in found.own.items() if options.rooms else ():
+            print(f"  {folder:<40}{number:>8.1f}")
+
+
+if __name__ == "__main__":
+    run(main())
