@@ -240,6 +240,34 @@ async def test_a_step_that_fails_between_two_collectives_fails_those_it_meets_an
         await cluster.until_idle()
 
 
+async def test_a_step_fails_in_its_next_collective_if_its_group_has_ended_in_the_meantime() -> None:
+    """Its group must not be formed anew in the middle of a step: the member that has failed never comes."""
+
+    def build(x: acts.Tensor, group: acts.collective.Group, number: int) -> Any:
+        if number == 0:
+            return checked(x, group, number)
+        first = acts.collective.all_reduce(acts.abs(x), group)
+        between = acts.FIFOQueue(1, ["float32"], [[]], name="between")
+        between.enqueue(0.0, name="go_on")
+        with acts.control_dependencies([first]):
+            waited = between.dequeue()
+        return acts.collective.all_reduce(first + waited, group)
+
+    async with patient() as cluster:
+        targets = [cluster.target(task) for task in (W0, W1)]
+        async with replicas(targets, [W0, W1], build) as (one, other):
+            waiting = asyncio.create_task(other.run(2.0))
+            with pytest.raises(InvalidArgumentError, match="a negative gradient"):
+                await soon(one.run(-1.0))
+            worker = cluster.server(W1)._worker
+            assert worker is not None
+            await eventually(lambda: len(worker._env.groups) == 0)
+            await other.session.run("go_on")
+            with pytest.raises(OpError, match=f"{W0}.*group 1.*a negative gradient"):
+                await soon(waiting)
+        await cluster.until_idle()
+
+
 async def test_a_step_that_fails_before_its_first_collective_may_be_run_again() -> None:
     def build(x: acts.Tensor, group: acts.collective.Group, number: int) -> Any:
         check = acts.debugging.assert_non_negative(x, message="a negative gradient")

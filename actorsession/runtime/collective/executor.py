@@ -95,6 +95,11 @@ class CollectiveExecutor:
                 self._start(other, there)
             else:
                 self._held.append((before, other, there))
+        for shared in self._shared:
+            if shared.key == c.group and shared.rendezvous.aborted is not None:
+                # The member whose step has failed would never come to the group if it were formed anew.
+                call.fail(shared.rendezvous.aborted)
+                return
         if c.size == 1:
             self._joined(
                 call, device.name, Group(c.group, (Member(device.name, device.incarnation),))
