@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Generic, TypeVar
+
+from actorsession.graph.reentrant import reentrant
 
 __all__ = ["DefaultStack"]
 
@@ -38,7 +39,7 @@ class DefaultStack(Generic[T]):
         value: T = self._fallback.value
         return value
 
-    @contextlib.contextmanager
+    @reentrant
     def entered(self, value: T) -> Iterator[T]:
         """Make ``value`` the default for the length of a block."""
         token = self._stack.set((*self._stack.get(()), value))

@@ -25,6 +25,7 @@ from actorsession.graph.names import NameTable, check_op_name
 from actorsession.graph.node import GraphDef, TensorSpec
 from actorsession.graph.node_index import NodeIndex, check_kind
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.reentrant import Reentrant
 from actorsession.graph.scopes import DeviceFunction, Scope, scope_of
 from actorsession.graph.shape import TensorShape
 from actorsession.graph.source_location import user_line
@@ -164,7 +165,11 @@ class Graph:
                 f"got {found!r:.100}"
             )
         if found.graph is not self:
-            raise ValueError(f"{found!r} is not an element of this graph but of another one")
+            raise ValueError(
+                f"{found!r} is not an element of this graph but of another one. Each "
+                "thread has a default graph of its own: pass the graph, as in "
+                "Session(graph=tensor.graph), or build in `with graph.as_default():`"
+            )
         check_kind(found.name, isinstance(found, Tensor), allow_tensor, allow_operation)
         return found
 
@@ -477,11 +482,11 @@ class Graph:
 
     # -- scopes --------------------------------------------------------------------------------
 
-    def as_default(self) -> AbstractContextManager[Graph]:
+    def as_default(self) -> Reentrant[Graph]:
         """Make this the default graph of the calling thread or asyncio child, for a block."""
         return _DEFAULT_GRAPHS.entered(self)
 
-    def name_scope(self, name: str | None) -> AbstractContextManager[str]:
+    def name_scope(self, name: str | None) -> Reentrant[str]:
         """Prefix the names of operations built in the block.
 
         Args:
@@ -498,9 +503,7 @@ class Graph:
         """Return the full name of the innermost name scope, without a closing slash; empty for the root."""
         return scope_of(self).name
 
-    def device(
-        self, device: str | DeviceSpec | DeviceFunction | None
-    ) -> AbstractContextManager[None]:
+    def device(self, device: str | DeviceSpec | DeviceFunction | None) -> Reentrant[None]:
         """Request a device for operations built in the block; inner blocks take precedence part by part.
 
         Args:
@@ -513,18 +516,17 @@ class Graph:
         """
         return scopes.device(self, device)
 
-    def control_dependencies(
-        self, control_inputs: Iterable[Any] | None
-    ) -> AbstractContextManager[None]:
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Reentrant[None]:
         """Make operations built in the block run after ``control_inputs``.
 
         Args:
             control_inputs: operations, tensors or variables; ``None`` discards the outer blocks, and leaves
                 loop bodies and branches as well.
         """
-        return scopes.control_dependencies(self, control_inputs)
+        several = None if control_inputs is None else list(control_inputs)
+        return scopes.control_dependencies(self, several)
 
-    def colocate_with(self, op: Any) -> AbstractContextManager[None]:
+    def colocate_with(self, op: Any) -> Reentrant[None]:
         """Place operations built in the block with ``op``, regardless of the device blocks around.
 
         Args:
@@ -533,7 +535,7 @@ class Graph:
         """
         return scopes.colocate_with(self, op)
 
-    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> AbstractContextManager[None]:
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Reentrant[None]:
         """Give operations built in the block other gradients than their types have.
 
         Args:
@@ -544,9 +546,9 @@ class Graph:
         """
         return scopes.gradient_override_map(self, op_type_map)
 
-    def container(self, name: str) -> AbstractContextManager[Scope]:
+    def container(self, name: str) -> Reentrant[Scope]:
         """Put state built in the block into the resource container ``name``."""
-        return scopes.entered(self, container=name)
+        return Reentrant(lambda: scopes.entered(self, container=name))
 
     def switch_to_thread_local(self) -> None:
         """Do nothing: each thread has blocks of its own from the beginning."""
@@ -596,22 +598,22 @@ def reset_default_graph() -> None:
     _DEFAULT_GRAPHS.reset_fallback()
 
 
-def name_scope(name: str | None) -> AbstractContextManager[str]:
+def name_scope(name: str | None) -> Reentrant[str]:
     """Call ``Graph.name_scope`` of the default graph."""
     return get_default_graph().name_scope(name)
 
 
-def device(device_name: str | DeviceSpec | DeviceFunction | None) -> AbstractContextManager[Any]:
+def device(device_name: str | DeviceSpec | DeviceFunction | None) -> Reentrant[Any]:
     """Call ``Graph.device`` of the default graph."""
     return get_default_graph().device(device_name)
 
 
-def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[None]:
+def control_dependencies(control_inputs: Iterable[Any] | None) -> Reentrant[None]:
     """Call ``Graph.control_dependencies`` of the default graph."""
     return get_default_graph().control_dependencies(control_inputs)
 
 
-def colocate_with(op: Any) -> AbstractContextManager[None]:
+def colocate_with(op: Any) -> Reentrant[None]:
     """Call ``Graph.colocate_with`` of the default graph."""
     return get_default_graph().colocate_with(op)
 

@@ -142,6 +142,14 @@ class OperatorMixin:
             f"{self!r} cannot be iterated while the graph is built; use unstack or split"
         )
 
+    def __len__(self) -> NoReturn:
+        raise TypeError(f"{self!r} has no length while the graph is built; use its shape, or size")
+
+    def __float__(self) -> NoReturn:
+        raise TypeError(f"{self!r} has no value while the graph is built; run it in a session")
+
+    __int__ = __complex__ = __index__ = __float__
+
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(f"{self!r} is symbolic: run it in a session to get an array")
 

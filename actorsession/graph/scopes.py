@@ -8,8 +8,8 @@ names; their arguments and errors are documented there.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from dataclasses import field
 from types import TracebackType
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from actorsession.graph.device import DeviceSpec
 from actorsession.graph.names import check_scope_name
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.reentrant import Reentrant, reentrant
 from actorsession.records import dataclass
 
 if TYPE_CHECKING:
@@ -80,8 +81,8 @@ def scope_of(graph: Graph) -> Scope:
     return _SCOPES.get(_EMPTY).get(graph, _ROOT)
 
 
-class entered:
-    """A context manager that enters a scope which differs from the present one.
+class entered(AbstractContextManager[Scope]):
+    """A context manager that enters a scope, once, which differs from the present one.
 
     It is a class, because a generator function takes twice the time, and every operator enters a scope.
 
@@ -113,36 +114,28 @@ class entered:
         _SCOPES.reset(self._token)
 
 
-class NameScope(contextlib.AbstractContextManager[str]):
+class NameScope(Reentrant[str]):
     """The context manager of ``Graph.name_scope``, a class for the same reason as ``entered``."""
 
-    __slots__ = ("_entered", "_graph", "_name")
+    __slots__ = ("_graph", "_name")
 
     def __init__(self, graph: Graph, name: str | None) -> None:
         self._graph = graph
         self._name = name
 
-    def __enter__(self) -> str:
+    def _open(self) -> tuple[AbstractContextManager[Any], str]:
         name = self._name
         if not name:
             full = ""
         else:
             check_scope_name(name, scope_of(self._graph).name)
             full = name[:-1] if name.endswith("/") else self._graph.unique_name(name)
-        self._entered = entered(self._graph, name=full)
-        self._entered.__enter__()
-        return f"{full}/" if full else ""
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._entered.__exit__(kind, error, trace)
+        block = entered(self._graph, name=full)
+        block.__enter__()
+        return block, f"{full}/" if full else ""
 
 
-@contextlib.contextmanager
+@reentrant
 def device(graph: Graph, wanted: str | DeviceSpec | DeviceFunction | None) -> Iterator[None]:
     """Return the context manager of ``Graph.device``."""
     block = DeviceSpec.parse(wanted) if isinstance(wanted, str) else wanted
@@ -154,7 +147,7 @@ def device(graph: Graph, wanted: str | DeviceSpec | DeviceFunction | None) -> It
         yield
 
 
-@contextlib.contextmanager
+@reentrant
 def control_dependencies(graph: Graph, control_inputs: Iterable[Any] | None) -> Iterator[None]:
     """Return the context manager of ``Graph.control_dependencies``."""
     if control_inputs is None:
@@ -173,7 +166,7 @@ def control_dependencies(graph: Graph, control_inputs: Iterable[Any] | None) -> 
         yield
 
 
-@contextlib.contextmanager
+@reentrant
 def colocate_with(graph: Graph, op: Any) -> Iterator[None]:
     """Return the context manager of ``Graph.colocate_with``."""
     if op is None:
@@ -185,7 +178,7 @@ def colocate_with(graph: Graph, op: Any) -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
+@reentrant
 def gradient_override_map(graph: Graph, op_type_map: Mapping[str, str]) -> Iterator[None]:
     """Return the context manager of ``Graph.gradient_override_map``."""
     given = op_type_map if isinstance(op_type_map, dict) else {None: None}

@@ -63,6 +63,8 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         feed_dict: Mapping[Any, Any] | None = None,
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - the limit is the step's, wherever it runs
     ) -> Any:
         """Run everything that the fetches need and return their values.
 
@@ -74,6 +76,8 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             feed_dict: values for tensors, by tensor or name. Arrays are borrowed until the call returns.
             options: of this run.
             run_metadata: filled with what ``options`` request.
+            timeout: the limit of this run in seconds, in place of ``options.timeout_in_ms``; by default that
+                of the session's config.
 
         Returns:
             The structure of ``fetches`` with numpy values; ``None`` for operations. Arrays are the
@@ -82,7 +86,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         Raises:
             RuntimeError: if the session is closed.
             TypeError: for a bad feed key or a fetch of a wrong type.
-            ValueError: for an unknown fetch, or a value whose shape does not fit.
+            ValueError: for an unknown fetch, a value whose shape does not fit, or a limit that is not one.
             InvalidArgumentError: for a placeholder that is needed but not fed, and for values that a
                 kernel rejects.
             DeadlineExceededError: if the step took too long.
@@ -91,7 +95,9 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         feed_dict = self._flat_feeds(feed_dict)
         request = self._request(fetches, feed_dict)
         values = tuple(feed_dict.values()) if feed_dict else ()
-        return await self._run_request(request, values, options, run_metadata)
+        return await self._run_request(
+            request, values, self._limited(options, timeout), run_metadata
+        )
 
     async def _prepare(self, request: Request) -> SessionPlan:
         plan: SessionPlan = await self._session.prepare(request.signature)

@@ -6,6 +6,7 @@ Requests (see ``request``) are cached, so a repeated run does no work on structu
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import weakref
 from abc import ABC, abstractmethod
@@ -471,6 +472,20 @@ class BaseSession(ABC):
                 f"{os.getpid()}: its threads, loop and connections stayed behind. Make a session after "
                 "the fork, or start processes with the spawn method"
             )
+
+    @staticmethod
+    def _limited(options: RunOptions | None, timeout: float | None) -> RunOptions | None:
+        """Return the options of a run with its time limit in seconds."""
+        if timeout is None:
+            return options
+        if not 0 < timeout < math.inf:
+            raise ValueError(f"timeout is a positive number of seconds, got {timeout!r:.100}")
+        options = options or RunOptions()
+        if options.timeout_in_ms:
+            raise ValueError(
+                f"a run has one limit, got timeout={timeout!r} and timeout_in_ms={options.timeout_in_ms}"
+            )
+        return replace(options, timeout_in_ms=math.ceil(timeout * 1000))
 
     def _timeout(self, options: RunOptions | None) -> float | None:
         """Return the limit that the caller set for a run, in seconds; ``None`` for the default."""

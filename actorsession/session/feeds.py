@@ -229,14 +229,26 @@ def _convert(value: Any, tensor: Tensor, owner: object) -> Any:
 
 
 def _as_array(value: Any, np_dtype: np.dtype[Any]) -> Any:
+    _check_imaginary(value, np_dtype)
     try:
         return np.asarray(value, dtype=np_dtype)
     except (OverflowError, TypeError):
         if not np.issubdtype(np_dtype, np.number):
             raise
-        # In two steps numpy is more lenient: ints inside lists wrap round, as they do in arrays, and
-        # complex numbers lose their imaginary part with a warning.
-        return np.asarray(value).astype(np_dtype)
+        # In two steps numpy is more lenient: ints inside lists wrap round, as they do in arrays.
+        array = np.asarray(value)
+        _check_imaginary(array, np_dtype)
+        return array.astype(np_dtype)
+
+
+def _check_imaginary(value: Any, np_dtype: np.dtype[Any]) -> None:
+    """Refuse complex numbers for a type without imaginary parts; numpy would drop these with a warning."""
+    dtype = getattr(value, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind == "c" and np_dtype.kind not in "cO":
+        raise TypeError(
+            f"{dtype.name} has imaginary parts, which {np_dtype.name} does not hold; feed value.real, or "
+            "np.abs(value)"
+        )
 
 
 def _check_int(value: int, tensor: Tensor) -> None:

@@ -51,7 +51,10 @@ def check_not_empty(graph: Graph) -> None:
         RuntimeError: if the graph has none.
     """
     if not graph.version:
-        raise RuntimeError("The Session graph is empty: add operations to the graph before run()")
+        raise RuntimeError(
+            "The Session graph is empty: add operations to the graph before run(). Each thread has a default "
+            "graph of its own; a session for a graph that was built elsewhere is Session(graph=graph)"
+        )
 
 
 def map_fetches(graph: Graph, fetches: Any, wrap: Wrap | None = None) -> FetchPlan:

@@ -91,6 +91,8 @@ class Session(SyncPartialRuns, BaseSession):
         feed_dict: Mapping[Any, Any] | None = None,
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
+        *,
+        timeout: float | None = None,
     ) -> Any:
         """Run everything that the fetches need and return their values; see ``AsyncSession.run``.
 
@@ -103,7 +105,9 @@ class Session(SyncPartialRuns, BaseSession):
             feed_dict = self._flat_feeds(feed_dict)
         request = self._request(fetches, feed_dict)
         values = tuple(feed_dict.values()) if feed_dict else ()
-        return complete(self._run_request(request, values, options, run_metadata))
+        return complete(
+            self._run_request(request, values, self._limited(options, timeout), run_metadata)
+        )
 
     async def _run_plan(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import operator
 import sys
 import threading
 from typing import Any
@@ -232,8 +233,14 @@ def test_whatever_stands_for_a_tensor_is_taken_for_it(named: Graph) -> None:
 
 def test_an_element_of_another_graph_is_refused(named: Graph) -> None:
     for element in (OTHER, OTHER.op):
-        with pytest.raises(ValueError, match="is not an element of this graph"):
+        with pytest.raises(ValueError, match=r"is not an element of this graph.*Session\(graph="):
             named.as_graph_element(element)
+
+
+@for_each("convert", [float, int, complex, operator.index, len, bool, list])
+def test_a_tensor_has_no_value_while_the_graph_is_built(convert: Any) -> None:
+    with pytest.raises(TypeError, match=r"<Tensor '.*> .* while the graph is built; "):
+        convert(OTHER)
 
 
 # -- collections -----------------------------------------------------------------------------------

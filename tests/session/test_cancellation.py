@@ -131,6 +131,29 @@ async def test_a_limit_leaves_the_session_usable(make_session: Any) -> None:
     assert session.session.statistics().steps == 0
 
 
+async def test_a_run_has_a_limit_in_seconds_as_well_as_in_milliseconds(make_session: Any) -> None:
+    """A limit that is none, and two limits at once, are refused before anything runs."""
+    taken = ops.FIFOQueue(1, ["float32"], [[]]).dequeue()
+    fetched = ops.constant(1.0) + 1.0
+    session = make_session()
+    assert await session.run(fetched, timeout=20.0) == 2.0
+    with pytest.raises(DeadlineExceededError):
+        await session.run(taken, timeout=0.05)
+    for seconds in (0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="timeout is a positive number of seconds"):
+            await session.run(fetched, timeout=seconds)
+    with pytest.raises(ValueError, match=r"one limit, got timeout=1\.0 and timeout_in_ms=5"):
+        await session.run(fetched, timeout=1.0, options=RunOptions(timeout_in_ms=5))
+
+
+def test_a_synchronous_run_has_a_limit_in_seconds(graph: Graph) -> None:
+    taken = ops.FIFOQueue(1, ["float32"], [[]]).dequeue()
+    with Session(graph=graph) as session:
+        with pytest.raises(DeadlineExceededError):
+            session.run(taken, timeout=0.05)
+        assert session.run(ops.constant(1.0) + 1.0, timeout=20.0) == 2.0
+
+
 class CountingGate(Gate):
     """A gate that counts how often generated code looks at it."""
 

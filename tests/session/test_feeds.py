@@ -254,10 +254,16 @@ async def test_the_shape_of_strings_is_checked_before_what_they_are(session: Any
     assert (await session.run(ops.identity(x), {x: ["a", "b"]})).tolist() == [b"a", b"b"]
 
 
-async def test_a_part_that_is_lost_in_conversion_is_numpys_warning(session: Any) -> None:
-    x = ops.placeholder("float32", [])
-    with pytest.warns(np.exceptions.ComplexWarning):
-        assert await session.run(ops.identity(x), {x: 1 + 2j}) == 1
+@for_each("value", [1 + 2j, np.complex64(1j), np.array(1j), [1j], [[1, 1j]]])
+async def test_complex_numbers_are_refused_where_their_imaginary_part_would_be_lost(
+    session: Any, value: Any
+) -> None:
+    for dtype in ("float32", "int32"):
+        x = ops.placeholder(dtype, name="x")
+        with pytest.raises(TypeError, match=f"cannot feed .* for 'x.*:0' of {dtype}: "):
+            await session.run(ops.identity(x), {x: value})
+    x = ops.placeholder("complex64")
+    assert (await session.run(ops.identity(x), {x: value})).dtype == np.complex64
 
 
 @for_each(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from typing import Any
 
 from actorsession.graph import graph as defaults
 from actorsession.graph.dtypes import DType
 from actorsession.graph.dtypes import as_dtype as our_dtype
 from actorsession.graph.graph import get_default_graph
+from actorsession.graph.reentrant import Reentrant
 
 __all__ = ["as_dtype", "colocate_with", "container", "device", "name_scope", "op_scope"]
 
@@ -22,17 +22,17 @@ def as_dtype(type_value: Any) -> DType:
     return our_dtype(type_value)
 
 
-def device(device_name_or_function: Any) -> AbstractContextManager[Any]:
+def device(device_name_or_function: Any) -> Reentrant[Any]:
     """Request a device for the operations built in the block; see ``actorsession.device``."""
     return defaults.device(device_name_or_function)
 
 
-def container(container_name: str) -> AbstractContextManager[Any]:
+def container(container_name: str) -> Reentrant[Any]:
     """Put the state of operations built in the block into the resource container with that name."""
     return get_default_graph().container(container_name)
 
 
-def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[Any]:
+def colocate_with(op: Any, ignore_existing: bool = False) -> Reentrant[Any]:
     """Place the operations built in the block on the device of ``op``.
 
     Args:
@@ -45,7 +45,7 @@ def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextMana
 
 def name_scope(
     name: str | None, default_name: str | None = None, values: Any = None
-) -> AbstractContextManager[Any]:
+) -> Reentrant[Any]:
     """Prefix the names of the operations built in the block with a scope.
 
     Args:
@@ -64,8 +64,6 @@ def name_scope(
     return defaults.name_scope(default_name if name is None else name)
 
 
-def op_scope(
-    values: Any, name: str | None, default_name: str | None = None
-) -> AbstractContextManager[Any]:
+def op_scope(values: Any, name: str | None, default_name: str | None = None) -> Reentrant[Any]:
     """Return ``name_scope`` with its arguments in the order from before TensorFlow 1.0."""
     return name_scope(name, default_name, values)

@@ -7,7 +7,6 @@ this module. Creators are stored in a context variable, as all scopes are.
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,6 +14,7 @@ from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.graph.reentrant import reentrant
 from actorsession.ops.graph_keys import GraphKeys
 
 __all__ = [
@@ -75,7 +75,7 @@ class CreatedByScope(type):
         return create(**{**rest, **dict(zip(rest, args, strict=False)), **kwargs})
 
 
-@contextlib.contextmanager
+@reentrant
 def variable_creator_scope(variable_creator: Creator) -> Iterator[None]:
     """Let a function make or change the variables that a block creates in the default graph.
 

@@ -16,12 +16,12 @@ import copy
 import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextvars import ContextVar, Token
-from types import TracebackType
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.graph.reentrant import Reentrant, reentrant
 from actorsession.graph.scopes import DeviceFunction, scope_of
 from actorsession.ops.build import graph_of
 from actorsession.ops.variables.settings import Getter, VariableScope
@@ -41,6 +41,12 @@ class _Present(NamedTuple):
 
     scope: VariableScope
     entered: dict[str, int]
+
+    def count_from_zero(self) -> None:
+        """Count the names inside anew, for when the scope is entered again."""
+        for name in self.entered:
+            if name.startswith(f"{self.scope.name}/"):
+                self.entered[name] = 0
 
 
 class _Roots(threading.local):
@@ -75,7 +81,7 @@ def no_regularizer(_: Any) -> None:
     """Return no loss: a regulariser for variables in a scope that has another one."""
 
 
-class variable_scope(contextlib.AbstractContextManager[VariableScope]):
+class variable_scope(Reentrant[VariableScope]):
     """A block whose variables have a common prefix and common defaults.
 
     Args:
@@ -132,10 +138,8 @@ class variable_scope(contextlib.AbstractContextManager[VariableScope]):
         }
         self._names = auxiliary_name_scope
         self._graph = graph_of(*(values or ()))
-        self._token: Token[Mapping[Graph, _Present]] | None = None
-        self._stack = contextlib.ExitStack()
 
-    def __enter__(self) -> VariableScope:
+    def _open(self) -> tuple[contextlib.AbstractContextManager[Any], VariableScope]:
         graph, outer = self._graph, _present(self._graph)
         with contextlib.ExitStack() as stack:
             if get_default_graph() is not graph:
@@ -144,26 +148,13 @@ class variable_scope(contextlib.AbstractContextManager[VariableScope]):
                 scope, counts = self._entered_again(self._name_or_scope, outer, stack)
             else:
                 scope, counts = self._entered_anew(self._name_or_scope, outer, stack)
-            self._stack = stack.pop_all()
-        present = _Present(scope, counts)
-        self._token = _PRESENT.set({**_PRESENT.get(_EMPTY), graph: present})
-        return scope
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        assert self._token is not None, "a variable scope is left that was not entered"
-        inside = _present(self._graph)
-        _PRESENT.reset(self._token)
-        self._stack.close()
+            names = stack.pop_all()
+        block, present = contextlib.ExitStack(), _Present(scope, counts)
         if not isinstance(self._name_or_scope, VariableScope):
-            # Inner names are counted from zero when this scope is entered again.
-            for name in inside.entered:
-                if name.startswith(f"{inside.scope.name}/"):
-                    inside.entered[name] = 0
+            block.callback(present.count_from_zero)
+        block.push(names)
+        block.callback(_PRESENT.reset, _PRESENT.set({**_PRESENT.get(_EMPTY), graph: present}))
+        return block, scope
 
     def _entered_anew(
         self, name: str | None, outer: _Present, stack: contextlib.ExitStack
@@ -247,7 +238,7 @@ def _chained(inner: Getter, outer: Getter | None) -> Getter:
     return chained
 
 
-@contextlib.contextmanager
+@reentrant
 def variable_op_scope(
     values: Iterable[Any],
     name_or_scope: str | VariableScope | None,
