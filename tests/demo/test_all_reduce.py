@@ -41,6 +41,15 @@ async def test_two_workers_learn_even_if_one_is_killed_in_between(killed: int) -
     assert lesson.trace is not None
 
 
+@pytest.mark.parametrize("workers", [1, 4])
+async def test_one_worker_and_four_learn_as_two_do(workers: int) -> None:
+    lesson = await train_with_all_reduce(
+        load_digits(), 400, workers, lambda steps, accuracy: None, lambda cluster: None
+    )
+    assert lesson.accuracy >= PASS_MARK
+    assert (lesson.steps, lesson.events) == (400, [])
+
+
 def test_the_command_trains_without_a_parameter_server_and_says_so(tmp_path: Path) -> None:
     options = ["--strategy", "allreduce", "--steps", "200", "--output", str(tmp_path)]
     command = [sys.executable, "-m", "actorsession", "demo", *options]
