@@ -23,7 +23,7 @@ from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
 from actorsession.cluster.worker import debug_runs as worker_debug_runs
 from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker.worker_session import WorkerSession
-from actorsession.config import DebugOptions
+from actorsession.config import CallableOptions, DebugOptions
 from actorsession.errors import (
     DeadlineExceededError,
     InvalidArgumentError,
@@ -110,6 +110,19 @@ async def test_watch_keys_carry_the_device(cluster: InProcess, hop: Hop, way: st
         "y:0:DebugIdentity", "AddV2", 7, 0,
     )  # fmt: skip
     assert not y.value.flags.writeable
+
+
+async def test_each_call_of_a_callable_shows_what_its_options_watch(
+    cluster: InProcess, hop: Hop
+) -> None:
+    options = CallableOptions(feed=[hop.x.name], fetch=[hop.z.name], run_options=watch("y", "z"))
+    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+        call = session.make_callable_from_options(options)
+        for value in (0.0, 1.0):
+            (found,) = await call(np.array([value], np.float32))
+            np.testing.assert_allclose(found, [np.log(value + 1.0)], rtol=1e-6)
+            assert devices_of(session) == {"y": CPU0, "z": CPU1}
+            assert values_in(session)["y:0"] == [value + 1.0]
 
 
 async def test_what_tasks_read_together_is_dumped_once(cluster: InProcess, graph: Graph) -> None:
