@@ -14,14 +14,15 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from actorsession.cli import certs, cluster, servers, status, stop, token, why
+from actorsession import __version__
+from actorsession.cli import certs, cluster, doctor, servers, status, stop, token, why
 from actorsession.cli.console import USAGE_ERROR, fail
 from actorsession.cli.logs import log_to_stderr
 
 __all__ = ["main"]
 
-_MODULES = (servers, cluster, status, why, stop, token, certs)
-_NAMES = ("worker", "master", "cluster", "status", "why", "stop", "token", "certs")
+_MODULES = (servers, cluster, status, why, stop, token, certs, doctor)
+_NAMES = ("worker", "master", "cluster", "status", "why", "stop", "token", "certs", "doctor")
 _EPILOG = """\
 exit status: 0 success, 1 failure, 2 invalid arguments.
 environment: warnings go to standard error; ACTORSESSION_LOG=info adds sessions and peers;
@@ -60,6 +61,7 @@ def _parser(*, with_demo: bool) -> argparse.ArgumentParser:
         prog="actorsession", description="A runtime for stateful dataflow graphs.",
         epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
+    parser.add_argument("--version", action="version", version=f"actorsession {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for module in _MODULES:
         module.add_to(commands)

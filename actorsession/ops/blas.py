@@ -44,11 +44,13 @@ class BlasLibrary:
 
     Attributes:
         path: path of the library's file.
+        kernels: name of the kernels that it has chosen for this processor, such as ``SkylakeX``.
         asked: the library's function that returns its number of threads.
         changed: the library's function that sets its number of threads.
     """
 
     path: str
+    kernels: str
     asked: Callable[[], int]
     changed: Callable[[int], None]
 
@@ -123,8 +125,17 @@ def _open(path: str) -> BlasLibrary | None:
             if get is not None and change is not None:
                 get.restype, get.argtypes = ctypes.c_int, []
                 change.restype, change.argtypes = None, [ctypes.c_int]
-                return BlasLibrary(path, get, change)
+                name = getattr(library, f"{prefix}openblas_get_corename{suffix}", None)
+                return BlasLibrary(path, _kernels(name), get, change)
     return None
+
+
+def _kernels(name: Callable[[], bytes | None] | None) -> str:
+    """Return the result of a library's function that names its kernels."""
+    if name is None:
+        return "unknown"
+    name.restype, name.argtypes = ctypes.c_char_p, []  # type: ignore[attr-defined]
+    return (name() or b"unknown").decode()
 
 
 @cache

@@ -15,10 +15,10 @@ import numpy as np
 
 import actorsession as acts
 from actorsession.actors.loops import new_event_loop
+from actorsession.ops.blas import loaded_libraries
 from actorsession.ops.flow import dataflow
 
 from . import cluster_actorsession as cluster
-from .blas_kernel import blas_kernel
 from .case import Case, SyncCase
 from .network_actorsession import Network, build_cnn, build_network
 from .questions import ITERATIONS, LAYERS, TRAINED_STEPS, WIDTH, Question
@@ -48,7 +48,7 @@ def _describe() -> dict[str, str]:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "loop": type(loop).__module__.split(".")[0],
-        "blas": blas_kernel(),
+        "blas": next((library.kernels for library in loaded_libraries()), "unknown"),
         "coretype": os.environ.get("OPENBLAS_CORETYPE", ""),
     }
 

@@ -1,0 +1,101 @@
+"""``actorsession doctor``: what it finds on this machine, and what it says of one with faults."""
+
+from __future__ import annotations
+
+import json
+import resource
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from actorsession import __version__, cli
+from actorsession.cli import doctor
+from actorsession.cluster.launch import blas_environment
+
+VARIABLES = (
+    "ACTORSESSION_TOKEN", "ACTORSESSION_TLS_CA", "ACTORSESSION_TLS_CERT", "ACTORSESSION_TLS_KEY",
+    "ACTORSESSION_SHARED_MEMORY",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
+
+
+def findings(capsys: pytest.CaptureFixture[str], status: int) -> dict[str, dict[str, str]]:
+    """What is printed as JSON, by subject."""
+    assert cli.main(["doctor", "--json"]) == status
+    out, err = capsys.readouterr()
+    assert err == ""
+    return {finding["subject"]: finding for finding in json.loads(out)}
+
+
+def test_a_machine_on_which_the_tests_run_has_no_faults(capsys: pytest.CaptureFixture[str]) -> None:
+    found = findings(capsys, 0)
+    assert found["actorsession"]["found"].startswith(__version__)
+    assert {"Python", "numpy", "event loop", "BLAS", "shared memory", "open files", "clock"} <= set(
+        found
+    )
+    assert {"tcp on 127.0.0.1", "unix sockets", "token", "TLS"} <= set(found)
+    for finding in found.values():
+        assert bool(finding["do"]) == (finding["state"] != "ok"), finding
+
+
+def test_each_finding_is_a_line_with_what_to_do_below_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACTORSESSION_TOKEN", "short")
+    assert cli.main(["doctor"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    (place,) = [i for i, line in enumerate(lines) if line.split()[:2] == ["fault", "token"]]
+    assert lines[place + 1].split() == [
+        "->", "export", "ACTORSESSION_TOKEN=$(actorsession", "token)",
+    ]  # fmt: skip
+
+
+def test_half_of_the_tls_files_is_a_fault(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACTORSESSION_TLS_CA", "/nowhere/ca.pem")
+    found = findings(capsys, 1)["TLS"]
+    assert found["state"] == "fault"
+    assert "three files" in found["found"]
+
+
+def test_what_costs_speed_or_capacity_is_advice(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACTORSESSION_SHARED_MEMORY", "0")
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (256, 4096))
+    monkeypatch.setattr(blas_environment, "core_type", lambda: "Katmai")
+    found = findings(capsys, 0)
+    for subject, says, do in (
+        ("shared memory", "switched off", "unset ACTORSESSION_SHARED_MEMORY"),
+        ("open files", "256 of at most 4,096", "ulimit -n 4096"),
+        ("BLAS", "kernels", "export OPENBLAS_CORETYPE=Katmai"),
+    ):
+        assert found[subject]["state"] == "advice"
+        assert says in found[subject]["found"]
+        assert do in found[subject]["do"]
+
+
+def test_an_examination_that_fails_does_not_hide_the_others(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def _phase_of_the_moon() -> Iterator[Any]:
+        raise OSError("clouds")
+
+    monkeypatch.setattr(doctor, "EXAMINATIONS", (_phase_of_the_moon, *doctor.EXAMINATIONS))
+    found = findings(capsys, 0)
+    assert found["phase of the moon"]["found"] == "could not be examined: OSError: clouds"
+    assert "numpy" in found
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"actorsession {__version__}\n"
