@@ -149,13 +149,11 @@ def _blas() -> Iterator[Finding]:
 
 
 def _shared_memory() -> Iterator[Finding]:
-    from transports.shm.lane import SHARED_VARIABLE
-
-    subject = "shared memory"
-    if os.environ.get(SHARED_VARIABLE) == "0":
+    subject, variable = "shared memory", "ACTORSESSION_SHARED_MEMORY"
+    if os.environ.get(variable) == "0":
         yield Finding(
-            subject, ADVICE, f"switched off by {SHARED_VARIABLE}=0",
-            f"unset {SHARED_VARIABLE}, unless processes of this machine may not share memory",
+            subject, ADVICE, f"switched off by {variable}=0",
+            f"unset {variable}, unless processes of this machine may not share memory",
         )  # fmt: skip
         return
     try:
@@ -259,13 +257,12 @@ def _sockets() -> Iterator[Finding]:
 
 
 def _secrets() -> Iterator[Finding]:
-    from transports.guard import MIN_TOKEN
-    from transports.security import SecurityConfig, make_context
+    from actorsession.rpc.security import check_files, is_guessable, shared_security, shared_token
 
-    token = os.environ.get("ACTORSESSION_TOKEN", "")
-    if not token:
+    token = shared_token()
+    if token is None:
         yield Finding("token", OK, "none; servers accept their own user, on this machine")
-    elif len(token) < MIN_TOKEN:
+    elif is_guessable(token):
         yield Finding(
             "token", FAULT, f"{len(token)} characters: too short for servers beyond loopback",
             "export ACTORSESSION_TOKEN=$(actorsession token)",
@@ -273,9 +270,9 @@ def _secrets() -> Iterator[Finding]:
     else:
         yield Finding("token", OK, f"{len(token)} characters")
     try:
-        security = SecurityConfig.from_environment()
+        security = shared_security()
         if security is not None:
-            make_context(security, server_side=True)
+            check_files(security)
     except Exception as exc:
         yield Finding(
             "TLS", FAULT, f"{exc}", "actorsession certs makes the files; name all three in the environment"

@@ -11,10 +11,14 @@ import os
 from actorsession.config import RPCOptions
 from actorsession.errors import InvalidArgumentError
 from transports import ConnectError, SecurityConfig
+from transports.guard import MIN_TOKEN
+from transports.security import make_context
 
 __all__ = [
     "TOKEN_VARIABLE",
     "are_our_files_at_fault",
+    "check_files",
+    "is_guessable",
     "security_of",
     "shared_security",
     "shared_token",
@@ -27,6 +31,20 @@ TOKEN_VARIABLE = "ACTORSESSION_TOKEN"
 def shared_token() -> str | None:
     """Return the secret that servers and clients must share, if the environment has one."""
     return os.environ.get(TOKEN_VARIABLE) or None
+
+
+def is_guessable(token: str) -> bool:
+    """Return whether a token is too short for servers that other machines reach."""
+    return len(token) < MIN_TOKEN
+
+
+def check_files(security: SecurityConfig) -> None:
+    """Read TLS files as a server does.
+
+    Raises:
+        SecurityFault: if they are missing, unreadable or do not fit together.
+    """
+    make_context(security, server_side=True)
 
 
 def shared_security() -> SecurityConfig | None:
