@@ -86,6 +86,11 @@ def _examined(examine: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
         )  # fmt: skip
 
 
+def _advised(subject: str, found: str, do: str, *, unless: bool) -> Finding:
+    """Return a finding that is ``OK`` under a condition, and otherwise says what to do."""
+    return Finding(subject, OK, found) if unless else Finding(subject, ADVICE, found, do)
+
+
 # -- examinations ----------------------------------------------------------------------------------
 
 
@@ -111,8 +116,7 @@ def _event_loop() -> Iterator[Finding]:
 
     from actorsession.actors.loops import loop_factory
 
-    factory = loop_factory()
-    if factory.__module__.partition(".")[0] == "uvloop":
+    if loop_factory().__module__.partition(".")[0] == "uvloop":
         yield Finding("event loop", OK, f"uvloop {metadata.version('uvloop')}")
     else:
         yield Finding(
@@ -179,24 +183,20 @@ def _descriptors() -> Iterator[Finding]:
         "unlimited" if limit == resource.RLIM_INFINITY else f"{limit:,}" for limit in (soft, hard)
     ]
     found = f"{limits[0]} of at most {limits[1]}"
-    if soft == resource.RLIM_INFINITY or soft >= _DESCRIPTORS:
-        yield Finding("open files", OK, found)
-    else:
-        yield Finding(
-            "open files", ADVICE, found,
-            f"ulimit -n {_DESCRIPTORS}, or LimitNOFILE= of the service: each peer and session takes some",
-        )  # fmt: skip
+    yield _advised(
+        "open files", found,
+        f"ulimit -n {_DESCRIPTORS}, or LimitNOFILE= of the service: each peer and session takes some",
+        unless=soft == resource.RLIM_INFINITY or soft >= _DESCRIPTORS,
+    )  # fmt: skip
 
 
 def _clock() -> Iterator[Finding]:
     clock = time.get_clock_info("monotonic")
     found = f"{clock.implementation}, resolution {clock.resolution:g} s"
-    if clock.resolution <= _RESOLUTION and not clock.adjustable:
-        yield Finding("clock", OK, found)
-    else:
-        yield Finding(
-            "clock", ADVICE, found, "limits below some milliseconds are not kept; choose another clock source"
-        )  # fmt: skip
+    yield _advised(
+        "clock", found, "limits below some milliseconds are not kept; choose another clock source",
+        unless=clock.resolution <= _RESOLUTION and not clock.adjustable,
+    )  # fmt: skip
 
 
 def _ports() -> Iterator[Finding]:
@@ -224,12 +224,10 @@ def _ports() -> Iterator[Finding]:
     except OSError:  # another system
         return
     found = f"{last - first + 1:,} ({first} to {last})"
-    if last - first >= _PORTS:
-        yield Finding("ports for connections", OK, found)
-    else:
-        yield Finding(
-            "ports for connections", ADVICE, found, "sysctl -w net.ipv4.ip_local_port_range='32768 60999'"
-        )  # fmt: skip
+    yield _advised(
+        "ports for connections", found, "sysctl -w net.ipv4.ip_local_port_range='32768 60999'",
+        unless=last - first >= _PORTS,
+    )  # fmt: skip
 
 
 def _sockets() -> Iterator[Finding]:

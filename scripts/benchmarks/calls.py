@@ -40,6 +40,13 @@ ROUNDS = 5
 WARM_UP = 20
 
 
+class Case(NamedTuple):
+    """A step, and the answer that it must have."""
+
+    run: Step
+    answer: Any
+
+
 class Counts(NamedTuple):
     """What one step takes on the average.
 
@@ -55,35 +62,36 @@ class Counts(NamedTuple):
 
 
 @asynccontextmanager
-async def local() -> AsyncIterator[Step]:
+async def local() -> AsyncIterator[Case]:
     """Two feeds and their sum, in this process."""
     with acts.Graph().as_default() as graph:
         x, y = acts.placeholder(acts.float32, []), acts.placeholder(acts.float32, [])
         total = x + y
     async with acts.AsyncSession(graph=graph) as session:
-        yield lambda: session.run(total, {x: 1.0, y: 2.0})
+        yield Case(lambda: session.run(total, {x: 1.0, y: 2.0}), 3.0)
 
 
 @asynccontextmanager
-async def suspending() -> AsyncIterator[Step]:
+async def suspending() -> AsyncIterator[Case]:
     """A step that waits for an element, and the one that enqueues it."""
     with acts.Graph().as_default() as graph:
         queue = acts.FIFOQueue(1, [acts.float32], [[]])
         taken, put = queue.dequeue() + 1.0, queue.enqueue(1.0)
     async with acts.AsyncSession(graph=graph) as session:
 
-        async def step() -> None:
+        async def step() -> Any:
             async with asyncio.TaskGroup() as group:
-                group.create_task(session.run(taken))
+                waiting = group.create_task(session.run(taken))
                 await asyncio.sleep(0)
                 await session.run(put)
+            return waiting.result()
 
-        yield step
+        yield Case(step, 2.0)
 
 
 @asynccontextmanager
-async def two_workers() -> AsyncIterator[Step]:
-    """Two feeds at one worker, and their sum with a value of the other."""
+async def two_workers() -> AsyncIterator[Case]:
+    """A feed at one worker, and a value that the other computes from its double."""
     with acts.Graph().as_default() as graph:
         with acts.device("/job:worker/task:1"):
             x = acts.placeholder(acts.float32, [])
@@ -91,11 +99,11 @@ async def two_workers() -> AsyncIterator[Step]:
         with acts.device("/job:worker/task:0"):
             total = doubled + 1.0
     async with session_of_workers(2, graph) as session:
-        yield lambda: session.run(total, {x: 1.0})
+        yield Case(lambda: session.run(total, {x: 1.0}), 3.0)
 
 
 @asynccontextmanager
-async def partial_run(workers: int) -> AsyncIterator[Step]:
+async def partial_run(workers: int) -> AsyncIterator[Case]:
     """A partial run of two calls, in this process or over so many workers."""
     with acts.Graph().as_default() as graph, contextlib.ExitStack() as devices:
         x, y = acts.placeholder(acts.float32, []), acts.placeholder(acts.float32, [])
@@ -105,30 +113,31 @@ async def partial_run(workers: int) -> AsyncIterator[Step]:
         second = first * y
     async with session_of_workers(workers, graph) as session:
 
-        async def step() -> None:
+        async def step() -> Any:
             handle = await session.partial_run_setup([first, second], [x, y])
-            await session.partial_run(handle, first, {x: 1.0})
-            await session.partial_run(handle, second, {y: 2.0})
+            before = await session.partial_run(handle, first, {x: 1.0})
+            return before, await session.partial_run(handle, second, {y: 3.0})
 
-        yield step
+        yield Case(step, (2.0, 6.0))
 
 
 @asynccontextmanager
-async def reads(workers: int, *, reduced: bool) -> AsyncIterator[Step]:
+async def reads(workers: int, *, reduced: bool) -> AsyncIterator[Case]:
     """A slice of a variable of 4 KB of each worker, or of the sum of all."""
     with acts.Graph().as_default() as graph:
         group = acts.collective.Group(workers)
         fetches = []
         for index in range(workers):
             with acts.device(f"/job:worker/task:{index}"):
-                value = acts.Variable(np.ones(ELEMENTS, np.float32)).value()
+                tensor = acts.Variable(np.ones(ELEMENTS, np.float32)).value()
                 if reduced:
-                    value = acts.collective.all_reduce(value, group)
-                fetches.append(value[::64])
+                    tensor = acts.collective.all_reduce(tensor, group)
+                fetches.append(tensor[::64])
         initialize = acts.global_variables_initializer()
     async with session_of_workers(workers, graph) as session:
         await session.run(initialize)
-        yield lambda: session.run(fetches)
+        value = float(workers) if reduced else 1.0
+        yield Case(lambda: session.run(fetches), [[value] * (ELEMENTS // 64)] * workers)
 
 
 @asynccontextmanager
@@ -147,7 +156,7 @@ async def session_of_workers(count: int, graph: acts.Graph) -> AsyncIterator[act
         yield await stack.enter_async_context(acts.AsyncSession(target, graph=graph))
 
 
-SCENARIOS: dict[str, Callable[[], AbstractAsyncContextManager[Step]]] = {
+SCENARIOS: dict[str, Callable[[], AbstractAsyncContextManager[Case]]] = {
     "local": local,
     "suspending": suspending,
     "two-workers": two_workers,
@@ -160,10 +169,11 @@ SCENARIOS: dict[str, Callable[[], AbstractAsyncContextManager[Step]]] = {
 }
 
 
-async def counts(step: Step, steps: int) -> Counts:
-    """Return what a step takes, after some that are not counted."""
+async def counts(case: Case, steps: int) -> Counts:
+    """Return what a step takes, after some that are not counted and whose answers are checked."""
+    step = case.run
     for _ in range(WARM_UP):
-        await step()
+        np.testing.assert_array_equal(await step(), case.answer)
     seconds = []
     for _ in range(ROUNDS):
         begin = time.process_time()
@@ -219,8 +229,8 @@ async def main() -> None:
         )
     print(f"{'step':<22}{'own calls':>10}{'C calls':>10}{'processor us':>14}")
     for name in options.scenarios or SCENARIOS:
-        async with SCENARIOS[name]() as step:
-            found = await counts(step, options.steps)
+        async with SCENARIOS[name]() as case:
+            found = await counts(case, options.steps)
         total = sum(found.own.values())
         print(f"{name:<22}{total:>10.0f}{found.builtin:>10.0f}{found.seconds * 1e6:>14.0f}")
         for folder, number in found.own.items() if options.rooms else ():

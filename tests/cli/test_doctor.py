@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -80,6 +82,25 @@ def test_what_costs_speed_or_capacity_is_advice(
         assert found[subject]["state"] == "advice"
         assert says in found[subject]["found"]
         assert do in found[subject]["do"]
+
+
+def test_without_memory_files_or_sockets_it_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: Any) -> Any:
+        raise OSError("not permitted here")
+
+    monkeypatch.setattr(os, "memfd_create", refuse, raising=False)
+    monkeypatch.setattr(socket.socket, "bind", refuse)
+    found = findings(capsys, 1)
+    states = {
+        "shared memory": "advice", "tcp on 127.0.0.1": "fault", "tcp on ::1": "advice",
+        "unix sockets": "fault",
+    }  # fmt: skip
+    for subject, state in states.items():
+        assert found[subject]["state"] == state
+        assert "not permitted here" in found[subject]["found"]
+        assert found[subject]["do"]
 
 
 def test_an_examination_that_fails_does_not_hide_the_others(

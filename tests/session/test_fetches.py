@@ -422,7 +422,7 @@ async def test_an_empty_graph_says_so(session: Any) -> None:
     cases: list[Any] = [([], None), (stranger, None), ("x:0", {"x:0": 1})]
     for fetches, feeds in cases:
         with pytest.raises(
-            RuntimeError, match=r"graph is empty.*each thread|Session\(graph=graph\)"
+            RuntimeError, match=r"graph is empty.*Each thread.*Session\(graph=graph\)"
         ):
             await session.run(fetches, feeds)
 

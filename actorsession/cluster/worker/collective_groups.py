@@ -154,7 +154,6 @@ class _Exchanges:
     ) -> None:  # fmt: skip
         self.scope = scope
         self.group = group
-        self.key = group.key
         self.rendezvous = rendezvous
         self.executed: Counter[tuple[int, str]] = Counter()
         self.leaders: dict[str, WorkerCacheInterface] = {}

@@ -54,13 +54,13 @@ class CollectiveExecutor:
         self._held: list[tuple[set[tuple[int, str]], CollectiveCall, DeviceAttributes]] = []
         self._exchanges: dict[CollectiveCall, Exchange] = {}
         self._joining: dict[CollectiveCall, Joined] = {}
-        # The exchanges with other sessions' steps that this step has taken part in, each with where it was.
-        self._shared: dict[SharedExchanges, str] = {}
+        # By group: the exchanges with other sessions' steps that this step has taken part in, and where.
+        self._shared: dict[int, tuple[SharedExchanges, str]] = {}
 
     def step_failed(self, error: OpError) -> None:
         """End what members in other sessions wait for of this step, which has failed."""
         shared, self._shared = self._shared, {}
-        for exchanges, where in shared.items():
+        for exchanges, where in shared.values():
             exchanges.abandon(where, error)
 
     def begin(self, call: CollectiveCall, device: DeviceAttributes) -> None:
@@ -95,11 +95,12 @@ class CollectiveExecutor:
                 self._start(other, there)
             else:
                 self._held.append((before, other, there))
-        for shared in self._shared:
-            if shared.key == c.group and shared.rendezvous.aborted is not None:
-                # The member whose step has failed would never come to the group if it were formed anew.
-                call.fail(shared.rendezvous.aborted)
-                return
+        shared = self._shared.get(c.group)
+        ended = None if shared is None else shared[0].rendezvous.aborted
+        if ended is not None:
+            # The member whose step has failed would never come to the group if it were formed anew.
+            call.fail(ended)
+            return
         if c.size == 1:
             self._joined(
                 call, device.name, Group(c.group, (Member(device.name, device.incarnation),))
@@ -138,7 +139,7 @@ class CollectiveExecutor:
             number = self._executed[c.group, c.instance, device]
             self._executed[c.group, c.instance, device] += 1
         else:
-            self._shared[found.shared] = f"member {device} in {c}"
+            self._shared[c.group] = found.shared, f"member {device} in {c}"
             rendezvous = found.shared.rendezvous
             number = found.shared.executed[c.instance, device]
             found.shared.executed[c.instance, device] += 1

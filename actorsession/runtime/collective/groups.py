@@ -46,9 +46,6 @@ class Member:
 class SharedExchanges(Protocol):
     """What the steps of several sessions share that meet in a group, at one task."""
 
-    key: int
-    """The group's key."""
-
     executed: Counter[tuple[int, str]]
     """Executions of each instance at each device of this task, so that the n-th ones meet."""
 
