@@ -196,6 +196,8 @@ class OpDef:
         aliases: an output may share memory with an input or with state.
         once: has no inputs and one value for the lifetime of a plan: computed when the plan is bound.
         keeps: indices of inputs that the kernel stores beyond the step; a node may have fewer.
+        borrows: indices of inputs that are read after the kernel's function has returned, until the step has
+            ended, and are not written to.
         blocks: may take any time and wait for anything, as the user's code may: never runs on an event loop
             that has a kernel pool beside it, is never folded, and gets a thread of its own.
         suspends: the kernel's function returns at once, with a ``concurrent.futures.Future`` of the outputs
@@ -235,6 +237,7 @@ class OpDef:
     aliases: bool = False
     once: bool = False
     keeps: frozenset[int] = frozenset()
+    borrows: frozenset[int] = frozenset()
     blocks: bool = False
     suspends: bool = False
     takes: bool = False

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ from actorsession.actors.deadline import Deadline
 from actorsession.cluster import read_statistics
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, UnavailableError
 from actorsession.ops import raw
+from actorsession.runtime.collective import algorithms
+from actorsession.runtime.collective.algorithms import CHUNK_BYTES
 from actorsession.session import AsyncSession
 from tests.cluster.hands import Hands
 from tests.cluster.kit import (
@@ -27,6 +31,7 @@ from tests.cluster.kit import (
     in_process,
     is_idle,
     long_product,
+    patient_cluster,
     soon,
     until_all,
     until_root,
@@ -266,3 +271,76 @@ async def test_large_values_pass_from_worker_to_worker_and_not_by_the_master(
         assert await soon(s.run(found, {n: 3_000_000})) == [(3.0, 3.0)] * 2
         after = await traffic(processes.target("worker", 0))
         assert after - before < 1_000_000  # of 24 MB of values
+
+
+def filled(n: acts.Tensor, group: acts.collective.Group) -> list[Any]:
+    """On each of two workers the sum of n times 1 and n times 2, as a target that nobody fetches."""
+    return on_each(
+        [W0, W1],
+        lambda i: (
+            acts.collective.all_reduce(acts.fill(acts.reshape(n, [1]), float(i + 1)), group).op
+        ),
+    )
+
+
+def memory(pid: int, what: str) -> float:
+    """``VmRSS``, what a process has in memory now, or ``VmHWM``, the most that it ever had; in MiB."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    (line,) = [text for text in status.splitlines() if text.startswith(what)]
+    return int(line.split()[1]) / 1024
+
+
+@pytest.mark.process
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is needed")
+async def test_a_ring_takes_the_memory_of_its_result_and_of_some_chunks() -> None:
+    """What a value is made of is not copied, and of what goes round there is a window of chunks.
+
+    A chunk that is on its way is seen in both arenas, in that of its sender and in that of its receiver.
+    """
+    n = acts.placeholder("int32", [])
+    targets = filled(n, acts.collective.Group(2))
+    async with (
+        patient_cluster({"worker": 2}) as cluster,
+        AsyncSession(cluster.target("worker", 0), graph=acts.get_default_graph()) as made,
+    ):
+        await soon(made.run(targets, {n: 10}))
+        pids = [cluster.process("worker", i).pid for i in range(2)]
+        before = [memory(pid, "VmRSS") for pid in pids]
+        await soon(made.run(targets, {n: 128 * 2**18}))
+        chunk = CHUNK_BYTES / 2**20
+        for pid, had in zip(pids, before, strict=True):
+            more = memory(pid, "VmHWM") - had
+            assert 2 * 128 <= more <= 2 * 128 + 12 * chunk
+
+
+async def test_chunks_are_merged_where_they_lie_in_shared_memory(
+    over_links: None, monkeypatch: Any
+) -> None:
+    found: list[str] = []
+    add = algorithms._MERGES["Add"]
+
+    def merged(chunk: Any, mine: Any, out: Any) -> Any:
+        found.append(mapped_file(chunk))
+        return add(chunk, mine, out=out)
+
+    monkeypatch.setitem(algorithms._MERGES, "Add", merged)
+    n = acts.placeholder("int32", [])
+    targets = filled(n, acts.collective.Group(2))
+    async with patient() as cluster, session(cluster) as made:
+        # The tasks offer each other their memory with the first large values.
+        await soon(made.run(targets, {n: 6_000_000}))
+        found.clear()
+        await soon(made.run(targets, {n: 6_000_000}))
+    assert len(found) == 2 * 3
+    for name in found:
+        assert name.startswith("/memfd:actorsession")
+
+
+def mapped_file(array: Any) -> str:
+    """The name of the file that the memory of an array is mapped from; "" for none."""
+    at = array.__array_interface__["data"][0]
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        start, _, end = line.split()[0].partition("-")
+        if int(start, 16) <= at < int(end, 16):
+            return " ".join(line.split()[5:])
+    return ""

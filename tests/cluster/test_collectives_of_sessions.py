@@ -12,8 +12,14 @@ import numpy as np
 import pytest
 
 import actorsession as acts
+from actorsession.actors import Actor, CallContext, Children, LocalRef, handles
 from actorsession.cluster import LocalCluster
-from actorsession.cluster.worker.collective_groups import TaskGroups, shared_scope
+from actorsession.cluster.worker.collective_groups import (
+    LedGroups,
+    TaskGroups,
+    complete_group,
+    shared_scope,
+)
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.errors import (
     AbortedError,
@@ -24,8 +30,8 @@ from actorsession.errors import (
     UnavailableError,
     error_to_wire,
 )
-from actorsession.messages.worker import EndGroup
-from actorsession.runtime.collective.groups import Member
+from actorsession.messages.worker import CompleteGroup, EndGroup
+from actorsession.runtime.collective.groups import GroupTable, Member
 from actorsession.session import AsyncSession
 from tests.cluster.kit import (
     LONG_LEASE,
@@ -410,3 +416,45 @@ def test_an_end_of_a_group_that_is_malformed_changes_nothing() -> None:
     groups.end(EndGroup(scope=shared_scope(7), group=1, step_id=number, error=error))
     table.join(1, 1, member, joined.append)
     assert joined[2].number != number
+
+
+class Leader(Actor):
+    """A group leader whose answers to one device are held back."""
+
+    def __init__(self, held: str) -> None:
+        super().__init__("leader")
+        self.table = GroupTable()
+        self.held = held
+        self.asked: list[str] = []
+
+    @handles(CompleteGroup)
+    async def on_complete_group(self, message: CompleteGroup, call: CallContext) -> Any:
+        self.asked.append(message.device)
+        answer = await complete_group(self.table, message)
+        if message.device == self.held:
+            await asyncio.Event().wait()
+        return answer
+
+
+async def test_the_answer_to_one_member_answers_all_members_of_the_graph_at_the_task() -> None:
+    """Otherwise one could join the next group in a step of which another has used the one that has ended."""
+    one, other = (Member(f"{W0}/device:CPU:{i}", 1) for i in range(2))
+    leader, requests = Leader(held=other.device), Children("requests")
+    groups = LedGroups("graph", lambda: LocalRef(leader), requests)
+    try:
+        first, second = asyncio.Future[Any](), asyncio.Future[Any]()
+        groups.join(1, 2, other, first.set_result)
+        groups.join(1, 2, one, second.set_result)
+        group = await soon(first)
+        assert await soon(second) is group
+        assert group.members == (one, other)
+        again: list[Any] = []
+        groups.join(1, 2, other, again.append)
+        assert again == [group]
+        assert sorted(leader.asked) == [one.device, other.device]
+        # It answers no request for a group of another size.
+        groups.join(1, 1, other, again.append)
+        await eventually(lambda: len(leader.asked) == 3)
+    finally:
+        await requests.stop()
+        await leader.stop()

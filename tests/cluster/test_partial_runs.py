@@ -33,6 +33,7 @@ from actorsession.errors import (
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.messages import RunGraph
+from actorsession.runtime.partial.run_state import Phase
 from actorsession.session import AsyncSession
 from tests.cluster.hands import Hands
 from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, is_idle, on, soon, until_all
@@ -570,8 +571,9 @@ async def test_what_fails_at_setup_is_told_by_the_first_call_and_leaves_nothing_
         bad = v + 1.0
     async with AsyncSession(cluster.target(), graph=plain_graph) as session:
         handle = await session.partial_run_setup([bad, a * 2.0], a)
+        (run,) = master_runs(cluster)._runs.values()
+        await eventually(lambda: run.state.phase is Phase.FAILED)
         await cluster.until_idle()
-        assert len(master_runs(cluster)) == 1
         with pytest.raises(FailedPreconditionError, match="v"):
             await session.partial_run(handle, [], {a: 1})
         with pytest.raises(InvalidArgumentError, match="No partial run"):

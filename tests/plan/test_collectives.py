@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 
 import actorsession as acts
+from actorsession.ops import raw
+from tests.plan.kit import Made
+
+SUM: dict[str, Any] = {"merge_op": "Add", "final_op": "Id"}
 
 
 def collectives_of(metadata: acts.RunMetadata) -> list[Any]:
@@ -33,3 +37,16 @@ def test_collectives_of_a_device_run_in_the_order_of_building_if_asked_to(*, ord
     names = [node.name for node in nodes]
     after = [[name for name in node.control_inputs if name in names] for node in nodes]
     assert after == ([[], names[:1], names[1:2]] if ordered else [[], [], []])
+
+
+def test_a_value_is_copied_for_a_collective_only_if_the_caller_may_write_to_it() -> None:
+    """The values of a collective go round after its node has run."""
+    with acts.Graph().as_default() as graph:
+        x = acts.placeholder("float32", [3])
+        made, fetched = x * 2.0, x * 3.0
+        sums = [
+            raw.CollectiveReduceV2(v, 1, 1, i, [], **SUM) for i, v in enumerate([x, made, fetched])
+        ]
+        read_again = made + 1.0
+        code = Made(graph, [*sums, fetched, read_again], [x]).linked[0].compiled.segments[0].lines
+    assert ["own(" in line for line in code if "C.begin" in line] == [True, False, True]

@@ -3,8 +3,8 @@
 TensorFlow's collective parameter resolution. A scope is a name under which members find each other. Each
 client graph has a scope of its own, so that a graph that is registered anew, after a task has restarted,
 finds its members anew. Graphs of several sessions with one ``collective_graph_key`` share a scope; the
-exchanges of their groups outlast a step, and end when one of the steps that take part in them fails. A member
-asks the leader once for each group and remembers the answer.
+exchanges of their groups outlast a step, and end when one of the steps that take part in them fails. The
+leader's answer to one member is remembered, and answers all members of that graph at that task.
 """
 
 from __future__ import annotations
@@ -75,6 +75,12 @@ def complete_group(table: GroupTable, message: CompleteGroup) -> asyncio.Future[
     return answer
 
 
+def _is_answered_by(message: CompleteGroup, group: Group) -> bool:
+    """Return whether a group is the one that a member asks for."""
+    same = message.group == group.key and message.size == len(group.members)
+    return same and Member(message.device, message.incarnation) in group.members
+
+
 class LedGroups:
     """The groups of a client graph whose leader is asked by messages; a ``GroupResolver``.
 
@@ -95,30 +101,29 @@ class LedGroups:
         self._leader = leader
         self._children = children
         self._share = share
-        self._known: dict[tuple[int, str], Group] = {}
-        self._asking: dict[Joined, asyncio.Task[None]] = {}
+        self._known: dict[int, Group] = {}
+        self._asking: dict[Joined, tuple[CompleteGroup, asyncio.Task[None]]] = {}
 
     def join(self, key: int, size: int, member: Member, joined: Joined) -> None:
         """See ``GroupResolver.join``."""
-        known = self._known.get((key, member.device))
-        retired = 0
-        if known is not None and len(known.members) == size:
+        message = CompleteGroup(
+            scope=self._scope, group=key, size=size, device=member.device,
+            incarnation=member.incarnation, retired=0,
+        )  # fmt: skip
+        known = self._known.get(key)
+        if known is not None and _is_answered_by(message, known):
             group = self._share(known)
             if group is not None:
                 joined(group)
                 return
-            retired = known.number
-        message = CompleteGroup(
-            scope=self._scope, group=key, size=size, device=member.device,
-            incarnation=member.incarnation, retired=retired,
-        )  # fmt: skip
+            message = replace(message, retired=known.number)
         asking = self._children.start(self._ask(message, joined), name=f"join group {key}")
-        self._asking[joined] = asking
+        self._asking[joined] = message, asking
         asking.add_done_callback(lambda _: self._asking.pop(joined, None))
 
     def forget(self, joined: Joined) -> None:
         """See ``GroupResolver.forget``."""
-        asking = self._asking.pop(joined, None)
+        _, asking = self._asking.pop(joined, (None, None))
         if asking is not None:
             asking.cancel()
 
@@ -131,8 +136,15 @@ class LedGroups:
         if message.device not in group.ranks:
             joined(AbortedError(f"{message.device} is not a member of group {message.group}"))
             return
-        self._known[message.group, message.device] = group
+        self._known[message.group] = group
         joined(group)
+        # If the group ended before the leader's answers to them, other members in the same step would join
+        # the next one, which the member that has failed does not come to.
+        answered = [j for j, (asks, _) in self._asking.items() if _is_answered_by(asks, group)]
+        for other in answered:
+            if other is not joined and other in self._asking:
+                self.forget(other)
+                other(group)
 
     async def _completed(self, message: CompleteGroup) -> Group:
         while True:

@@ -216,7 +216,7 @@ def _by_arguments(
 
 # The result of a member may be on its way to another one, or be what it has sent.
 _FLAGS: dict[str, Any] = {"suspends": True, "aliases": True}
-_SENDS: dict[str, Any] = {**_FLAGS, "keeps": frozenset({0})}
+_SENDS: dict[str, Any] = {**_FLAGS, "borrows": frozenset({0})}
 
 for _type, _kind, _shapes in (
     ("CollectiveReduce", REDUCE, _as_input),

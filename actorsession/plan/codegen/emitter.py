@@ -161,8 +161,9 @@ class Emitter:
         if over is not None:
             self._write_over(i, arguments, over)
             return
-        for k in op.keeps:
-            if k < len(arguments) and not self._gives_away(flow.inputs[i][k]):
+        for k, ref in enumerate(flow.inputs[i]):
+            kept = k in op.keeps and not self._gives_away(ref)
+            if kept or (k in op.borrows and not flow.stays(ref)):
                 arguments[k] = f"own({arguments[k]})"
         expression = _expression(op, context, arguments)
         if expression is None:

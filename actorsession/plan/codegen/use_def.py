@@ -152,6 +152,14 @@ class UseDef:
         """Return whether a single input reads the value, and no fetch."""
         return self.uses[ref] == 1 and ref not in self._fetched
 
+    def stays(self, ref: Ref) -> bool:
+        """Return whether a value with several readers is written to by nothing until the step has ended.
+
+        A node overwrites an owned value only if it is the single reader; a caller who has fetched it may do
+        so at any time.
+        """
+        return self.owned(ref) and ref not in self._fetched
+
     def is_held(self, ref: Ref) -> bool:
         """Return whether something may hold the memory of an owned, fetched value after the step.
 
