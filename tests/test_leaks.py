@@ -63,19 +63,25 @@ def test_a_thread_on_its_way_out_is_waited_for() -> None:
 @pytest.mark.process
 def test_a_child_process_is_held_until_somebody_has_waited_for_it() -> None:
     before = take_holdings()
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    assert child.stdin is not None
-    left = wait_for_release(before, patience=0)
-    assert left.processes == {child.pid}
-    assert any(f"child process {child.pid}: {sys.executable} -c" in x for x in left.describe())
+    runs = [sys.executable, "-c", "print(flush=True); input()"]
+    with subprocess.Popen(runs, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdout.readline()  # while it is being started, it has no command line to be seen
+        left = wait_for_release(before, patience=0)
+        assert left.processes == {child.pid}
+        assert any(f"child process {child.pid}: {sys.executable} -c" in x for x in left.describe())
 
-    child.stdin.close()
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended; nobody has reaped it
-    assert wait_for_release(before, patience=0).describe() == [
-        f"child process {child.pid}: ended, but nobody waited for it"
-    ]
-    child.wait()
-    assert wait_for_release(before).describe() == []
+        child.stdin.close()
+        child.stdout.close()
+        os.waitid(
+            os.P_PID, child.pid, os.WEXITED | os.WNOWAIT
+        )  # it has ended; nobody has reaped it
+        assert wait_for_release(before, patience=0).describe() == [
+            f"child process {child.pid}: ended, but nobody waited for it"
+        ]
+        child.wait()
+        assert wait_for_release(before).describe() == []
 
 
 @pytest.mark.process
