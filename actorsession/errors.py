@@ -31,6 +31,10 @@ __all__ = [
     "OutOfRangeError",
     "PermissionDeniedError",
     "ProtocolError",
+    "RequestError",
+    "RequestOverflowError",
+    "RequestTypeError",
+    "RequestValueError",
     "ResourceExhaustedError",
     "UnauthenticatedError",
     "UnavailableError",
@@ -97,16 +101,18 @@ class OpError(Exception):
         self.derived = derived
 
     def __str__(self) -> str:
-        where = [
-            f"{label} {value}"
-            for label, value in (
-                ("node", self.node),
-                ("device", self.device),
-                ("task", self.task),
-                ("built at", self.source),
-            )
-            if value
-        ]
+        said = self.message
+        named = (  # what the message or the device says already is not repeated
+            ("node", self.node, f"{self.node!r}"),
+            ("device", self.device, f"{self.device}"),
+            ("task", self.task, f"{self.task}"),
+            ("built at", self.source, f"{self.source}"),
+        )
+        where = []
+        for label, value, words in named:
+            if value and words not in said:
+                where.append(f"{label} {value}")
+                said += f" {value}"
         return f"{self.message} [{', '.join(where)}]" if where else self.message
 
     @property
@@ -142,7 +148,27 @@ class UnknownError(OpError):
     error_code = 2
 
 
-class InvalidArgumentError(OpError):
+class RequestError(Exception):
+    """The base class of the errors of a run that its feeds and fetches cause, in any state of the system.
+
+    A service answers it with "bad request". It is raised by sessions and kernels; mistakes in building a
+    graph are plain ``TypeError`` and ``ValueError``.
+    """
+
+
+class RequestOverflowError(RequestError, OverflowError):
+    """A number that the type of the tensor cannot hold."""
+
+
+class RequestTypeError(RequestError, TypeError):
+    """A feed or fetch of a wrong type."""
+
+
+class RequestValueError(RequestError, ValueError):
+    """A feed or fetch that does not exist, or does not fit its tensor."""
+
+
+class InvalidArgumentError(OpError, RequestError):
     """A value, name or graph that is invalid in any state of the system."""
 
     error_code = 3
@@ -234,7 +260,7 @@ class ProtocolError(InternalError):
     """A peer's message could not be understood: an unknown tag, a missing field, a wrong type."""
 
 
-class InaccessibleTensorError(ValueError):
+class InaccessibleTensorError(RequestValueError):
     """A tensor that cannot be fetched, because it is marked so or is inside a branch or loop body."""
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import actorsession as acts
 from actorsession import errors
 from actorsession.errors import (
     AbortedError,
@@ -265,3 +267,34 @@ def test_among_consequences_alone_the_first_is_taken() -> None:
 
 def test_without_errors_there_is_no_first_one() -> None:
     assert first_error([]) is None
+
+
+BAD_REQUESTS: dict[str, Callable[[acts.Session, acts.Tensor], Any]] = {
+    "a name that is not in the graph": lambda s, x: s.run("nothing"),
+    "nothing to fetch": lambda s, x: s.run(None),
+    "a feed for nothing": lambda s, x: s.run(x, {"nothing:0": 1.0}),
+    "no feed": lambda s, x: s.run(x),
+    "a wrong shape": lambda s, x: s.run(x, {x: [1.0, 2.0, 3.0]}),
+    "a wrong type": lambda s, x: s.run(x, {x: ["a", "b"]}),
+    "a number that is too large": lambda s, x: s.run("n:0", {"n:0": 2**70}),
+    "complex numbers": lambda s, x: s.run(x, {x: [1j, 2]}),
+    "no mapping": lambda s, x: s.run(x, [x]),
+    "rows that are not there": lambda s, x: s.run("row:0", {x: [1.0, 9.0]}),
+    "too few values": lambda s, x: s.make_callable(x, [x])(),
+    "a tensor of another graph": lambda s, x: s.run(elsewhere()),
+}
+
+
+def elsewhere() -> acts.Tensor:
+    with acts.Graph().as_default():
+        return acts.constant(1.0)
+
+
+@pytest.mark.parametrize("request_", BAD_REQUESTS)
+def test_what_a_bad_request_causes_has_one_base_class(request_: str) -> None:
+    with acts.Graph().as_default():
+        x = acts.placeholder("float32", [2])
+        acts.gather(acts.constant([1.0, 2.0]), acts.cast(x[1], "int32"), name="row")
+        acts.placeholder("int32", [], name="n")
+        with acts.Session() as session, pytest.raises(acts.errors.RequestError):
+            BAD_REQUESTS[request_](session, x)

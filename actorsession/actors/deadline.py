@@ -35,15 +35,19 @@ class Deadline:
     Attributes:
         at: the moment in seconds of the clock; ``None`` for no limit.
         clock: the clock of ``at``.
+        whose: whose limit it is and how long, as words for errors.
     """
 
     at: float | None
     clock: Clock = SYSTEM_CLOCK
+    whose: str = "its limit"
 
     @classmethod
-    def after(cls, seconds: float | None, clock: Clock = SYSTEM_CLOCK) -> Deadline:
+    def after(
+        cls, seconds: float | None, clock: Clock = SYSTEM_CLOCK, whose: str = "its limit"
+    ) -> Deadline:
         """Return the deadline that many seconds from now; ``None`` for no limit."""
-        return cls(None if seconds is None else clock.now() + seconds, clock)
+        return cls(None if seconds is None else clock.now() + seconds, clock, whose)
 
     @classmethod
     def never(cls) -> Deadline:
@@ -70,10 +74,10 @@ class Deadline:
             return other
         return self
 
-    def within(self, seconds: float) -> Deadline:
+    def within(self, seconds: float, whose: str = "its limit") -> Deadline:
         """Return this deadline, or the one that many seconds from now if that is earlier."""
         at = self.clock.now() + seconds
-        return self if self.at is not None and self.at <= at else Deadline(at, self.clock)
+        return self if self.at is not None and self.at <= at else Deadline(at, self.clock, whose)
 
     async def wait(self, awaitable: Awaitable[T], *, what: str) -> T:
         """Await something until the deadline.

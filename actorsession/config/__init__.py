@@ -30,6 +30,7 @@ from actorsession.config.limits import (
     MAX_INFLIGHT_BYTES,
     MAX_INFLIGHT_STEPS,
     MAX_SERVER_STEPS,
+    whose_limit,
 )
 from actorsession.config.run import RunExperimental, RunOptions, TraceLevel
 from actorsession.config.session import (
@@ -50,4 +51,5 @@ __all__ = [
     "NodeStats", "OptLevel", "OptimizerOptions", "RPCOptions", "RunExperimental", "RunMetadata", "RunOptions",
     "SessionMetadata", "SessionOptions", "StepStats", "TensorConnection", "TensorDescription",
     "ThreadPoolOptionProto", "TraceLevel", "TransferStats",
+    "whose_limit",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "CONNECT_TIMEOUT", "DEFAULT_STEP_TIMEOUT", "MAX_INFLIGHT_BYTES", "MAX_INFLIGHT_STEPS",
-    "MAX_SERVER_STEPS",
+    "MAX_SERVER_STEPS", "whose_limit",
 ]  # fmt: skip
 
 # Seconds to reach a master or create a session when the caller sets no limit: long enough for a cluster
@@ -20,3 +20,17 @@ MAX_INFLIGHT_STEPS = 1000
 MAX_INFLIGHT_BYTES = 256 * 2**20
 # Steps of all sessions of one master that are in flight at once: 100 MB, and ten clients without limits.
 MAX_SERVER_STEPS = 10 * MAX_INFLIGHT_STEPS
+
+
+def whose_limit(run_in_ms: int, session_in_ms: int) -> str:
+    """Return whose limit a step has and how long it is, as words for errors.
+
+    Args:
+        run_in_ms: ``RunOptions.timeout_in_ms``; 0 for none.
+        session_in_ms: ``ConfigProto.operation_timeout_in_ms``; 0 for none.
+    """
+    if run_in_ms:
+        return f"the run's limit of {run_in_ms / 1000:g} s"
+    if session_in_ms:
+        return f"the session's limit of {session_in_ms / 1000:g} s (operation_timeout_in_ms)"
+    return f"the default limit of {DEFAULT_STEP_TIMEOUT:g} s"

@@ -7,8 +7,12 @@ Arithmetic on tensors is defined by ``ops/``, which fills the overload table whe
 
 from __future__ import annotations
 
+import reprlib
+import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
 
 from actorsession.errors import OperatorNotAllowedInGraphError
 from actorsession.graph.default_session import run_in_session
@@ -154,6 +158,10 @@ class OperatorMixin:
         raise NotImplementedError(f"{self!r} is symbolic: run it in a session to get an array")
 
 
+# A comparison of a tensor with one of these means its value.
+_VALUES = (int, float, complex, str, bytes, list, np.generic, np.ndarray)
+
+
 def _overload(name: str, *operands: Any) -> Tensor:
     function = OPERATORS.find(name)
     if function is None:
@@ -265,6 +273,13 @@ class Tensor(OperatorMixin):
     __hash__ = object.__hash__
 
     def __eq__(self, other: object) -> bool:
+        if self is not other and isinstance(other, _VALUES):
+            # Not an error: in TensorFlow 1 it is False, and ``tensor in [1.0, other]`` asks this too.
+            warnings.warn(
+                f"{self!r} == {reprlib.repr(other)} compares objects and is False: a tensor has no value "
+                "while the graph is built; equal(tensor, value) makes a node that compares",
+                stacklevel=2,
+            )
         return self is other
 
     def __repr__(self) -> str:

@@ -17,7 +17,7 @@ from actorsession.errors import UnavailableError
 __all__ = ["ExitReporter", "add_exit_status", "register_exit_reporter", "unregister_exit_reporter"]
 
 ExitReporter: TypeAlias = Callable[[str | None], Awaitable[str]]
-"""Maps a task, or ``None`` for the task at the address, to the exit status of its process, as text; "" if the
+"""Maps a task, or ``None`` for the task at the address, to a sentence on the end of its process; "" if the
 process is running or the status is unknown. It may be called on any loop."""
 
 _reporters: dict[str, ExitReporter] = {}
@@ -48,5 +48,6 @@ async def add_exit_status(error: UnavailableError, target: str) -> UnavailableEr
         status = await reporter(error.task)
         # Several waiters on one connection may share its error.
         if status and status not in error.message:
-            error.message += f"; how its process ended: {status}"
+            found = error.message.replace(error.task, "it") if error.task else error.message
+            error.message = f"{status}: {found}"
     return error

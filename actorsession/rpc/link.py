@@ -187,7 +187,9 @@ class Link:
         try:
             await self._receive()
         finally:
-            self._end("its receive loop was cancelled", ours=True, abort=True)
+            self._end(
+                self._told("was given up: its receive loop was cancelled"), ours=True, abort=True
+            )
             await self._children.stop()
 
     async def ask(self, target: str, message: Any, deadline: Deadline | None = None) -> Any:
@@ -272,7 +274,7 @@ class Link:
         Args:
             grace: seconds for the peer to receive what was written, and then for children to end.
         """
-        self._end("it was closed here", ours=True)
+        self._end(self._told("was closed here"), ours=True)
         await self._connection.aclose(grace=grace)
         await self._children.stop(grace)
         await self._waiting_asks.stop(grace)
@@ -335,10 +337,11 @@ class Link:
         except ConnectionClosed as exc:
             self._end(str(exc), ours=exc.by_us)
         except TransportError as exc:  # bytes that are not a frame
-            self._end(str(exc), ours=False, abort=True)
+            self._end(self._told(f"was given up: {exc}"), ours=False, abort=True)
         except Exception as exc:
             logger.exception("the link to %s at %s: our own mistake", self.peer_name, self.address)
-            self._end(f"handling what it sent failed: {exc!r}", ours=True, abort=True)
+            why = f"was given up: handling a message from it failed: {exc!r}"
+            self._end(self._told(why), ours=True, abort=True)
 
     def _dispatch(self, frame: Frame) -> None:
         if self._over is not None:
@@ -352,7 +355,8 @@ class Link:
             # The peer relies on something that was not understood or not accepted; ending the link is
             # safer.
             logger.error("closing the link to %s at %s: %s", self.peer_name, self.address, exc)
-            self._end(f"what it sent could not be accepted: {exc.message}", ours=False, abort=True)
+            why = f"was given up: a message from it could not be accepted: {exc.message}"
+            self._end(self._told(why), ours=False, abort=True)
 
     def _send(self, envelope: Envelope, *, bulk: bool = False) -> None:
         if self._over is not None:
@@ -382,7 +386,7 @@ class Link:
         if work is not None:
             _ = self._children.start(work, name=f"probe {self.peer_name}")
         if why is not None:
-            self._end(why, ours=False, abort=True)
+            self._end(self._told(f"was given up: {why}"), ours=False, abort=True)
             return
         self._schedule_tick()
         if look.beat_due:
@@ -397,16 +401,15 @@ class Link:
         """End the link, once.
 
         Args:
-            reason: completes "the link is over: ".
+            reason: why, as a sentence that names the peer.
             ours: whether this end caused it.
             abort: whether the connection has to be dropped; if not, it has ended or is about to.
         """
         if self._over is not None:
             return
         kind: type[OpError] = CancelledError if ours else UnavailableError
-        place = f"the link to {self.peer_name} at {self.address}"
         # An end caused here is not an error of the peer's task.
-        self._over = kind(f"{place} is over: {reason}", task=None if ours else self.peer_name)
+        self._over = kind(reason, task=None if ours else self.peer_name)
         if abort:
             self._connection.abort()
         if self._tick is not None:
@@ -419,11 +422,16 @@ class Link:
         for callback in watchers.values():
             self._notify(callback)
 
+    def _told(self, how: str) -> str:
+        return f"the connection to {self.peer_name} at {self.address} {how}"
+
     def _over_error(self, what: str = "") -> OpError:
         """Return a new error with the reason of the end, for one more caller."""
         assert self._over is not None  # called only after the end
-        unanswered = f"; {what} has no answer" if what else ""
-        return type(self._over)(self._over.message + unanswered, task=self._over.task)
+        error = type(self._over)(self._over.message, task=self._over.task)
+        if what:
+            error.add_note(f"{what} has no answer")
+        return error
 
     def _watch(self, callback: Callable[[], None]) -> Callable[[], None]:
         if self._over is not None:

@@ -12,7 +12,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any, TypeAlias
 
 from actorsession.config import RunMetadata, RunOptions
-from actorsession.errors import CancelledError, InvalidArgumentError
+from actorsession.errors import CancelledError, InvalidArgumentError, RequestTypeError
 from actorsession.records import dataclass
 from actorsession.session.blocking import complete
 from actorsession.session.feeds import flatten_feeds
@@ -96,7 +96,7 @@ class Arguments:
                 "others"
             )
         if not self.keys:
-            raise TypeError(
+            raise RequestTypeError(
                 f"the callable takes no values, got {len(given)}: name the tensors that they feed in "
                 "make_callable(fetches, feed_list)"
             )

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
+from actorsession.errors import RequestTypeError
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.indexed_slices import IndexedSlices, IndexedSlicesValue
 from actorsession.opsets.sparse.basics import SparseTensor, SparseTensorValue
@@ -48,7 +49,7 @@ class Conversion:
             TypeError: if such objects cannot be fed, or the value cannot be expanded.
         """
         if self.feed is None:
-            raise TypeError(
+            raise RequestTypeError(
                 f"{key!r:.100} cannot be fed: no feed_function was registered for "
                 f"{self.tensor_type.__name__}"
             )
@@ -61,7 +62,7 @@ class Conversion:
             TypeError: if such objects cannot be fed in a partial run.
         """
         if self.feed_for_partial_run is None:
-            raise TypeError(
+            raise RequestTypeError(
                 f"{key!r:.100} cannot be fed in a partial run: no feed_function_for_partial_run was "
                 f"registered for {self.tensor_type.__name__}"
             )
@@ -138,7 +139,7 @@ def _pairs(parts: list[Tensor], key: Any, value: Any) -> list[tuple[Any, Any]]:
     try:
         given = list(value)
     except TypeError:
-        raise TypeError(
+        raise RequestTypeError(
             f"the value fed for {key!r} is a tuple of {len(parts)} arrays, got "
             f"{type(value).__name__}: {value!r:.80}"
         ) from None

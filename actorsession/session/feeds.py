@@ -12,7 +12,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from actorsession.errors import InaccessibleTensorError, InternalError
+from actorsession.errors import (
+    InaccessibleTensorError,
+    InternalError,
+    RequestError,
+    RequestOverflowError,
+    RequestTypeError,
+    RequestValueError,
+)
 from actorsession.graph.dtypes import DType
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
@@ -30,6 +37,12 @@ Converter: TypeAlias = Callable[[Any], Any]
 # -- keys ------------------------------------------------------------------------------------------
 
 
+# What a bad request raises where numpy cannot convert a value.
+_REFUSALS: tuple[tuple[type[Exception], type[RequestError]], ...] = (
+    (TypeError, RequestTypeError), (OverflowError, RequestOverflowError), (ValueError, RequestValueError),
+)  # fmt: skip
+
+
 def feed_tensor(graph: Graph, key: Any) -> Tensor:
     """Return the tensor that a feed key stands for.
 
@@ -43,17 +56,17 @@ def feed_tensor(graph: Graph, key: Any) -> Tensor:
         element = graph.as_graph_element(name_or_key, allow_operation=False)
     except (KeyError, ValueError, TypeError) as exc:
         text = exc.args[0] if exc.args else exc
-        raise TypeError(f"Cannot interpret feed_dict key as Tensor: {text}") from None
+        raise RequestTypeError(f"Cannot interpret feed_dict key as Tensor: {text}") from None
     assert isinstance(element, Tensor)
     if element.dtype.kind == "r":
         reading = reading_of(element)
         if reading is None:
-            raise TypeError(
+            raise RequestTypeError(
                 f"Cannot interpret feed_dict key as Tensor: {element.name!r} is a resource handle"
             )
         element = reading
     if element.dtype.kind == "v":
-        raise TypeError(
+        raise RequestTypeError(
             f"Cannot interpret feed_dict key as Tensor: {element.name!r} is a variant, which nothing outside "
             "the graph is a value of"
         )
@@ -64,7 +77,7 @@ def feed_tensor(graph: Graph, key: Any) -> Tensor:
             f"number of times. Feed a placeholder outside that {construct!r} reads"
         )
     if not graph.is_feedable(element):
-        raise ValueError(
+        raise RequestValueError(
             f"tensor {element.name!r} may not be fed: its constant value was used to build the graph. "
             "Feed a placeholder in its place"
         )
@@ -82,7 +95,7 @@ def flatten_feeds(feed_dict: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """
     # Asking the abstract class takes longer than the rest of this function.
     if type(feed_dict) is not dict and not isinstance(feed_dict, Mapping):
-        raise TypeError(f"feed_dict is a mapping, got {type(feed_dict).__name__}")
+        raise RequestTypeError(f"feed_dict is a mapping, got {type(feed_dict).__name__}")
     for key in feed_dict:
         if type(key) is not Tensor and type(key) is not str:
             return _flattened(feed_dict)
@@ -94,7 +107,7 @@ def _flattened(feed_dict: Mapping[Any, Any]) -> Mapping[Any, Any]:
     for key, value in feed_dict.items():
         for inner, part in _pairs(key, value):
             if inner in single:
-                raise ValueError(f"feed key {inner!r:.100} occurs twice in the feed_dict")
+                raise RequestValueError(f"feed key {inner!r:.100} occurs twice in the feed_dict")
             single[inner] = part
     flat: dict[Any, Any] = {}
     for key, value in single.items():
@@ -114,7 +127,7 @@ def _pairs(key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
         yield key, value
         return
     if not isinstance(value, (tuple, list)) or len(key) != len(value):
-        raise ValueError(
+        raise RequestValueError(
             f"feed key {key!r:.100} needs a value of {len(key)} parts, got {value!r:.100}"
         )
     for inner, part in zip(key, value, strict=True):
@@ -181,7 +194,7 @@ def converter(tensor: Tensor, owner: object = None) -> Converter:
 
 def _check_shape(given: tuple[int, ...], shape: TensorShape, name: str) -> None:
     if not shape.is_compatible_with(given):
-        raise ValueError(
+        raise RequestValueError(
             f"Cannot feed value of shape {given} for tensor {name!r}, which has shape {shape}"
         )
 
@@ -206,7 +219,7 @@ def _convert(value: Any, tensor: Tensor, owner: object) -> Any:
         if hasattr(value, "_feed_value"):
             value = value._feed_value(tensor, owner)
         if isinstance(value, Tensor) or hasattr(value, "_as_graph_element"):
-            raise TypeError(
+            raise RequestTypeError(
                 f"the value fed for {tensor.name!r} cannot be a tf.Tensor object: {value!r:.80}; feed Python "
                 "scalars, strings, lists or numpy arrays: run the tensor first"
             )
@@ -216,8 +229,7 @@ def _convert(value: Any, tensor: Tensor, owner: object) -> Any:
         array = _as_array(value, tensor.dtype.np_dtype)
     except (TypeError, ValueError, OverflowError, NotImplementedError) as exc:
         # Symbolic values raise NotImplementedError when numpy converts them.
-        kinds = (TypeError, OverflowError, ValueError)
-        kind = next((k for k in kinds if isinstance(exc, k)), TypeError)
+        kind = next((ours for k, ours in _REFUSALS if isinstance(exc, k)), RequestTypeError)
         raise kind(
             f"cannot feed {value!r:.80} for {tensor.name!r} of {tensor.dtype.name}: {exc}"
         ) from None
@@ -245,7 +257,7 @@ def _check_imaginary(value: Any, np_dtype: np.dtype[Any]) -> None:
     """Refuse complex numbers for a type without imaginary parts; numpy would drop these with a warning."""
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind == "c" and np_dtype.kind not in "cO":
-        raise TypeError(
+        raise RequestTypeError(
             f"{dtype.name} has imaginary parts, which {np_dtype.name} does not hold; feed value.real, or "
             "np.abs(value)"
         )
@@ -264,7 +276,8 @@ def _check_int(value: int, tensor: Tensor) -> None:
         return
     if not fits:
         # As in TensorFlow, a value outside numpy's integer types raises another error class.
-        kind = TypeError if dtype.kind == "s" or _LEAST <= value <= _MOST else OverflowError
+        usual = dtype.kind == "s" or _LEAST <= value <= _MOST
+        kind = RequestTypeError if usual else RequestOverflowError
         raise kind(
             f"feed value {value} for {tensor.name!r} does not fit {dtype.name} ({range_}); use a tensor "
             "of a larger or another type"

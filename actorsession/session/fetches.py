@@ -13,7 +13,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from actorsession.errors import InaccessibleTensorError
+from actorsession.errors import InaccessibleTensorError, RequestTypeError, RequestValueError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.indexed_slices import IndexedSlices
@@ -105,7 +105,7 @@ class _Mapper:
         if isinstance(fetches, (Tensor, Operation, str, bytes)):
             return self._leaf(fetches)
         if fetches is None:
-            raise TypeError("fetch argument None has invalid type NoneType")
+            raise RequestTypeError("fetch argument None has invalid type NoneType")
         if isinstance(fetches, (list, tuple)):
             return self._sequence(fetches)
         if isinstance(fetches, Mapping):
@@ -119,7 +119,7 @@ class _Mapper:
             return self._leaf(fetches)
         if dataclasses.is_dataclass(fetches) and not isinstance(fetches, type):
             return self._dataclass_object(fetches)
-        raise TypeError(
+        raise RequestTypeError(
             f"fetch argument {fetches!r:.100} has invalid type {type(fetches).__name__}: fetches are "
             "tensors, operations, variables or names, or lists, tuples, dicts and attrs or dataclass "
             "objects of such"
@@ -131,9 +131,13 @@ class _Mapper:
                 fetch.decode() if isinstance(fetch, bytes) else fetch
             )
         except KeyError as exc:
-            raise ValueError(f"fetch argument {fetch!r} cannot be found: {exc.args[0]}") from None
+            raise RequestValueError(
+                f"fetch argument {fetch!r} cannot be found: {exc.args[0]}"
+            ) from None
         except ValueError as exc:
-            raise ValueError(f"fetch argument {fetch!r} cannot be interpreted: {exc}") from None
+            raise RequestValueError(
+                f"fetch argument {fetch!r} cannot be interpreted: {exc}"
+            ) from None
         if not self.graph.is_fetchable(element):
             construct = self.graph.construct_of(element)
             if construct is not None:
@@ -148,7 +152,7 @@ class _Mapper:
         if isinstance(element, Tensor) and element.dtype.kind == "r":
             element = _known_reading(element)
         if isinstance(element, Tensor) and element.dtype.kind == "v":
-            raise TypeError(
+            raise RequestTypeError(
                 f"{element.name!r} is a variant and has no value to fetch: fetch what is read from it"
             )
         if isinstance(element, Operation):
@@ -167,7 +171,7 @@ class _Mapper:
     def _leaf_or_type_error(self, part: Any, whole: Any) -> _Builder:
         if isinstance(part, (Tensor, Operation, str, bytes)) or hasattr(part, "_as_graph_element"):
             return self._leaf(part)
-        raise TypeError(
+        raise RequestTypeError(
             f"fetch argument {whole!r:.100} stands for {part!r:.100} of type {type(part).__name__}, "
             "which is no tensor, operation, variable or name"
         )
@@ -223,7 +227,7 @@ def _remade(kind: Any, *args: Any, **kwargs: Any) -> Any:
     try:
         return kind(*args, **kwargs)
     except TypeError as exc:
-        raise TypeError(
+        raise RequestTypeError(
             f"the step ran, but no {kind.__name__} can be made of what it fetched: {exc}. Named tuples and "
             "attrs objects are made from their values in order, mappings from a list of pairs, dataclass "
             "objects by the names of their fields"
@@ -246,7 +250,7 @@ def reading_of(handle: Tensor) -> Tensor | None:
 def _known_reading(handle: Tensor) -> Tensor:
     found = reading_of(handle)
     if found is None:
-        raise TypeError(f"{handle.name!r} is a resource handle and has no value to fetch")
+        raise RequestTypeError(f"{handle.name!r} is a resource handle and has no value to fetch")
     return found
 
 

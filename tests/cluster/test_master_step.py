@@ -162,5 +162,5 @@ async def test_a_worker_that_cannot_be_told_of_the_end_does_not_hide_the_error()
         raise UnavailableError("no link")
 
     steps.workers[W1].tell = gone  # type: ignore[method-assign]
-    assert (await failed(steps, UnavailableError)).message == "lost"
+    assert (await failed(steps, UnavailableError)).message.startswith("lost; step ")
     assert len(steps.told()[PS0]) == 1

@@ -49,7 +49,7 @@ def test_tensors_are_equal_to_themselves_alone(graph: Graph) -> None:
     a, b = leaf(graph), leaf(graph)
     assert a == a
     assert a != b
-    assert a != 1
+    assert a != None  # noqa: E711
     assert a in [b, a]
     assert {a: 1, b: 2}[a] == 1
 
@@ -298,6 +298,12 @@ def test_a_tensor_has_no_truth_value_and_cannot_be_iterated(
 ) -> None:
     with pytest.raises(OperatorNotAllowedInGraphError, match=r"'x:0'.*while the graph is built"):
         use(leaf(graph, "x", shape=[3]))
+
+
+@for_each("value", [3, 2.0, "a", [1.0], np.float32(1), np.ones(2)])
+def test_a_comparison_with_a_value_says_which_node_compares(graph: Graph, value: Any) -> None:
+    with pytest.warns(UserWarning, match=r"'x:0'.* is False: .*equal\(tensor, value\)"):
+        assert not (leaf(graph, "x") == value)  # noqa: SIM201
 
 
 @for_each("use", [float, int, len, range, lambda t: 1 in t])

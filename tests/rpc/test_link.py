@@ -202,8 +202,8 @@ async def test_statistics_count_both_directions(scheme: str) -> None:
         desk.let_go("a")
         await soon(held)
         await here.aclose()
-        assert here.statistics().over == f"the link to {SERVER} at {here.address} is over: " + (
-            "it was closed here"
+        assert here.statistics().over == (
+            f"the connection to {SERVER} at {here.address} was closed here"
         )
         assert repr(here) == f"<Link over to {SERVER} at {here.address}, 0 pending>"
 

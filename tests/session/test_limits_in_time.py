@@ -64,7 +64,10 @@ async def test_a_run_that_is_too_long_ends_between_two_nodes_with_deadline_excee
     )
     y, after, fast = slow_then_more(graph, far)
     session = make_session(config)
-    with pytest.raises(DeadlineExceededError):
+    whose = "run's" if options else "session's"
+    with pytest.raises(
+        DeadlineExceededError, match=rf"step .*exceeded the {whose} limit of 0\.02 s"
+    ):
         await session.run(y, options=options)
     assert after.threads == []
     assert session.session.statistics().steps == 0
@@ -87,12 +90,29 @@ async def test_a_limit_ends_a_step_in_a_pool_of_the_session(
 ) -> None:
     slow = Probe("pooled slow", lambda: time.sleep(0.5))
     after = Probe("pooled after")
-    y = after(slow(ops.constant(1.0)))
+    held = slow(ops.constant(1.0))
+    y = after(held)
     session = make_session(ConfigProto(use_per_session_threads=True))
-    with pytest.raises(DeadlineExceededError, match="for step"):
+    with pytest.raises(DeadlineExceededError, match=r"exceeded the run's limit of 0\.25 s") as info:
         await session.run(y, options=RunOptions(timeout_in_ms=250))
+    assert info.value.op is held.op
     assert slow.threads == [f"{KERNEL}-session_0"]
     assert after.threads == []
+
+
+async def test_the_error_of_a_limit_names_the_node_that_was_awaited_and_its_line(
+    make_session: Make, graph: Graph
+) -> None:
+    queue = ops.FIFOQueue(1, ["float32"], [[]])
+    taken = queue.dequeue(name="taken")
+    session = make_session(ConfigProto(operation_timeout_in_ms=50))
+    with pytest.raises(DeadlineExceededError) as info:
+        await session.run(taken + 1.0)
+    error = info.value
+    assert (error.op, error.node) == (taken.op, "taken")
+    assert "the session's limit of 0.05 s (operation_timeout_in_ms): 'taken' (Queue" in str(error)
+    assert str(error).count(f"{error.source}") == 1
+    assert str(error).count("taken") == 1
 
 
 # -- kernels of a step that has failed -------------------------------------------------------------

@@ -261,7 +261,9 @@ class WorkerProcess:
         return how + ("; its last lines:\n" + "\n".join(lines) if lines else "")
 
     async def last_words(self) -> str:
-        """Return how the process ended, see ``fate``; "" if it is alive. May be awaited on any loop.
+        """Return a sentence on the end of the process, see ``fate``; "" if it is alive.
+
+        May be awaited on any loop.
 
         A connection ends before the parent is notified of the end of the process, so this waits for that.
         """
@@ -273,7 +275,8 @@ class WorkerProcess:
                 return ""
             await asyncio.sleep(0.005)
         await self._hear_last_lines(limit.time_left or 0.0)
-        return self.fate
+        code = self.exit_code or 0
+        return f"{self.task} (pid {self.pid}) {'was' if code < 0 else 'ended with'} {self.fate}"
 
     async def _hear_last_lines(self, seconds: float) -> None:
         """Wait until all output of an ended process has been read; its children may still hold the pipe."""

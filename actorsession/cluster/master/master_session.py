@@ -28,7 +28,7 @@ from actorsession.cluster.master.step_answer import step_done
 from actorsession.cluster.master.step_observer import StepObserver
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.cluster.wait_graphs import collect_wait_graphs
-from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions
+from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions, whose_limit
 from actorsession.errors import (
     AbortedError,
     CancelledError,
@@ -107,6 +107,7 @@ class MasterSession(Actor):
         self._observer = StepObserver(handle, config, env.stats_publisher_factory)
         self._infer_shapes = config.graph_options.infer_shapes
         self._step_limit = config.operation_timeout or DEFAULT_STEP_TIMEOUT
+        self._whose_step_limit = whose_limit(0, config.operation_timeout_in_ms)
         members = self._members = SessionMembers(
             handle, config, env, target, self._forget_task, self._use_devices
         )
@@ -266,8 +267,7 @@ class MasterSession(Actor):
         """
         options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
         signature = _signature(message, options)
-        limit = options.timeout_in_ms / 1000 if options.timeout_in_ms else self._step_limit
-        deadline = call.deadline.within(limit)
+        deadline = self._step_deadline(call, options.timeout_in_ms)
         graph = None if self._members.changed else self._graphs.ready(signature)
         if graph is None or graph.here is None or len(graph.parts) > 1:
             return self._run(graph, message, signature, options, deadline)
@@ -302,6 +302,12 @@ class MasterSession(Actor):
             raise await self._with_losses(error) from error
         graphs.release(graph)
         return Done()
+
+    def _step_deadline(self, call: CallContext, limit_in_ms: int) -> Deadline:
+        """Return the deadline of a run, given its own limit; 0 for none."""
+        if limit_in_ms:
+            return call.deadline.within(limit_in_ms / 1000, whose_limit(limit_in_ms, 0))
+        return call.deadline.within(self._step_limit, self._whose_step_limit)
 
     def _step(
         self, graph: ClientGraph, message: RunStep, options: RunOptions, deadline: Deadline
@@ -471,8 +477,7 @@ class MasterSession(Actor):
         self, message: PartialRun, call: CallContext
     ) -> StepDone | Awaitable[StepDone]:
         """Feed and fetch in a partial run."""
-        limit = message.timeout_in_ms / 1000 if message.timeout_in_ms else self._step_limit
-        return self._partials.call(message, call.deadline.within(limit))
+        return self._partials.call(message, self._step_deadline(call, message.timeout_in_ms))
 
     @answers(PartialRunDrop)
     def on_partial_run_drop(self, message: PartialRunDrop, call: CallContext) -> Done:

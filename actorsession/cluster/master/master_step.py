@@ -30,12 +30,15 @@ from actorsession.errors import (
     DeadlineExceededError,
     InternalError,
     OpError,
+    UnavailableError,
     error_to_wire,
     first_error,
     from_exception,
 )  # fmt: skip
 from actorsession.graph.codec import bytes_held
 from actorsession.messages.worker import AskWhy, CleanupGraph, GraphDone, RunGraph, WorkerWhy
+from actorsession.plan.partition import RECV, SEND
+from actorsession.plan.prune import ARG
 from actorsession.runtime.wait_graph import TaskWaits
 
 __all__ = ["MasterStep"]
@@ -43,6 +46,8 @@ __all__ = ["MasterStep"]
 _log = logging.getLogger("actorsession.cluster")
 # Steps of the session that are looked through for the collectives of one, and those that an error names.
 _MOST, _NAMED = 50, 2
+# Nodes that an error does not name, because no line of the user's program built them.
+_NOT_NAMED = (ARG, SEND, RECV)
 # Step ids start at a random number, so that those of two masters differ.
 _STEP_IDS = itertools.count(secrets.randbits(61))
 
@@ -223,7 +228,18 @@ class MasterStep:
         error = None if call.cancelled() else call.exception()
         if error is None:
             return CancelledError(f"step {self.step_id} was cancelled", derived=True)
-        return from_exception(error).locate(task=self._graph.parts[index].task)
+        part = self._graph.parts[index]
+        located = from_exception(error).locate(task=part.task)
+        if isinstance(located, UnavailableError) and located.node is None:
+            located.message += f"; {self._lost(part)}"
+        return located
+
+    def _lost(self, part: TaskPart) -> str:
+        """Return what of the step was lost with a task: the last node that it would have computed."""
+        nodes = [node for p in part.partitions for node in p.nodes if node.op not in _NOT_NAMED]
+        node = f" {nodes[-1].name!r}" if nodes else " its part"
+        source = f", built at {nodes[-1].source}" if nodes and nodes[-1].source else ""
+        return f"step {self.step_id} was to compute{node} there{source}"
 
     def _raise_first(self, errors: list[OpError], late: list[str]) -> None:
         """Raise the root cause of a failed step; ``late`` are the tasks without an outcome."""
@@ -237,7 +253,7 @@ class MasterStep:
         # Which task the others wait for is not known here, so all tasks that still run are named.
         at_work = sorted(set(tasks))
         return DeadlineExceededError(
-            f"step {self.step_id} did not end within its limit; "
+            f"step {self.step_id} exceeded {self._deadline.whose}; "
             f"still at work on it: {', '.join(at_work)}{self._collectives}",
             task=at_work[0] if len(at_work) == 1 else None,
         )

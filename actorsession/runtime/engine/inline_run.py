@@ -85,7 +85,7 @@ class TimedGate(Gate):
         """
         self.of_session.check()
         if self._deadline.expired:
-            raise DeadlineExceededError("the run took longer than it may")
+            raise DeadlineExceededError(f"the step exceeded {self._deadline.whose}")
 
 
 class InlineRun:

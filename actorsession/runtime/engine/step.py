@@ -213,7 +213,9 @@ class Step:
     def _check_deadline(self) -> None:
         deadline = self._deadline  # a pool thread may read it while the step's own thread sets it
         if deadline is not None and deadline.expired:
-            self._cancelled = DeadlineExceededError(f"step {self.step_id} took longer than it may")
+            self._cancelled = DeadlineExceededError(
+                f"step {self.step_id} exceeded {deadline.whose}"
+            )
 
     def result(self) -> list[Any]:
         """Return the fetched values of a step that is done.

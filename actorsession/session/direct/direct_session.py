@@ -118,7 +118,7 @@ class DirectSession(LocalSession[DirectPlan]):
         self._planning = Planning()
         self._tensors = install_tensor_store(self._devices)
         self.debugger = SessionDebugger(self.planner.debug_plan)
-        self._steps = DirectSteps(self._gate, self.debugger)
+        self._steps = DirectSteps(self._gate, self.debugger, config.operation_timeout_in_ms)
         self._inflight = Admission(config.max_inflight_steps).share(
             config.max_inflight_steps, config.max_inflight_bytes
         )
@@ -284,7 +284,7 @@ class DirectSession(LocalSession[DirectPlan]):
         """
         self.planner.touch(plan)
         if plan.inline is not None and (options is None or not needs_step(options)):
-            values = self._run_inline(plan, feeds, limit)
+            values = self._run_inline(plan, feeds, limit, options)
             if metadata is not None:
                 self._report(plan, None, options, metadata)
             return values
@@ -346,7 +346,7 @@ class DirectSession(LocalSession[DirectPlan]):
         pool = self._pools.choose(options)
         inline = None if whole else plan.inline
         if inline is not None and (pool is None or not inline.is_expensive(feeds)):
-            values = self._run_inline(plan, feeds, limit)
+            values = self._run_inline(plan, feeds, limit, options)
             if metadata is not None:
                 self._report(plan, None, options, metadata)
             return values
@@ -386,7 +386,7 @@ class DirectSession(LocalSession[DirectPlan]):
             try:
                 graph_of(plan, step).begin(step, kept)
                 if not step.done:
-                    await self._steps.wait(step, plan, limit)
+                    await self._steps.wait(step, limit, options)
                 step.result()
             finally:
                 self._steps.end(step)
@@ -402,12 +402,13 @@ class DirectSession(LocalSession[DirectPlan]):
         return deadline.time_left
 
     def _run_inline(
-        self, plan: DirectPlan, feeds: Sequence[Any], limit: float | None
-    ) -> Sequence[Any]:
+        self, plan: DirectPlan, feeds: Sequence[Any], limit: float | None,
+        options: RunOptions | None,
+    ) -> Sequence[Any]:  # fmt: skip
         assert plan.inline is not None
         if limit is None:
             return plan.inline.run(feeds, self._gate)
-        return plan.inline.run(feeds, TimedGate(self._gate, Deadline.after(limit)))
+        return plan.inline.run(feeds, TimedGate(self._gate, self._steps.deadline(limit, options)))
 
     def _report(
         self,

@@ -12,17 +12,20 @@ import itertools
 from typing import TYPE_CHECKING
 
 from actorsession.actors.deadline import NEVER, Deadline
-from actorsession.config import DEFAULT_STEP_TIMEOUT, RunOptions
+from actorsession.config import DEFAULT_STEP_TIMEOUT, RunOptions, whose_limit
 from actorsession.config.environment import environment_switch
 from actorsession.errors import CancelledError, DeadlineExceededError, OpError
+from actorsession.graph.device import LOCAL_TASK
 from actorsession.runtime.collective.groups import GroupTable
 from actorsession.runtime.debug.debugger import LoadedDebugPlan, LocalDebugRun, SessionDebugger
 from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.loaded_graph import LoadedGraph
 from actorsession.runtime.engine.step import Step
+from actorsession.runtime.hang_report import explain
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.session.direct.planner import DirectPlan
+from actorsession.session.local_wait_graph import local_wait_graph
 
 if TYPE_CHECKING:
     from actorsession.session.partial.direct_partial_runs import PartialPlan
@@ -40,10 +43,14 @@ class DirectSteps:
     Args:
         gate: refuses steps once the session is closed.
         debugger: the debugger of the session.
+        limit_in_ms: the limit of a step without one of its own; 0 for the default.
     """
 
-    def __init__(self, gate: Gate, debugger: SessionDebugger[LoadedDebugPlan]) -> None:
+    def __init__(
+        self, gate: Gate, debugger: SessionDebugger[LoadedDebugPlan], limit_in_ms: int = 0
+    ) -> None:
         self._gate = gate
+        self._limit_in_ms = limit_in_ms
         self._debugger = debugger
         self._steps: set[Step] = set()
         self._groups = GroupTable()
@@ -89,7 +96,7 @@ class DirectSteps:
             loop=asyncio.get_running_loop() if pool is not None or graph.suspends else None,
             trace=options is not None and options.traced,
             # See the module docstring for the two time limits.
-            deadline=NEVER if limit is None else Deadline.after(limit),
+            deadline=NEVER if limit is None else self.deadline(limit, options),
             sync_on_finish=self._sync_on_finish,
             debug=debug,
             groups=self._groups,
@@ -109,14 +116,25 @@ class DirectSteps:
         if step.debug is not None:
             step.debug.end(step.error)
 
-    async def wait(self, step: Step, plan: DirectPlan, limit: float | None) -> None:
+    def deadline(self, limit: float | None, options: RunOptions | None) -> Deadline:
+        """Return the deadline of a run.
+
+        Args:
+            limit: seconds that it has; ``None`` for the default.
+            options: of the run.
+        """
+        run_in_ms = 0 if options is None else options.timeout_in_ms
+        seconds = DEFAULT_STEP_TIMEOUT if limit is None else limit
+        return Deadline.after(seconds, whose=whose_limit(run_in_ms, self._limit_in_ms))
+
+    async def wait(self, step: Step, limit: float | None, options: RunOptions | None) -> None:
         """Wait until a step has ended and settled; fail it if it is late or its caller is cancelled.
 
         A step that is done keeps its result when the limit expires. When the caller is cancelled, what the
         step has taken is put back, whether it is done or not.
         """
         seconds = DEFAULT_STEP_TIMEOUT if limit is None else limit
-        timer = asyncio.get_running_loop().call_later(seconds, _expire, step, plan, seconds)
+        timer = asyncio.get_running_loop().call_later(seconds, self._expire, step, options)
         try:
             await step.wait()
         except asyncio.CancelledError:
@@ -127,15 +145,19 @@ class DirectSteps:
         finally:
             timer.cancel()
 
+    def _expire(self, step: Step, options: RunOptions | None) -> None:
+        cause = explain([local_wait_graph([step], LOCAL_TASK, self._gate)]).root
+        why = "" if cause is None else f": {cause}"
+        whose = self.deadline(None, options).whose
+        error = DeadlineExceededError(f"step {step.step_id} exceeded {whose}{why}")
+        if cause is not None and cause.node:
+            error.locate(node=cause.node, source=cause.source)
+        step.abort(error)
+
     def cancel(self, error: OpError) -> None:
         """Cancel every step under way; callable from any thread."""
         for step in self.now():
             step.cancel(error)
-
-
-def _expire(step: Step, plan: DirectPlan, seconds: float) -> None:
-    what = f"step {step.step_id} ({plan.signature})"
-    step.abort(DeadlineExceededError(f"waited {seconds:.3g} s for {what}; it did not come"))
 
 
 def needs_step(options: RunOptions) -> bool:
