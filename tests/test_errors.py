@@ -278,7 +278,7 @@ BAD_REQUESTS: dict[str, Callable[[acts.Session, acts.Tensor], Any]] = {
     "a wrong type": lambda s, x: s.run(x, {x: ["a", "b"]}),
     "a number that is too large": lambda s, x: s.run("n:0", {"n:0": 2**70}),
     "complex numbers": lambda s, x: s.run(x, {x: [1j, 2]}),
-    "no mapping": lambda s, x: s.run(x, [x]),
+    "no mapping": lambda s, x: s.run(x, [x]),  # type: ignore[arg-type]
     "rows that are not there": lambda s, x: s.run("row:0", {x: [1.0, 9.0]}),
     "too few values": lambda s, x: s.make_callable(x, [x])(),
     "a tensor of another graph": lambda s, x: s.run(elsewhere()),
