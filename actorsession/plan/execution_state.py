@@ -18,6 +18,7 @@ from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.node import NodeDef
 from actorsession.plan.collectives import check_collectives
 from actorsession.plan.device_set import DeviceSet
+from actorsession.plan.fetched_reads import read_variables_last
 from actorsession.plan.partial import PartialParts, check_signature, make_partial
 from actorsession.plan.partition import Partition, partition
 from actorsession.plan.passes.optimise import optimiser_settings
@@ -159,8 +160,16 @@ class GraphExecutionState:
         Raises:
             InvalidArgumentError: if the signature cannot be run on this graph and these devices.
         """
+        return self._cut(read_variables_last(self._prune(signature)), signature, optimised)
+
+    def _prune(self, signature: RunSignature) -> StepGraph:
         self._check_wiring(signature.wiring)
-        graph = prune(self.view, signature)
+        return prune(self.view, signature)
+
+    def _cut(
+        self, graph: StepGraph, signature: RunSignature, optimised: bool
+    ) -> tuple[StepGraph, tuple[Partition, ...]]:
+        """Place, rewrite and partition a pruned graph."""
         self._check()
         self._placer.check_devices(graph.nodes.values())
         if self._options.place_pruned_graph:
@@ -219,7 +228,7 @@ class GraphExecutionState:
         """
         check_signature(signature)
         try:
-            graph, parts = self.partitions(signature, optimised=False)
+            graph, parts = self._cut(self._prune(signature), signature, optimised=False)
         except InvalidArgumentError as error:
             node = None if error.node is None else self.view.get(error.node)
             is_unfed = node is not None and node.op in PLACEHOLDERS

@@ -17,15 +17,12 @@ from actorsession.graph.function import CONSTRUCTS, nodes_inside
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import is_registered, lookup
+from actorsession.plan.fetched_reads import VARIABLE_READS
 from actorsession.session.fetches import map_fetches
 
 __all__ = ["call_restore", "parts_to_run"]
 
 _VARIABLE = "VarHandleOp"
-# Ops that take a variable's handle and do not change its value.
-_READS = frozenset({
-    "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp", "VariableShape",
-})  # fmt: skip
 # Names listed in an error; a model may have thousands of variables.
 _NAMED = 20
 
@@ -143,7 +140,7 @@ def _own_writes(op: Operation) -> frozenset[str]:
 
 def _writes(op_type: str) -> bool:
     """Return whether ops of a registered type may change what their handles refer to."""
-    if op_type in _READS or op_type in CONSTRUCTS or not is_registered(op_type):
+    if op_type in VARIABLE_READS or op_type in CONSTRUCTS or not is_registered(op_type):
         return False
     return lookup(op_type).stateful
 
