@@ -1,8 +1,8 @@
 """A model that trains in the background and answers requests: the part that knows no web framework.
 
-``with_aiohttp.py`` and ``with_fastapi.py`` serve it over HTTP. The model tells to which of three clouds of points in
-the plane a point belongs. To serve a model of your own, change ``build_model``, ``training_batch`` and
-``Service.predict``.
+``with_aiohttp.py`` and ``with_fastapi.py`` serve it over HTTP. The model tells to which of three clouds of
+points in the plane a point belongs. To serve a model of your own, change ``build_model``, ``training_batch``
+and ``Service.predict``.
 """
 
 from __future__ import annotations
@@ -147,6 +147,7 @@ class Service:
         self.limit = limit
         self.ready = False
         self.draining = False
+        self.training = False
         self.step = 0
         self.goal = steps
         self._saved = -1  # the step of the last checkpoint
@@ -213,11 +214,13 @@ class Service:
     async def _keep_training(self) -> None:
         while not self.draining:
             self._wake.clear()
-            if self.step < self.goal:
+            self.training = self.step < self.goal
+            if self.training:
                 await self._train_once()
             else:
                 await self._save()
                 await self._wake.wait()
+        self.training = False
 
     async def _train_once(self) -> None:
         points, labels = training_batch(self.step)
@@ -314,7 +317,13 @@ class Service:
 
     def health(self) -> dict[str, Any]:
         """Return whether the process lives, whether requests are welcome, and how far the training is."""
-        return {"live": True, "ready": self.ready, "step": self.step, "saved": self._saved}
+        return {
+            "live": True,
+            "ready": self.ready,
+            "training": self.training,
+            "step": self.step,
+            "saved": self._saved,
+        }
 
     def metrics(self) -> str:
         """Return all counters in the text format of Prometheus."""

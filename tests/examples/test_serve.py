@@ -99,14 +99,14 @@ class Client:
     async def until(self, name: str, condition: Callable[[float], bool]) -> dict[str, float]:
         """Waits until a metric meets a condition."""
         async with asyncio.timeout(PATIENCE):
-            while not condition((seen := await self.metrics())[name]):
+            while not condition((seen := await self.metrics())[name]):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         return seen
 
     async def until_health(self, condition: Callable[[Any], bool]) -> Any:
         """Waits until the service says of itself what is wanted."""
         async with asyncio.timeout(PATIENCE):
-            while not condition((seen := (await self.get("/health"))[1])):
+            while not condition(seen := (await self.get("/health"))[1]):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         return seen
 
@@ -186,6 +186,7 @@ async def test_two_hundred_clients_get_the_answers_of_the_model(server: Serving)
     points = np.random.default_rng(1).normal(scale=2.0, size=(200, 5, 2)).round(3)
     async with client_of(server) as client:
         await client.post("/train", {"steps": 0})
+        await client.until_health(lambda seen: not seen["training"])
         _, parameters = await client.get("/model")
         answers = await asyncio.gather(
             *(client.post("/predict", {"points": own.tolist()}) for own in points)
@@ -292,7 +293,8 @@ async def test_the_metrics_are_in_the_format_of_prometheus(server: Serving) -> N
         await client.post("/predict", {})
         text = await client.text_of_metrics()
     assert text.endswith("\n")
-    families, allowed = [], ()
+    families: list[str] = []
+    allowed: tuple[str, ...] = ()
     for line in text.splitlines():
         if described := re.fullmatch(r"# HELP ([a-z_]+) .+\.", line):
             families.append(described[1])
@@ -357,7 +359,9 @@ async def test_sigterm_ends_a_service_when_those_under_way_are_answered(
             await client.until("serve_predictions_total", lambda count: count == 1)
 
             server.process.send_signal(signal.SIGTERM)
-            told = await client.until_health(lambda seen: not seen["ready"])
+            told = await client.until_health(
+                lambda seen: not seen["ready"] and not seen["training"]
+            )
             assert told["live"]
             status, answer = await client.post("/predict", body)
             assert (status, answer["error"]) == (503, "the service is about to end")
