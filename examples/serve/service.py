@@ -27,6 +27,7 @@ import actorsession as acts
 CENTRES = np.array([[0.0, 2.0], [-2.0, -1.0], [2.0, -1.0]], np.float32)
 BATCH = 32
 MOST_POINTS = 1000  # of one request
+MOST_SECONDS = 86400.0  # that a request may ask for
 
 
 class BadRequest(Exception):
@@ -183,7 +184,7 @@ class Service:
         """Refuse new requests, stop the training, and wait until the requests under way are answered."""
         self._stop()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(2 * self.deadline):
+            async with asyncio.timeout(2 * self.deadline):  # to arrive, and to be computed
                 await self._idle.wait()
 
     def _stop(self) -> None:
@@ -267,7 +268,7 @@ class Service:
             text = await body
         try:
             found = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise BadRequest(f"the body is not JSON: {error}") from error
         if not isinstance(found, dict):
             raise BadRequest("the body must be a JSON object")
@@ -357,7 +358,8 @@ class Service:
 def points_in(body: dict[str, Any]) -> npt.NDArray[np.float32]:
     """Return the points of a request, checked."""
     try:
-        points = np.asarray(body["points"], np.float32)
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused below
+            points = np.asarray(body["points"], np.float32)
     except (KeyError, TypeError, ValueError, OverflowError):
         raise BadRequest('the body needs "points": a list of [x, y]') from None
     if points.ndim != 2 or points.shape[1] != 2 or len(points) > MOST_POINTS:
@@ -370,8 +372,8 @@ def points_in(body: dict[str, Any]) -> npt.NDArray[np.float32]:
 def number_in(body: dict[str, Any], name: str, default: float) -> float:
     """Return a number of seconds in a request, checked."""
     found = body.get(name, default)
-    if type(found) not in (int, float) or not 0 < found < float("inf"):
-        raise BadRequest(f"{name} must be a number above 0, got {found!r:.100}")
+    if type(found) not in (int, float) or not 0 < found <= MOST_SECONDS:
+        raise BadRequest(f"{name} must be above 0 and at most {MOST_SECONDS}, got {found!r:.100}")
     return float(found)
 
 

@@ -244,6 +244,7 @@ async def together(children: list[asyncio.Task[Any]]) -> list[Any]:
     [
         ("/predict", b"{", "the body is not JSON"),
         ("/predict", b"\xff", "the body is not JSON"),
+        ("/predict", b"[" * 10**5, "the body is not JSON"),
         ("/predict", [1], "the body must be a JSON object"),
         ("/predict", {}, 'the body needs "points"'),
         ("/predict", {"points": [[1, 2], [3]]}, 'the body needs "points"'),
@@ -251,8 +252,11 @@ async def together(children: list[asyncio.Task[Any]]) -> list[Any]:
         ("/predict", {"points": [1, 2]}, "must be at most 1000 pairs, got shape (2,)"),
         ("/predict", {"points": [[0, 0]] * 1001}, "got shape (1001, 2)"),
         ("/predict", {"points": [[math.nan, 2]]}, "must be finite numbers"),
-        ("/predict", {"points": [[1, 2]], "timeout": 0}, "timeout must be a number above 0"),
-        ("/predict", {"points": [[1, 2]], "pause": "long"}, "pause must be a number above 0"),
+        ("/predict", {"points": [[1e300, 2]]}, "must be finite numbers"),
+        ("/predict", {"points": [[10**400, 2]]}, 'the body needs "points"'),
+        ("/predict", {"points": [[1, 2]], "timeout": 0}, "timeout must be above 0"),
+        ("/predict", {"points": [[1, 2]], "timeout": 10**400}, "and at most 86400.0"),
+        ("/predict", {"points": [[1, 2]], "pause": "long"}, "pause must be above 0"),
         ("/train", {"steps": -1}, "steps must be an integer of at least 0"),
         ("/train", {}, "got None"),
     ],
@@ -338,6 +342,9 @@ async def test_a_killed_service_goes_on_from_its_last_checkpoint(form: str, tmp_
             await client.until_health(lambda seen: seen["saved"] == saved["step"] + 1)
         assert second.end(signal.SIGTERM) == 0
     assert last_checkpoint(tmp_path)["step"] == saved["step"] + 1
+    assert (
+        len([*tmp_path.glob("model-*.safetensors")]) == 3
+    )  # older ones are removed, also after a restart
 
 
 @pytest.mark.parametrize("form", FORMS)
