@@ -342,9 +342,8 @@ async def test_a_killed_service_goes_on_from_its_last_checkpoint(form: str, tmp_
             await client.until_health(lambda seen: seen["saved"] == saved["step"] + 1)
         assert second.end(signal.SIGTERM) == 0
     assert last_checkpoint(tmp_path)["step"] == saved["step"] + 1
-    assert (
-        len([*tmp_path.glob("model-*.safetensors")]) == 3
-    )  # older ones are removed, also after a restart
+    # Old ones are removed, also after a restart; but for the one that was being saved or removed at the kill.
+    assert len([*tmp_path.glob("model-*.safetensors")]) in (3, 4)
 
 
 @pytest.mark.parametrize("form", FORMS)
