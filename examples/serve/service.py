@@ -298,7 +298,7 @@ class Service:
             "step": int(step),
         }
 
-    def train(self, body: dict[str, Any]) -> dict[str, Any]:
+    async def train(self, body: dict[str, Any]) -> dict[str, Any]:
         """Do as many training steps from now on as ``{"steps": n}`` says; 0 stops the training."""
         steps = body.get("steps")
         if type(steps) is not int or steps < 0:

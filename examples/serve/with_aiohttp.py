@@ -21,7 +21,8 @@ def make_app(service: Service) -> web.Application:
     @routes.post("/train")
     async def train(request: web.Request) -> web.Response:
         with service.admit():
-            return web.json_response(service.train(await service.read(request.read())), status=202)
+            body = await service.read(request.read())
+            return web.json_response(await service.train(body), status=202)
 
     @routes.get("/model")
     async def model(request: web.Request) -> web.Response:

@@ -1,11 +1,14 @@
-"""The service with FastAPI and uvicorn: ``python with_fastapi.py --checkpoints FOLDER``."""
+"""The service with FastAPI and uvicorn: ``python with_fastapi.py --checkpoints FOLDER``.
+
+uvicorn does not limit the size of a body; let the proxy in front of it do that.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import socket
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import uvicorn
@@ -23,17 +26,11 @@ def make_app(service: Service) -> FastAPI:
 
     @app.post("/predict")
     async def predict(request: Request) -> Response:
-        with service.admit():
-            try:
-                body = await service.read(request.body())
-                return JSONResponse(await while_connected(request, service.predict(body)))
-            except ClientDisconnect:
-                return Response(status_code=499)  # nobody reads it
+        return await answer(service, request, service.predict)
 
     @app.post("/train")
     async def train(request: Request) -> Response:
-        with service.admit():
-            return JSONResponse(service.train(await service.read(request.body())), status_code=202)
+        return await answer(service, request, service.train, status=202)
 
     @app.get("/model")
     async def model() -> Response:
@@ -50,6 +47,21 @@ def make_app(service: Service) -> FastAPI:
         )
 
     return app
+
+
+async def answer(
+    service: Service,
+    request: Request,
+    work: Callable[[dict[str, Any]], Awaitable[Any]],
+    status: int = 200,
+) -> Response:
+    """Answer a request with what is computed from its body."""
+    with service.admit():
+        try:
+            body = await service.read(request.body())
+            return JSONResponse(await while_connected(request, work(body)), status_code=status)
+        except ClientDisconnect:
+            return Response(status_code=499)  # nobody reads it
 
 
 async def answer_error(request: Request, error: Exception) -> Response:

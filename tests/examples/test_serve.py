@@ -53,14 +53,21 @@ class Serving:
         return self.process.returncode
 
 
+def words(form: str, folder: Path, **options: object) -> list[str]:
+    """The command line of a service."""
+    program = ROOT / "examples" / "serve" / f"with_{form}.py"
+    given = {"port": 0, "checkpoints": folder, "deadline": DEADLINE, **options}
+    return [
+        *(sys.executable, "-W", "error", str(program)),
+        *(f"--{name.replace('_', '-')}={value}" for name, value in given.items()),
+    ]
+
+
 @contextmanager
 def serving(form: str, folder: Path, **options: object) -> Iterator[Serving]:
     """A service that has printed its address, and that is killed at the end if it has not ended by then."""
-    words = [sys.executable, "-W", "error", str(ROOT / "examples" / "serve" / f"with_{form}.py")]
-    for name, value in {"port": 0, "checkpoints": folder, "deadline": DEADLINE, **options}.items():
-        words += [f"--{name.replace('_', '-')}", str(value)]
     process = subprocess.Popen(
-        words, env=environment(), text=True,
+        words(form, folder, **options), env=environment(), text=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     with process:
@@ -136,6 +143,10 @@ class HalfSent:
         writer.write(f"{head}\r\n\r\n".encode() + data[:5])
         return HalfSent(reader, writer, data[5:])
 
+    async def leave(self) -> None:
+        self._writer.close()
+        await self._writer.wait_closed()
+
     async def send_rest(self) -> None:
         self._writer.write(self._rest)
         await self._writer.drain()
@@ -143,8 +154,7 @@ class HalfSent:
     async def answer(self) -> tuple[int, Any]:
         async with asyncio.timeout(PATIENCE):
             answer = await self._reader.read()
-        self._writer.close()
-        await self._writer.wait_closed()
+        await self.leave()
         head, _, body = answer.partition(b"\r\n\r\n")
         return int(head.split()[1]), json.loads(body)
 
@@ -232,6 +242,18 @@ async def test_clients_that_leave_are_cancelled_and_all_else_goes_on(server: Ser
         await client.post("/train", {"steps": 0})
         idle = await client.until("serve_requests_in_flight", lambda count: count == 0)
         assert errors_in(idle) == errors_in(before)
+
+
+async def test_a_client_that_leaves_before_its_body_has_come_is_no_error(server: Serving) -> None:
+    async with client_of(server) as client:
+        before = await client.metrics()
+        requests = [await HalfSent.post(server, {"points": [[0, 2]]}) for _ in range(3)]
+        await client.until("serve_requests_in_flight", lambda count: count == 3)
+        for request in requests:
+            await request.leave()
+        after = await client.until("serve_requests_in_flight", lambda count: count == 0)
+        assert errors_in(after) == errors_in(before)
+        assert after["serve_predictions_total"] == before["serve_predictions_total"]
 
 
 async def together(children: list[asyncio.Task[Any]]) -> list[Any]:
@@ -383,3 +405,15 @@ async def test_sigterm_ends_a_service_when_those_under_way_are_answered(
         assert answer["step"] == saved["step"]
         wanted = probabilities(saved, points)
         np.testing.assert_allclose(answer["probabilities"], wanted, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_service_that_cannot_save_ends_with_the_error(form: str, tmp_path: Path) -> None:
+    no_folder = tmp_path / "file"
+    no_folder.touch()
+    done = subprocess.run(
+        words(form, no_folder, steps=10, save_every=10),
+        env=environment(), text=True, capture_output=True, timeout=PATIENCE,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "actorsession.errors.FailedPreconditionError: cannot read" in done.stderr
