@@ -27,6 +27,7 @@ OTHERS = {
     "actorsession/ops/": ("tests/ops/test_table.py", "tests/ops/test_exports.py"),
     "actorsession/opsets/": ("tests/ops/test_table.py", "tests/ops/test_exports.py"),
     "docs/": ("tests/test_docs.py", "tests/test_docs_commands.py", "tests/test_semantics.py"),
+    "examples/": ("tests/test_readme.py", "tests/test_docs.py", "tests/examples/test_serve.py"),
     "README.md": ("tests/test_readme.py",),
     "scripts/": ("tests/test_scripts.py",),
 }  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 from tests.warm import Warm, warm_process
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ["sessions.md", "distributed.md", "checkpoints.md", "graphs.md"]
+PAGES = ["tutorial.md", "sessions.md", "distributed.md", "checkpoints.md", "graphs.md"]
 
 
 def sections(page: str) -> list[tuple[str, str]]:
@@ -62,6 +62,14 @@ def test_an_example_that_fails_would_be_noticed(
     done = warm.run(code, tmp_path)
     assert (done.status, done.err) != (0, "")
     assert said in done.err
+
+
+def test_the_excerpts_from_examples_are_parts_of_them() -> None:
+    page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    excerpts = re.findall(r"<!-- (examples/\S+) -->\n```py\n(.*?)^```", page, re.M | re.S)
+    assert len(excerpts) == page.count("```py\n") == 3
+    for file, excerpt in excerpts:
+        assert excerpt in (ROOT / file).read_text(encoding="utf-8")
 
 
 def test_every_page_has_examples_that_run() -> None:
