@@ -6,7 +6,16 @@ import argparse
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from actorsession.cli.console import FAILURE, SUCCESS, fail, print_json, print_line, raw, seconds
+from actorsession.cli.console import (
+    FAILURE,
+    SUCCESS,
+    add_address,
+    fail,
+    print_json,
+    print_line,
+    raw,
+    seconds,
+)
 from actorsession.records import dataclass
 
 if TYPE_CHECKING:
@@ -40,7 +49,7 @@ def add_to(commands: Any) -> None:
         ),
         epilog=_EPILOG, formatter_class=raw,
     )  # fmt: skip
-    parser.add_argument("address", help="address of a task, such as 127.0.0.1:7000")
+    add_address(parser, "a task")
     parser.add_argument("--all", action="store_true", help="ask all tasks of its cluster")
     parser.add_argument(
         "--timeout", type=seconds, default=5.0, metavar="SECONDS",
@@ -75,14 +84,8 @@ class _Row:
 
 def _run(options: argparse.Namespace) -> int:
     from actorsession.actors.loops import run
-    from actorsession.errors import OpError
 
-    try:
-        rows = run(_ask(options.address, all_tasks=options.all, limit=options.timeout))
-    except KeyboardInterrupt:
-        return FAILURE
-    except (ValueError, OpError) as exc:
-        return fail("status", exc)
+    rows = run(_ask(options.address, all_tasks=options.all, limit=options.timeout))
     if options.json:
         print_json(_as_json(rows))
     elif any(row.counters is not None for row in rows):

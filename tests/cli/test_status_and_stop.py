@@ -111,25 +111,6 @@ def test_nobody_at_the_address_is_one_line_and_status_1(
         assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", ["status", "stop"])
-def test_what_is_no_address_is_one_line_and_status_1(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main([command, "nonsense"]) == 1
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "'tcp://nonsense' is not an address" in err
-    assert err.count("\n") == 1
-
-
-@pytest.mark.parametrize("seconds", ["0", "-1", "x", "inf", "nan"])
-def test_a_timeout_is_a_number_of_seconds(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as info:
-        cli.main(["status", "127.0.0.1:1", f"--timeout={seconds}"])
-    assert info.value.code == 2
-    assert "expected a positive number of seconds" in capsys.readouterr().err
-
-
 def test_stop_ends_a_server_and_says_which() -> None:
     with serving("worker", "--cluster", ONE) as (process, said):
         code, out, err = ran("stop", said["address"])
