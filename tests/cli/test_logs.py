@@ -221,8 +221,9 @@ def test_the_processes_of_a_cluster_share_a_log_file(tmp_path: Path) -> None:
     words = ["cluster", "--jobs", "worker=2", "--log-file", str(path)]
     with serving(*words, **{LOG: "info"}) as (process, said):
         for task in said["tasks"].values():
-            lines = lines_until(path, f" {task['pid']} INFO actorsession.cluster ")
-            assert any(f"serves at {task['address']}" in line for line in lines)
+            started = f"serves at {task['address']}"
+            (line,) = [line for line in lines_until(path, started) if started in line]
+            assert f" {task['pid']} INFO actorsession.cluster " in line
         ends_in_silence(process)
 
 
