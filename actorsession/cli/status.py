@@ -113,25 +113,29 @@ class _Row:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from actorsession.actors.loops import run
+
     if options.watch is None:
-        return _show_once(options)
+        return run(_show(options))
     if options.format == "prometheus":
         raise UsageError("--watch: --format prometheus is one text, which is not repeated")
-    clear = _CLEAR if sys.stdout.isatty() else ""
     try:
-        while True:
-            when = f"{clear}{time.strftime('%H:%M:%S')} {options.address}"
-            _ = _show_once(options, [when] if options.format == "table" else [])
-            time.sleep(options.watch)
+        return run(_watch(options))
     except KeyboardInterrupt:
         return SUCCESS
 
 
-def _show_once(options: argparse.Namespace, heading: Sequence[str] = ()) -> int:
-    """Ask the tasks and print what they answer; return the exit status."""
-    from actorsession.actors.loops import run
+async def _watch(options: argparse.Namespace) -> int:
+    clear = _CLEAR if sys.stdout.isatty() else ""
+    while True:
+        when = f"{clear}{time.strftime('%H:%M:%S')} {options.address}"
+        _ = await _show(options, [when] if options.format == "table" else [])
+        await asyncio.sleep(options.watch)
 
-    rows = run(_ask(options.address, all_tasks=options.all, limit=options.timeout))
+
+async def _show(options: argparse.Namespace, heading: Sequence[str] = ()) -> int:
+    """Ask the tasks and print what they answer; return the exit status."""
+    rows = await _ask(options.address, all_tasks=options.all, limit=options.timeout)
     lines = [*heading, *_FORMATS[options.format](rows)]
     if lines:
         print_line("\n".join(lines))

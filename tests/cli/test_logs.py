@@ -118,7 +118,8 @@ def test_a_description_that_names_a_task_of_another_cluster_is_marked_and_that_t
         ours_words = ["worker", "--cluster", json.dumps(cluster), "--task", "0"]
         with serving(*ours_words, "--cluster-id", "ours") as (process, ours):
             code, out, err = said("status", "--all", ours["address"])
-            rows = {line.split("  ")[0].strip(): line for line in out.splitlines()[1:]}
+            processes = out.split("\n\n")[0]
+            rows = {line.split("  ")[0].strip(): line for line in processes.splitlines()[1:]}
             assert list(rows) == [W0, f"? {w1}"]
             assert ours["address"] in rows[W0]
             assert theirs["address"] in rows[f"? {w1}"]
