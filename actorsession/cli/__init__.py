@@ -69,7 +69,7 @@ def _run(arguments: list[str], program: str, *, with_demo: bool) -> int:
     return code
 
 
-def _parser(*, with_demo: bool) -> tuple[Parser, dict[str, argparse.ArgumentParser]]:
+def _parser(*, with_demo: bool) -> tuple[Parser, dict[str, Parser]]:
     """Return the parser of the program, and those of its commands by name."""
     parser = Parser(
         prog=_PROGRAM, description="A runtime for stateful dataflow graphs.",

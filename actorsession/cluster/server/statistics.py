@@ -234,8 +234,10 @@ class ServerStatistics:
                 [(about, 1)],
             )
         )
-        for part in (*self.devices, *self.links):
-            found += part.metric_families(labels)
+        for device in self.devices:
+            found += device.metric_families(labels)
+        for link in self.links:
+            found += link.metric_families(labels)
         return found
 
     def prometheus(self) -> str:
@@ -261,7 +263,8 @@ def _parsed(kind: type[T], value: Any) -> T:
     if not isinstance(value, Mapping):
         raise TypeError(f"expected a mapping, got {type(value).__name__}")
     made: Any = kind
-    return made(**{f.name: _checked(f, value[f.name]) for f in fields(made) if f.name in value})
+    found = {f.name: _checked(f, value[f.name]) for f in fields(made) if f.name in value}
+    return kind(**found)
 
 
 def _checked(field: Any, value: Any) -> Any:
