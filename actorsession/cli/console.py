@@ -107,7 +107,7 @@ def given(what: str) -> Iterator[None]:
     """Turn errors of a block about a value from the user into errors that name the option or file.
 
     Args:
-        what: the option, variable or file; "" if the errors name it themselves.
+        what: the option or variable, which errors that begin with it do not repeat; "" if all do.
 
     Raises:
         UsageError: for every error that a wrong value may cause.
@@ -115,7 +115,8 @@ def given(what: str) -> Iterator[None]:
     try:
         yield
     except _EXPECTED as error:
-        raise UsageError(f"{what}: {_reason(error)}" if what else _reason(error)) from error
+        reason = _reason(error)
+        raise UsageError(reason if reason.startswith(what) else f"{what}: {reason}") from error
 
 
 def _reason(error: Exception) -> str:

@@ -225,7 +225,7 @@ class _Source(NamedTuple):
     """Where the description of the cluster comes from.
 
     Attributes:
-        label: the option or variable, for errors; "" where they name it themselves.
+        label: the option or variable, for errors.
         resolver: the resolver that reads it.
     """
 
@@ -254,7 +254,7 @@ def _source(options: argparse.Namespace) -> _Source:
     if path := os.environ.get(_CONFIG_VARIABLE):
         return _Source(_CONFIG_VARIABLE, FileClusterResolver(path))
     if os.environ.get(TF_CONFIG):
-        return _Source("", TFConfigClusterResolver())
+        return _Source(TF_CONFIG, TFConfigClusterResolver())
     raise UsageError(f"no cluster was described; pass --cluster or --config, or set {TF_CONFIG}")
 
 

@@ -245,6 +245,15 @@ def test_a_description_that_cannot_be_used_is_status_2_and_names_what_named_the_
     ("environment", "said"),
     [
         ({"TF_CONFIG": "{"}, "TF_CONFIG is not JSON: "),
+        ({"TF_CONFIG": "{}"}, "TF_CONFIG: no cluster is described; it needs a "),
+        (
+            {"TF_CONFIG": '{"cluster": {"worker": ["h:1"]}, "task": {"index": 3}}'},
+            "TF_CONFIG: no task 3 in job 'worker'; it has 0",
+        ),
+        (
+            {"TF_CONFIG": '{"cluster": {"worker": ["nonsense"]}}'},
+            f"TF_CONFIG: /job:worker/replica:0/task:0: {NO_ADDRESS}",
+        ),
         ({"ACTORSESSION_LOG": "loud"}, "ACTORSESSION_LOG must be one of debug, info, "),
         (
             {"ACTORSESSION_TLS_CA": "ca.pem"},
