@@ -179,7 +179,7 @@ def test_no_name_is_used_twice() -> None:
 
 
 def a_link(**more: Any) -> LinkStatistics:
-    numbers = {
+    numbers: dict[str, Any] = {
         f.name: number for number, f in enumerate(fields(LinkStatistics), 1) if f.type == "int"
     }
     return LinkStatistics(
@@ -188,7 +188,7 @@ def a_link(**more: Any) -> LinkStatistics:
 
 
 def test_the_statistics_of_a_server_are_read_back_as_they_were() -> None:
-    numbers = {
+    numbers: dict[str, Any] = {
         f.name: 10 + place for place, f in enumerate(fields(ServerStatistics)) if f.type == "int"
     }
     device = ExecutorStatistics(device="/cpu:0", loaded=1, begun=2, running=3, runs=4, seconds=0.5)

@@ -200,10 +200,6 @@ def findings(counters: ServerStatistics, versions: Iterable[str]) -> list[str]:
     newest = max(versions, key=_order, default="")
     if _order(counters.version) < _order(newest):
         found.append(f"it runs version {counters.version or 'unknown'}, and another task {newest}")
-    if counters.overdue:
-        all_held = counters.overdue >= counters.pool_threads
-        last = "; other kernels wait until the task is restarted" if all_held else ""
-        found.append(f"{counters.overdue_kernels}{last}")
     if counters.loop_lag > _LATE:
         found.append(
             f"its event loop was {counters.loop_lag:.1f} s late; a kernel or callback holds it"
@@ -213,6 +209,10 @@ def findings(counters: ServerStatistics, versions: Iterable[str]) -> list[str]:
             f"its last snapshot is {_duration(counters.snapshot_age)} old, with one every "
             f"{_duration(counters.snapshot_every)}; its log has the reason"
         )
+    if counters.overdue:
+        all_held = counters.overdue >= counters.pool_threads
+        last = "; other kernels wait until the task is restarted" if all_held else ""
+        found.append(f"{counters.overdue_kernels}{last}")
     return found
 
 

@@ -274,7 +274,7 @@ def test_an_operators_commands_make_certificates_serve_look_and_stop(
         assert process.stdout is not None
         address = json.loads(process.stdout.readline())["address"]
         assert address.startswith("tls://127.0.0.1:")
-        assert cli.main(["status", address]) == 1
+        assert cli.main(["status", address]) == 2
         out, err = capsys.readouterr()
         assert "none were given" in out + err
         for name, path in files.items():
