@@ -246,7 +246,7 @@ async def test_a_worker_with_two_of_three_files_says_which_is_missing(
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     out, told = await process.communicate()
-    assert (out, process.returncode) == (b"", 1)
+    assert (out, process.returncode) == (b"", 2)
     assert b"--tls-key is missing" in told
     assert b"Traceback" not in told
 
