@@ -307,6 +307,8 @@ def _check_paths(options: argparse.Namespace) -> None:
     if options.port_file is not None:
         with given("--port-file"):
             _check_folder(os.path.dirname(options.port_file) or ".")
+            if os.path.isdir(options.port_file):
+                raise ValueError(f"{options.port_file!r} is a folder")
     if options.snapshot_dir is not None:
         with given("--snapshot-dir"):
             os.makedirs(options.snapshot_dir, exist_ok=True)

@@ -6,7 +6,6 @@ What only the attempt can show, such as a server that does not answer, is status
 from __future__ import annotations
 
 import json
-import os
 import socket
 from pathlib import Path
 
@@ -111,6 +110,7 @@ CALLS: list[tuple[list[str], str]] = [
     ([*WORKER, "--snapshot-every", "0"], f" worker: --snapshot-every: {SECONDS}'0'"),
     ([*WORKER, "--devices", "0"], " worker: --devices: expected a positive integer, got '0'"),
     ([*WORKER, "--port-file", "/no/such/file"], " worker: --port-file: '/no/such' is not a folder"),
+    ([*WORKER, "--port-file", "/proc"], " worker: --port-file: '/proc' is a folder"),
     (
         [*WORKER, "--snapshot-dir", "/proc/none"],
         " worker: --snapshot-dir: /proc/none: No such file",
@@ -289,5 +289,5 @@ def test_as_processes_a_wrong_call_is_status_2_and_a_port_in_use_is_status_1() -
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         code, out, err = ran("worker", "--cluster", json.dumps({"worker": [address]}))
     assert (code, out) == (1, "")
-    assert f"Address already in use, by process {os.getpid()}" in err
+    assert "Address already in use" in err
     assert err.count("\n") == 1
