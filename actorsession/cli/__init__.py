@@ -4,8 +4,9 @@ Called as ``actorsession`` or ``python -m actorsession``. What a command needs i
 runs, so that workers start without the demo. Each command's module has ``add_to``, which adds its sub-parser
 and sets the function to run; that function returns the exit status.
 
-A command reports a mistake of the user in one line on standard error, without a traceback. Results go to
-standard output, as JSON with ``--json``. Warnings are logged to standard error, see ``logs``.
+A command reports an error in one line on standard error, without a traceback; ``console`` decides what it
+says and with which status it ends. Results go to standard output, as JSON with ``--json``. Warnings are
+logged to standard error or to a file, see ``logs``.
 """
 
 from __future__ import annotations
@@ -13,16 +14,18 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 from actorsession import __version__
 from actorsession.cli import certs, cluster, doctor, servers, status, stop, token, why
-from actorsession.cli.console import USAGE_ERROR, fail
-from actorsession.cli.logs import log_to_stderr
+from actorsession.cli.console import USAGE_ERROR, Parser, explain_extra, run_command
+from actorsession.cli.logs import set_up_logging
 
 __all__ = ["main"]
 
 _MODULES = (servers, cluster, status, why, stop, token, certs, doctor)
 _NAMES = ("worker", "master", "cluster", "status", "why", "stop", "token", "certs", "doctor")
+_PROGRAM = "actorsession"
 _EPILOG = """\
 exit status: 0 success, 1 failure, 2 invalid arguments.
 environment: warnings go to standard error; ACTORSESSION_LOG=info adds sessions and peers;
@@ -40,25 +43,36 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit status: 0 success, 1 failure, 2 invalid arguments.
+
+    Raises:
+        SystemExit: with 0, after ``--help`` or ``--version``.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = _parser(with_demo=arguments[:1] not in [[name] for name in _NAMES])
-    options = parser.parse_args(arguments)
+    command = arguments[0] if arguments[:1] in [[name] for name in (*_NAMES, "demo")] else ""
+    program = f"{_PROGRAM} {command}".rstrip()
+    with_demo = command not in _NAMES
+    return run_command(program, partial(_run, arguments, program, with_demo=with_demo))
+
+
+def _run(arguments: list[str], program: str, *, with_demo: bool) -> int:
+    parser, commands = _parser(with_demo=with_demo)
+    options, extra = parser.parse_known_args(arguments)
+    if extra:
+        # argparse lists the options of a parser nowhere else.
+        known = {name: list(made._option_string_actions) for name, made in commands.items()}
+        raise explain_extra(extra, program, known)
     if options.command is None:
         parser.print_help()
         return USAGE_ERROR
-    try:
-        log_to_stderr()
-    except ValueError as exc:
-        fail(options.command, exc)
-        return USAGE_ERROR
+    set_up_logging(getattr(options, "log_file", None))
     code: int = options.run(options)
     return code
 
 
-def _parser(*, with_demo: bool) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="actorsession", description="A runtime for stateful dataflow graphs.",
+def _parser(*, with_demo: bool) -> tuple[Parser, dict[str, Parser]]:
+    """Return the parser of the program, and those of its commands by name."""
+    parser = Parser(
+        prog=_PROGRAM, description="A runtime for stateful dataflow graphs.",
         epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"actorsession {__version__}")
@@ -69,4 +83,4 @@ def _parser(*, with_demo: bool) -> argparse.ArgumentParser:
         from actorsession.cli import demo
 
         demo.add_to(commands)
-    return parser
+    return parser, commands.choices

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from actorsession.cli.console import SUCCESS, fail, positive, print_json, print_line, raw
+from actorsession.cli.console import SUCCESS, given, positive, print_json, print_line, raw
+
+if TYPE_CHECKING:
+    from actorsession.cluster.admin.certs import Certificates
 
 __all__ = ["add_to"]
 
@@ -47,14 +50,11 @@ def add_to(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> int:
     from dataclasses import asdict
 
-    from actorsession.cluster.admin.certs import make_certificates
-    from actorsession.errors import OpError
+    from actorsession.cluster.admin.certs import checked_host
 
-    hosts = [host for host in options.hosts.split(",") if host.strip()]
-    try:
-        made = make_certificates(options.out, hosts, days=options.days, ca_folder=options.ca_folder)
-    except (OSError, OpError) as exc:
-        return fail("certs", exc)
+    with given("--hosts"):
+        hosts = [checked_host(host) for host in options.hosts.split(",") if host.strip()]
+    made = _made(options, hosts)
     if options.json:
         print_json(asdict(made))
         return SUCCESS
@@ -66,3 +66,23 @@ def _run(options: argparse.Namespace) -> int:
         f"keep {made.ca_key_file} in a separate place: its owner can sign certificates for the cluster"
     )
     return SUCCESS
+
+
+def _made(options: argparse.Namespace, hosts: list[str]) -> Certificates:
+    """Make the files.
+
+    Raises:
+        UsageError: for a folder that cannot be used.
+        AlreadyExistsError: if a file would be overwritten.
+    """
+    from actorsession.cluster.admin.certs import make_certificates
+    from actorsession.errors import InvalidArgumentError, NotFoundError
+
+    try:
+        return make_certificates(options.out, hosts, days=options.days, ca_folder=options.ca_folder)
+    except (NotFoundError, InvalidArgumentError):  # a missing or unsuitable file of the CA
+        with given("--ca"):
+            raise
+    except OSError:
+        with given("--out"):
+            raise

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 from actorsession.cli.console import (
     FAILURE,
     SUCCESS,
+    UsageError,
     add_file_roots,
+    add_log_file,
+    check_environment,
     fail,
     positive,
     print_json,
@@ -57,6 +60,7 @@ def add_to(commands: Any) -> None:
         "(default: tls if the environment names TLS files, else unix)",
     )  # fmt: skip
     add_file_roots(parser)
+    add_log_file(parser)
     parser.add_argument(
         "--timeout", type=seconds, default=30.0, metavar="SECONDS",
         help="how long the processes may take to start (default %(default)g)",
@@ -77,23 +81,36 @@ def _jobs(text: str) -> dict[str, int]:
                 f"cannot parse {part!r} of {text!r}"
             )
         out[job] = int(count)
+    from actorsession.cluster.spec import ClusterSpec
+
+    try:
+        ClusterSpec(dict.fromkeys(out, ()))
+    except ValueError as exc:
+        raise argparse.ArgumentTypeError(str(exc)) from None
+    if not any(out.values()):
+        raise argparse.ArgumentTypeError(f"a cluster has at least one task, got {text!r}")
     return out
 
 
 def _run(options: argparse.Namespace) -> int:
     from actorsession.actors.loops import run
     from actorsession.cluster import LocalCluster
+    from actorsession.rpc.security import shared_security
 
+    check_environment()
+    if options.protocol == "tls" and shared_security() is None:
+        raise UsageError(
+            "--protocol tls needs a CA, a certificate and its key, and none were given; name the files in "
+            "ACTORSESSION_TLS_CA, ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY"
+        )
+    cluster = LocalCluster(
+        options.jobs, devices=options.devices, start_timeout=options.timeout,
+        protocol=options.protocol, file_roots=options.file_roots or (), log_file=options.log_file,
+    )  # fmt: skip
     try:
-        cluster = LocalCluster(
-            options.jobs, devices=options.devices, start_timeout=options.timeout,
-            protocol=options.protocol, file_roots=options.file_roots or (),
-        )  # fmt: skip
         return run(_run_until_signal(cluster, as_json=options.json))
     except KeyboardInterrupt:  # before our own handler was installed
         return SUCCESS
-    except ValueError as exc:
-        return fail("cluster", exc)
 
 
 async def _run_until_signal(cluster: LocalCluster, *, as_json: bool) -> int:

@@ -1,6 +1,12 @@
 """The output, exit statuses and argument parsers that all commands share.
 
-Called by the modules of the commands; imports only the standard library.
+Here alone is decided how a command ends. ``UsageError`` says that it was called wrongly: by its words, by the
+environment, or by a file that one of these names; no second attempt can succeed. It ends with
+``USAGE_ERROR``. All other errors that the runtime or the system may report mean that an attempt failed, and
+end with ``FAILURE``. Either is one line on standard error.
+
+Called by ``main`` and by the modules of the commands. Addresses are checked by ``cluster``, which is imported
+when there is one.
 """
 
 from __future__ import annotations
@@ -8,18 +14,31 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from actorsession.errors import OpError
 
 __all__ = [
     "FAILURE",
     "SUCCESS",
     "USAGE_ERROR",
+    "Parser",
+    "UsageError",
+    "add_address",
     "add_file_roots",
+    "add_log_file",
+    "check_environment",
+    "explain_extra",
     "fail",
+    "given",
+    "listed",
     "positive",
     "print_json",
     "print_line",
     "raw",
+    "run_command",
     "seconds",
 ]  # fmt: skip
 
@@ -27,6 +46,115 @@ SUCCESS, FAILURE, USAGE_ERROR = 0, 1, 2
 """Exit statuses."""
 
 raw = argparse.RawDescriptionHelpFormatter
+
+# What a command may meet without a mistake of this program.
+_EXPECTED = (OSError, OpError, TypeError, ValueError)
+
+
+class UsageError(Exception):
+    """A command was called wrongly.
+
+    Args:
+        message: what was asked, what was found and what would be valid, in the words of the options.
+        program: the program and the command, if the caller of the command does not know them.
+    """
+
+    def __init__(self, message: str, program: str = "") -> None:
+        super().__init__(message)
+        self.program = program
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises in place of printing its usage and ending the process."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise an error that begins with the option, as all others do.
+
+        Raises:
+            UsageError: always.
+        """
+        message = message.removeprefix("argument ")
+        missing = message.removeprefix("the following arguments are required: ")
+        if missing != message:
+            message = f"{missing} must be given; see {self.prog} --help"
+        raise UsageError(message, self.prog)
+
+
+def run_command(program: str, action: Callable[[], int]) -> int:
+    """Run a command and report how it ends, if that is an error.
+
+    Args:
+        program: the program and the command, such as ``actorsession worker``.
+        action: runs the command and returns its exit status.
+
+    Returns:
+        The exit status.
+    """
+    try:
+        return action()
+    except UsageError as error:
+        _report(error.program or program, error)
+        return USAGE_ERROR
+    except KeyboardInterrupt:
+        return FAILURE
+    except _EXPECTED as error:
+        _report(program, error)
+        return FAILURE
+
+
+@contextmanager
+def given(what: str) -> Iterator[None]:
+    """Turn errors of a block about a value from the user into errors that name the option or file.
+
+    Args:
+        what: the option or variable, which errors that begin with it do not repeat; "" if all do.
+
+    Raises:
+        UsageError: for every error that a wrong value may cause.
+    """
+    try:
+        yield
+    except _EXPECTED as error:
+        reason = _reason(error)
+        raise UsageError(reason if reason.startswith(what) else f"{what}: {reason}") from error
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OpError):
+        return error.message
+    if isinstance(error, OSError) and error.strerror is not None and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def explain_extra(
+    extra: Sequence[str], program: str, options: Mapping[str, Sequence[str]]
+) -> UsageError:
+    """Return the error for words that a command does not take.
+
+    Args:
+        extra: the words, in the order in which they were given.
+        program: the program and the command.
+        options: the options of each command.
+    """
+    word = next((word for word in extra if word.startswith("-")), extra[0])
+    option = word.partition("=")[0]
+    others = [name for name, known in options.items() if option in known]
+    if others:
+        said = f"{option} is an option of {listed(others)}, and not of this command"
+    elif option.startswith("-"):
+        said = f"there is no option {option}"
+    else:
+        said = f"unexpected argument {word!r}"
+    return UsageError(f"{said}; see {program} --help", program)
+
+
+def listed(items: Sequence[object]) -> str:
+    """Return items as text: ``a``, ``a and b``, ``a, b and c``; "nothing" for none."""
+    words = [str(item) for item in items]
+    if len(words) < 2:
+        return "".join(words) or "nothing"
+    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def print_line(line: str) -> None:
@@ -45,9 +173,56 @@ def fail(command: str, error: object) -> int:
     Returns:
         The exit status of failure.
     """
-    text = " | ".join(str(error).splitlines())
-    print(f"actorsession {command}: {text}", file=sys.stderr, flush=True)
+    _report(f"actorsession {command}", error)
     return FAILURE
+
+
+def _report(program: str, error: object) -> None:
+    text = " | ".join(str(error).splitlines())
+    print(f"{program}: {text}", file=sys.stderr, flush=True)
+
+
+def check_environment() -> None:
+    """Check the TLS files that the environment names, if it names any.
+
+    Raises:
+        UsageError: if some of the three variables are set and some are not, or a file is unusable.
+    """
+    from actorsession.rpc.security import check_files, shared_security
+
+    with given(""):
+        security = shared_security()
+        if security is not None:
+            check_files(security)
+
+
+def add_address(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the address of a server to which the command connects."""
+    parser.add_argument(
+        "address", metavar="ADDRESS", type=_address,
+        help=f"address of {what}, such as 127.0.0.1:7000",
+    )  # fmt: skip
+
+
+def _address(text: str) -> str:
+    """Return an address as it was given, if a server can be there, for argparse."""
+    from actorsession.cluster.server.address_checks import check_target
+    from actorsession.rpc.security import shared_security
+
+    check_environment()
+    try:
+        check_target(text, tls=shared_security() is not None)
+    except (OpError, ValueError) as exc:
+        raise argparse.ArgumentTypeError(_reason(exc)) from None
+    return text
+
+
+def add_log_file(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the file of the log."""
+    parser.add_argument(
+        "--log-file", metavar="FILE",
+        help="append the log to this file in place of standard error; after a renaming it is made anew",
+    )  # fmt: skip
 
 
 def add_file_roots(parser: argparse.ArgumentParser) -> None:

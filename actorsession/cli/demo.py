@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from actorsession.cli.console import FAILURE, SUCCESS, USAGE_ERROR, fail, positive
+from actorsession.cli.console import FAILURE, SUCCESS, UsageError, fail, given, positive
 from actorsession.demo.interrupt import Interrupts
 
 __all__ = ["add_to", "run"]
@@ -68,8 +68,10 @@ def run(options: argparse.Namespace) -> int:
         options: as ``add_to`` defines them.
 
     Returns:
-        The exit code: 0 if both models are good, and after Ctrl-C; 1 if one is not, or something failed; 2
-            for invalid options.
+        The exit code: 0 if both models are good, and after Ctrl-C; 1 if one is not, or something failed.
+
+    Raises:
+        UsageError: for invalid options.
     """
     interrupts = Interrupts()
     interrupts.install()
@@ -91,17 +93,14 @@ def run(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace, interrupts: Interrupts) -> int:
     from actorsession.demo.digits import load_digits
     from actorsession.demo.tour import Settings, show
-    from actorsession.errors import InvalidArgumentError, NotFoundError, OpError
+    from actorsession.errors import OpError
 
-    try:
+    with given("--data"):
         digits = load_digits(options.data)
+    with given("--output"):
         options.output.mkdir(parents=True, exist_ok=True)
-    except (NotFoundError, InvalidArgumentError) as error:
-        return _refuse(f"--data: {error.message}")
-    except OSError as error:
-        return _refuse(f"--output: cannot make the folder: {error}")
     if not os.access(options.output, os.W_OK):
-        return _refuse(f"--output: cannot write into {options.output}")
+        raise UsageError(f"--output: cannot write into {options.output}")
     settings = Settings(
         steps=options.steps, workers=options.workers, strategy=options.strategy, output=options.output,
         local_only=options.local_only, progress=not options.no_progress,
@@ -124,8 +123,3 @@ def _first_of(group: BaseExceptionGroup[Any]) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error)
-
-
-def _refuse(what: str) -> int:
-    fail("demo", what)
-    return USAGE_ERROR

@@ -1,42 +1,66 @@
-"""The logging of commands to standard error: warnings, or the level that ``ACTORSESSION_LOG`` names.
+"""The log of commands: warnings, or the level that ``ACTORSESSION_LOG`` names, to standard error or a file.
 
-Called once by ``main``. A peer that retries for ever must not fill a disk: each warning about a peer is
-logged once a minute, with the number of suppressed repetitions. A program that imports the package sets up
-its own logging and receives all records.
+Called once by ``main``. A file is appended to, with the process id in each line because the processes of a
+cluster share it. A file that was renamed or removed is made anew at the next line; SIGHUP, which programs
+that rename logs send, therefore needs to do nothing, and does not end a process with a file.
+
+A peer that retries for ever must not fill a disk: each warning about a peer is logged once a minute, with the
+number of suppressed repetitions. A program that imports the package sets up its own logging and receives all
+records.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import signal
+import threading
 import time
 from collections.abc import Callable
+from logging.handlers import WatchedFileHandler
 
-__all__ = ["LEVEL_VARIABLE", "OncePerMinute", "log_to_stderr"]
+from actorsession.cli.console import UsageError, given
+
+__all__ = ["LEVEL_VARIABLE", "OncePerMinute", "set_up_logging"]
 
 LEVEL_VARIABLE = "ACTORSESSION_LOG"
 _FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
+_FILE_FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s %(message)s"
 _SECONDS = 60.0
 # Peers and messages that are remembered; some 200 bytes each.
 _REMEMBERED = 4096
 
 
-def log_to_stderr() -> None:
-    """Set up logging of this process to standard error, unless its logging is set up already.
+def set_up_logging(path: str | None = None) -> None:
+    """Set up the logging of this process.
+
+    Args:
+        path: the file to append to; ``None`` for standard error, unless logging is set up already.
 
     Raises:
-        ValueError: if the environment variable does not name a level.
+        UsageError: if the environment variable does not name a level, or the file cannot be opened.
     """
     level = os.environ.get(LEVEL_VARIABLE, "")
     if level.upper() not in ("", *logging.getLevelNamesMapping()):
-        raise ValueError(
+        raise UsageError(
             f"{LEVEL_VARIABLE} must be one of debug, info, warning, error and critical, got {level!r:.100}"
         )
-    handler = logging.StreamHandler()
+    with given("--log-file"):
+        handler: logging.Handler = logging.StreamHandler() if path is None else _file_handler(path)
     handler.addFilter(OncePerMinute())
     if not level:
         handler.addFilter(lambda record: not hasattr(record, "hint"))
-    logging.basicConfig(level=level.upper() or "WARNING", format=_FORMAT, handlers=[handler])
+    logging.basicConfig(
+        level=level.upper() or "WARNING", format=_FORMAT if path is None else _FILE_FORMAT,
+        handlers=[handler], force=path is not None,
+    )  # fmt: skip
+
+
+def _file_handler(path: str) -> logging.Handler:
+    handler = WatchedFileHandler(path, encoding="utf-8")  # it flushes each line
+    if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGHUP, lambda number, frame: None)
+    return handler
 
 
 class OncePerMinute(logging.Filter):

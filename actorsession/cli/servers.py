@@ -10,14 +10,26 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from actorsession.cli.console import SUCCESS, USAGE_ERROR, add_file_roots, fail, raw, seconds
+from actorsession.cli.console import (
+    SUCCESS,
+    UsageError,
+    add_file_roots,
+    add_log_file,
+    check_environment,
+    given,
+    listed,
+    positive,
+    raw,
+    seconds,
+)
 
 if TYPE_CHECKING:
     from actorsession.cluster import SecurityConfig
     from actorsession.cluster.launch.child import WorkerOptions
     from actorsession.cluster.resolvers import ClusterResolver
+    from actorsession.cluster.spec import ClusterSpec
 
 __all__ = ["add_to"]
 
@@ -76,19 +88,21 @@ def add_to(commands: Any) -> None:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--job", help="job of this task, such as ps or worker")
-    parser.add_argument("--task", type=int, help="index of this task in its job")
+    parser.add_argument("--task", type=_index, help="index of this task in its job")
     parser.add_argument(
         "--cluster", type=_cluster,
         help='all tasks as JSON: {"ps": ["127.0.0.1:7000"], "worker": ["127.0.0.1:7001"]}',
     )  # fmt: skip
     parser.add_argument(
-        "--config", metavar="FILE", default=os.environ.get(_CONFIG_VARIABLE),
+        "--config", metavar="FILE",
         help="a file that describes the cluster, and is read again when the cluster changes; see below",
     )  # fmt: skip
     parser.add_argument(
         "--cluster-id", default="", help="the id of the cluster; peers with another id are refused"
     )
-    parser.add_argument("--devices", type=int, default=1, help="number of CPU devices of this task")
+    parser.add_argument(
+        "--devices", type=positive, default=1, help="number of CPU devices of this task"
+    )
     parser.add_argument(
         "--port-file", metavar="FILE",
         help="write the address to this file once it is bound; the server removes it when it ends",
@@ -102,6 +116,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="the time between two snapshots (default %(default)g)",
     )  # fmt: skip
     add_file_roots(parser)
+    add_log_file(parser)
     parser.add_argument(
         "--lease", type=seconds, default=5.0, metavar="SECONDS",
         help="how long an idle peer may be silent before it counts as lost (default %(default)g)",
@@ -132,47 +147,73 @@ def _cluster(text: str) -> dict[str, Any]:
         raise argparse.ArgumentTypeError(
             f"a cluster is a JSON object from job name to addresses, got {value!r:.100}"
         )
+    from actorsession.cluster.spec import ClusterSpec
+
+    try:
+        spec = ClusterSpec(value)
+    except (TypeError, ValueError) as exc:
+        raise argparse.ArgumentTypeError(str(exc)) from None
+    if not spec.tasks():
+        raise argparse.ArgumentTypeError("the cluster has no task")
     return value
+
+
+def _index(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text!r}")
+    return int(text)
 
 
 def _run(options: argparse.Namespace) -> int:
     from actorsession.actors.loops import run
     from actorsession.cluster.launch.child import make_guard, serve
-    from actorsession.cluster.resolvers import TF_CONFIG
-    from actorsession.errors import OpError
+    from actorsession.errors import UnknownError
+    from actorsession.rpc.security import refusal_to_listen
 
-    if options.cluster is None and not (options.config or os.environ.get(TF_CONFIG)):
-        fail(
-            options.role,
-            f"no cluster was described; pass --cluster or --config, or set {TF_CONFIG}",
-        )
-        return USAGE_ERROR
+    worker = _worker_options(options)
     try:
-        worker = _worker_options(options)
         guard = make_guard(worker)
         try:
             run(serve(worker, guard))
         finally:
             guard.close()
     except KeyboardInterrupt:  # before the server's own handler was installed
-        return SUCCESS
-    except (TypeError, ValueError, OSError, OpError) as exc:
-        return fail(options.role, exc)
+        pass
+    except UnknownError as error:
+        refusal = refusal_to_listen(error.__cause__)
+        if refusal:
+            raise UsageError(refusal) from error
+        raise
     return SUCCESS
 
 
 def _worker_options(options: argparse.Namespace) -> WorkerOptions:
+    """Return the options of the process.
+
+    Raises:
+        UsageError: for whatever can be seen to be wrong before the server is started.
+    """
     from actorsession.cluster.launch.child import WorkerOptions
 
-    resolver, cluster_id = _resolver(options)
-    job = options.job
+    _check_times(options)
+    _check_paths(options)
+    security = _security(options)
+    source = _source(options)
+    with given(source.label):
+        resolver, cluster_id = source.resolver, source.cluster_id
+        if not resolver.cluster_spec():
+            raise ValueError('no cluster is described; it needs a "cluster"')
+        job, index = options.job or resolver.task_type, options.task
+        index = resolver.task_id if index is None else index
     if options.role == "master":
-        job = job or resolver.task_type or "master"
+        job = job or "master"
         resolver = _Extended(resolver, job, options.listen)
+    _check_task(options, resolver.cluster_spec(), job, index, source.label)
+    _check_addresses(options, resolver, job, source.label, tls=security is not None)
     return WorkerOptions(
         job=job, index=options.task, cluster=resolver, cluster_id=options.cluster_id or cluster_id,
         device_count={"CPU": options.devices}, announce=options.announce, role=options.role,
-        json=options.json, port_file=options.port_file, security=_security(options),
+        json=options.json, port_file=options.port_file, security=security,
         snapshot_dir=options.snapshot_dir, snapshot_every=options.snapshot_every,
         lease=options.lease, beat=options.beat, sidecar=options.sidecar,
         grace=options.grace,
@@ -180,26 +221,26 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
     )  # fmt: skip
 
 
-def _security(options: argparse.Namespace) -> SecurityConfig | None:
-    """Return the TLS files of the command line, or ``None`` without any.
+class _Source(NamedTuple):
+    """Where the description of the cluster comes from.
 
-    Raises:
-        ValueError: if only one or two of the three are given.
+    Attributes:
+        label: the option or variable, for errors.
+        resolver: the resolver that reads it.
     """
-    from actorsession.cluster import SecurityConfig
 
-    given = {field: getattr(options, f"tls_{name}") or "" for name, field, _ in _TLS}
-    missing = [f"--tls-{name}" for name, field, _ in _TLS if not given[field]]
-    if len(missing) == len(_TLS):
-        return None
-    if missing:
-        raise ValueError(f"TLS needs three files; {' and '.join(missing)} is missing")
-    return SecurityConfig(**given)
+    label: str
+    resolver: Any
+
+    @property
+    def cluster_id(self) -> str:
+        """The id that the description gives the cluster; "" if it gives none."""
+        return str(getattr(self.resolver, "cluster_id", ""))
 
 
-def _resolver(options: argparse.Namespace) -> tuple[ClusterResolver, str]:
-    """Return the resolver of the cluster, and the cluster id that it gives."""
+def _source(options: argparse.Namespace) -> _Source:
     from actorsession.cluster.resolvers import (
+        TF_CONFIG,
         FileClusterResolver,
         SimpleClusterResolver,
         TFConfigClusterResolver,
@@ -207,15 +248,101 @@ def _resolver(options: argparse.Namespace) -> tuple[ClusterResolver, str]:
     from actorsession.cluster.spec import ClusterSpec
 
     if options.cluster is not None:
-        return SimpleClusterResolver(ClusterSpec(options.cluster)), ""
-    found: FileClusterResolver | TFConfigClusterResolver
-    if options.config:
-        found = FileClusterResolver(options.config)
-    else:
-        found = TFConfigClusterResolver()
-    if not found.cluster_spec():
-        raise ValueError(f'{found!r} describes no cluster; it needs a "cluster"')
-    return found, found.cluster_id
+        return _Source("--cluster", SimpleClusterResolver(ClusterSpec(options.cluster)))
+    if options.config is not None:
+        return _Source("--config", FileClusterResolver(options.config))
+    if path := os.environ.get(_CONFIG_VARIABLE):
+        return _Source(_CONFIG_VARIABLE, FileClusterResolver(path))
+    if os.environ.get(TF_CONFIG):
+        return _Source(TF_CONFIG, TFConfigClusterResolver())
+    raise UsageError(f"no cluster was described; pass --cluster or --config, or set {TF_CONFIG}")
+
+
+def _check_task(
+    options: argparse.Namespace, spec: ClusterSpec, job: str | None, index: int | None, label: str
+) -> None:
+    """Check that the cluster has the task, or that there is only one choice."""
+    by_job = "--job" if options.job or not job else label
+    by_task = "--task" if options.task is not None or index is None else label
+    if job is None:
+        if len(spec.jobs) != 1:
+            raise UsageError(f"--job: which job is this? the cluster has {listed(spec.jobs)}")
+        (job,) = spec.jobs
+    if job not in spec.jobs:
+        raise UsageError(f"{by_job}: no job {job!r} in the cluster; it has {listed(spec.jobs)}")
+    known = spec.task_indices(job)
+    if index is None and len(known) != 1:
+        raise UsageError(f"--task: which task of job {job!r} is this? it has {listed(known)}")
+    if index is not None and index not in known:
+        raise UsageError(f"{by_task}: no task {index} in job {job!r}; it has {listed(known)}")
+
+
+def _check_addresses(
+    options: argparse.Namespace, resolver: Any, job: str | None, label: str, *, tls: bool
+) -> None:
+    """Check the addresses of all tasks, and that of this one if it is the command's own."""
+    from actorsession.cluster.server.address_checks import checked_addresses, checked_scheme
+    from actorsession.cluster.spec import ClusterSpec
+    from actorsession.rpc.security import shared_security
+
+    scheme = checked_scheme(None, tls=tls or shared_security() is not None)
+    spec = ClusterSpec(resolver.cluster_spec())
+    if isinstance(resolver, _Extended) and job is not None and resolver.adds_task:
+        with given("--listen"):
+            checked_addresses(ClusterSpec({job: [options.listen]}), scheme)
+    with given(label):
+        checked_addresses(spec, scheme)
+
+
+def _check_times(options: argparse.Namespace) -> None:
+    if options.lease < 2 * options.beat:
+        raise UsageError(
+            f"--lease: a lease lasts at least two heartbeats, {2 * options.beat:g} s with --beat "
+            f"{options.beat:g}; got {options.lease:g} s"
+        )
+
+
+def _check_paths(options: argparse.Namespace) -> None:
+    """Check that the port file and the snapshots can be written."""
+    if options.port_file is not None:
+        with given("--port-file"):
+            _check_folder(os.path.dirname(options.port_file) or ".")
+            if os.path.isdir(options.port_file):
+                raise ValueError(f"{options.port_file!r} is a folder")
+    if options.snapshot_dir is not None:
+        with given("--snapshot-dir"):
+            os.makedirs(options.snapshot_dir, exist_ok=True)
+            _check_folder(options.snapshot_dir)
+
+
+def _check_folder(path: str) -> None:
+    if not os.path.isdir(path):
+        raise ValueError(f"{path!r} is not a folder")
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise ValueError(f"cannot write into {path!r}")
+
+
+def _security(options: argparse.Namespace) -> SecurityConfig | None:
+    """Return the TLS files of the command line, or ``None`` without any.
+
+    Raises:
+        UsageError: if only one or two of the three are given, or a file is unusable.
+    """
+    from actorsession.cluster import SecurityConfig
+    from actorsession.rpc.security import check_files
+
+    given_files = {field: getattr(options, f"tls_{name}") or "" for name, field, _ in _TLS}
+    missing = [f"--tls-{name}" for name, field, _ in _TLS if not given_files[field]]
+    if len(missing) == len(_TLS):
+        check_environment()
+        return None
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        raise UsageError(f"TLS needs three files; {listed(missing)} {verb} missing")
+    security = SecurityConfig(**given_files)
+    with given(listed([f"--tls-{name}" for name, _, _ in _TLS])):
+        check_files(security)
+    return security
 
 
 class _Extended:
@@ -234,6 +361,11 @@ class _Extended:
         if self._job in spec.jobs:
             return spec
         return ClusterSpec({**spec.as_dict(), self._job: [self._address]})
+
+    @property
+    def adds_task(self) -> bool:
+        """Whether the task is not part of the cluster otherwise."""
+        return self._job not in self._resolver.cluster_spec().jobs
 
     @property
     def task_type(self) -> str | None:

@@ -1,32 +1,56 @@
-"""``actorsession status``: the activity of one task of a cluster, or of all tasks."""
+"""``actorsession status``: the processes, sessions and counters of one task of a cluster, or of all tasks."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from actorsession.cli.console import FAILURE, SUCCESS, fail, print_json, print_line, raw, seconds
+from actorsession.cli.console import (
+    FAILURE,
+    SUCCESS,
+    UsageError,
+    add_address,
+    fail,
+    print_line,
+    raw,
+    seconds,
+)
 from actorsession.records import dataclass
 
 if TYPE_CHECKING:
     from actorsession.cluster import ServerStatistics
 
-__all__ = ["add_to"]
+__all__ = ["add_to", "findings"]
 
 _EPILOG = """\
 A task answers while it is busy with steps. A task that is stopped, hangs or has ended is reported with
-the reason when the timeout expires; the others are shown nevertheless. With --all, a row that begins
-with a question mark shows a server that is not the task which the cluster lists at that address.
+the reason when the timeout expires; the others are shown nevertheless. A row begins with
 
-exit status: 0 every requested task has answered; 1 a task has not answered, or another server answers
-at its address; 2 invalid arguments.
+    x   if the task has not answered
+    ?   if it is of a server that is not the task which the cluster lists at that address (--all)
+    !   if something is wrong, which the last lines explain: a version older than that of another
+        task, kernels whose steps are over, a late event loop, a snapshot that is overdue
+
+exit status: 0 every requested task has answered, or Ctrl-C ended --watch; 1 a task has not answered, or
+another server answers at its address; 2 invalid arguments.
 environment: ACTORSESSION_TOKEN is the secret that servers and clients share.
 """
 _COLUMNS = (
     "sessions", "worker_sessions", "graphs", "steps", "runs", "partitions", "kernel_seconds", "pushes",
 )  # fmt: skip
 _HEADINGS = ("SESSIONS", "SIDES", "GRAPHS", "STEPS", "RUNS", "PARTITIONS", "KERNELS", "PUSHES")
+_PROCESS_HEADINGS = ("TASK", "ADDRESS", "PID", "VERSION", "UPTIME", "MEMORY", "PEAK", "SNAPSHOT")
+_SESSION_HEADINGS = ("SESSION", "TASK", "CLIENT", "STEPS", "WAITING", "RUNS")
+# Seconds between two rounds of --watch.
+_WATCH = 2.0
+# Seconds by which an event loop is late when something holds it, and not only a busy machine.
+_LATE = 0.5
+_CLEAR = "\x1b[H\x1b[2J"
 
 
 def add_to(commands: Any) -> None:
@@ -34,19 +58,34 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "status", help="show what the tasks of a cluster are doing",
         description=(
-            "Show the counters of a task: SESSIONS opened at it, worker sessions (SIDES) and their GRAPHS,\n"
+            "Show the process of a task: PID, VERSION, UPTIME, resident MEMORY now and at its PEAK, age of\n"
+            "the SNAPSHOT; its counters: SESSIONS opened at it, worker sessions (SIDES) and their GRAPHS,\n"
             "STEPS that run now, RUNS so far, PARTITIONS begun, seconds in KERNELS, PUSHES of tensors to\n"
-            "other tasks, and connected PEERS."
+            "other tasks, and connected PEERS; and each session that was opened at it."
         ),
         epilog=_EPILOG, formatter_class=raw,
     )  # fmt: skip
-    parser.add_argument("address", help="address of a task, such as 127.0.0.1:7000")
+    add_address(parser, "a task")
     parser.add_argument("--all", action="store_true", help="ask all tasks of its cluster")
     parser.add_argument(
         "--timeout", type=seconds, default=5.0, metavar="SECONDS",
         help="how long to wait for answers (default %(default)g)",
     )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print the counters as JSON")
+    parser.add_argument(
+        "--watch", type=seconds, nargs="?", const=_WATCH, metavar="SECONDS",
+        help=f"ask again and again, SECONDS (default {_WATCH:g}) after each answer, until Ctrl-C",
+    )  # fmt: skip
+    parser.add_argument(
+        "--format", choices=tuple(_FORMATS), default="table",
+        help="what to print: tables, one line of JSON, or counters as Prometheus reads them",
+    )  # fmt: skip
+    parser.add_argument(
+        "--json",
+        action="store_const",
+        const="json",
+        dest="format",
+        help="the same as --format json",
+    )
     parser.set_defaults(run=_run)
 
 
@@ -75,18 +114,31 @@ class _Row:
 
 def _run(options: argparse.Namespace) -> int:
     from actorsession.actors.loops import run
-    from actorsession.errors import OpError
 
+    if options.watch is None:
+        return run(_show(options))
+    if options.format == "prometheus":
+        raise UsageError("--watch: --format prometheus is one text, which is not repeated")
     try:
-        rows = run(_ask(options.address, all_tasks=options.all, limit=options.timeout))
+        return run(_watch(options))
     except KeyboardInterrupt:
-        return FAILURE
-    except (ValueError, OpError) as exc:
-        return fail("status", exc)
-    if options.json:
-        print_json(_as_json(rows))
-    elif any(row.counters is not None for row in rows):
-        _show(rows)
+        return SUCCESS
+
+
+async def _watch(options: argparse.Namespace) -> int:
+    clear = _CLEAR if sys.stdout.isatty() else ""
+    while True:
+        when = f"{clear}{time.strftime('%H:%M:%S')} {options.address}"
+        _ = await _show(options, [when] if options.format == "table" else [])
+        await asyncio.sleep(options.watch)
+
+
+async def _show(options: argparse.Namespace, heading: Sequence[str] = ()) -> int:
+    """Ask the tasks and print what they answer; return the exit status."""
+    rows = await _ask(options.address, all_tasks=options.all, limit=options.timeout)
+    lines = [*heading, *_FORMATS[options.format](rows)]
+    if lines:
+        print_line("\n".join(lines))
     faults = [row.text for row in rows if row.fault]
     for words in faults:
         fail("status", words)
@@ -134,8 +186,55 @@ async def _ask_one(row: _Row, cluster_id: str | None, deadline: Any) -> None:
         row.counters = counters
 
 
-def _as_json(rows: list[_Row]) -> dict[str, Any]:
+# -- what is wrong ---------------------------------------------------------------------------------
+
+
+def findings(counters: ServerStatistics, versions: Iterable[str]) -> list[str]:
+    """Return what is wrong with a task that has answered, one sentence each.
+
+    Args:
+        counters: the counters of the task.
+        versions: the versions that the tasks of its cluster run.
+    """
+    found = []
+    newest = max(versions, key=_order, default="")
+    if _order(counters.version) < _order(newest):
+        found.append(f"it runs version {counters.version or 'unknown'}, and another task {newest}")
+    if counters.loop_lag > _LATE:
+        found.append(
+            f"its event loop was {counters.loop_lag:.1f} s late; a kernel or callback holds it"
+        )
+    if counters.snapshot_overdue:
+        found.append(
+            f"its last snapshot is {_duration(counters.snapshot_age)} old, with one every "
+            f"{_duration(counters.snapshot_every)}; its log has the reason"
+        )
+    if counters.overdue:
+        all_held = counters.overdue >= counters.pool_threads
+        last = "; other kernels wait until the task is restarted" if all_held else ""
+        found.append(f"{counters.overdue_kernels}{last}")
+    return found
+
+
+def _order(version: str) -> tuple[tuple[int, int, str], ...]:
+    """Return a key by which versions are sorted: numbers by value, and before a word such as "rc1"."""
+    parts = version.replace("-", ".").split(".") if version else []
+    return tuple((1, int(p), "") if p.isascii() and p.isdigit() else (0, 0, p) for p in parts)
+
+
+def _all_findings(rows: Sequence[_Row]) -> dict[str, list[str]]:
+    """Return what is wrong, by address, for the tasks that have answered and are the right ones."""
+    good = {row.address: row.counters for row in rows if row.counters is not None and not row.fault}
+    versions = {counters.version for counters in good.values()}
+    return {address: findings(counters, versions) for address, counters in good.items()}
+
+
+# -- forms -----------------------------------------------------------------------------------------
+
+
+def _json_lines(rows: Sequence[_Row]) -> Iterable[str]:
     tasks, silent, wrong = {}, {}, {}
+    wrongs = _all_findings(rows)
     for row in rows:
         if row.counters is None:
             silent[row.address] = {"task": row.task or None, "reason": row.fault}
@@ -144,25 +243,108 @@ def _as_json(rows: list[_Row]) -> dict[str, Any]:
             wrong[row.address] = found
         else:
             found = {"address": row.address, **row.counters.to_wire()}
-            tasks[row.counters.task] = found
-    return {"tasks": tasks, "silent": silent, "wrong": wrong}
+            tasks[row.counters.task] = {**found, "findings": wrongs[row.address]}
+    return [json.dumps({"tasks": tasks, "silent": silent, "wrong": wrong})]
 
 
-def _show(rows: list[_Row]) -> None:
-    lines: list[tuple[str, ...]] = [("TASK", "ADDRESS", *_HEADINGS, "PEERS")]
+def _prometheus_lines(rows: Sequence[_Row]) -> Iterable[str]:
+    """Return the counters of the tasks that have answered, and for each task whether it has."""
+    from actorsession.prometheus import MetricFamily, exposition
+
+    families, up = [], []
     for row in rows:
-        if row.counters is not None:
-            numbers = [str(getattr(row.counters, name)) for name in _COLUMNS]
-            task = f"? {row.task}" if row.fault else row.counters.task
-            lines.append((task, row.address, *numbers, str(len(row.counters.peers))))
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        names = [cell.ljust(width) for cell, width in zip(line[:2], widths, strict=False)]
-        numbers = [cell.rjust(width) for cell, width in zip(line[2:], widths[2:], strict=True)]
-        print_line("  ".join(names + numbers))
+        good = row.counters is not None and not row.fault
+        task = row.counters.task if row.counters is not None and good else row.task
+        up.append(({"task": task, "address": row.address}, int(good)))
+        if row.counters is not None and good:
+            families += row.counters.metric_families()
+    families.insert(
+        0, MetricFamily("actorsession_server_up", "gauge", "Whether the task has answered.", up)
+    )
+    return exposition(families).splitlines()
+
+
+def _table_lines(rows: Sequence[_Row]) -> Iterable[str]:
+    """Return the tables of processes, counters and sessions, and what is wrong."""
+    answered = [(row, row.counters) for row in rows if row.counters is not None]
+    if not answered:
+        return []
+    wrongs = _all_findings(rows)
+    names = {row.address: _marked(row, wrongs) for row in rows}
+    processes = [_PROCESS_HEADINGS, *[_process_cells(row, names[row.address]) for row in rows]]
+    counters: list[Sequence[str]] = [("TASK", *_HEADINGS, "PEERS")]
+    sessions: list[Sequence[str]] = [_SESSION_HEADINGS]
+    for row, seen in answered:
+        numbers = [str(getattr(seen, name)) for name in _COLUMNS]
+        counters.append((names[row.address], *numbers, str(len(seen.peers))))
+        for one in seen.open_sessions:
+            client = f"{one.name} at {one.client}" if one.name else one.client
+            numbers = [str(number) for number in (one.steps, one.waiting, one.runs)]
+            sessions.append((one.session_handle, seen.task, client, *numbers))
+    lines = [*_aligned(processes, 2), "", *_aligned(counters, 1)]
+    if len(sessions) > 1:
+        lines += ["", *_aligned(sessions, 3)]
+    told = [
+        f"{seen.task}: {words}" for row, seen in answered for words in wrongs.get(row.address, ())
+    ]
+    return [_printable(line) for line in [*lines, *([""] if told else []), *told]]
+
+
+def _marked(row: _Row, wrongs: Mapping[str, Sequence[str]]) -> str:
+    """Return the name of a row, after the mark that the help explains."""
+    if row.counters is None:
+        return f"x {row.task}"
+    if row.fault:
+        return f"? {row.task}"
+    return f"! {row.counters.task}" if wrongs[row.address] else row.counters.task
+
+
+def _process_cells(row: _Row, name: str) -> Sequence[str]:
+    seen = row.counters
+    if seen is None:
+        return (name, row.address, *["-"] * (len(_PROCESS_HEADINGS) - 2))
+    return (
+        name, row.address, str(seen.pid or "-"), seen.version or "-", _duration(seen.uptime),
+        _size(seen.memory), _size(seen.peak_memory),
+        _duration(seen.snapshot_age) if seen.snapshot_every > 0 else "-",
+    )  # fmt: skip
+
+
+def _aligned(rows: Sequence[Sequence[str]], names: int) -> list[str]:
+    """Return the lines of a table whose first columns are names, which are aligned to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
     for row in rows:
-        counters = row.counters
-        if counters is not None and counters.overdue:
-            all_held = counters.overdue >= counters.pool_threads
-            last = "; other kernels wait until the task is restarted" if all_held else ""
-            print_line(f"{counters.task}: {counters.overdue_kernels}{last}")
+        cells = [
+            cell.ljust(width) if place < names else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def _printable(line: str) -> str:
+    """Return a line without control characters: names come from clients, and a terminal obeys those."""
+    return "".join(sign if sign.isprintable() else "?" for sign in line)
+
+
+def _duration(seconds: float) -> str:
+    """Return a time in the two largest units that it has."""
+    whole = int(seconds)
+    days, hours, minutes = whole // 86400, whole // 3600 % 24, whole // 60 % 60
+    if days:
+        return f"{days}d{hours:02}h"
+    if hours:
+        return f"{hours}h{minutes:02}m"
+    return f"{minutes}m{whole % 60:02}s" if minutes else f"{seconds:.3g}s"
+
+
+def _size(nbytes: int) -> str:
+    """Return a number of bytes in a unit; "-" if it is unknown."""
+    if not nbytes:
+        return "-"
+    size = nbytes / 2**20
+    return f"{size:.0f}MiB" if size < 1024 else f"{size / 1024:.1f}GiB"
+
+
+_FORMATS = {"table": _table_lines, "json": _json_lines, "prometheus": _prometheus_lines}

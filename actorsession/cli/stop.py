@@ -6,7 +6,16 @@ import argparse
 import asyncio
 from typing import Any
 
-from actorsession.cli.console import FAILURE, SUCCESS, fail, print_json, print_line, raw, seconds
+from actorsession.cli.console import (
+    FAILURE,
+    SUCCESS,
+    add_address,
+    fail,
+    print_json,
+    print_line,
+    raw,
+    seconds,
+)
 
 __all__ = ["add_to"]
 
@@ -27,7 +36,7 @@ def add_to(commands: Any) -> None:
         description="Stop a server, and wait until it has ended.",
         epilog=_EPILOG, formatter_class=raw,
     )  # fmt: skip
-    parser.add_argument("address", help="address of a task, such as 127.0.0.1:7000")
+    add_address(parser, "a task")
     parser.add_argument("--all", action="store_true", help="stop all tasks of its cluster")
     parser.add_argument(
         "--timeout", type=seconds, default=10.0, metavar="SECONDS",
@@ -41,16 +50,10 @@ def add_to(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from actorsession.actors.loops import run
-    from actorsession.errors import OpError
 
     ended: dict[str, str] = {}
     failed: dict[str, str] = {}
-    try:
-        run(_stop(options.address, ended, failed, all_tasks=options.all, limit=options.timeout))
-    except KeyboardInterrupt:
-        return FAILURE
-    except (ValueError, OpError) as exc:
-        return fail("stop", exc)
+    run(_stop(options.address, ended, failed, all_tasks=options.all, limit=options.timeout))
     if options.json:
         print_json({"ended": ended, "failed": failed})
     else:

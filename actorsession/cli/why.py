@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from actorsession.cli.console import FAILURE, SUCCESS, fail, print_json, print_line, raw, seconds
+from actorsession.cli.console import (
+    FAILURE,
+    SUCCESS,
+    add_address,
+    print_json,
+    print_line,
+    raw,
+    seconds,
+)
 
 __all__ = ["add_to"]
 
@@ -29,7 +37,7 @@ def add_to(commands: Any) -> None:
         ),
         epilog=_EPILOG, formatter_class=raw,
     )  # fmt: skip
-    parser.add_argument("address", help="address of any task, such as 127.0.0.1:7000")
+    add_address(parser, "any task")
     parser.add_argument(
         "--timeout", type=seconds, default=5.0, metavar="SECONDS",
         help="how long to wait for answers (default %(default)g)",
@@ -42,17 +50,11 @@ def _run(options: argparse.Namespace) -> int:
     from actorsession.actors.deadline import Deadline
     from actorsession.actors.loops import run
     from actorsession.cluster import read_why
-    from actorsession.errors import OpError
 
     async def ask() -> Any:
         return await read_why(options.address, deadline=Deadline.after(options.timeout))
 
-    try:
-        found = run(ask())
-    except KeyboardInterrupt:
-        return FAILURE
-    except (ValueError, OpError) as exc:
-        return fail("why", exc)
+    found = run(ask())
     if options.json:
         print_json(found.to_json())
     else:

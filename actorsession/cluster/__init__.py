@@ -17,7 +17,7 @@ _NAMES = {
         "ClusterResolver FileClusterResolver SimpleClusterResolver TFConfigClusterResolver"
     ),
     ".server.server": "Server",
-    ".server.statistics": "ServerStatistics",
+    ".server.statistics": "OpenSession ServerStatistics",
     ".spec": "ClusterDef ClusterSpec JobDef",
     "transports": "SecurityConfig",
 }

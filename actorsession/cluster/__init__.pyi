@@ -17,6 +17,7 @@ from actorsession.cluster.resolvers import FileClusterResolver as FileClusterRes
 from actorsession.cluster.resolvers import SimpleClusterResolver as SimpleClusterResolver
 from actorsession.cluster.resolvers import TFConfigClusterResolver as TFConfigClusterResolver
 from actorsession.cluster.server.server import Server as Server
+from actorsession.cluster.server.statistics import OpenSession as OpenSession
 from actorsession.cluster.server.statistics import ServerStatistics as ServerStatistics
 from actorsession.cluster.spec import ClusterDef as ClusterDef
 from actorsession.cluster.spec import ClusterSpec as ClusterSpec
@@ -25,6 +26,7 @@ from transports import SecurityConfig as SecurityConfig
 
 __all__ = [
 "ClusterDef", "ClusterResolver", "ClusterSpec", "FileClusterResolver", "JobDef", "LocalCluster",
-"SecurityConfig", "Server", "ServerStatistics", "SimpleClusterResolver", "TFConfigClusterResolver",
-"read_cluster", "read_statistics", "read_why", "stop_server", "update_cluster"
+"OpenSession", "SecurityConfig", "Server", "ServerStatistics", "SimpleClusterResolver",
+"TFConfigClusterResolver", "read_cluster", "read_statistics", "read_why", "stop_server",
+"update_cluster"
 ]

@@ -1,14 +1,39 @@
 """The counters of a link.
 
 ``LinkStatistics`` is a plain value that links return on request. The module imports nothing of this project
-except ``records``.
+except ``records`` and ``prometheus``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from actorsession.prometheus import Metric, MetricFamily, metric_families
 from actorsession.records import dataclass
 
 __all__ = ["LinkStatistics"]
+
+_METRICS = (
+    Metric("calls_sent", "counter", "actorsession_link_calls_sent_total", "Asks made from this end."),
+    Metric("calls_received", "counter", "actorsession_link_calls_received_total", "Asks made by the peer."),
+    Metric("tells_sent", "counter", "actorsession_link_tells_sent_total", "Tells made from this end."),
+    Metric("tells_received", "counter", "actorsession_link_tells_received_total", "Tells made by the peer."),
+    Metric("frames_sent", "counter", "actorsession_link_frames_sent_total", "Frames sent, heartbeats too."),
+    Metric("frames_received", "counter", "actorsession_link_frames_received_total", "Frames received."),
+    Metric("bytes_sent", "counter", "actorsession_link_bytes_sent_total", "Bytes of the frames sent."),
+    Metric("bytes_received", "counter", "actorsession_link_bytes_received_total", "Bytes received."),
+    Metric("pending", "gauge", "actorsession_link_pending_calls", "Asks from this end without an answer."),
+    Metric("serving", "gauge", "actorsession_link_serving_calls", "Asks of the peer without an answer."),
+    Metric(
+        "held", "gauge", "actorsession_link_held_calls",
+        "Asks of the peer that are held because it does not read its answers.",
+    ),
+    Metric(
+        "waiting", "gauge", "actorsession_link_waiting_calls",
+        "Asks from this end that are not sent yet because the peer reads slowly.",
+    ),
+    Metric("send_buffer", "gauge", "actorsession_link_send_buffer_bytes", "Unsent bytes."),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,3 +75,9 @@ class LinkStatistics:
     held: int = 0
     waiting: int = 0
     send_buffer: int = 0
+
+    def metric_families(self, labels: Mapping[str, str]) -> list[MetricFamily]:
+        """Return the counters for Prometheus, with the peer and its address as labels beside others."""
+        return metric_families(
+            self, _METRICS, {**labels, "peer": self.peer, "address": self.address}
+        )

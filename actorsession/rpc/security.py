@@ -10,15 +10,16 @@ import os
 
 from actorsession.config import RPCOptions
 from actorsession.errors import InvalidArgumentError
-from transports import ConnectError, SecurityConfig
+from transports import BindError, ConnectError, SecurityConfig
 from transports.guard import MIN_TOKEN
-from transports.security import make_context
+from transports.security import SecurityFault, make_context
 
 __all__ = [
     "TOKEN_VARIABLE",
     "are_our_files_at_fault",
     "check_files",
     "is_guessable",
+    "refusal_to_listen",
     "security_of",
     "shared_security",
     "shared_token",
@@ -42,9 +43,12 @@ def check_files(security: SecurityConfig) -> None:
     """Read TLS files as a server does.
 
     Raises:
-        SecurityFault: if they are missing, unreadable or do not fit together.
+        InvalidArgumentError: if they are missing, unreadable or do not fit together.
     """
-    make_context(security, server_side=True)
+    try:
+        make_context(security, server_side=True)
+    except SecurityFault as exc:
+        raise InvalidArgumentError(str(exc)) from exc
 
 
 def shared_security() -> SecurityConfig | None:
@@ -79,3 +83,13 @@ def security_of(options: RPCOptions) -> SecurityConfig | None:
 def are_our_files_at_fault(error: Exception) -> bool:
     """Return whether a connection was not even tried because our own TLS files are unusable."""
     return isinstance(error, ConnectError) and error.phase == "security"
+
+
+def refusal_to_listen(error: BaseException | None) -> str:
+    """Return why an address must not be listened at, whoever has it now; "" for any other error.
+
+    It would serve everybody who reaches it, or our own TLS files are unusable.
+    """
+    if isinstance(error, BindError) and error.errno is None:
+        return f"{error.address}: {error.reason}"
+    return ""

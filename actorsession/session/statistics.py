@@ -1,11 +1,13 @@
-"""The counters of a session."""
+"""The counters of a session, as a value and for Prometheus."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from actorsession.plan.passes.registry import PassStatistics
 from actorsession.plan.plan_cache import CacheStatistics
+from actorsession.prometheus import Metric, MetricFamily, exposition, metric_families
 from actorsession.records import dataclass
 from actorsession.runtime.engine.executor_statistics import ExecutorStatistics
 
@@ -13,6 +15,50 @@ if TYPE_CHECKING:
     from actorsession.rpc.link import LinkStatistics
 
 __all__ = ["SessionStatistics"]
+
+_METRICS = (
+    Metric("nodes", "gauge", "actorsession_session_nodes", "Nodes registered with the session."),
+    Metric("steps", "gauge", "actorsession_session_steps", "Steps under way."),
+    Metric("waiting", "gauge", "actorsession_session_waiting_runs", "Runs that wait for admission."),
+    Metric(
+        "pending", "gauge", "actorsession_session_pending_values",
+        "Values and receivers that wait in a rendezvous.",
+    ),
+    Metric("partial_runs", "gauge", "actorsession_session_partial_runs", "Partial runs not complete."),
+    Metric("callables", "gauge", "actorsession_session_callables", "Callables not released."),
+    Metric("tensor_handles", "gauge", "actorsession_session_tensor_handles", "Values kept for handles."),
+    Metric("variables", "gauge", "actorsession_session_variables", "Variables with a value."),
+    Metric("variable_bytes", "gauge", "actorsession_session_variables_bytes", "Bytes of their values."),
+    Metric(
+        "offloaded", "counter", "actorsession_session_offloaded_segments_total",
+        "Segments submitted to the kernel pool.",
+    ),
+    Metric("growths", "counter", "actorsession_session_growths_total", "Runs that found new nodes."),
+    Metric("grown_nodes", "counter", "actorsession_session_grown_nodes_total", "Nodes found by them."),
+    Metric(
+        "model_steps", "counter", "actorsession_session_model_steps_total",
+        "Steps that fed the cost model.",
+    ),
+    Metric(
+        "placements", "counter", "actorsession_session_placements_total",
+        "Changes of the placement by the cost model.",
+    ),
+)  # fmt: skip
+_CACHE_METRICS = (
+    Metric("plans", "gauge", "actorsession_session_cached_plans", "Plans kept."),
+    Metric("hits", "counter", "actorsession_session_plan_hits_total", "Look-ups that found a plan."),
+    Metric(
+        "sorted_hits", "counter", "actorsession_session_plan_sorted_hits_total",
+        "Look-ups that found a plan by sorted names only.",
+    ),
+    Metric("misses", "counter", "actorsession_session_plan_misses_total", "Look-ups that found none."),
+    Metric("evictions", "counter", "actorsession_session_plan_evictions_total", "Plans dropped."),
+)  # fmt: skip
+_PASS_METRICS = (
+    Metric("runs", "counter", "actorsession_session_pass_runs_total", "Runs of a graph pass."),
+    Metric("changes", "counter", "actorsession_session_pass_changes_total", "Runs that changed it."),
+    Metric("seconds", "counter", "actorsession_session_pass_seconds_total", "Time of a graph pass."),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,3 +105,27 @@ class SessionStatistics:
     placements: int = 0
     graph_passes: tuple[PassStatistics, ...] = ()
     link: LinkStatistics | None = None
+
+    def metric_families(self, labels: Mapping[str, str]) -> list[MetricFamily]:
+        """Return the counters for Prometheus, each with these labels."""
+        found = metric_families(self, _METRICS, labels)
+        found += metric_families(self.cache, _CACHE_METRICS, labels)
+        for one in self.graph_passes:
+            place = {"pass": one.name, "group": one.group, "phase": str(one.phase)}
+            found += metric_families(one, _PASS_METRICS, {**labels, **place})
+        for device in self.devices:
+            found += device.metric_families(labels)
+        if self.link is not None:
+            found += self.link.metric_families(labels)
+        return found
+
+    def prometheus(self, labels: Mapping[str, str] | None = None) -> str:
+        """Return the counters in the text form that Prometheus reads.
+
+        Args:
+            labels: labels of all samples, such as a name of the session.
+
+        Raises:
+            ValueError: for the name of a label that Prometheus does not accept.
+        """
+        return exposition(self.metric_families(labels or {}))

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from actorsession import cli, ops
+from actorsession import ops
 from actorsession.graph.graph import Graph
 from actorsession.session import Session
-from tests.cli.kit import asked, ran, rest, serving
+from tests.cli.kit import asked, rest, serving
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, chain
 from tests.cluster.script import command, is_running, running
 from tests.cluster.test_local_cluster import wait_for_end
@@ -111,26 +111,4 @@ def test_a_cluster_that_does_not_come_up_says_why_in_one_line(tmp_path: Path) ->
     assert (status, out) == (1, "")
     assert err.startswith("actorsession cluster: the process did not come up: exit code 1; ")
     assert f"ImportError: this msgpack is broken [task {W0}]\n" in err
-    assert err.count("\n") == 1
-
-
-@pytest.mark.parametrize("jobs", ["", "worker", "worker=", "worker=x", "=2", "a=1,a=2", "a=-1"])
-def test_jobs_that_cannot_be_read_are_called_wrongly(
-    jobs: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as info:
-        cli.main(["cluster", "--jobs", jobs])
-    assert info.value.code == 2
-    assert "each name once, such as ps=1,worker=2" in capsys.readouterr().err
-
-
-def test_a_cluster_of_nothing_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["cluster", "--jobs", "worker=0"]) == 1
-    assert "at least one task" in capsys.readouterr().err
-
-
-def test_a_job_that_no_device_could_have_is_told_in_one_line() -> None:
-    code, out, err = ran("cluster", "--jobs", "no job=1")
-    assert (code, out) == (1, "")
-    assert "a job name is a letter" in err
     assert err.count("\n") == 1

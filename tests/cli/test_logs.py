@@ -7,6 +7,7 @@ import logging
 import os
 import re
 import select
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -16,14 +17,14 @@ import pytest
 
 from actorsession import cli, ops
 from actorsession.actors.loops import run as run_to_end
-from actorsession.cli.logs import OncePerMinute, log_to_stderr
+from actorsession.cli.logs import OncePerMinute, set_up_logging
 from actorsession.cluster import read_statistics, stop_server
 from actorsession.config import ConfigProto
 from actorsession.errors import DeadlineExceededError, UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.rpc.security import TOKEN_VARIABLE
 from actorsession.session import AsyncSession
-from tests.cli.kit import line_of, rest, serving
+from tests.cli.kit import ends_in_silence, line_of, rest, serving
 from tests.cluster.kit import PATIENCE, W0
 from tests.cluster.script import command, environment
 
@@ -117,7 +118,8 @@ def test_a_description_that_names_a_task_of_another_cluster_is_marked_and_that_t
         ours_words = ["worker", "--cluster", json.dumps(cluster), "--task", "0"]
         with serving(*ours_words, "--cluster-id", "ours") as (process, ours):
             code, out, err = said("status", "--all", ours["address"])
-            rows = {line.split("  ")[0].strip(): line for line in out.splitlines()[1:]}
+            processes = out.split("\n\n")[0]
+            rows = {line.split("  ")[0].strip(): line for line in processes.splitlines()[1:]}
             assert list(rows) == [W0, f"? {w1}"]
             assert ours["address"] in rows[W0]
             assert theirs["address"] in rows[f"? {w1}"]
@@ -191,6 +193,48 @@ def test_a_plug_in_that_cannot_be_loaded_is_said_by_the_command_that_meets_it(
             assert "graph pass 'odd' cannot be loaded: No module named 'nowhere'" in told
         finally:
             process.kill()
+
+
+@pytest.mark.process
+def test_a_log_file_takes_the_lines_and_is_made_anew_after_it_was_renamed(tmp_path: Path) -> None:
+    """Whoever renames logs sends SIGHUP, which ends nothing; the next line is in a new file."""
+    path, renamed = tmp_path / "log", tmp_path / "log.1"
+    path.write_text("an earlier line\n")
+    with serving("worker", "--cluster", ONE, "--log-file", str(path), **{LOG: "info"}) as (
+        process,
+        said,
+    ):
+        started = f"{W0} serves at {said['address']}"
+        lines = lines_until(path, started)
+        assert lines[0] == "an earlier line"
+        assert f" {process.pid} INFO actorsession.cluster {started}" in lines[-1]
+        path.rename(renamed)
+        process.send_signal(signal.SIGHUP)
+        run_to_end(stop_server(said["address"]))
+        assert rest(process) == (0, "", "")
+    assert "was asked to stop" in path.read_text()
+    assert "was asked to stop" not in renamed.read_text()
+
+
+@pytest.mark.process
+def test_the_processes_of_a_cluster_share_a_log_file(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    words = ["cluster", "--jobs", "worker=2", "--log-file", str(path)]
+    with serving(*words, **{LOG: "info"}) as (process, said):
+        for task in said["tasks"].values():
+            started = f"serves at {task['address']}"
+            (line,) = [line for line in lines_until(path, started) if started in line]
+            assert f" {task['pid']} INFO actorsession.cluster " in line
+        ends_in_silence(process)
+
+
+def lines_until(path: Path, wanted: str) -> list[str]:
+    """The lines of a file once one of them has these words."""
+    end = time.monotonic() + PATIENCE
+    while wanted not in path.read_text():
+        assert time.monotonic() < end, f"{wanted!r} is not in {path.read_text()!r}"
+        time.sleep(0.01)
+    return path.read_text().splitlines()
 
 
 def test_a_level_that_is_none_is_one_line_and_status_2(
@@ -273,7 +317,7 @@ def test_how_long_a_kernel_took_is_no_warning_unless_a_level_is_asked_for(
         monkeypatch.setenv(LOG, level)
         begun: dict[str, Any] = {}
         monkeypatch.setattr(logging, "basicConfig", begun.update)
-        log_to_stderr()
+        set_up_logging()
         (handler,) = begun["handlers"]
         assert begun["level"] == "WARNING"
         record = logging.makeLogRecord({"msg": "slow", "levelno": logging.WARNING, "hint": True})

@@ -5,20 +5,29 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession import cli, ops
+from actorsession import __version__, cli, ops
 from actorsession.actors.loops import run as run_to_end
+from actorsession.cli import status
+from actorsession.cluster import ServerStatistics
+from actorsession.config import ConfigProto, SessionMetadata
+from actorsession.config.session import Experimental
 from actorsession.graph.graph import Graph
 from actorsession.rpc.security import TOKEN_VARIABLE
 from actorsession.session import AsyncSession
-from tests.cli.kit import asked, called, ran, rest, serving
-from tests.cluster.kit import PS0, W0, W1, is_empty, long_product, on, until_all
+from tests.cli.kit import asked, called, line_of, ran, rest, serving
+from tests.cluster.kit import PATIENCE, PS0, W0, W1, is_empty, long_product, on, until_all
+from tests.cluster.script import command, running
+from tests.test_prometheus import read, value
 
 pytestmark = pytest.mark.process
 
@@ -33,17 +42,92 @@ def cluster() -> Iterator[dict[str, Any]]:
         yield said["tasks"]
 
 
-def test_status_shows_one_task_as_a_table(cluster: dict[str, Any]) -> None:
+def tables(out: str) -> list[list[list[str]]]:
+    """The tables that are printed, by row and cell; the first row of each has the headings."""
+    return [
+        [re.split(r" {2,}", line.strip()) for line in block.splitlines()]
+        for block in out.split("\n\n")
+    ]
+
+
+def test_status_shows_the_process_of_one_task_and_its_counters(cluster: dict[str, Any]) -> None:
     address = cluster[W1]["address"]
     code, out, err = ran("status", address.removeprefix("tcp://"))
     assert (code, err) == (0, "")
-    heading, row = out.splitlines()
-    assert heading.split() == [
-        "TASK", "ADDRESS", "SESSIONS", "SIDES", "GRAPHS", "STEPS", "RUNS", "PARTITIONS",
-        "KERNELS", "PUSHES", "PEERS",
+    (process_headings, process), (headings, counters) = tables(out)
+    assert process_headings == [
+        "TASK", "ADDRESS", "PID", "VERSION", "UPTIME", "MEMORY", "PEAK", "SNAPSHOT",
     ]  # fmt: skip
-    assert row.split()[0] == W1
-    assert row.split()[2:6] == ["0", "0", "0", "0"]
+    assert process[:4] == [W1, address, str(cluster[W1]["pid"]), __version__]
+    assert re.fullmatch(r"[\d.]+s|\d+m\d\ds", process[4])
+    assert all(re.fullmatch(r"\d+MiB", memory) for memory in process[5:7])
+    assert process[7] == "-"
+    assert headings == [
+        "TASK", "SESSIONS", "SIDES", "GRAPHS", "STEPS", "RUNS", "PARTITIONS", "KERNELS", "PUSHES",
+        "PEERS",
+    ]  # fmt: skip
+    assert counters[:5] == [W1, "0", "0", "0", "0"]
+
+
+def test_status_shows_the_sessions_with_their_names_or_the_addresses_of_their_clients(
+    cluster: dict[str, Any],
+) -> None:
+    metadata = SessionMetadata(name="a\x1b[2Jb", version=1)
+    named = ConfigProto(experimental=Experimental(session_metadata=metadata))
+
+    async def main() -> str:
+        async with (
+            AsyncSession(cluster[W0]["address"], graph=Graph(), config=named) as first,
+            AsyncSession(cluster[W0]["address"], graph=Graph()) as second,
+        ):
+            await first.list_devices()
+            await second.list_devices()
+            return (await asyncio.to_thread(called, "status", cluster[W0]["address"]))[1]
+
+    out = run_to_end(main())
+    (headings, *rows) = tables(out)[2]
+    assert headings == ["SESSION", "TASK", "CLIENT", "STEPS", "WAITING", "RUNS"]
+    assert [row[1] for row in rows] == [W0, W0]
+    assert rows[0][2].startswith("a?[2Jb at unix://")
+    assert rows[1][2].startswith("unix://")
+    assert [row[3:] for row in rows] == [["0", "0", "0"]] * 2
+
+
+def test_as_prometheus_reads_it_each_task_is_up_and_has_its_counters(
+    cluster: dict[str, Any],
+) -> None:
+    code, out, err = called("status", "--all", cluster[W0]["address"], "--format", "prometheus")
+    assert (code, err) == (0, "")
+    samples, types = read(out)
+    for task, about in cluster.items():
+        up = {"task": task, "address": about["address"]}
+        assert value(samples, "actorsession_server_up", **up) == 1
+        assert value(samples, "actorsession_server_sessions", task=task) == 0
+        assert value(samples, "actorsession_server_memory_bytes", task=task) > 2**20
+        info = {"task": task, "version": __version__, "pid": str(about["pid"])}
+        assert value(samples, "actorsession_server_info", **info) == 1
+    assert types["actorsession_server_runs_total"] == "counter"
+
+
+def test_watching_shows_the_tables_again_and_again_until_ctrl_c_which_is_success(
+    cluster: dict[str, Any],
+) -> None:
+    address = cluster[W0]["address"]
+    lines: list[str] = []
+    with running(command("status", address, "--watch", "0.01")) as process:
+        while (
+            len(rounds := [at for at, line in enumerate(lines) if line.endswith(f" {address}\n")])
+            < 3
+        ):
+            lines.append(line_of(process))
+            assert lines[-1], process.communicate(timeout=PATIENCE)
+        process.send_signal(signal.SIGINT)
+        code, _, err = rest(process)
+    assert (code, err) == (0, "")
+    for begin, end in pairwise(rounds):
+        assert re.fullmatch(r"\d\d:\d\d:\d\d unix://.*\n", lines[begin])
+        processes, counters = tables("".join(lines[begin + 1 : end]))
+        assert [row[0] for row in (*processes, *counters)] == ["TASK", W0, "TASK", W0]
 
 
 def test_status_of_all_goes_through_any_task(cluster: dict[str, Any]) -> None:
@@ -81,7 +165,10 @@ def test_those_who_do_not_answer_are_named_with_the_reason(cluster: dict[str, An
         words = ["status", cluster[PS0]["address"], "--all", "--timeout", "2"]
         code, out, err = called(*words)
         assert code == 1
-        assert [line.split()[0] for line in out.splitlines()] == ["TASK", PS0, W0]
+        processes, counters = tables(out)
+        assert [row[0] for row in processes] == ["TASK", PS0, W0, f"x {W1}"]
+        assert processes[-1][1:3] == [stopped["address"], "-"]
+        assert [row[0] for row in counters] == ["TASK", PS0, W0]
         (line,) = err.splitlines()
         assert line.startswith(
             f"actorsession status: {W1} at {stopped['address']} does not answer:"
@@ -91,6 +178,10 @@ def test_those_who_do_not_answer_are_named_with_the_reason(cluster: dict[str, An
         assert code == 1
         assert json.loads(out)["silent"][stopped["address"]]["task"] == W1
         assert sorted(json.loads(out)["tasks"]) == [PS0, W0]
+        code, out, _ = called(*words, "--format", "prometheus")
+        assert code == 1
+        up = {"task": W1, "address": stopped["address"]}
+        assert value(read(out)[0], "actorsession_server_up", **up) == 0
     finally:
         os.kill(stopped["pid"], signal.SIGCONT)
     run_to_end(until_all([stopped["address"]], is_empty))
@@ -101,33 +192,14 @@ def test_those_who_do_not_answer_are_named_with_the_reason(cluster: dict[str, An
 def test_nobody_at_the_address_is_one_line_and_status_1(
     more: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for command in ("status", "stop"):
-        assert cli.main([command, "127.0.0.1:1", *more]) == 1
+    for name in ("status", "stop"):
+        assert cli.main([name, "127.0.0.1:1", *more]) == 1
         out, err = capsys.readouterr()
         assert out == ""
-        assert err.startswith(f"actorsession {command}: ")
+        assert err.startswith(f"actorsession {name}: ")
         assert "127.0.0.1:1" in err
         assert "refused" in err
         assert err.count("\n") == 1
-
-
-@pytest.mark.parametrize("command", ["status", "stop"])
-def test_what_is_no_address_is_one_line_and_status_1(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main([command, "nonsense"]) == 1
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "'tcp://nonsense' is not an address" in err
-    assert err.count("\n") == 1
-
-
-@pytest.mark.parametrize("seconds", ["0", "-1", "x", "inf", "nan"])
-def test_a_timeout_is_a_number_of_seconds(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as info:
-        cli.main(["status", "127.0.0.1:1", f"--timeout={seconds}"])
-    assert info.value.code == 2
-    assert "expected a positive number of seconds" in capsys.readouterr().err
 
 
 def test_stop_ends_a_server_and_says_which() -> None:
@@ -155,3 +227,74 @@ def test_a_server_that_hangs_is_not_said_to_have_ended() -> None:
         code, out, err = called("stop", said["address"], "--timeout", "0.5")
         assert (code, out) == (1, "")
         assert said["address"] in err
+
+
+# -- what is wrong with a task ---------------------------------------------------------------------
+
+SOUND = ServerStatistics(
+    task=W0, sessions=0, worker_sessions=0, graphs=0, steps=0, rendezvous=0, runs=0, pushes=0,
+    links=(), version="0.9.2", pool_threads=4, snapshot_every=60.0, snapshot_age=90.0, loop_lag=0.1,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "versions", "found"),
+    [
+        ({}, {"0.9.2"}, []),
+        ({}, {"0.9.2", "0.9.1", "0.9", "0.9.2rc1", ""}, []),
+        ({}, {"0.9.2", "0.9.10"}, ["it runs version 0.9.2, and another task 0.9.10"]),
+        ({"version": ""}, {"", "1.0"}, ["it runs version unknown, and another task 1.0"]),
+        (
+            {"version": "1.0rc1"},
+            {"1.0rc1", "1.0"},
+            ["it runs version 1.0rc1, and another task 1.0"],
+        ),
+        ({"loop_lag": 0.7}, (), ["its event loop was 0.7 s late; a kernel or callback holds it"]),
+        ({"overdue": 1, "overdue_kernels": "one thread"}, (), ["one thread"]),
+        (
+            {"overdue": 4, "overdue_kernels": "all threads"},
+            (),
+            ["all threads; other kernels wait until the task is restarted"],
+        ),
+        (
+            {"snapshot_age": 7300.0},
+            (),
+            ["its last snapshot is 2h01m old, with one every 1m00s; its log has the reason"],
+        ),
+        ({"snapshot_every": 0.0, "snapshot_age": 7300.0}, (), []),
+    ],
+)
+def test_what_is_wrong_with_a_task_is_found(
+    change: dict[str, Any], versions: Any, found: list[str]
+) -> None:
+    assert status.findings(replace(SOUND, **change), versions) == found
+
+
+def test_what_is_wrong_is_marked_in_its_row_and_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = {
+        "tcp://h:1": replace(SOUND, loop_lag=3.0),
+        "tcp://h:2": replace(SOUND, task=W1, version="0.8"),
+        "tcp://h:3": replace(SOUND, task=PS0),
+    }
+
+    async def ask(*_: Any, **__: Any) -> list[Any]:
+        return [status._Row(seen[where].task, where, seen[where]) for where in seen]
+
+    monkeypatch.setattr(status, "_ask", ask)
+    code, out, err = called("status", "tcp://h:1", "--all")
+    assert (code, err) == (0, "")
+    processes, counters, (late, old) = tables(out)
+    for rows in (processes, counters):
+        assert [row[0] for row in rows] == ["TASK", f"! {W0}", f"! {W1}", PS0]
+    assert late == [f"{W0}: its event loop was 3.0 s late; a kernel or callback holds it"]
+    assert old == [f"{W1}: it runs version 0.8, and another task 0.9.2"]
+    tasks = asked("status", "tcp://h:1", "--all")["tasks"]
+    assert [len(tasks[task]["findings"]) for task in (W0, W1, PS0)] == [1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.25, "0.25s"), (59.0, "59s"), (61.0, "1m01s"), (3_720.0, "1h02m"), (90_000.0, "1d01h")],
+)
+def test_times_are_shown_in_the_two_largest_units(seconds: float, text: str) -> None:
+    assert status._duration(seconds) == text

@@ -242,7 +242,7 @@ def test_a_process_that_was_not_started_has_no_id() -> None:
 async def test_a_process_that_does_not_come_up_is_reported_with_its_last_lines() -> None:
     with pytest.raises(UnavailableError) as info:
         await LocalCluster({"no job": 1}).start()
-    assert "did not come up: exit code 1" in info.value.message
+    assert "did not come up: exit code 2" in info.value.message
     assert "; its last lines:" in info.value.message
     assert "a job name is a letter" in info.value.message
     assert info.value.task == "/job:no job/replica:0/task:0"

@@ -246,7 +246,7 @@ async def test_a_worker_with_two_of_three_files_says_which_is_missing(
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     out, told = await process.communicate()
-    assert (out, process.returncode) == (b"", 1)
+    assert (out, process.returncode) == (b"", 2)
     assert b"--tls-key is missing" in told
     assert b"Traceback" not in told
 
@@ -274,7 +274,7 @@ def test_an_operators_commands_make_certificates_serve_look_and_stop(
         assert process.stdout is not None
         address = json.loads(process.stdout.readline())["address"]
         assert address.startswith("tls://127.0.0.1:")
-        assert cli.main(["status", address]) == 1
+        assert cli.main(["status", address]) == 2
         out, err = capsys.readouterr()
         assert "none were given" in out + err
         for name, path in files.items():

@@ -221,13 +221,13 @@ def test_a_terminal_sees_a_bar_and_gets_its_cursor_back_though_the_model_is_not_
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--steps", "0"], "argument --steps: expected a positive integer, got '0'"),
-        (["--steps", "many"], "argument --steps: expected a positive integer"),
-        (["--workers", "-1"], "argument --workers: expected a positive integer"),
+        (["--steps", "0"], "--steps: expected a positive integer, got '0'"),
+        (["--steps", "many"], "--steps: expected a positive integer"),
+        (["--workers", "-1"], "--workers: expected a positive integer"),
         (["--data", "/no/such/file"], "--data: cannot read the digits file '/no/such/file'"),
         (["--data", __file__], "test_demo.py is not a digits file"),
-        (["--output", __file__], "--output: cannot make the folder"),
-        (["--surprise"], "unrecognized arguments: --surprise"),
+        (["--output", __file__], "test_demo.py: File exists"),
+        (["--surprise"], "there is no option --surprise; see actorsession demo --help"),
     ],
     ids=lambda value: " ".join(value[:1]) if isinstance(value, list) else "",
 )

@@ -23,7 +23,7 @@ from actorsession.errors import (
 )  # fmt: skip
 from actorsession.records import dataclass
 
-__all__ = ["LOOPBACK_HOSTS", "Certificates", "make_certificates"]
+__all__ = ["LOOPBACK_HOSTS", "Certificates", "checked_host", "make_certificates"]
 
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
 """Hosts that every certificate is valid for, so that the same files work for processes of one machine."""
@@ -83,7 +83,7 @@ def make_certificates(
         raise FailedPreconditionError(_MISSING) from None
     if days < 1:
         raise InvalidArgumentError(f"a certificate is good for at least 1 day, got {days}")
-    names = tuple(dict.fromkeys([*map(_checked_host, hosts), *LOOPBACK_HOSTS]))
+    names = tuple(dict.fromkeys([*map(checked_host, hosts), *LOOPBACK_HOSTS]))
     at = Path(folder)
     source = at if ca_folder is None else Path(ca_folder)
     made = Certificates(
@@ -105,7 +105,12 @@ def make_certificates(
     return made
 
 
-def _checked_host(host: str) -> str:
+def checked_host(host: str) -> str:
+    """Return a host as a certificate names it.
+
+    Raises:
+        InvalidArgumentError: if it is neither a host name nor an address.
+    """
     host = host.strip()
     labels = host.split(".")
     fine = all(

@@ -50,6 +50,8 @@ class LocalCluster:
             ``None`` for no snapshots.
         snapshot_every: seconds between two snapshots.
         file_roots: folders in which operations may open files; all that the user may open if left out.
+        log_file: the file to which all tasks append their logs; by default they are kept in memory, the last
+            lines of each process.
 
     Raises:
         ValueError: for no task at all, a number below 0, or another protocol.
@@ -66,6 +68,7 @@ class LocalCluster:
         snapshot_dir: str | os.PathLike[str] | None = None,
         snapshot_every: float = 60.0,
         file_roots: Sequence[str | os.PathLike[str]] = (),
+        log_file: str | os.PathLike[str] | None = None,
     ) -> None:
         if not jobs or min(jobs.values()) < 0 or not sum(jobs.values()):
             raise ValueError(f"a cluster has at least one task, got {dict(jobs)}")
@@ -85,6 +88,8 @@ class LocalCluster:
             self._more = ("--snapshot-dir", os.fspath(snapshot_dir), "--snapshot-every", every)
         for root in file_roots:
             self._more += ("--file-root", os.path.abspath(root))
+        if log_file is not None:
+            self._more += ("--log-file", os.path.abspath(log_file))
         self._cluster_id = secrets.token_hex(8)
         self._stopped = False
         self.processes: dict[str, WorkerProcess] = {}

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from actorsession.cluster.server.process_memory import process_memory
+
 __all__ = ["MemoryUsage"]
 
 
@@ -38,11 +40,7 @@ class MemoryUsage:
 
     def look(self) -> None:
         """Update the peak."""
-        for line in _lines(self._status):
-            name, _, value = line.partition(":")
-            words = value.split()
-            if name == "VmHWM" and words and words[0].isdigit():
-                self.peak = max(self.peak, int(words[0]) * 1024)
+        self.peak = max(self.peak, process_memory(self._status).peak)
 
     @property
     def kills(self) -> int:

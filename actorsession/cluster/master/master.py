@@ -22,6 +22,7 @@ from actorsession.cluster.master.creations import Creations
 from actorsession.cluster.master.device_discovery import sooner
 from actorsession.cluster.master.env import MasterEnv
 from actorsession.cluster.master.master_session import MasterSession
+from actorsession.cluster.server.statistics import OpenSession
 from actorsession.config import MAX_SERVER_STEPS, ConfigProto
 from actorsession.config.remote_settings import refuse_local_settings
 from actorsession.errors import AbortedError, OpError, UnavailableError
@@ -113,14 +114,18 @@ class Master(Actor):
         session, which is then kept open until the links of both requests are lost.
         """
         created: SessionCreated = await self._creations.once(
-            message.request_id, lambda: self._create(message, call.deadline), call.deadline
+            message.request_id,
+            lambda: self._create(message, call.deadline, call.address),
+            call.deadline,
         )
         handle = created.session_handle
         self._clients[handle] += 1
         call.on_gone(lambda: self._collect(handle))
         return created
 
-    async def _create(self, message: CreateSession, limit: Deadline) -> SessionCreated:
+    async def _create(
+        self, message: CreateSession, limit: Deadline, address: str
+    ) -> SessionCreated:
         planning = Planning()
         graph = await _read(message.graph, planning)
         config = ConfigProto.from_wire(message.config).merged_over(self._env.default_session_config)
@@ -132,7 +137,14 @@ class Master(Actor):
             metadata, lambda other: bool(other.client) and other.client == message.client
         )
         session = MasterSession(
-            handle, config, self._env, message.target, self._admission, planning, message.client
+            handle,
+            config,
+            self._env,
+            message.target,
+            self._admission,
+            planning,
+            message.client,
+            address,
         )
         self._names.add(metadata, session)
         try:
@@ -249,6 +261,10 @@ class Master(Actor):
     def sessions(self) -> int:
         """The number of open sessions."""
         return len(self._sessions)
+
+    def open_sessions(self) -> tuple[OpenSession, ...]:
+        """Return the counters of each session."""
+        return tuple(session.session_statistics() for session in self._sessions.values())
 
 
 async def _read(wire: list[Any], planning: Planning) -> GraphDef:

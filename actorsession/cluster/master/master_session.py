@@ -27,6 +27,7 @@ from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.cluster.master.step_answer import step_done
 from actorsession.cluster.master.step_observer import StepObserver
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
+from actorsession.cluster.server.statistics import OpenSession
 from actorsession.cluster.wait_graphs import collect_wait_graphs
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions, whose_limit
 from actorsession.errors import (
@@ -88,6 +89,7 @@ class MasterSession(Actor):
         admission: the admission of the steps of all sessions of the master; the session gets a share of it.
         planning: runs large pieces of planning in a worker thread; owned by the session from now on.
         client: the client's id for its session; see ``CreateSession``.
+        address: the address of the client.
 
     Attributes:
         client: the client's id for its session.
@@ -99,10 +101,10 @@ class MasterSession(Actor):
 
     def __init__(
         self, handle: str, config: ConfigProto, env: MasterEnv, target: str, admission: Admission,
-        planning: Planning, client: str = "",
+        planning: Planning, client: str = "", address: str = "",
     ) -> None:  # fmt: skip
         super().__init__(f"master session {handle}")
-        self.handle, self.client = handle, client
+        self.handle, self.client, self._address = handle, client, address
         self._config = config
         self._observer = StepObserver(handle, config, env.stats_publisher_factory)
         self._infer_shapes = config.graph_options.infer_shapes
@@ -489,6 +491,15 @@ class MasterSession(Actor):
     def partial_runs(self) -> int:
         """The number of open partial runs."""
         return len(self._partials.runs)
+
+    def session_statistics(self) -> OpenSession:
+        """Return the counters of the session, with its client's name for it and the client's address."""
+        metadata, inflight = self._config.experimental.session_metadata, self.inflight
+        return OpenSession(
+            session_handle=self.handle, name="" if metadata is None else metadata.name,
+            client=self._address, steps=inflight.in_flight, waiting=inflight.waiting,
+            runs=self._tally.runs,
+        )  # fmt: skip
 
     @property
     def inflight(self) -> AdmissionStatistics:

@@ -6,12 +6,14 @@ functions, called by ``Server`` and ``ClusterView``; they import specs, and pars
 
 from __future__ import annotations
 
-from actorsession.cluster.spec import DEFAULT_SCHEME, ClusterSpec
+from actorsession.cluster.spec import DEFAULT_SCHEME, ClusterSpec, full_address
 from actorsession.errors import InternalError, InvalidArgumentError, NotFoundError
 from actorsession.graph.device import task_name
 from transports import parse_address, transport_schemes
 
-__all__ = ["checked_addresses", "checked_scheme", "find_task", "is_port_0", "refuse_plain"]
+__all__ = [
+    "check_target", "checked_addresses", "checked_scheme", "find_task", "is_port_0", "refuse_plain",
+]  # fmt: skip
 
 
 def checked_scheme(protocol: str | None, *, tls: bool = False) -> str:
@@ -83,6 +85,29 @@ def checked_addresses(spec: ClusterSpec, scheme: str) -> dict[str, str]:
                 task=task,
             )
     return tasks
+
+
+def check_target(address: str, *, tls: bool) -> None:
+    """Check an address to which a client is to connect.
+
+    Args:
+        address: the address; without a scheme it is one of TCP, or of TLS if there are files for it.
+        tls: whether there are TLS files.
+
+    Raises:
+        ValueError: for an invalid address.
+        InvalidArgumentError: for one at which no server can be, or that needs TLS files.
+        NotFoundError: for a scheme that is not supported.
+    """
+    parsed = parse_address(full_address(address, "tls" if tls else DEFAULT_SCHEME))
+    checked_scheme(parsed.scheme)
+    if parsed.port == 0:
+        raise InvalidArgumentError(f"no server is at port 0 of {address!r}; give its real port")
+    if parsed.scheme == "tls" and not tls:
+        raise InvalidArgumentError(
+            f"{address!r} needs a CA, a certificate and its key, and none were given; name the files "
+            "in ACTORSESSION_TLS_CA, ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY"
+        )
 
 
 def is_port_0(address: str) -> bool:

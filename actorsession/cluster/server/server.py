@@ -15,6 +15,8 @@ import asyncio
 import logging
 import os
 import socket
+import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
@@ -30,6 +32,7 @@ from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.server.address_checks import checked_scheme, refuse_plain
 from actorsession.cluster.server.cluster_view import ClusterView
 from actorsession.cluster.server.control import Control
+from actorsession.cluster.server.process_memory import process_memory
 from actorsession.cluster.server.sidecar import Vitals
 from actorsession.cluster.server.snapshots import Snapshots, SnapshotStore, restore_latest
 from actorsession.cluster.server.statistics import ServerStatistics
@@ -191,6 +194,7 @@ class Server:
         self._blas: BlasThreads | None = None
         self._children = Children(f"server of {self.task}")
         self._stopping = asyncio.Event()
+        self._started = time.monotonic()
 
     # -- lifecycle -----------------------------------------------------------------------------
 
@@ -205,6 +209,7 @@ class Server:
         """
         if self._listener is not None:
             raise FailedPreconditionError(f"the server of {self.task} was started already")
+        self._started = time.monotonic()
         self._make_actors()
         try:
             pulse = await self._vitals.start(self._bind_to, self._token)
@@ -379,6 +384,7 @@ class Server:
         if self._master is None or self._worker is None:
             raise FailedPreconditionError(f"the server of {self.task} is not started")
         held = held_pool(self._pool, self.task)
+        memory = process_memory()
         threads = 0 if self._pool is None else self._pool.threads
         return ServerStatistics(
             task=self.task,
@@ -399,11 +405,24 @@ class Server:
             pool_threads=threads if held is None else held.threads,
             overdue=0 if held is None else held.held,
             overdue_kernels="" if held is None else str(held),
+            pid=os.getpid(),
+            version=_version(),
+            uptime=time.monotonic() - self._started,
+            memory=memory.resident,
+            peak_memory=memory.peak,
+            snapshot_every=0.0 if self._snapshots is None else self._snapshots.every,
+            snapshot_age=0.0 if self._snapshots is None else self._snapshots.age,
+            open_sessions=self._master.open_sessions(),
         )
 
     def __repr__(self) -> str:
         where = self._listener.address if self._listener is not None else "not started"
         return f"<Server {self.task} at {where}>"
+
+
+def _version() -> str:
+    """Return the version of this package, whose own file is imported before all others."""
+    return str(getattr(sys.modules[__name__.partition(".")[0]], "__version__", ""))
 
 
 def _check_session_defaults(config: ConfigProto) -> None:

@@ -280,6 +280,7 @@ class Snapshots:
 
     Attributes:
         taken: the number of snapshots written.
+        every: seconds between two snapshots.
     """
 
     def __init__(
@@ -292,18 +293,24 @@ class Snapshots:
     ) -> None:
         self._store = store
         self._devices = devices
-        self._every = every
         self._steps = steps
         self._before = 0 if restored is None else restored.steps  # steps of former incarnations
         self._writing = threading.Lock()  # one file at a time, from any thread
         # The number of changes in the last file.
         self._written = -1 if restored is None else self._changes()
         self.taken = 0
+        self.every = every
+        self._saved = time.monotonic()  # when the variables were as the last file has them
+
+    @property
+    def age(self) -> float:
+        """Seconds since a snapshot was taken, or nothing had changed since the last one."""
+        return time.monotonic() - self._saved
 
     async def run(self) -> None:
         """Take snapshots until this is cancelled."""
         while True:
-            await asyncio.sleep(self._every)
+            await asyncio.sleep(self.every)
             await self._until_quiet()
             await self.take()
 
@@ -319,12 +326,13 @@ class Snapshots:
         Cancelling the call does not prevent the file from being written.
         """
         with self._faults_told():
-            changes = self._changes()
+            now, changes = time.monotonic(), self._changes()
             if changes > self._written:
                 snapshot = self._collect()
                 # Writing and syncing may take seconds; meanwhile the snapshot references the values as they
                 # were.
                 await asyncio.to_thread(self._write, changes, snapshot)
+            self._saved = now
 
     def take_now(self) -> None:
         """Take a snapshot as ``take`` does, without an event loop; waits for a file that is being written."""

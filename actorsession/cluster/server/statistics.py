@@ -1,24 +1,107 @@
 """The counters of a server.
 
-Holds ``ServerStatistics`` and its wire form. Servers create one on request. Imports the counters of links and
-executors.
+Holds ``ServerStatistics``, its wire form and its form for Prometheus. Servers create one on request. Imports
+the counters of links and executors.
+
+The tasks of a cluster and their operators may run different versions. Therefore fields that a later version
+has added are left out when its statistics are parsed, and those that an earlier one lacks have defaults. The
+rest is checked, because anyone may answer at an address.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, fields
+from typing import Any, TypeVar
 
 from actorsession.errors import ProtocolError
+from actorsession.prometheus import Metric, MetricFamily, exposition, metric_families
 from actorsession.records import dataclass
 from actorsession.rpc.link import LinkStatistics
 from actorsession.runtime.engine.executor_statistics import ExecutorStatistics
 
-__all__ = ["CLIENT", "ServerStatistics"]
+__all__ = ["CLIENT", "OpenSession", "ServerStatistics"]
+
+T = TypeVar("T")
 
 CLIENT = "client"
 """The task name in the hello of clients, which are not tasks of a cluster."""
+
+# Seconds beyond two intervals that a snapshot may be late: for a moment without steps, and for a slow disk.
+_SNAPSHOT_SLACK = 10.0
+_SCALARS: Mapping[Any, tuple[type, ...]] = {
+    "int": (int,), "float": (int, float), "str": (str,), "str | None": (str, type(None)),
+}  # fmt: skip
+_METRICS = (
+    Metric("sessions", "gauge", "actorsession_server_sessions", "Sessions whose master is here."),
+    Metric(
+        "worker_sessions", "gauge", "actorsession_server_worker_sessions",
+        "Sessions that have a side at this worker.",
+    ),
+    Metric("graphs", "gauge", "actorsession_server_graphs", "Registered graphs of those."),
+    Metric("steps", "gauge", "actorsession_server_steps", "Steps that run here."),
+    Metric("rendezvous", "gauge", "actorsession_server_rendezvous", "Steps that have a rendezvous here."),
+    Metric("runs", "counter", "actorsession_server_runs_total", "Steps started here."),
+    Metric("pushes", "counter", "actorsession_server_pushes_total", "Messages with tensors to other tasks."),
+    Metric("waiting", "gauge", "actorsession_server_waiting_steps", "Steps that wait for admission."),
+    Metric(
+        "held", "gauge", "actorsession_server_held_partitions", "Partitions that backpressure holds back."
+    ),
+    Metric(
+        "unsettled", "gauge", "actorsession_server_unsettled_partitions",
+        "Partitions that have taken something and wait for a confirmation.",
+    ),
+    Metric(
+        "loop_lag", "gauge", "actorsession_server_loop_lag_seconds",
+        "Lateness of the event loop at its last check.",
+    ),
+    Metric(
+        "worst_loop_lag", "gauge", "actorsession_server_worst_loop_lag_seconds",
+        "Largest lateness of the event loop since the start.",
+    ),
+    Metric("pool_threads", "gauge", "actorsession_server_pool_threads", "Threads for kernels."),
+    Metric(
+        "overdue", "gauge", "actorsession_server_overdue_kernels",
+        "Threads that are occupied by kernels whose steps are over.",
+    ),
+    Metric("uptime", "gauge", "actorsession_server_uptime_seconds", "Time since the server was started."),
+    Metric("memory", "gauge", "actorsession_server_memory_bytes", "Resident memory of the process."),
+    Metric(
+        "peak_memory", "gauge", "actorsession_server_peak_memory_bytes",
+        "Largest resident memory of the process.",
+    ),
+)  # fmt: skip
+_SNAPSHOT_METRICS = (
+    Metric(
+        "snapshot_age", "gauge", "actorsession_server_snapshot_age_seconds",
+        "Time since the variables were on disk as they were.",
+    ),
+    Metric(
+        "snapshot_every", "gauge", "actorsession_server_snapshot_interval_seconds",
+        "Time between two snapshots.",
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSession:
+    """One session, as its master sees it.
+
+    Attributes:
+        session_handle: the master's name for the session.
+        name: the client's name for it, of its ``session_metadata``; "" if it has none.
+        client: the address of the client that created it.
+        steps: steps in flight, without those that wait.
+        waiting: steps that wait for admission.
+        runs: steps begun so far.
+    """
+
+    session_handle: str
+    name: str = ""
+    client: str = ""
+    steps: int = 0
+    waiting: int = 0
+    runs: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +129,15 @@ class ServerStatistics:
             if kernels run in the thread of the event loop.
         overdue: those of them that are occupied by kernels whose steps are over.
         overdue_kernels: the same as text; "" if there are none.
+        pid: the process; 0 if unknown.
+        version: the version of this package that it runs; "" if unknown.
+        uptime: seconds since the server was started.
+        memory: bytes of resident memory of the process; 0 if unknown.
+        peak_memory: the most bytes of that since the process was started; 0 if unknown.
+        snapshot_every: seconds between two snapshots of the variables; 0 if none are kept.
+        snapshot_age: seconds since the variables were last on disk as they were: a snapshot was taken, or
+            nothing had changed since the one before; since the start of the server if neither was yet.
+        open_sessions: the sessions whose master is here.
     """
 
     task: str
@@ -66,6 +158,14 @@ class ServerStatistics:
     pool_threads: int = 0
     overdue: int = 0
     overdue_kernels: str = ""
+    pid: int = 0
+    version: str = ""
+    uptime: float = 0.0
+    memory: int = 0
+    peak_memory: int = 0
+    snapshot_every: float = 0.0
+    snapshot_age: float = 0.0
+    open_sessions: tuple[OpenSession, ...] = ()
 
     @property
     def peers(self) -> tuple[LinkStatistics, ...]:
@@ -83,6 +183,12 @@ class ServerStatistics:
         return round(sum(device.seconds for device in self.devices), 1)
 
     @property
+    def snapshot_overdue(self) -> bool:
+        """Whether the last snapshot is older than the interval allows, so that writing fails or hangs."""
+        limit = 2 * self.snapshot_every + _SNAPSHOT_SLACK
+        return self.snapshot_every > 0 and self.snapshot_age > limit
+
+    @property
     def idle(self) -> bool:
         """Whether no step runs, waits or is unsettled, and no request is pending."""
         return not (
@@ -97,7 +203,7 @@ class ServerStatistics:
     def to_wire(self) -> dict[str, Any]:
         """Return the counters as plain values."""
         out = asdict(self)
-        for name in ("links", "devices"):
+        for name in _ITEMS:
             out[name] = list(out[name])  # tuples have no wire form
         return out
 
@@ -109,8 +215,63 @@ class ServerStatistics:
             ProtocolError: for any other form.
         """
         try:
-            links = tuple(LinkStatistics(**link) for link in value["links"])
-            devices = tuple(ExecutorStatistics(**device) for device in value["devices"])
-            return cls(**{**value, "links": links, "devices": devices})
-        except (TypeError, KeyError) as exc:
+            return _parsed(cls, value)
+        except TypeError as exc:
             raise ProtocolError(f"not the statistics of a server: {exc}: {value!r:.200}") from exc
+
+    def metric_families(self) -> list[MetricFamily]:
+        """Return the counters for Prometheus, with the task as a label of each."""
+        labels = {"task": self.task}
+        about = {**labels, "version": self.version, "pid": str(self.pid)}
+        found = metric_families(self, _METRICS, labels)
+        if self.snapshot_every > 0:
+            found += metric_families(self, _SNAPSHOT_METRICS, labels)
+        found.append(
+            MetricFamily(
+                "actorsession_server_info",
+                "gauge",
+                "Version and process of the server.",
+                [(about, 1)],
+            )
+        )
+        for device in self.devices:
+            found += device.metric_families(labels)
+        for link in self.links:
+            found += link.metric_families(labels)
+        return found
+
+    def prometheus(self) -> str:
+        """Return the counters in the text form that Prometheus reads.
+
+        Links of one peer at one address, such as those of clients at a unix socket, are added up.
+        """
+        return exposition(self.metric_families())
+
+
+# The fields that are tuples, and the class of their items.
+_ITEMS: Mapping[str, type[Any]] = {
+    "links": LinkStatistics, "devices": ExecutorStatistics, "open_sessions": OpenSession,
+}  # fmt: skip
+
+
+def _parsed(kind: type[T], value: Any) -> T:
+    """Return an instance of a class of statistics, without the fields that it does not have.
+
+    Raises:
+        TypeError: if a field is missing or has a value of another type.
+    """
+    if not isinstance(value, Mapping):
+        raise TypeError(f"expected a mapping, got {type(value).__name__}")
+    made: Any = kind
+    found = {f.name: _checked(f, value[f.name]) for f in fields(made) if f.name in value}
+    return kind(**found)
+
+
+def _checked(field: Any, value: Any) -> Any:
+    if field.name in _ITEMS:
+        if not isinstance(value, (list, tuple)):
+            raise TypeError(f"{field.name} is a list, got {type(value).__name__}")
+        return tuple(_parsed(_ITEMS[field.name], item) for item in value)
+    if not isinstance(value, _SCALARS[field.type]):
+        raise TypeError(f"{field.name} is of type {field.type}, got {type(value).__name__}")
+    return value

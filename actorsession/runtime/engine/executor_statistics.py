@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from actorsession.prometheus import Metric, MetricFamily, metric_families
 from actorsession.records import dataclass
 
 if TYPE_CHECKING:
     from actorsession.runtime.engine.executor import Executor
 
 __all__ = ["ExecutorStatistics", "statistics_by_device"]
+
+_METRICS = (
+    Metric("loaded", "gauge", "actorsession_device_loaded_partitions", "Partitions that are loaded."),
+    Metric("begun", "counter", "actorsession_device_partitions_total", "Partitions of steps begun."),
+    Metric("running", "gauge", "actorsession_device_running_partitions", "Partitions under way."),
+    Metric(
+        "offloaded", "counter", "actorsession_device_offloaded_runs_total",
+        "Segments and nodes submitted to the kernel pool.",
+    ),
+    Metric("runs", "counter", "actorsession_device_runs_total", "Segments and nodes that have run."),
+    Metric(
+        "seconds", "counter", "actorsession_device_run_seconds_total",
+        "Time of the runs of segments and nodes.",
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +50,10 @@ class ExecutorStatistics:
     offloaded: int = 0
     runs: int = 0
     seconds: float = 0.0
+
+    def metric_families(self, labels: Mapping[str, str]) -> list[MetricFamily]:
+        """Return the counters for Prometheus, with the device as a label beside others."""
+        return metric_families(self, _METRICS, {**labels, "device": self.device})
 
 
 def statistics_by_device(executors: Iterable[Executor]) -> tuple[ExecutorStatistics, ...]:
