@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import shutil
+import re
 import signal
 import subprocess
 import sys
@@ -290,3 +291,15 @@ def test_a_kind_of_step_that_does_not_exist_is_named() -> None:
     found = counted("local", "remote")
     assert found.returncode == 2
     assert "no scenario remote; there are local, suspending" in found.stderr
+
+
+def test_the_time_until_a_killed_task_is_named_is_measured() -> None:
+    found = subprocess.run(
+        [sys.executable, "scripts/benchmarks/loss.py", "--repeats", "1", "--signals", "SIGKILL"],
+        cwd=ROOT, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert (found.returncode, found.stderr) == (0, "")
+    figure, error = found.stdout.splitlines()
+    assert re.fullmatch(r"SIGKILL: [\d,]+ ms \(median of 1\)", figure)
+    assert re.match(r"  /job:worker/replica:0/task:1 \(pid \d+\) was killed by SIGKILL; ", error)
+    assert "'awaited' there, built at " in error
