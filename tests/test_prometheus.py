@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 from actorsession import ops
 from actorsession.cluster.server import statistics as server_statistics
 from actorsession.cluster.server.statistics import OpenSession, ServerStatistics
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.plan.passes.registry import PassStatistics
 from actorsession.plan.plan_cache import CacheStatistics
@@ -22,7 +24,7 @@ from actorsession.rpc import link_statistics
 from actorsession.rpc.link_statistics import LinkStatistics
 from actorsession.runtime.engine import executor_statistics
 from actorsession.runtime.engine.executor_statistics import ExecutorStatistics
-from actorsession.session import Session
+from actorsession.session import AsyncSession, Session
 from actorsession.session import statistics as session_statistics
 from actorsession.session.statistics import SessionStatistics
 
@@ -262,3 +264,39 @@ def test_without_labels_a_session_has_none(session: Session) -> None:
 def test_a_label_that_is_none_is_refused(session: Session) -> None:
     with pytest.raises(ValueError, match="a label is"):
         session.statistics().prometheus({"no label": "x"})
+
+
+def test_a_session_counts_how_its_runs_have_ended(session: Session) -> None:
+    x = session.graph.get_tensor_by_name("x:0")
+    before = session.statistics()
+    assert (before.runs, before.errors, before.cancelled) == (4, {}, 0)
+    assert 0 < before.latency.median <= before.latency.p90 <= before.latency.p99
+    assert before.latency.p99 <= before.latency.most
+    for bad in ([1.0], ["a"] * 4, [1.0]):
+        with pytest.raises((TypeError, ValueError)):
+            session.run(x + 1.0, {x: bad})
+    with pytest.raises(InvalidArgumentError):
+        session.run("x:0")
+    call = session.make_callable(x + 2.0, [x])
+    call(np.ones(4, np.float32))
+    seen = session.statistics()
+    assert seen.runs == 5
+    assert seen.errors == {"RequestValueError": 3, "InvalidArgumentError": 1}
+    samples, types = read(seen.prometheus())
+    failed = "actorsession_session_failed_runs_total"
+    assert value(samples, failed, **{"class": "InvalidArgumentError"}) == 1
+    assert value(samples, "actorsession_session_run_seconds", quantile="0.5") == seen.latency.median
+    assert types["actorsession_session_run_seconds"] == "gauge"
+
+
+async def test_a_cancelled_run_is_counted_as_such() -> None:
+    with Graph().as_default() as graph:
+        taken = ops.FIFOQueue(1, ["float32"], [[]]).dequeue()
+        async with AsyncSession(graph=graph) as session:
+            with pytest.raises(DeadlineExceededError):
+                await session.run(taken, timeout=0.05)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await session.run(taken)
+            seen = session.statistics()
+    assert (seen.runs, seen.cancelled, seen.errors) == (0, 1, {"DeadlineExceededError": 1})

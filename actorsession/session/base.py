@@ -14,6 +14,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
+from time import perf_counter
 from typing import Any, TypeVar
 
 from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions, StepStats
@@ -40,6 +41,7 @@ from actorsession.session.fetches import check_not_empty, fetch_key, map_fetches
 from actorsession.session.graph_mutation_warnings import GraphMutationMonitor
 from actorsession.session.handles import HandleKeeper
 from actorsession.session.request import Request, RequestCache
+from actorsession.session.run_tally import RunTally
 from actorsession.session.session_interface import LocalSession, SessionInterface, SessionPlan
 from actorsession.session.statistics import SessionStatistics
 
@@ -162,6 +164,7 @@ class BaseSession(ABC):
         self._entered = False
         self._callables: weakref.WeakSet[PreparedCallable | AsyncCallable] = weakref.WeakSet()
         self._mutations = GraphMutationMonitor(self._graph)
+        self._run_tally = RunTally()
         self._runs = 0
         options = SessionOptions(self._target, self._config)
         # The session understands its plans itself, so their type is nobody else's concern.
@@ -212,6 +215,10 @@ class BaseSession(ABC):
         """Return the session's counters: plans, steps and variables, or traffic with the master."""
         return replace(
             self._session.statistics(),
+            runs=self._run_tally.succeeded,
+            errors=self._run_tally.errors,
+            cancelled=self._run_tally.cancelled,
+            latency=self._run_tally.latency(),
             callables=len(self._callables),
             growths=self._mutations.growths,
             grown_nodes=self._mutations.nodes,
@@ -375,28 +382,33 @@ class BaseSession(ABC):
         Both sessions run this coroutine. In an ``AsyncSession`` it may suspend; a ``Session`` completes it
         without a loop, as what it awaits blocks the thread there.
         """
-        if options is not None or run_metadata is not None:
-            check_run_arguments(options, run_metadata)
-        plan = request.plan
-        if plan is None and request.needs_step:
-            plan = await self._bound_plan(request)
-        if values and self._converts_in_thread and request.converts_much(values):
-            feeds = await self._session.offload(partial(request.feeds, values))
-        else:
-            feeds = request.feeds(values)
-        if plan is None:
-            if run_metadata is not None:
-                run_metadata.clear()
-            return request.result(feeds, ())
+        begin = perf_counter()
         try:
-            if options is None and self._blocking is not None and not plan.needs_loop:
+            if options is not None or run_metadata is not None:
+                check_run_arguments(options, run_metadata)
+            plan = request.plan
+            if plan is None and request.needs_step:
+                plan = await self._bound_plan(request)
+            if values and self._converts_in_thread and request.converts_much(values):
+                feeds = await self._session.offload(partial(request.feeds, values))
+            else:
+                feeds = request.feeds(values)
+            if plan is None:
+                if run_metadata is not None:
+                    run_metadata.clear()
+                fetched: Sequence[Any] = ()
+            elif options is None and self._blocking is not None and not plan.needs_loop:
                 fetched = self._blocking.run_here(plan, feeds, None, run_metadata)
             else:
                 fetched = await self._run_plan(plan, feeds, options, run_metadata)
-        except OpError as error:
-            self._name_operation(error)
+            found = request.result(feeds, fetched)
+        except BaseException as error:
+            if isinstance(error, OpError):
+                self._name_operation(error)
+            self._run_tally.failure(error)
             raise
-        return request.result(feeds, fetched)
+        self._run_tally.success(perf_counter() - begin)
+        return found
 
     async def _bound_plan(self, request: Request) -> SessionPlan:
         """Return the plan of a request, and bind it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from actorsession.plan.passes.registry import PassStatistics
@@ -10,6 +11,7 @@ from actorsession.plan.plan_cache import CacheStatistics
 from actorsession.prometheus import Metric, MetricFamily, exposition, metric_families
 from actorsession.records import dataclass
 from actorsession.runtime.engine.executor_statistics import ExecutorStatistics
+from actorsession.session.run_tally import RunLatency
 
 if TYPE_CHECKING:
     from actorsession.rpc.link import LinkStatistics
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["SessionStatistics"]
 
 _METRICS = (
+    Metric("runs", "counter", "actorsession_session_runs_total", "Runs that have returned values."),
+    Metric("cancelled", "counter", "actorsession_session_cancelled_runs_total", "Runs cancelled."),
     Metric("nodes", "gauge", "actorsession_session_nodes", "Nodes registered with the session."),
     Metric("steps", "gauge", "actorsession_session_steps", "Steps under way."),
     Metric("waiting", "gauge", "actorsession_session_waiting_runs", "Runs that wait for admission."),
@@ -66,6 +70,10 @@ class SessionStatistics:
     """Counters of a session. Those of what a master does for a remote session are 0.
 
     Attributes:
+        runs: runs that have returned their values, those of callables too; not the calls of partial runs.
+        errors: runs that have failed, by the class of the error, such as ``DeadlineExceededError``.
+        cancelled: runs that their callers have cancelled or interrupted.
+        latency: how long the last runs took.
         cache: counters of the plan cache. A run whose request still has its plan counts as a hit.
         nodes: nodes of the graph that are registered with the session.
         steps: steps under way, including those of partial runs; in a remote session, requests for steps that
@@ -87,6 +95,10 @@ class SessionStatistics:
         link: traffic with the master; ``None`` if it is in this process or not connected.
     """
 
+    runs: int = 0
+    errors: Mapping[str, int] = field(default_factory=dict)
+    cancelled: int = 0
+    latency: RunLatency = RunLatency()
     cache: CacheStatistics = CacheStatistics(plans=0, hits=0, sorted_hits=0, misses=0, evictions=0)
     nodes: int = 0
     steps: int = 0
@@ -110,6 +122,7 @@ class SessionStatistics:
         """Return the counters for Prometheus, each with these labels."""
         found = metric_families(self, _METRICS, labels)
         found += metric_families(self.cache, _CACHE_METRICS, labels)
+        found += self._families_of_runs(labels)
         for one in self.graph_passes:
             place = {"pass": one.name, "group": one.group, "phase": str(one.phase)}
             found += metric_families(one, _PASS_METRICS, {**labels, **place})
@@ -118,6 +131,26 @@ class SessionStatistics:
         if self.link is not None:
             found += self.link.metric_families(labels)
         return found
+
+    def _families_of_runs(self, labels: Mapping[str, str]) -> list[MetricFamily]:
+        failed = [({**labels, "class": name}, count) for name, count in self.errors.items()]
+        seen = self.latency
+        times = {"0.5": seen.median, "0.9": seen.p90, "0.99": seen.p99, "1": seen.most}
+        took = [({**labels, "quantile": name}, seconds) for name, seconds in times.items()]
+        return [
+            MetricFamily(
+                "actorsession_session_failed_runs_total",
+                "counter",
+                "Runs that have failed.",
+                failed,
+            ),
+            MetricFamily(
+                "actorsession_session_run_seconds",
+                "gauge",
+                "Times of the last thousand runs.",
+                took,
+            ),
+        ]
 
     def prometheus(self, labels: Mapping[str, str] | None = None) -> str:
         """Return the counters in the text form that Prometheus reads.

@@ -335,7 +335,6 @@ class Service:
         latency = {f'{{quantile="{q}"}}': v for q, v in zip(quantiles, values, strict=True)}
         latency |= {"_sum": self.seconds_sum, "_count": self.requests - self.in_flight}
         errors = {f'{{class="{name}"}}': count for name, count in self.errors.items()}
-        runs = acts.debugging.process_metrics().direct.runs
         families = [
             ("serve_requests_total", "counter", "Requests, refused ones too", {"": self.requests}),
             ("serve_requests_in_flight", "gauge", "Requests under way", {"": self.in_flight}),
@@ -344,7 +343,7 @@ class Service:
             ("serve_predictions_total", "counter", "Predictions begun", {"": self.predictions}),
             ("serve_cancelled_total", "counter", "Predictions cancelled", {"": self.cancelled}),
             ("serve_training_step", "gauge", "Training steps done", {"": self.step}),
-            ("session_runs_total", "counter", "Runs of the session", {"": runs}),
+            ("session_runs_total", "counter", "Runs of the session", {"": seen.runs}),
             ("session_steps", "gauge", "Steps under way", {"": seen.steps}),
             ("session_plans", "gauge", "Plans in the cache", {"": seen.cache.plans}),
             ("session_variable_bytes", "gauge", "Size of the state", {"": seen.variable_bytes}),

@@ -1,0 +1,78 @@
+"""How the runs of one session have ended, and how long those that succeeded took.
+
+``BaseSession`` records each run, its callables' too. Recording a success costs some tenths of a microsecond:
+it is on the path of every run. Callable from any thread.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import Counter, deque
+
+import numpy as np
+
+from actorsession.records import dataclass
+
+__all__ = ["RunLatency", "RunTally"]
+
+# The runs whose times are kept.
+_KEPT = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLatency:
+    """Quantiles of the times of the last thousand runs that succeeded, in seconds; 0 without any.
+
+    Attributes:
+        median: half of the runs took less.
+        p90: nine of ten took less.
+        p99: 99 of a hundred took less.
+        most: the longest.
+    """
+
+    median: float = 0.0
+    p90: float = 0.0
+    p99: float = 0.0
+    most: float = 0.0
+
+
+class RunTally:
+    """The counts of one session."""
+
+    __slots__ = ("_counts", "_errors", "_lock", "_seconds", "cancelled", "succeeded")
+
+    def __init__(self) -> None:
+        self._counts = itertools.count(1)
+        self._seconds: deque[float] = deque(maxlen=_KEPT)
+        self._errors: Counter[str] = Counter()
+        self._lock = threading.Lock()
+        self.succeeded = 0
+        self.cancelled = 0
+
+    def success(self, seconds: float) -> None:
+        """Record a run that has returned its values."""
+        self.succeeded = next(self._counts)
+        self._seconds.append(seconds)
+
+    def failure(self, error: BaseException) -> None:
+        """Record a run that has raised an error, or that its caller has cancelled or interrupted."""
+        with self._lock:
+            if isinstance(error, Exception):
+                self._errors[type(error).__name__] += 1
+            else:
+                self.cancelled += 1
+
+    @property
+    def errors(self) -> dict[str, int]:
+        """The number of runs that have failed, by the class of their error."""
+        with self._lock:
+            return dict(self._errors)
+
+    def latency(self) -> RunLatency:
+        """Return the quantiles of the times of the last runs."""
+        seconds = list(self._seconds)
+        if not seconds:
+            return RunLatency()
+        median, p90, p99 = np.quantile(seconds, (0.5, 0.9, 0.99)).tolist()
+        return RunLatency(median=median, p90=p90, p99=p99, most=max(seconds))
