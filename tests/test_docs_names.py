@@ -27,6 +27,7 @@ PAGES = sorted(
         *ROOT.glob("docs/decisions/*.md"),
         ROOT / "CONTRIBUTING.md",
         ROOT / "README.md",
+        ROOT / "SECURITY.md",
     ]
 )
 
