@@ -279,7 +279,8 @@ def test_a_lease_of_less_than_two_beats_is_refused(beat: float, lease: float) ->
 
 
 def test_the_command_line_has_the_defaults_of_servers() -> None:
-    options = _parser(with_demo=False).parse_args(["worker"])
+    parser, _ = _parser(with_demo=False)
+    options = parser.parse_args(["worker"])
     assert (options.beat, options.lease, options.sidecar) == (BEAT_SECONDS, LEASE_SECONDS, False)
 
 
