@@ -58,8 +58,8 @@ class DefaultStack(Generic[T]):
     def keep(self, value: T) -> None:
         """Make ``value`` the default of whatever has none of its own until ``remove``, in all threads.
 
-        It is for the cells of a notebook: the kernel runs some in an asyncio child each, and others not, and what
-        one cell pushed would be the default of some later cells only.
+        It is for the cells of a notebook: the kernel runs some in an asyncio child each, and others not, and
+        what one cell pushed would be the default of some later cells only.
         """
         self._kept.append(value)
 

@@ -7,7 +7,7 @@ a ``Session`` blocks its thread, so that one step of the coroutine is the whole 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
@@ -37,7 +37,7 @@ def complete(coroutine: Coroutine[Any, Any, T], cells: CellCalls | None = None) 
         if blocks_loop():
             coroutine.close()
             raise RuntimeError(IN_LOOP)
-        call = partial(complete, coroutine)
+        call: Callable[[], T] = partial(complete, coroutine)
         return without_loop(call) if cells is None else cells.step(call)
     try:
         coroutine.send(None)

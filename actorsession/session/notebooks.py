@@ -1,11 +1,12 @@
 """Calls of a ``Session`` in the cells of a notebook, whose kernel runs cells inside its event loop.
 
-In a coroutine a call that blocks is a mistake: others share the loop, and there is ``AsyncSession``. In a cell it
-is what the user asked for: Jupyter's kernel runs one cell at a time, on its loop, and a cell without ``await`` can
-be nothing but a call that blocks this loop. So a ``Session`` may be called from the code of a cell and must not be
-called from a coroutine that the user has defined, whoever awaits it.
+In a coroutine a call that blocks is a mistake: others share the loop, and there is ``AsyncSession``. In a
+cell it is what the user asked for: Jupyter's kernel runs one cell at a time, on its loop, and a cell without
+``await`` can be nothing but a call that blocks this loop. So a ``Session`` may be called from the code of a
+cell, and must not be called from a coroutine that the user has defined, whoever awaits it.
 
-``blocking`` and ``sync_session`` ask here only where a loop runs, so that scripts and threads pay nothing.
+``blocking``, ``sync_session`` and ``partial`` ask here only where a loop runs, so that scripts and threads
+pay nothing.
 """
 
 from __future__ import annotations
@@ -21,13 +22,11 @@ from typing import TypeVar
 
 from actorsession.graph.source_location import stack_level
 from actorsession.records import dataclass
+from actorsession.runtime.watchdog import HOLD_LIMIT
 
 __all__ = ["CellCalls", "CellWarning", "blocks_loop", "is_cell", "without_loop"]
 
 T = TypeVar("T")
-# Seconds for which a step may hold the kernel's loop without a warning. It is what the watchdog allows a kernel of
-# an ``AsyncSession``, see ``HOLD_LIMIT``; a user sees delays of widgets and messages from there on.
-_HOLD_LIMIT = 0.05
 _SUSPENDABLE = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -38,11 +37,11 @@ class CellWarning(UserWarning):
 def is_cell(frame: FrameType | None) -> bool:
     """Return whether code runs in a cell of a notebook and in no coroutine of the user.
 
-    The nearest coroutine on the stack decides, because all calls above it are plain ones. For a cell it is
-    IPython's ``run_code``, which executes the cell; for the callback of a widget it is the kernel's handler of
-    messages. A cell with an ``await`` of its own is itself the coroutine, and IPython awaits it; a coroutine function
-    of the user is awaited by the cell or is a task. The rule does not ask whether IPython is there or which task is
-    the current one, because all tasks of an application in a notebook would pass that.
+    The nearest coroutine on the stack decides, because all calls since are plain ones. For a cell it is
+    IPython's ``run_code``, which executes the cell; for the callback of a widget it is the kernel's handler
+    of messages. A cell with an ``await`` of its own is itself the coroutine, and IPython awaits it; a
+    coroutine function of the user is awaited by the cell, or is a task. Whether IPython is imported, or
+    which task is the current one, decides nothing: coroutines that a cell awaits would pass as well.
 
     Args:
         frame: the frame of the code.
@@ -67,8 +66,8 @@ def blocks_loop() -> bool:
 def without_loop(call: Callable[[], T]) -> T:
     """Call a function in a cell as it would be called in a script, where no loop runs in the thread.
 
-    Everything below then does what it does in a script: functions in the graph may run sessions and loops of their
-    own, and the watchdog does not blame nodes for holding a loop.
+    Everything below then does what it does in a script: functions in the graph may run sessions and loops of
+    their own, and the watchdog does not blame nodes for holding a loop.
     """
     loop = asyncio._get_running_loop()
     try:
@@ -84,8 +83,8 @@ class CellCalls:
     """The steps of one session in cells, of which the first that holds the loop for long gets a warning.
 
     Attributes:
-        planned: whether the step under way was planned first. Planning, imports of kernels and connecting take place
-            once, and are no reason to change a program.
+        planned: whether the step under way was planned first. Planning, connecting and the import of kernels
+            take place once, and are no reason to change a program.
         warned: whether there was a warning.
     """
 
@@ -98,13 +97,13 @@ class CellCalls:
         begin = time.perf_counter()
         result = without_loop(call)
         held = time.perf_counter() - begin
-        if held > _HOLD_LIMIT and not self.planned and not self.warned:
+        if held > HOLD_LIMIT and not self.planned and not self.warned:
             self.warned = True
             warnings.warn(
-                f"a step of this Session has held the notebook's event loop for {held:.2g} s: widgets and tasks "
-                "stand still meanwhile. `session = acts.AsyncSession(...)` and `await session.run(...)` in the "
-                "cell let them go on; `warnings.simplefilter('ignore', acts.debugging.CellWarning)` "
-                "accepts it",
+                f"a step of this Session has held the notebook's event loop for {held:.2g} s: widgets and "
+                "tasks stand still meanwhile. `session = acts.AsyncSession(...)` and `await "
+                "session.run(...)` in the cell let them go on; "
+                "`warnings.simplefilter('ignore', acts.debugging.CellWarning)` accepts it",
                 CellWarning,
                 stacklevel=stack_level(),
             )

@@ -1,9 +1,9 @@
 """A notebook with a real kernel, whose cells are run one after the other.
 
-Starting a kernel takes seconds, so one serves all tests of a module. ``python -m tests.session.notebook_kit`` is the
-process that holds it, as Jupyter's server does: it reads cells as lines of JSON, and answers each with the traceback
-of its error, or ``null``. It is a process of its own, because what the clients of kernels leave behind and warn of is
-nothing that the tests of this library judge.
+Starting a kernel takes seconds, so one serves all tests of a module.
+``python -m tests.session.notebook_kit`` is the process that holds it, as Jupyter's server does: it reads
+cells as lines of JSON, and answers each with the traceback of its error, or ``null``. It is a process of its
+own, because what the clients of kernels leave behind and warn of is nothing that these tests judge.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 __all__ = ["Notebook", "open_notebook"]
 
@@ -71,18 +72,19 @@ def open_notebook() -> Iterator[Notebook]:
 
 
 def _main() -> None:
-    import nbformat
+    import nbformat.v4
     from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
 
-    notebook = nbformat.v4.new_notebook()
+    nodes: Any = nbformat.v4  # its functions have no annotations
+    notebook = nodes.new_notebook()
     # Not TCP: its ports are picked, let go and used again.
     kernel = AsyncKernelManager(kernel_name="python3", transport="ipc")
     client = NotebookClient(notebook, km=kernel, timeout=LIMIT)
     with client.setup_kernel(cleanup_kc=True):
         for line in sys.stdin:
-            cell = nbformat.v4.new_code_cell(json.loads(line))
+            cell = nodes.new_code_cell(json.loads(line))
             notebook.cells.append(cell)
             error = None
             try:

@@ -1,7 +1,8 @@
-"""A ``Session`` in the cells of a notebook, by a real kernel; and the rule that tells cells from coroutines."""
+"""A ``Session`` in cells of a notebook, by a real kernel; and the rule that tells cells from coroutines."""
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import inspect
 import sys
@@ -259,7 +260,7 @@ def test_a_session_of_a_cluster_runs_in_a_cell(notebook: Notebook) -> None:
 def code_of(module: str, source: str) -> dict[str, Any]:
     """The names of a module that stands for one of the kernel or of the user."""
     names: dict[str, Any] = {"__name__": module}
-    exec(source, names)
+    exec(source, names)  # noqa: S102 - a test's own
     return names
 
 
@@ -302,9 +303,9 @@ def test_a_coroutine_of_the_user_is_no_cell_whoever_awaits_it() -> None:
 
 
 def test_a_cell_with_an_await_is_a_coroutine_that_ipython_awaits() -> None:
-    names: dict[str, Any] = {"__name__": "__main__", "here": here, "own": None}
+    names: dict[str, Any] = {"__name__": "__main__", "here": here}
     source = "async def nothing(): pass\nawait nothing()\nfound = here()"
-    compiled = compile(source, "cell", "exec", flags=0x2000)  # ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    compiled = compile(source, "cell", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     assert compiled.co_flags & inspect.CO_COROUTINE
     cell = types.FunctionType(compiled, names)()
     driven(code_of("IPython.core.interactiveshell", AWAITING)["run"](cell))
@@ -365,13 +366,9 @@ async def test_a_cell_sees_no_loop_while_a_step_runs_and_has_it_back_also_on_an_
         assert asyncio.get_running_loop() is loop
         failing[0] = True
         with pytest.raises(Exception, match="on purpose"):
-            in_run_code(lambda: _error_of(lambda: session.run(y)))
+            in_run_code(lambda: session.run(y))
         assert asyncio.get_running_loop() is loop
     assert seen == [None, None]
-
-
-def _error_of(call: Callable[[], object]) -> None:
-    call()
 
 
 def held(calls: CellCalls, seconds: float, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -417,13 +414,12 @@ async def test_an_interactive_session_of_a_cell_is_the_default_of_all_children(
 ) -> None:
     x = ops.constant(2.0)
     session = in_run_code(InteractiveSession)
-    evaluate = in_run_code
 
     async def child() -> Any:
-        return evaluate(x.eval)
+        return in_run_code(x.eval)
 
     assert await asyncio.create_task(child()) == 2.0
     assert await asyncio.to_thread(x.eval) == 2.0
     session.close()
     with pytest.raises(ValueError, match="no default session"):
-        evaluate(x.eval)
+        in_run_code(x.eval)
