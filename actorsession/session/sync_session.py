@@ -177,7 +177,7 @@ class Session(SyncPartialRuns, BaseSession):
         See ``AsyncSession.warm_up``.
 
         Raises:
-            RuntimeError: also in a coroutine of a running event loop.
+            RuntimeError: also in a coroutine of a running event loop, unless it is a cell of a notebook.
         """
         if blocks_loop():
             raise RuntimeError(IN_LOOP)
