@@ -79,6 +79,9 @@ def _main() -> None:
 
     nodes: Any = nbformat.v4  # its functions have no annotations
     notebook = nodes.new_notebook()
+    # The kernel inherits standard output and must not write between the answers.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     # Not TCP: its ports are picked, let go and used again.
     kernel = AsyncKernelManager(kernel_name="python3", transport="ipc")
     client = NotebookClient(notebook, km=kernel, timeout=LIMIT)
@@ -91,8 +94,8 @@ def _main() -> None:
                 client.execute_cell(cell, len(notebook.cells) - 1)
             except CellExecutionError as found:
                 error = str(found)
-            sys.stdout.write(json.dumps(error) + "\n")
-            sys.stdout.flush()
+            answers.write(json.dumps(error) + "\n")
+            answers.flush()
 
 
 if __name__ == "__main__":
