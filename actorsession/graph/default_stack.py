@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class DefaultStack(Generic[T]):
-    """A stack of defaults per thread and asyncio child, with an optional fallback per thread.
+    """A stack of defaults per thread and asyncio child, above those of the process and a fallback per thread.
 
     Args:
         name: of the context variable.
@@ -25,13 +25,16 @@ class DefaultStack(Generic[T]):
     def __init__(self, name: str, make: Callable[[], T] | None = None) -> None:
         self._stack: ContextVar[tuple[T, ...]] = ContextVar(name)
         self._make = make
+        self._kept: list[T] = []
         self._fallback = threading.local()
 
     def get(self) -> T | None:
-        """Return the innermost default, the thread's fallback, or ``None``."""
+        """Return the innermost default, the last of the process, the thread's fallback, or ``None``."""
         stack = self._stack.get(())
         if stack:
             return stack[-1]
+        if self._kept:
+            return self._kept[-1]
         if self._make is None:
             return None
         if not hasattr(self._fallback, "value"):
@@ -52,14 +55,26 @@ class DefaultStack(Generic[T]):
         """Make ``value`` the default until ``remove``, for callers without a ``with`` block."""
         self._stack.set((*self._stack.get(()), value))
 
+    def keep(self, value: T) -> None:
+        """Make ``value`` the default of whatever has none of its own until ``remove``, in all threads.
+
+        It is for the cells of a notebook: the kernel runs some in an asyncio child each, and others not, and
+        what one cell pushed would be the default of some later cells only.
+        """
+        self._kept.append(value)
+
     def remove(self, value: T) -> None:
-        """Remove the innermost occurrence of ``value`` from the stack, if there is one."""
+        """Remove the innermost occurrence of ``value``, if there is one."""
         stack = list(self._stack.get(()))
         for index in range(len(stack) - 1, -1, -1):
             if stack[index] is value:
                 del stack[index]
-                break
-        self._stack.set(tuple(stack))
+                self._stack.set(tuple(stack))
+                return
+        for index in range(len(self._kept) - 1, -1, -1):
+            if self._kept[index] is value:
+                del self._kept[index]
+                return
 
     def reset_fallback(self) -> None:
         """Drop the thread's fallback; the next ``get`` makes a new one.
@@ -67,6 +82,6 @@ class DefaultStack(Generic[T]):
         Raises:
             AssertionError: inside an entered block, as in TensorFlow.
         """
-        if self._stack.get(()):
+        if self._stack.get(()) or self._kept:
             raise AssertionError("cannot reset a default inside a block that set it")
         self._fallback.__dict__.pop("value", None)

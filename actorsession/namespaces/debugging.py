@@ -5,7 +5,7 @@ from __future__ import annotations
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
-    "actorsession.session": "GraphGrowthWarning GraphMutationWarning",
+    "actorsession.session": "CellWarning GraphGrowthWarning GraphMutationWarning",
     "actorsession.config": "DebugOptions DebugTensorWatch",
     "actorsession.metrics": "process_metrics",
     "actorsession.ops.elements.comparison": "is_finite is_inf is_nan",

@@ -40,11 +40,12 @@ from actorsession.runtime.debug.sinks import register_debug_sink as register_deb
 from actorsession.runtime.debug.sinks import unregister_debug_sink as unregister_debug_sink
 from actorsession.runtime.debug.state import DebuggerState as DebuggerState
 from actorsession.runtime.debug.state import DebuggerStateRegistry as DebuggerStateRegistry
+from actorsession.session import CellWarning as CellWarning
 from actorsession.session import GraphGrowthWarning as GraphGrowthWarning
 from actorsession.session import GraphMutationWarning as GraphMutationWarning
 
 __all__ = [
-"Assert", "DebugDump", "DebugGraphDecoratorInterface", "DebugGraphDecoratorRegistry",
+"Assert", "CellWarning", "DebugDump", "DebugGraphDecoratorInterface", "DebugGraphDecoratorRegistry",
 "DebugNodeKey", "DebugOptions", "DebugReport", "DebugTensorWatch", "DebuggerState",
 "DebuggerStateRegistry", "GraphGrowthWarning", "GraphMutationWarning", "Print",
 "add_check_numerics_ops", "assert_equal", "assert_greater", "assert_greater_equal",

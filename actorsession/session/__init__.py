@@ -15,6 +15,7 @@ _NAMES = {
     ".factory": "SessionFactory SessionOptions register_factory",
     ".graph_mutation_warnings": "GraphGrowthWarning GraphMutationWarning",
     ".interactive": "AsyncInteractiveSession InteractiveSession",
+    ".notebooks": "CellWarning",
     ".sync_session": "Session",
 }
 

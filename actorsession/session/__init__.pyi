@@ -14,10 +14,11 @@ from actorsession.session.graph_mutation_warnings import GraphGrowthWarning as G
 from actorsession.session.graph_mutation_warnings import GraphMutationWarning as GraphMutationWarning
 from actorsession.session.interactive import AsyncInteractiveSession as AsyncInteractiveSession
 from actorsession.session.interactive import InteractiveSession as InteractiveSession
+from actorsession.session.notebooks import CellWarning as CellWarning
 from actorsession.session.sync_session import Session as Session
 
 __all__ = [
-"AsyncInteractiveSession", "AsyncSession", "GraphGrowthWarning", "GraphMutationWarning",
-"InteractiveSession", "Session", "SessionFactory", "SessionOptions", "get_default_session",
-"register_factory"
+"AsyncInteractiveSession", "AsyncSession", "CellWarning", "GraphGrowthWarning",
+"GraphMutationWarning", "InteractiveSession", "Session", "SessionFactory", "SessionOptions",
+"get_default_session", "register_factory"
 ]

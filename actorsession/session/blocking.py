@@ -7,10 +7,12 @@ a ``Session`` blocks its thread, so that one step of the coroutine is the whole 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 from actorsession.errors import InternalError
+from actorsession.session.notebooks import CellCalls, blocks_loop, without_loop
 
 __all__ = ["IN_LOOP", "complete"]
 
@@ -21,15 +23,22 @@ IN_LOOP = (
 )
 
 
-def complete(coroutine: Coroutine[Any, Any, T]) -> T:
+def complete(coroutine: Coroutine[Any, Any, T], cells: CellCalls | None = None) -> T:
     """Run a coroutine that never suspends in the calling thread, and return its result.
 
+    Args:
+        coroutine: closed if it is refused.
+        cells: where the coroutine counts as a step, if this is a cell of a notebook.
+
     Raises:
-        RuntimeError: in a coroutine of a running event loop.
+        RuntimeError: in a coroutine of a running event loop, unless it is a cell of a notebook.
     """
     if asyncio._get_running_loop() is not None:
-        coroutine.close()
-        raise RuntimeError(IN_LOOP)
+        if blocks_loop():
+            coroutine.close()
+            raise RuntimeError(IN_LOOP)
+        call: Callable[[], T] = partial(complete, coroutine)
+        return without_loop(call) if cells is None else cells.step(call)
     try:
         coroutine.send(None)
     except StopIteration as returned:

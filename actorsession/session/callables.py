@@ -16,6 +16,7 @@ from actorsession.errors import CancelledError, InvalidArgumentError, RequestTyp
 from actorsession.records import dataclass
 from actorsession.session.blocking import complete
 from actorsession.session.feeds import flatten_feeds
+from actorsession.session.notebooks import CellCalls
 from actorsession.session.request import Request
 
 __all__ = [
@@ -121,11 +122,12 @@ class _Prepared:
         accept_options: whether calls may pass run options.
         own_options: the options of every call, for a callable that was made from options; its calls may pass
             run metadata, and no options.
+        cells: the steps of the session in cells of a notebook; ``None`` for one whose calls are awaited.
     """
 
     __slots__ = (
-        "__weakref__", "_accepts", "_arguments", "_begin_run", "_closed_error", "_own_options",
-        "_request", "_run_request",
+        "__weakref__", "_accepts", "_arguments", "_begin_run", "_cells", "_closed_error",
+        "_own_options", "_request", "_run_request",
     )  # fmt: skip
 
     def __init__(
@@ -137,6 +139,7 @@ class _Prepared:
         *,
         accept_options: bool = False,
         own_options: RunOptions | None = None,
+        cells: CellCalls | None = None,
     ) -> None:
         self._begin_run = begin_run
         self._run_request = run_request
@@ -145,6 +148,7 @@ class _Prepared:
         # As in TensorFlow, a callable with a feed list always accepts options.
         self._accepts = accept_options or bool(arguments.keys)
         self._own_options = own_options
+        self._cells = cells
         self._closed_error: MakeError = (
             closed_error if arguments.keys and own_options is None else closed_error_of_callables
         )
@@ -210,9 +214,9 @@ class Callable(_Prepared):
             InvalidArgumentError: if values are missing; or if there are too many, for one made from options.
             TypeError: for values without a feed list, and for options that the callable does not accept.
             CancelledError: if the session is closed (RuntimeError for one with a feed list).
-            RuntimeError: in a coroutine of a running event loop.
+            RuntimeError: in a coroutine of a running event loop, unless it is a cell of a notebook.
         """
-        return complete(self._start(values, options, run_metadata))
+        return complete(self._start(values, options, run_metadata), self._cells)
 
 
 class AsyncCallable(_Prepared):

@@ -7,6 +7,7 @@ They are meant for notebooks and shells, where a ``with`` block around everythin
 from __future__ import annotations
 
 import logging
+import sys
 import weakref
 from types import TracebackType
 
@@ -15,6 +16,7 @@ from actorsession.graph.default_session import DEFAULT_SESSIONS
 from actorsession.graph.graph import Graph, default_graphs
 from actorsession.session.async_session import AsyncSession
 from actorsession.session.base import BaseSession
+from actorsession.session.notebooks import is_cell
 from actorsession.session.sync_session import Session
 
 __all__ = ["AsyncInteractiveSession", "InteractiveSession"]
@@ -24,16 +26,20 @@ _ACTIVE: weakref.WeakSet[BaseSession] = weakref.WeakSet()
 
 
 def _install(session: BaseSession, graph: Graph | None) -> None:
-    """Make a session the default session, and its graph the default graph if it was given."""
+    """Make a session the default session, and its graph the default graph if it was given.
+
+    In a cell of a notebook it is the default of the later cells too, whichever asyncio children run them.
+    """
     if _ACTIVE:
         _log.warning(
             "another interactive session is open (%d in all): it keeps its variables until it is closed",
             len(_ACTIVE),
         )
     _ACTIVE.add(session)
-    DEFAULT_SESSIONS.push(session)
+    cell = is_cell(sys._getframe(1))
+    (DEFAULT_SESSIONS.keep if cell else DEFAULT_SESSIONS.push)(session)
     if graph is not None:
-        default_graphs().push(graph)
+        (default_graphs().keep if cell else default_graphs().push)(graph)
 
 
 def _uninstall(session: BaseSession, graph: Graph | None) -> None:

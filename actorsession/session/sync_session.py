@@ -29,6 +29,7 @@ from actorsession.session.base import BaseSession, container_names, reset_option
 from actorsession.session.blocking import IN_LOOP, complete
 from actorsession.session.callables import Callable
 from actorsession.session.factory import get_factory
+from actorsession.session.notebooks import CellCalls, blocks_loop
 from actorsession.session.partial.api import SyncPartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.request import Request
@@ -74,6 +75,7 @@ class Session(SyncPartialRuns, BaseSession):
             self._blocking = local
         self._lock = threading.Lock()
         self._thread: _LoopThread | None = None
+        self._cells = CellCalls()
 
     def __enter__(self) -> Session:
         self._enter_defaults()
@@ -99,14 +101,16 @@ class Session(SyncPartialRuns, BaseSession):
         Ctrl-C ends the step and leaves the session usable.
 
         Raises:
-            RuntimeError: if the session is closed, or in a coroutine of a running event loop.
+            RuntimeError: if the session is closed, or in a coroutine of a running event loop, unless it is a
+                cell of a notebook.
         """
         if feed_dict:
             feed_dict = self._flat_feeds(feed_dict)
         request = self._request(fetches, feed_dict)
         values = tuple(feed_dict.values()) if feed_dict else ()
         return complete(
-            self._run_request(request, values, self._limited(options, timeout), run_metadata)
+            self._run_request(request, values, self._limited(options, timeout), run_metadata),
+            self._cells,
         )
 
     async def _run_plan(
@@ -151,8 +155,9 @@ class Session(SyncPartialRuns, BaseSession):
         """
         request, arguments = self._prepared(fetches, feed_list)
         made = Callable(
-            self._begin_run, self._run_request, request, arguments, accept_options=accept_options
-        )
+            self._begin_run, self._run_request, request, arguments,
+            accept_options=accept_options, cells=self._cells,
+        )  # fmt: skip
         self._callables.add(made)
         return made
 
@@ -160,8 +165,9 @@ class Session(SyncPartialRuns, BaseSession):
         """Prepare a run that is described by names; see ``AsyncSession.make_callable_from_options``."""
         request, arguments = self._prepared_from(options)
         made = Callable(
-            self._begin_run, self._run_request, request, arguments, own_options=options.run_options
-        )
+            self._begin_run, self._run_request, request, arguments,
+            own_options=options.run_options, cells=self._cells,
+        )  # fmt: skip
         self._callables.add(made)
         return made
 
@@ -171,9 +177,9 @@ class Session(SyncPartialRuns, BaseSession):
         See ``AsyncSession.warm_up``.
 
         Raises:
-            RuntimeError: also in a coroutine of a running event loop.
+            RuntimeError: also in a coroutine of a running event loop, unless it is a cell of a notebook.
         """
-        if asyncio._get_running_loop() is not None:
+        if blocks_loop():
             raise RuntimeError(IN_LOOP)
         if partial:
             plan = self._made_partial_plan(self._partial_runs(), fetches, feeds)
@@ -187,6 +193,7 @@ class Session(SyncPartialRuns, BaseSession):
                 self._wait(self._session.warm_up(plan.signature, partial=partial))
 
     async def _prepare(self, request: Request) -> SessionPlan:
+        self._cells.planned = True
         if self._local is not None:
             plan: SessionPlan = self._local.plan(request.signature)
         else:
@@ -285,7 +292,7 @@ class Session(SyncPartialRuns, BaseSession):
         with self._lock:
             if self._closed:
                 return
-            if self._thread is not None and self._local is None and _in_loop():
+            if self._thread is not None and self._local is None and blocks_loop():
                 raise RuntimeError(_CLOSED_IN_LOOP)
             self._closed = True
             thread, self._thread = self._thread, None
@@ -303,7 +310,7 @@ class Session(SyncPartialRuns, BaseSession):
 
     def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the session's own loop."""
-        if _in_loop():
+        if blocks_loop():
             coroutine.close()
             raise RuntimeError(IN_LOOP)
         with self._lock:
@@ -326,10 +333,6 @@ _CLOSED_IN_LOOP = (
     "closing this Session waits for its master and must not be done inside a running event loop; the "
     "session is still open: close it from a thread (`await asyncio.to_thread(session.close)`)"
 )
-
-
-def _in_loop() -> bool:
-    return asyncio._get_running_loop() is not None
 
 
 class _LoopThread:
@@ -401,7 +404,7 @@ class _LoopThread:
         Raises:
             RuntimeError: in a coroutine of a running event loop.
         """
-        if _in_loop():
+        if blocks_loop():
             coroutine.close()
             raise RuntimeError(IN_LOOP)
         return self.result(self.submit(coroutine))

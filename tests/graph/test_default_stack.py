@@ -57,3 +57,24 @@ def test_a_fallback_is_reset_outside_of_blocks_only() -> None:
     assert stack.get() is first
     stack.reset_fallback()
     assert stack.get() is not first
+
+
+def test_what_is_kept_is_the_default_of_all_threads_beneath_what_they_pushed() -> None:
+    stack: DefaultStack[object] = DefaultStack("test", object)
+    first, second = object(), object()
+    stack.keep(first)
+    stack.keep(second)
+    seen: list[object] = []
+    thread = threading.Thread(target=lambda: seen.append(stack.get()))
+    thread.start()
+    thread.join()
+    assert seen == [second]
+    with stack.entered("block"):
+        assert stack.get() == "block"
+    stack.remove(second)
+    stack.remove(second)
+    assert stack.get() is first
+    with pytest.raises(AssertionError, match="inside a block"):
+        stack.reset_fallback()
+    stack.remove(first)
+    assert stack.get() not in (first, second)

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import weakref
 from collections.abc import Coroutine, Mapping
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from actorsession.plan.signature import RunSignature
 from actorsession.session.blocking import IN_LOOP
 from actorsession.session.feeds import feed_tensor, flatten_feed_keys
 from actorsession.session.fetches import check_not_empty, fetch_key, map_fetches
+from actorsession.session.notebooks import CellCalls, blocks_loop, without_loop
 from actorsession.session.partial.partial_runs import PartialRuns
 
 if TYPE_CHECKING:
@@ -130,6 +132,7 @@ class SyncPartialRuns(_PartialRunMethods):
     """The partial runs of a ``Session``."""
 
     if TYPE_CHECKING:
+        _cells: CellCalls
 
         def _wait(self, coroutine: Coroutine[Any, Any, Any]) -> Any: ...
 
@@ -160,7 +163,9 @@ class SyncPartialRuns(_PartialRunMethods):
             OpError: in a remote session, if a task refuses its partitions or cannot be reached.
         """
         if asyncio._get_running_loop() is not None:
-            raise RuntimeError(IN_LOOP)
+            if blocks_loop():
+                raise RuntimeError(IN_LOOP)
+            return without_loop(partial(self.partial_run_setup, fetches, feeds, options))
         options = _partial_options(options)
         runs = self._partial_runs()
         plan = self._made_partial_plan(runs, fetches, feeds)
@@ -202,7 +207,9 @@ class SyncPartialRuns(_PartialRunMethods):
             OpError: the step's first error.
         """
         if asyncio._get_running_loop() is not None:
-            raise RuntimeError(IN_LOOP)
+            if blocks_loop():
+                raise RuntimeError(IN_LOOP)
+            return self._cells.step(partial(self.partial_run, handle, fetches, feed_dict))
         runs = self._partial_runs()
         feed_dict = self._flat_feeds(feed_dict)
         request = self._partial_request(runs, handle, fetches, feed_dict)
