@@ -33,7 +33,7 @@ class PluginWarning(UserWarning):
 
 
 def entry_points(group: str) -> Sequence[EntryPoint]:
-    """Return the entry points of a group, in the order of the search path."""
+    """Return the entry points of a group, sorted, so that the first of two with one name is always the same."""
     return _found(tuple(sys.path)).get(group, ())
 
 
@@ -44,7 +44,9 @@ def _found(path: tuple[str, ...]) -> Mapping[str, Sequence[EntryPoint]]:
 
     every = metadata.entry_points()
     return {
-        group: tuple(every.select(group=group)) for group in every.groups if group.startswith(_OURS)
+        group: tuple(sorted(every.select(group=group), key=_identity))
+        for group in every.groups
+        if group.startswith(_OURS)
     }
 
 
@@ -55,9 +57,9 @@ def origin_of(entry: EntryPoint) -> str:
 
 
 def _identity(entry: EntryPoint) -> str:
-    """Return the group, the origin and the folder of an entry point."""
+    """Return what tells an entry point from others, without reading the file of its distribution."""
     folder = "" if entry.dist is None else entry.dist.locate_file("")
-    return f"{entry.group} {origin_of(entry)} {folder}"
+    return f"{entry.group} {entry.name} {entry.value} {folder}"
 
 
 def warn_unusable(entry: EntryPoint, reason: object) -> None:
