@@ -12,11 +12,12 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from actorsession import extend
+from actorsession.cluster import LocalCluster
 from tests.cli.kit import called, line_of
 from tests.cluster.kit import PATIENCE
 from tests.cluster.script import ROOT, command, environment
@@ -211,6 +212,12 @@ def test_the_processes_of_a_cluster_import_what_they_are_told_to(tmp_path: Path)
     (scripts / "softcap.py").write_text(RECIPES["softcap.py"], encoding="utf-8")
     (scripts / "program.py").write_text(program, encoding="utf-8")
     assert ran([str(scripts / "program.py")], environment(), tmp_path) == (0, "")
+
+
+@pytest.mark.parametrize("imports", ["json", [3]], ids=["a string", "a number"])
+def test_what_processes_import_is_given_as_names(imports: Any) -> None:
+    with pytest.raises(TypeError, match="imports is a sequence of names of modules"):
+        LocalCluster({"worker": 1}, imports=imports)
 
 
 CLUSTER = json.dumps({"worker": ["127.0.0.1:0"]})

@@ -42,6 +42,8 @@ __all__ = [
 # An attribute that has no default.
 REQUIRED: Any = object()
 
+_EXAMPLE = "Swish features:T -> activations:T | T:type{f}"
+
 NOT_IMPLEMENTED = "tensorflow"
 """The section of types that are known and not implemented."""
 
@@ -178,7 +180,7 @@ def _check(row: str, signature: Signature) -> None:
     Raises:
         ValueError: if one has none.
     """
-    shown = f"{row!r} is no signature such as 'Swish features:T -> activations:T | T:type{{f}}'"
+    shown = f"{row!r} is no signature such as {_EXAMPLE!r}"
     if not row.split(" ", 1)[0].isidentifier() or " ->" not in row:
         raise ValueError(shown)
     for arg in (*signature.inputs, *signature.outputs):
@@ -456,7 +458,8 @@ def _output_types(
 ) -> tuple[DType, ...]:
     _check_types(op, dtypes, given)
     signature = signature_of(op)
-    assert signature is not None
+    if signature is None:
+        raise ValueError(f"op {op!r} has no signature; register it with a row such as {_EXAMPLE!r}")
     attrs = dict(given)
     known = {**(bind(signature.inputs, dtypes, attrs, signature.attrs) or {}), **attrs}
     found: list[DType] = []
