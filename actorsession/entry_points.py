@@ -33,7 +33,7 @@ class PluginWarning(UserWarning):
 
 
 def entry_points(group: str) -> Sequence[EntryPoint]:
-    """Return the entry points of a group, sorted, so that the first of two with one name is always the same."""
+    """Return the entry points of a group in an order that does not depend on the file system."""
     return _found(tuple(sys.path)).get(group, ())
 
 

@@ -66,7 +66,7 @@ def test_a_list_has_only_the_types_that_the_table_names() -> None:
 @pytest.fixture
 def registrations(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What a test registers is forgotten at its end."""
-    rows, types = op_signatures._rows()
+    rows, _ = op_signatures._rows()
     monkeypatch.setattr(registry, "_OPS", dict(registry._OPS))
     monkeypatch.setattr(registry, "_COMPLETE", set(registry._COMPLETE))
     before = dict(rows)
