@@ -50,14 +50,16 @@ _NAMES = {
     ),
     "actorsession.session.session_interface": "OnEvict SessionInterface",
     "transports": (
-        "AbstractTransport Address AuthenticationError BindError ConnectError Connection "
-        "ConnectionClosed Frame Hello InprocTransport Listener ProtocolError SecurityConfig "
-        "TcpTransport TlsTransport Transport TransportError UnixTransport WrongPeer parse_address "
+        "Address AuthenticationError BindError ConnectError Connection ConnectionClosed Frame Hello "
+        "Listener ProtocolError SecurityConfig Transport TransportError WrongPeer parse_address "
         "register_transport transport_schemes"
     ),
+    "transports.inproc": "InprocTransport",
     "transports.listener": "OnConnection",
+    "transports.stream.abstract": "AbstractTransport",
     "transports.stream.connection": "STREAM_LIMIT",
-    "transports.stream.transport": "StreamTransport Streams",
+    "transports.stream.tls_transport": "TlsTransport",
+    "transports.stream.transport": "StreamTransport Streams TcpTransport UnixTransport",
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

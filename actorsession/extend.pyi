@@ -72,7 +72,6 @@ from actorsession.session import SessionOptions as SessionOptions
 from actorsession.session import register_factory as register_session_factory
 from actorsession.session.session_interface import OnEvict as OnEvict
 from actorsession.session.session_interface import SessionInterface as SessionInterface
-from transports import AbstractTransport as AbstractTransport
 from transports import Address as Address
 from transports import AuthenticationError as AuthenticationError
 from transports import BindError as BindError
@@ -81,23 +80,24 @@ from transports import Connection as Connection
 from transports import ConnectionClosed as ConnectionClosed
 from transports import Frame as Frame
 from transports import Hello as Hello
-from transports import InprocTransport as InprocTransport
 from transports import Listener as Listener
 from transports import ProtocolError as ProtocolError
 from transports import SecurityConfig as SecurityConfig
-from transports import TcpTransport as TcpTransport
-from transports import TlsTransport as TlsTransport
 from transports import Transport as Transport
 from transports import TransportError as TransportError
-from transports import UnixTransport as UnixTransport
 from transports import WrongPeer as WrongPeer
 from transports import parse_address as parse_address
 from transports import register_transport as register_transport
 from transports import transport_schemes as transport_schemes
+from transports.inproc import InprocTransport as InprocTransport
 from transports.listener import OnConnection as OnConnection
+from transports.stream.abstract import AbstractTransport as AbstractTransport
 from transports.stream.connection import STREAM_LIMIT as STREAM_LIMIT
+from transports.stream.tls_transport import TlsTransport as TlsTransport
 from transports.stream.transport import StreamTransport as StreamTransport
 from transports.stream.transport import Streams as Streams
+from transports.stream.transport import TcpTransport as TcpTransport
+from transports.stream.transport import UnixTransport as UnixTransport
 
 __all__ = [
 "AbstractTransport", "Address", "Array", "AuthenticationError", "BindError", "CPU_PRIORITY",

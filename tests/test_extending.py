@@ -190,7 +190,8 @@ def test_a_transport_carries_a_session_to_a_worker_that_knows_the_operation(site
             assert line, worker.communicate(timeout=PATIENCE)
             assert json.loads(line)["address"] == "named://worker-0"
             (program,) = programs("program with a worker")
-            status, err = ran(["-c", BY_NAME + program, "named://worker-0"], *reversed(site))
+            words = ["-c", BY_NAME + program, "named://worker-0"]
+            status, err = ran(words, site.environment, site.folder)
             assert status == 0, err
             assert "plug-in named = json:JSONDecoder of zz-broken 0.3" in err
             worker.terminate()

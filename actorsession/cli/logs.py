@@ -20,6 +20,7 @@ import time
 import warnings
 from collections.abc import Callable
 from logging.handlers import WatchedFileHandler
+from typing import TextIO
 
 from actorsession.cli.console import UsageError, given
 
@@ -59,9 +60,17 @@ def set_up_logging(path: str | None = None) -> None:
     warnings.showwarning = _log_warning
 
 
-def _log_warning(message: Warning | str, category: type[Warning], *where: object) -> None:
+def _log_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """Log a warning in one line, without the line of source that Python shows with it."""
-    logging.getLogger("py.warnings").warning("%s: %s", category.__name__, message)
+    text = f"{message} ({filename}:{lineno})"
+    logging.getLogger("py.warnings").warning("%s: %s", category.__name__, text)
 
 
 def _file_handler(path: str) -> logging.Handler:
