@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,7 +42,7 @@ class Site(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The recipes of the page, each as an installer leaves it, and one that is broken in each group."""
     folder = tmp_path_factory.mktemp("site")
     for name, text in RECIPES.items():
@@ -59,7 +60,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     entries = {group: dict([line.split(" = ")]) for group, line in broken.items()}
     install(folder, "zz-broken", "0.3", entries)
     path = os.pathsep.join([str(folder), str(ROOT)])
-    return Site(folder, environment(PYTHONPATH=path, NAMED_SOCKETS=str(folder)))
+    with tempfile.TemporaryDirectory() as sockets:  # its name is short enough for sockets
+        yield Site(folder, environment(PYTHONPATH=path, NAMED_SOCKETS=sockets))
 
 
 def install(folder: Path, name: str, version: str, groups: dict[str, dict[str, str]]) -> None:
@@ -113,6 +115,13 @@ def test_what_the_names_are_is_typed() -> None:
         for alias in node.names
     }
     assert imported == set(extend.__all__)
+
+
+def test_the_type_checker_reads_an_extension_that_imports_public_names_alone() -> None:
+    text = (ROOT / "tests" / "typed_extension.py").read_text(encoding="utf-8")
+    assert {
+        name for name in imports_of(text) if name.startswith(("actorsession", "transports"))
+    } == {"actorsession.extend"}
 
 
 def imports_of(text: str) -> Iterator[str]:
