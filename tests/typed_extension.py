@@ -1,4 +1,4 @@
-"""An extension with annotations, by the public names alone: the type checker reads it, and nothing imports it.
+"""An extension with annotations, by the public names alone: the type checker reads it, nothing imports it.
 
 What docs/extending.md does without annotations is here with them, so that a change of a public type is seen.
 """
