@@ -12,9 +12,11 @@ from actorsession.cli.console import (
     SUCCESS,
     UsageError,
     add_file_roots,
+    add_imports,
     add_log_file,
     check_environment,
     fail,
+    import_modules,
     positive,
     print_json,
     print_line,
@@ -60,6 +62,7 @@ def add_to(commands: Any) -> None:
         "(default: tls if the environment names TLS files, else unix)",
     )  # fmt: skip
     add_file_roots(parser)
+    add_imports(parser)
     add_log_file(parser)
     parser.add_argument(
         "--timeout", type=seconds, default=30.0, metavar="SECONDS",
@@ -103,9 +106,11 @@ def _run(options: argparse.Namespace) -> int:
             "--protocol tls needs a CA, a certificate and its key, and none were given; name the files in "
             "ACTORSESSION_TLS_CA, ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY"
         )
+    import_modules(options.imports)  # all processes would say the same
     cluster = LocalCluster(
         options.jobs, devices=options.devices, start_timeout=options.timeout,
         protocol=options.protocol, file_roots=options.file_roots or (), log_file=options.log_file,
+        imports=options.imports,
     )  # fmt: skip
     try:
         return run(_run_until_signal(cluster, as_json=options.json))

@@ -12,6 +12,7 @@ when there is one.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,11 +29,13 @@ __all__ = [
     "UsageError",
     "add_address",
     "add_file_roots",
+    "add_imports",
     "add_log_file",
     "check_environment",
     "explain_extra",
     "fail",
     "given",
+    "import_modules",
     "listed",
     "positive",
     "print_json",
@@ -232,6 +235,29 @@ def add_file_roots(parser: argparse.ArgumentParser) -> None:
         help="a folder in which operations may open files; may be given several times (default: all files if "
         "only this machine can reach the server, else none)",
     )  # fmt: skip
+
+
+def add_imports(parser: argparse.ArgumentParser) -> None:
+    """Add the option for modules to import; see ``import_modules``."""
+    parser.add_argument(
+        "--import", action="append", dest="imports", default=[], metavar="MODULE",
+        help="a module to import first, such as one that registers operation types; may be given several "
+        "times",
+    )  # fmt: skip
+
+
+def import_modules(names: Sequence[str]) -> None:
+    """Import modules of the user, in order.
+
+    Raises:
+        UsageError: if one cannot be imported.
+    """
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except (Exception, SystemExit) as error:  # the module may raise anything
+            kind = type(error).__name__
+            raise UsageError(f"--import: cannot import {name!r}: {kind}: {error}") from error
 
 
 def positive(text: str) -> int:

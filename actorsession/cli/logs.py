@@ -2,7 +2,8 @@
 
 Called once by ``main``. A file is appended to, with the process id in each line because the processes of a
 cluster share it. A file that was renamed or removed is made anew at the next line; SIGHUP, which programs
-that rename logs send, therefore needs to do nothing, and does not end a process with a file.
+that rename logs send, therefore needs to do nothing, and does not end a process with a file. What
+``warnings.warn`` says, such as that a plug-in cannot be used, is a line of the log too.
 
 A peer that retries for ever must not fill a disk: each warning about a peer is logged once a minute, with the
 number of suppressed repetitions. A program that imports the package sets up its own logging and receives all
@@ -16,8 +17,10 @@ import os
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from logging.handlers import WatchedFileHandler
+from typing import TextIO
 
 from actorsession.cli.console import UsageError, given
 
@@ -54,6 +57,20 @@ def set_up_logging(path: str | None = None) -> None:
         level=level.upper() or "WARNING", format=_FORMAT if path is None else _FILE_FORMAT,
         handlers=[handler], force=path is not None,
     )  # fmt: skip
+    warnings.showwarning = _log_warning
+
+
+def _log_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Log a warning in one line, without the line of source that Python shows with it."""
+    text = f"{message} ({filename}:{lineno})"
+    logging.getLogger("py.warnings").warning("%s: %s", category.__name__, text)
 
 
 def _file_handler(path: str) -> logging.Handler:

@@ -16,9 +16,11 @@ from actorsession.cli.console import (
     SUCCESS,
     UsageError,
     add_file_roots,
+    add_imports,
     add_log_file,
     check_environment,
     given,
+    import_modules,
     listed,
     positive,
     raw,
@@ -116,6 +118,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="the time between two snapshots (default %(default)g)",
     )  # fmt: skip
     add_file_roots(parser)
+    add_imports(parser)
     add_log_file(parser)
     parser.add_argument(
         "--lease", type=seconds, default=5.0, metavar="SECONDS",
@@ -170,6 +173,7 @@ def _run(options: argparse.Namespace) -> int:
     from actorsession.errors import UnknownError
     from actorsession.rpc.security import refusal_to_listen
 
+    import_modules(options.imports)  # before the cluster is read: a module may register a transport
     worker = _worker_options(options)
     try:
         guard = make_guard(worker)

@@ -15,6 +15,8 @@ A third part says what is different here. ``stateful`` marks an operation with s
 ``+name:type=default`` is one that they store although TensorFlow does not have it, has another default, or
 derives it from the inputs. A default ``none`` is Python's ``None``.
 
+The rows of programs and of other distributions are added when they register their types.
+
 The types of the last section, ``[tensorflow]``, are known and not implemented: references that are imported
 as resources, and what other libraries may register.
 """
@@ -32,12 +34,15 @@ from actorsession.graph.shape import TensorShape
 from actorsession.records import dataclass
 
 __all__ = [
-    "KIND_WORDS", "REQUIRED", "Arg", "Attr", "Signature", "bind", "check_types", "fixed_type", "input_args",
-    "opsets", "output_types", "signature_of", "signature_row", "tensorflow_signature",
+    "KIND_WORDS", "REQUIRED", "Arg", "Attr", "Signature", "add_signature", "bind", "check_types",
+    "fixed_type", "input_args", "opsets", "output_types", "remove_signature", "signature_of",
+    "signature_row", "tensorflow_signature",
 ]  # fmt: skip
 
 # An attribute that has no default.
 REQUIRED: Any = object()
+
+_EXAMPLE = "Swish features:T -> activations:T | T:type{f}"
 
 NOT_IMPLEMENTED = "tensorflow"
 """The section of types that are known and not implemented."""
@@ -125,7 +130,7 @@ class Signature:
 
 
 @functools.cache
-def _rows() -> tuple[Mapping[str, str], Mapping[str, tuple[str, ...]]]:
+def _rows() -> tuple[dict[str, str], Mapping[str, tuple[str, ...]]]:
     """Return the rows by operation type, and the operation types by opset."""
     rows: dict[str, str] = {}
     types: dict[str, list[str]] = {}
@@ -144,6 +149,59 @@ def opsets() -> Mapping[str, tuple[str, ...]]:
     return {name: types for name, types in _rows()[1].items() if name != NOT_IMPLEMENTED}
 
 
+def add_signature(row: str) -> str:
+    """Add the row of an operation type of a program or of another distribution.
+
+    Args:
+        row: a row in the form of the table; its type counts as one that TensorFlow does not have.
+
+    Returns:
+        The operation type.
+
+    Raises:
+        ValueError: if it is no row.
+        KeyError: if the type has a row.
+    """
+    name = row.split(" ", 1)[0]
+    rows = _rows()[0]
+    if name in rows:
+        raise KeyError(f"op {name!r} has a signature already: {rows[name]}")
+    parts = [part.strip() for part in row.split(" |")]
+    full = " | ".join([*parts, *[""] * (3 - len(parts))])
+    _check(row, _parsed(full))
+    rows[name] = f"{full} ours"
+    _forget()
+    return name
+
+
+def _check(row: str, signature: Signature) -> None:
+    """Check that each input and output of a new row has a type.
+
+    Raises:
+        ValueError: if one has none.
+    """
+    shown = f"{row!r} is no signature such as {_EXAMPLE!r}"
+    if not row.split(" ", 1)[0].isidentifier() or " ->" not in row:
+        raise ValueError(shown)
+    for arg in (*signature.inputs, *signature.outputs):
+        if arg.type not in signature.attrs and _known_type(arg.type) is None:
+            raise ValueError(f"{shown}: {arg.type!r} is neither a type nor an attribute")
+        if arg.number and arg.number not in signature.attrs:
+            raise ValueError(f"{shown}: {arg.number!r} is no attribute")
+
+
+def remove_signature(op: str) -> None:
+    """Remove a row that was added."""
+    del _rows()[0][op]
+    _forget()
+
+
+def _forget() -> None:
+    """Forget what was derived from the rows, such as that a type has none."""
+    for function in (signature_of, _limited, _type_attrs, _output_types):
+        function.cache_clear()
+
+
 def signature_row(op: str) -> str:
     """Return the row of an operation type."""
     return _rows()[0][op]
@@ -153,8 +211,10 @@ def signature_row(op: str) -> str:
 def signature_of(op: str) -> Signature | None:
     """Return the signature of an operation type; ``None`` if the table has no such type."""
     row = _rows()[0].get(op)
-    if row is None:
-        return None
+    return None if row is None else _parsed(row)
+
+
+def _parsed(row: str) -> Signature:
     args, _, rest = row.partition(" |")
     words, _, marks = rest.partition(" |")
     left, _, right = args.partition(" ->")
@@ -398,7 +458,8 @@ def _output_types(
 ) -> tuple[DType, ...]:
     _check_types(op, dtypes, given)
     signature = signature_of(op)
-    assert signature is not None
+    if signature is None:
+        raise ValueError(f"op {op!r} has no signature; register it with a row such as {_EXAMPLE!r}")
     attrs = dict(given)
     known = {**(bind(signature.inputs, dtypes, attrs, signature.attrs) or {}), **attrs}
     found: list[DType] = []

@@ -2,7 +2,8 @@
 
 This module holds ``OpDef`` and the one table of them. ``ops/`` fills it (one ``register`` per op, everything
 about the op in one place); the graph infers shapes through it, planners read its flags, and the runtime takes
-kernels from it. Registering a name twice is an error.
+kernels from it. Registering a name twice is an error. Programs register types as well, and so do the modules
+of entry-point group ``actorsession.op_modules``, which are imported when a type is wanted that is not there.
 
 A **kernel** is made once per node when a plan is bound: ``kernel(ctx)`` returns a function from input values
 to the output value (a tuple for several outputs, anything for none). It may use static types and constant
@@ -18,12 +19,13 @@ import importlib
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import field
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
 from actorsession.config.file_roots import FileRoots
+from actorsession.entry_points import Plugins
 from actorsession.graph.extension import PROTO_VIEWS
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.op_signatures import REQUIRED, signature_of
@@ -33,9 +35,9 @@ if TYPE_CHECKING:
     from actorsession.graph.operation import Operation, Tensor
 
 __all__ = [
-    "ANY_INPUT", "NOT_DIFFERENTIABLE", "REQUIRED", "TENSOR_STORE", "Array", "InferContext", "Kernel",
-    "KernelContext", "OpDef", "ResourceHost", "VariableHolder", "defer", "is_registered", "lookup",
-    "register", "registered_ops",
+    "ANY_INPUT", "ENTRY_POINTS", "NOT_DIFFERENTIABLE", "REQUIRED", "TENSOR_STORE", "Array", "Gradient",
+    "InferContext", "Kernel", "KernelContext", "OpDef", "ResourceHost", "VariableHolder", "defer",
+    "is_registered", "lookup", "register", "registered_ops",
 ]  # fmt: skip
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -275,6 +277,9 @@ class OpDef:
         return self.stateful
 
 
+ENTRY_POINTS = "actorsession.op_modules"
+"""The entry-point group: each entry is a module that registers operation types when it is imported."""
+
 _OPS: dict[str, OpDef] = {}
 # The names of those that were looked up, which have what the table of signatures says of them.
 _COMPLETE: set[str] = set()
@@ -310,7 +315,23 @@ def _load(name: str) -> OpDef | None:
     module = _DEFERRED.get(name)
     if module is not None:
         importlib.import_module(module)
+    else:
+        _load_plugins(name)
     return _OPS.get(name)
+
+
+def _load_plugins(name: str) -> None:
+    """Import the modules of other distributions, one of which may register an operation type."""
+    if not name.startswith("_"):  # those are the nodes of plans, which have no registration
+        _PLUGINS.load()
+
+
+def _check_module(entry: object, found: object) -> None:
+    if not isinstance(found, ModuleType):
+        raise TypeError(f"an entry point of {ENTRY_POINTS} is a module, got {found!r:.100}")
+
+
+_PLUGINS = Plugins(ENTRY_POINTS, _check_module)
 
 
 def _complete(op: OpDef) -> None:
@@ -345,10 +366,13 @@ def lookup(name: str) -> OpDef:
 
 
 def is_registered(name: str) -> bool:
-    """Return whether an operation type of that name exists."""
-    return name in _OPS or name in _DEFERRED
+    """Return whether an operation type of that name exists, here or in another distribution."""
+    if name in _OPS or name in _DEFERRED:
+        return True
+    _load_plugins(name)
+    return name in _OPS
 
 
 def registered_ops() -> tuple[str, ...]:
-    """Return the names of all operation types, sorted."""
+    """Return the names of all operation types, sorted, without those of plug-ins that were not loaded."""
     return tuple(sorted(_OPS.keys() | _DEFERRED.keys()))

@@ -1,4 +1,7 @@
-"""What a program registers or replaces: passes, devices, session factories, conversions, publishers."""
+"""What a program registers or replaces: passes, devices, session factories, conversions, publishers.
+
+A module of its own that other programs use imports ``actorsession.extend``.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 # Written by scripts/generated.py.
-"""What a program registers or replaces: passes, devices, session factories, conversions, publishers."""
+"""What a program registers or replaces: passes, devices, session factories, conversions, publishers.
+
+A module of its own that other programs use imports ``actorsession.extend``.
+"""
 
 from actorsession.cluster.master.stats_publisher import StatsPublisherFactory as StatsPublisherFactory
 from actorsession.cluster.master.stats_publisher import StatsPublisherInterface as StatsPublisherInterface

@@ -19,10 +19,12 @@ import numpy as np
 from actorsession.errors import WrongDtypeError
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.op_signatures import (
+    add_signature,
     check_types,
     fixed_type,
     input_args,
     output_types,
+    remove_signature,
     signature_of,
 )
 from actorsession.graph.registry import (
@@ -58,10 +60,11 @@ def op(
     infer: Callable[[InferContext], Sequence[TensorSpec]] | None = None,
     **more: Any,
 ) -> OpDef:
-    """Register an operation type of the table of signatures.
+    """Register an operation type of the table of signatures, or one that brings its signature along.
 
     Args:
-        name: operation type.
+        name: operation type; a whole row of the table, such as ``Swish x:T -> y:T | T:type{f}``, for a type
+            that the table does not have.
         shapes: shape rule.
         function: computes the outputs from the values of the inputs.
         grad: gradient function; ``None`` when there is none.
@@ -72,6 +75,13 @@ def op(
         emit: format of an inline expression, or a function that gives one; see ``OpDef``.
         infer: shape function in place of ``shapes``, for element types that do not follow from the signature.
         more: further fields of ``OpDef``.
+
+    Returns:
+        The registered type.
+
+    Raises:
+        KeyError: if the name is taken.
+        ValueError: for a row that is none.
     """
     if isinstance(function, np.ufunc):
         into = into or function
@@ -89,7 +99,14 @@ def op(
         infer = _typed(shapes)
     else:
         infer = _after_check(infer)
-    return register(OpDef(name=name, infer=infer, gradient=grad, **more))
+    if " " not in name:
+        return register(OpDef(name=name, infer=infer, gradient=grad, **more))
+    name = add_signature(name)
+    try:
+        return register(OpDef(name=name, infer=infer, gradient=grad, **more))
+    except KeyError:  # somebody registered the name without a signature
+        remove_signature(name)
+        raise
 
 
 def _of_values(function: Kernel, scalar: Kernel | None) -> Callable[[KernelContext], Kernel]:

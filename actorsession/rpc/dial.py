@@ -16,6 +16,7 @@ from collections.abc import Callable
 from errno import ECONNRESET, ETIMEDOUT
 
 from actorsession.actors.deadline import DEFAULT_SECONDS, Deadline
+from actorsession.rpc.schemes import supports
 from transports import ConnectError, Connection, Hello, SecurityConfig, connect
 
 __all__ = ["dial"]
@@ -59,6 +60,7 @@ async def dial(
         ConnectError: there is no listener, or the deadline came first; the error counts the attempts.
         TransportError: the listener is not the expected one; see ``transports.connect``.
     """
+    supports(address.partition("://")[0])  # loads its transport
     attempts, pause = 0, _FIRST_PAUSE
     known: ConnectError | None = None
     while True:

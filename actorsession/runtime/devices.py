@@ -17,9 +17,9 @@ import secrets
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from actorsession.config import ConfigProto
+from actorsession.entry_points import entry_points, origin_of
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -30,9 +30,6 @@ from actorsession.graph.device import DeviceAttributes, DeviceSpec
 from actorsession.plan.device_set import DeviceSet
 from actorsession.records import dataclass
 from actorsession.runtime.resources import ResourceManager
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 __all__ = [
     "CPU_PRIORITY", "ENTRY_POINTS", "Device", "DeviceFactory", "device_set", "make_devices",
@@ -223,11 +220,7 @@ def _load(device_type: str) -> None:
         NotFoundError: if no distribution provides it.
         FailedPreconditionError: if its plug-in is broken, or several distributions provide it.
     """
-    from importlib.metadata import (
-        entry_points,  # a tenth of the time that importing the package takes
-    )
-
-    installed = {_origin(entry): entry for entry in entry_points(group=ENTRY_POINTS)}
+    installed = {origin_of(entry): entry for entry in entry_points(ENTRY_POINTS)}
     found = {o: entry for o, entry in installed.items() if entry.name.upper() == device_type}
     if not found:
         there = sorted({*registered_device_types(), *[e.name.upper() for e in installed.values()]})
@@ -254,11 +247,6 @@ def _load(device_type: str) -> None:
     # Another thread may have registered the same one in the meantime.
     with contextlib.suppress(KeyError):
         _register(device_type, factory, None, everywhere=False, origin=origin)
-
-
-def _origin(entry: EntryPoint) -> str:
-    of = f" of {entry.dist.name} {entry.dist.version}" if entry.dist is not None else ""
-    return f"plug-in {entry.name} = {entry.value}{of}"
 
 
 # -- making --------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorsession.config import SessionOptions
+from actorsession.entry_points import entry_points, warn_unusable
 from actorsession.errors import InternalError, NotFoundError, UnimplementedError
 from actorsession.graph.graph import Graph
 from actorsession.session.session_interface import OnEvict, SessionInterface
@@ -148,22 +149,18 @@ def _import_our_own() -> None:
 def _load_entry_points() -> list[str]:
     """Register the kinds of session of other distributions; return the failures as text."""
     problems = []
-    from importlib.metadata import (
-        entry_points,  # a tenth of the time that importing the package takes
-    )
-
-    for entry in entry_points(group=ENTRY_POINTS):
+    for entry in entry_points(ENTRY_POINTS):
         if entry.name in _FACTORIES:
             continue
         try:
             factory = entry.load()()
         except Exception as exc:
             # One broken distribution must not break the others; the error of the session reports it.
-            _log.warning("session factory %r cannot be loaded: %s", entry.name, exc)
+            warn_unusable(entry, exc)
             problems.append(f"{entry.name!r} from {entry.value} ({type(exc).__name__}: {exc})")
             continue
         if not isinstance(factory, SessionFactory):
-            _log.warning("session factory %r is none: it makes %r", entry.name, factory)
+            warn_unusable(entry, f"it makes {factory!r:.100}, which is no SessionFactory")
             problems.append(f"{entry.name!r} from {entry.value} (not a SessionFactory)")
             continue
         with _LOCK:

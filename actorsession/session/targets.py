@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.rpc.schemes import supports
 from transports import parse_address, transport_schemes
 
 __all__ = ["VALID_TARGETS", "is_local", "master_addresses", "names_master"]
@@ -34,7 +35,7 @@ def is_local(target: str) -> bool:
 
 def names_master(target: str) -> bool:
     """Return whether any part of a target is meant as the address of a master."""
-    return any(_scheme(entry) in _schemes() or _BARE.fullmatch(entry) for entry in _entries(target))
+    return any(_is_served(_scheme(e)) or _BARE.fullmatch(e) for e in _entries(target))
 
 
 def master_addresses(target: str) -> tuple[str, ...]:
@@ -59,8 +60,8 @@ def _scheme(entry: str) -> str:
     return scheme if separator else ""
 
 
-def _schemes() -> frozenset[str]:
-    return frozenset({*transport_schemes(), "grpc"})
+def _is_served(scheme: str) -> bool:
+    return scheme == "grpc" or (scheme != "" and supports(scheme))
 
 
 def _address(entry: str, target: str) -> str:
@@ -74,7 +75,7 @@ def _address(entry: str, target: str) -> str:
         raise _malformed(target, "one of its addresses is empty")
     if entry in _LOCAL:
         raise _malformed(target, f"{entry!r} is this process and no address of a master")
-    if scheme and scheme not in _schemes():
+    if scheme and not _is_served(scheme):
         known = ", ".join(transport_schemes())
         raise _malformed(target, f"no transport is registered for {entry!r}, only for {known}")
     address = entry if scheme else f"tcp://{entry}"

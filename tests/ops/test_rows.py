@@ -1,4 +1,4 @@
-"""Rows of the op table: what is checked by the signature while a node is built."""
+"""Rows of the op table: what is checked by the signature while a node is built, and rows from elsewhere."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
-from actorsession.graph import Graph
+from actorsession.graph import Graph, op_signatures, registry
 from actorsession.graph.dtypes import bool_, float32, int32, int64, resource, string
+from actorsession.graph.op_signatures import signature_of, tensorflow_signature
 from actorsession.ops import raw
+from actorsession.ops.apply import many, one
 from actorsession.ops.build import make
+from actorsession.ops.rows import op, same
 from tests.ops.interpreter import source
 
 
@@ -55,3 +58,82 @@ def test_a_list_has_only_the_types_that_the_table_names() -> None:
     handle = raw.VarHandleOp(dtype=float32, shape=())
     with pytest.raises(TypeError, match=r"PyFunc takes .*; got resource"):
         raw.PyFunc([handle], token="f", Tout=[])
+
+
+# -- types that bring their signature along --------------------------------------------------------
+
+
+@pytest.fixture
+def registrations(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a test registers is forgotten at its end."""
+    rows, _ = op_signatures._rows()
+    monkeypatch.setattr(registry, "_OPS", dict(registry._OPS))
+    monkeypatch.setattr(registry, "_COMPLETE", set(registry._COMPLETE))
+    before = dict(rows)
+    yield
+    rows.clear()
+    rows.update(before)
+    op_signatures._forget()
+
+
+def test_a_type_with_a_signature_of_its_own_is_checked_as_those_of_the_table(
+    registrations: None,
+) -> None:
+    assert signature_of("Scaled") is None
+    op("Scaled x:T -> y:T | by:float=2.0 T:type{f}", same, kernel=lambda ctx: abs)
+    node = one("Scaled", [source(float32, (3,))], {"by": 3.0}, None)
+    assert (node.dtype, node.op.attrs["by"]) == (float32, 3.0)
+    assert node.shape == (3,)
+    assert make("Scaled", [source(float32)]).attrs["by"] == 2.0
+    assert one("Scaled", [[1.0, 2.0]], {"by": 3.0}, "n").op.name == "n"
+    with pytest.raises(TypeError, match="Scaled takes floating types; got int32"):
+        make("Scaled", [source(int32)])
+    assert tensorflow_signature("Scaled") is None
+
+
+def test_marks_and_lists_of_a_signature_are_understood(registrations: None) -> None:
+    op("Many x:T*N -> y:T*N z:int32 | N:int T:type | stateful", infer=_many, kernel=lambda ctx: abs)
+    found = many("Many", [[source(float32), source(float32)]], {}, None)
+    assert [len(found.y), found.z.dtype] == [2, int32]
+    assert registry.lookup("Many").stateful
+
+
+def _many(ctx: Any) -> Any:
+    from actorsession.graph.node import TensorSpec
+
+    return [*ctx.inputs, TensorSpec(int32, ctx.inputs[0].shape)]
+
+
+@pytest.mark.parametrize(
+    ("row", "error"),
+    [
+        ("Neg x:T -> y:T | T:type", KeyError),
+        ("Gone x:T", ValueError),
+        ("Gone x:T -> y:T", ValueError),
+        ("Gone x:float32*N -> y:float32", ValueError),
+        ("a.b x:int32 -> y:int32", ValueError),
+    ],
+)
+def test_a_row_that_is_none_registers_nothing(
+    row: str, error: type[Exception], registrations: None
+) -> None:
+    with pytest.raises(
+        error, match="has a signature already: Neg x" if error is KeyError else "is no"
+    ):
+        op(row, same, abs)
+    assert signature_of("Gone") is None
+    assert not registry.is_registered("Gone")
+
+
+def test_a_name_that_is_taken_keeps_what_it_has(registrations: None) -> None:
+    mine = registry.register(registry.OpDef(name="Mine", infer=_many, kernel=lambda ctx: abs))
+    with pytest.raises(KeyError, match="'Mine' is registered already"):
+        op("Mine x:T -> y:T | T:type", same, abs)
+    assert signature_of("Mine") is None
+    assert registry.lookup("Mine") is mine
+
+
+def test_a_type_without_any_signature_says_what_is_missing(registrations: None) -> None:
+    op("Bare", same, abs)
+    with pytest.raises(ValueError, match="op 'Bare' has no signature; register it with a row"):
+        make("Bare", [source(float32)])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +18,6 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.node import NodeDef
 from actorsession.plan.passes import registry as passes
 from actorsession.plan.passes.registry import (
-    GraphPass,
     PassGroup,
     PlacedGraph,
     register_pass,
@@ -25,6 +26,7 @@ from actorsession.plan.passes.registry import (
 )
 from actorsession.session import AsyncSession
 from tests.cluster.kit import in_process, soon
+from tests.runtime.toy import write_distribution
 
 Registered = Callable[..., Any]
 
@@ -293,30 +295,39 @@ def test_names_are_unique_and_groups_must_exist(add: Registered) -> None:
         unregister_pass("nobody")
 
 
+BROUGHT = """
+from actorsession.plan.passes.registry import GraphPass, PassGroup
+
+good = GraphPass("brought", PassGroup.POST_PLACEMENT, 1, lambda graph, context: graph)
+again = GraphPass("optimise", PassGroup.POST_PLACEMENT, 1, lambda graph, context: graph)
+bad = 3
+"""
+
+
 def test_other_distributions_bring_passes_along(
-    monkeypatch: pytest.MonkeyPatch, caplog: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = GraphPass("brought", PassGroup.POST_PLACEMENT, 1, lambda graph, context: graph)
-
-    class Entry:
-        def __init__(self, name: str, value: Any) -> None:
-            self.name, self._value = name, value
-
-        def load(self) -> Any:
-            return self._value
-
-    def found(*, group: str) -> list[Entry]:
-        assert group == "actorsession.graph_passes"
-        return [Entry("good", good), Entry("bad", 3)]
-
-    assert callable(metadata.entry_points)
-    monkeypatch.setattr(metadata, "entry_points", found)
-    passes._load_entry_points.cache_clear()
+    entries = [f"{name} = toy_passes:{name}" for name in ("good", "again", "bad")]
+    write_distribution(tmp_path, "toy_passes", BROUGHT, entries, group=passes.ENTRY_POINTS)
+    monkeypatch.syspath_prepend(str(tmp_path))
     try:
-        assert "brought" in [made.name for made in registered_passes()]
-        assert "graph pass 'bad' cannot be loaded" in caplog.text
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            assert "brought" in [made.name for made in registered_passes()]
+            assert len(registered_passes()) == len({made.name for made in registered_passes()})
+        assert [str(warning.message) for warning in told] == [
+            f"plug-in {entry} of toy_passes 1.0 (group actorsession.graph_passes) cannot be used: {why}"
+            for entry, why in [
+                (entries[1], "KeyError: a graph pass named 'optimise' is already registered"),
+                (
+                    entries[2],
+                    "TypeError: an entry point of actorsession.graph_passes is a GraphPass, got 3",
+                ),
+            ]
+        ]
     finally:
         unregister_pass("brought")
+        del sys.modules["toy_passes"]
 
 
 # -- what is refused -----------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from actorsession.config import ConfigProto
-from actorsession.runtime.devices import Device
+from actorsession.runtime.devices import ENTRY_POINTS, Device
 from actorsession.runtime.virtual_devices import VirtualDevices
 
 PLUGIN = '''
@@ -41,7 +41,12 @@ class Toys(DeviceFactory):
 
 
 def write_distribution(
-    folder: Path, module: str, source: str, entries: Sequence[str], version: str = "1.0"
+    folder: Path,
+    module: str,
+    source: str,
+    entries: Sequence[str],
+    version: str = "1.0",
+    group: str = ENTRY_POINTS,
 ) -> None:
     """Puts an installed distribution into a folder: a module, and what an installer writes about it.
 
@@ -51,6 +56,7 @@ def write_distribution(
         source: text of the module.
         entries: lines of the entry-point group, such as ``TOY = module:Class``.
         version: of the distribution.
+        group: of the entry points; that of device types if left out.
     """
     info = folder / f"{module}-{version}.dist-info"
     info.mkdir(parents=True)
@@ -58,7 +64,7 @@ def write_distribution(
     (info / "METADATA").write_text(
         f"Metadata-Version: 2.1\nName: {module}\nVersion: {version}\n", encoding="utf-8"
     )
-    lines = ["[actorsession.device_factories]", *entries]
+    lines = [f"[{group}]", *entries]
     (info / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.config import ConfigProto, Experimental, SessionMetadata
+from actorsession.entry_points import PluginWarning
 from actorsession.errors import (
     CancelledError,
     InternalError,
@@ -284,9 +285,14 @@ def test_a_distribution_that_cannot_be_loaded_is_named_and_harms_no_other(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     distribute(tmp_path, monkeypatch, "broken", "raise OSError('no licence')")
-    with pytest.raises(NotFoundError, match=r"'BROKEN' from broken:Plugged \(OSError: no licence"):
+    words = r"BROKEN = broken:Plugged of broken 1.0 .* cannot be used: OSError: no licence"
+    with (
+        pytest.warns(PluginWarning, match=words),
+        pytest.raises(NotFoundError, match=r"'BROKEN' from broken:Plugged \(OSError: no licence"),
+    ):
         Session("other://", graph=graph)
-    distribute(tmp_path, monkeypatch, "plugged", PLUG_IN)
+    (tmp_path / "more").mkdir()
+    distribute(tmp_path / "more", monkeypatch, "plugged", PLUG_IN)
     Session("plugged://here", graph=graph).close()
 
 
@@ -294,7 +300,10 @@ def test_an_entry_point_that_is_no_factory_is_told(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     distribute(tmp_path, monkeypatch, "wrong", "Plugged = dict")
-    with pytest.raises(NotFoundError, match=r"'WRONG' from wrong:Plugged \(not a SessionFactory"):
+    with (
+        pytest.warns(PluginWarning, match="makes {}, which is no SessionFactory"),
+        pytest.raises(NotFoundError, match=r"'WRONG' from wrong:Plugged \(not a SessionFactory"),
+    ):
         Session("other://", graph=graph)
 
 

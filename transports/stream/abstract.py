@@ -24,7 +24,7 @@ class AbstractTransport(StreamTransport):
 
     families = (socket.AF_UNIX,)
 
-    def _announced(self, address: Address, sock: socket.socket) -> Address:
+    def announced_address(self, address: Address, sock: socket.socket) -> Address:
         """Return the name; an abstract socket's begins with a zero byte."""
         name = sock.getsockname()
         if not (isinstance(name, bytes) and name[:1] == b"\0" and name[1:]):
@@ -33,7 +33,7 @@ class AbstractTransport(StreamTransport):
             )
         return Address(scheme=address.scheme, name=name[1:].decode())
 
-    async def _open(self, address: Address) -> Streams:
+    async def open_streams(self, address: Address) -> Streams:
         """Connect to the name."""
         sock = _made()
         try:
@@ -44,7 +44,7 @@ class AbstractTransport(StreamTransport):
             sock.close()
             raise
 
-    async def _bind(self, address: Address) -> socket.socket:
+    async def bind_socket(self, address: Address) -> socket.socket:
         """Bind the name."""
         try:
             with contextlib.ExitStack() as opened:

@@ -61,9 +61,9 @@ class TlsTransport(TcpTransport):
 
         return secure
 
-    def _announced(self, address: Address, sock: socket.socket) -> Address:
+    def announced_address(self, address: Address, sock: socket.socket) -> Address:
         """Return a host name as it was given, because the certificate contains that name."""
-        found = super()._announced(address, sock)
+        found = super().announced_address(address, sock)
         with suppress(ValueError):
             ipaddress.ip_address(address.host)
             return found

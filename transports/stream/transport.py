@@ -79,7 +79,7 @@ class StreamTransport(ABC):
         phase = "connect"
         try:
             async with asyncio.timeout(connect_timeout):
-                opened = await self._open(address)
+                opened = await self.open_streams(address)
                 streams: ByteStreams = opened
                 if secure is not None:
                     phase = "tls"
@@ -108,10 +108,10 @@ class StreamTransport(ABC):
         bound = sock
         try:
             secure = self._accepting(address, security)
-            bound = sock or await self._bind(address)
+            bound = sock or await self.bind_socket(address)
             sockets.check_family(address, bound, self.families)
             listener = StreamListener(
-                self._announced(address, bound),
+                self.announced_address(address, bound),
                 hello,
                 on_connection,
                 token=token,
@@ -156,7 +156,7 @@ class StreamTransport(ABC):
         return None
 
     @abstractmethod
-    def _announced(self, address: Address, sock: socket.socket) -> Address:
+    def announced_address(self, address: Address, sock: socket.socket) -> Address:
         """Return the address to dial: the one that the socket is actually bound to.
 
         Raises:
@@ -164,7 +164,7 @@ class StreamTransport(ABC):
         """
 
     @abstractmethod
-    async def _open(self, address: Address) -> Streams:
+    async def open_streams(self, address: Address) -> Streams:
         """Open a stream, without sending anything.
 
         Raises:
@@ -172,7 +172,7 @@ class StreamTransport(ABC):
         """
 
     @abstractmethod
-    async def _bind(self, address: Address) -> socket.socket:
+    async def bind_socket(self, address: Address) -> socket.socket:
         """Return a socket bound to the address.
 
         Raises:
@@ -185,11 +185,11 @@ class TcpTransport(StreamTransport):
 
     families = (socket.AF_INET, socket.AF_INET6)
 
-    def _announced(self, address: Address, sock: socket.socket) -> Address:
+    def announced_address(self, address: Address, sock: socket.socket) -> Address:
         """Return host and port; the port is the one that was assigned for 0."""
         return sockets.tcp_address(address.scheme, sock)
 
-    async def _open(self, address: Address) -> Streams:
+    async def open_streams(self, address: Address) -> Streams:
         """Try the addresses of the host one after the other; the last error is raised if all fail."""
         refused = OSError("the host name does not resolve to any address")
         for family, host in await _resolve(address):
@@ -204,7 +204,7 @@ class TcpTransport(StreamTransport):
                 return streams
         raise refused
 
-    async def _bind(self, address: Address) -> socket.socket:
+    async def bind_socket(self, address: Address) -> socket.socket:
         """Bind one address of the host, IPv4 if it has one, so that port 0 means one port."""
         try:
             family, host = min(await _resolve(address), key=lambda found: found[0])
@@ -219,15 +219,15 @@ class UnixTransport(StreamTransport):
 
     families = (socket.AF_UNIX,)
 
-    def _announced(self, address: Address, sock: socket.socket) -> Address:
+    def announced_address(self, address: Address, sock: socket.socket) -> Address:
         """Return the path of the socket file."""
         return sockets.unix_address(address, sock)
 
-    async def _open(self, address: Address) -> Streams:
+    async def open_streams(self, address: Address) -> Streams:
         """Connect to the socket file."""
         return await asyncio.open_unix_connection(address.path, limit=STREAM_LIMIT)
 
-    async def _bind(self, address: Address) -> socket.socket:
+    async def bind_socket(self, address: Address) -> socket.socket:
         """Bind the path."""
         return sockets.bind_unix(address)
 

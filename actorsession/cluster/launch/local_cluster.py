@@ -13,6 +13,7 @@ import asyncio
 import functools
 import os
 import secrets
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -50,11 +51,14 @@ class LocalCluster:
             ``None`` for no snapshots.
         snapshot_every: seconds between two snapshots.
         file_roots: folders in which operations may open files; all that the user may open if left out.
+        imports: modules that each process imports before it serves, such as those that register operation
+            types. Processes then search modules where this one does.
         log_file: the file to which all tasks append their logs; by default they are kept in memory, the last
             lines of each process.
 
     Raises:
         ValueError: for no task at all, a number below 0, or another protocol.
+        TypeError: for modules that are not given as a sequence of names.
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class LocalCluster:
         snapshot_dir: str | os.PathLike[str] | None = None,
         snapshot_every: float = 60.0,
         file_roots: Sequence[str | os.PathLike[str]] = (),
+        imports: Sequence[str] = (),
         log_file: str | os.PathLike[str] | None = None,
     ) -> None:
         if not jobs or min(jobs.values()) < 0 or not sum(jobs.values()):
@@ -88,6 +93,11 @@ class LocalCluster:
             self._more = ("--snapshot-dir", os.fspath(snapshot_dir), "--snapshot-every", every)
         for root in file_roots:
             self._more += ("--file-root", os.path.abspath(root))
+        self._imports = tuple(imports)
+        if isinstance(imports, str) or not all(isinstance(name, str) for name in self._imports):
+            raise TypeError(f"imports is a sequence of names of modules, got {imports!r:.100}")
+        for name in self._imports:
+            self._more += ("--import", name)
         if log_file is not None:
             self._more += ("--log-file", os.path.abspath(log_file))
         self._cluster_id = secrets.token_hex(8)
@@ -114,7 +124,7 @@ class LocalCluster:
         together = sum(self._jobs.values())
         for job, count in self._jobs.items():
             for index in range(count):
-                process = WorkerProcess(job, index, self._security, together)
+                process = self._new_process(job, index, together)
                 self.processes[process.task] = process
         deadline = Deadline.after(self._start_timeout)
         try:
@@ -122,6 +132,10 @@ class LocalCluster:
         except BaseException:
             await self.stop(0.0)
             raise
+
+    def _new_process(self, job: str, index: int, together: int) -> WorkerProcess:
+        searches = sys.path if self._imports else ()
+        return WorkerProcess(job, index, self._security, together, searches)
 
     def _new_address(self, job: str, index: int) -> str:
         """Return the address at which a new task is to listen."""
@@ -237,7 +251,7 @@ class LocalCluster:
     async def _begin(self, job: str, index: int, address: str) -> WorkerProcess:
         """Start one more process, for a task at the given address."""
         self._check_not_stopped()
-        process = WorkerProcess(job, index, self._security, len(self.processes) + 1)
+        process = self._new_process(job, index, len(self.processes) + 1)
         cluster = ClusterSpec.of_tasks({**self.spec.tasks(), process.task: address}).as_dict()
         try:
             await process.start(cluster, self._cluster_id, self._devices, self._more)

@@ -55,10 +55,16 @@ class WorkerProcess:
     """
 
     def __init__(
-        self, job: str, index: int, security: SecurityConfig | None = None, processes: int = 1
+        self,
+        job: str,
+        index: int,
+        security: SecurityConfig | None = None,
+        processes: int = 1,
+        searches: Sequence[str] = (),
     ) -> None:
         self.job = job
         self.index = index
+        self._searches = tuple(searches)  # where it finds modules to import
         self._security = security
         self._processes = processes  # of the cluster; they share the cores of this machine
         self.task = task_name(job, index)
@@ -95,7 +101,7 @@ class WorkerProcess:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=drain.writing_end,
-                env=_environment(self._security, self._processes),
+                env=_environment(self._security, self._processes, self._searches),
                 # In a session of its own: Ctrl-C at the terminal is for the parent, which ends its children.
                 start_new_session=True,
             )
@@ -317,12 +323,15 @@ def _close_pipes(process: asyncio.subprocess.Process) -> None:
         transport.close()
 
 
-def _environment(security: SecurityConfig | None, processes: int) -> dict[str, str]:
+def _environment(
+    security: SecurityConfig | None, processes: int, searches: Sequence[str]
+) -> dict[str, str]:
     """Return the child's environment: ours, with the package importable however we imported it."""
     package = sys.modules[__name__.partition(".")[0]]
     root = str(Path(str(package.__file__)).resolve().parents[1])
-    path = os.environ.get("PYTHONPATH", "")
-    out = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{path}" if path else root}
+    path = [os.path.abspath(folder) for folder in searches]  # "" is the current folder
+    path += filter(None, [os.environ.get("PYTHONPATH", "")])
+    out = {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys([root, *path]))}
     if security is not None:
         out |= security.to_environment()
     kernels = core_type()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from actorsession.cluster.spec import DEFAULT_SCHEME, ClusterSpec, full_address
 from actorsession.errors import InternalError, InvalidArgumentError, NotFoundError
 from actorsession.graph.device import task_name
+from actorsession.rpc.schemes import supports
 from transports import parse_address, transport_schemes
 
 __all__ = [
@@ -28,7 +29,7 @@ def checked_scheme(protocol: str | None, *, tls: bool = False) -> str:
     """
     if protocol is None:
         return "tls" if tls else DEFAULT_SCHEME
-    if protocol not in transport_schemes():
+    if not supports(protocol):
         raise NotFoundError(
             f"nothing here speaks the protocol {protocol!r}; there are {', '.join(transport_schemes())}"
         )
@@ -78,7 +79,7 @@ def checked_addresses(spec: ClusterSpec, scheme: str) -> dict[str, str]:
             found = parse_address(address).scheme
         except ValueError as exc:
             raise InvalidArgumentError(f"{task}: {exc}", task=task) from None
-        if found not in transport_schemes():
+        if not supports(found):
             raise NotFoundError(
                 f"{task}: nothing here speaks {found!r} of {address!r}; there are "
                 f"{', '.join(transport_schemes())}",

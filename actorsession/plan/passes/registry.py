@@ -29,6 +29,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from actorsession.config import SessionOptions
+from actorsession.entry_points import Plugins
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.function import FunctionDef, named_functions
 from actorsession.graph.node import NodeDef
@@ -238,29 +239,21 @@ def unregister_pass(name: str) -> None:
 
 def registered_passes() -> tuple[GraphPass, ...]:
     """Return all passes, those of other distributions included, in the order in which they run."""
-    _load_entry_points()
+    _PLUGINS.load()
     with _LOCK:
         found = list(_PASSES.values())
     order = list(PassGroup)
     return tuple(sorted(found, key=lambda p: (order.index(p.group), p.phase, p.name)))
 
 
-@functools.cache
-def _load_entry_points() -> None:
-    """Register the passes of other distributions, once."""
-    from importlib.metadata import (
-        entry_points,  # a tenth of the time that importing the package takes
-    )
+def _use(entry: object, made: object) -> None:
+    """Register a pass of another distribution."""
+    if not isinstance(made, GraphPass):
+        raise TypeError(f"an entry point of {ENTRY_POINTS} is a GraphPass, got {made!r:.100}")
+    _add(made)
 
-    for entry in entry_points(group=ENTRY_POINTS):
-        try:
-            made = entry.load()
-            if not isinstance(made, GraphPass):
-                raise TypeError(f"an entry point must be a GraphPass, got {made!r:.100}")
-            _add(made)
-        except Exception as exc:
-            # One broken distribution must not affect the others.
-            _log.warning("graph pass %r cannot be loaded: %s", entry.name, exc)
+
+_PLUGINS = Plugins(ENTRY_POINTS, _use)
 
 
 # -- running -------------------------------------------------------------------------------------
