@@ -190,8 +190,8 @@ def test_a_plug_in_that_cannot_be_loaded_is_said_by_the_command_that_meets_it(
 
             assert run_to_end(use()) == 2.0
             told = stderr_until(process, "odd")
-            words = "plug-in odd = nowhere:Pass of broken 1.0 (group actorsession.graph_passes)"
-            assert f"PluginWarning: {words} cannot be used: ModuleNotFoundError" in told
+            named = "plug-in odd = nowhere:Pass of broken 1.0 (group actorsession.graph_passes)"
+            assert f"PluginWarning: {named} cannot be used: ModuleNotFoundError" in told
         finally:
             process.kill()
 
