@@ -6,6 +6,7 @@ import asyncio
 import math
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from typing import Any
 
@@ -300,3 +301,12 @@ async def test_a_cancelled_run_is_counted_as_such() -> None:
                     await session.run(taken)
             seen = session.statistics()
     assert (seen.runs, seen.cancelled, seen.errors) == (0, 1, {"DeadlineExceededError": 1})
+
+
+def test_the_runs_of_many_threads_are_all_counted() -> None:
+    with Graph().as_default() as graph:
+        y = ops.placeholder("float32", []) + 1.0
+        x = graph.get_operations()[0].outputs[0]
+    with Session(graph=graph) as session, ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda k: session.run(y, {x: k}), range(400)))
+        assert session.statistics().runs == 400

@@ -6,7 +6,6 @@ it is on the path of every run. Callable from any thread.
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections import Counter, deque
 
@@ -40,10 +39,9 @@ class RunLatency:
 class RunTally:
     """The counts of one session."""
 
-    __slots__ = ("_counts", "_errors", "_lock", "_seconds", "cancelled", "succeeded")
+    __slots__ = ("_errors", "_lock", "_seconds", "cancelled", "succeeded")
 
     def __init__(self) -> None:
-        self._counts = itertools.count(1)
         self._seconds: deque[float] = deque(maxlen=_KEPT)
         self._errors: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -52,8 +50,9 @@ class RunTally:
 
     def success(self, seconds: float) -> None:
         """Record a run that has returned its values."""
-        self.succeeded = next(self._counts)
-        self._seconds.append(seconds)
+        with self._lock:
+            self.succeeded += 1
+            self._seconds.append(seconds)
 
     def failure(self, error: BaseException) -> None:
         """Record a run that has raised an error, or that its caller has cancelled or interrupted."""
@@ -71,7 +70,8 @@ class RunTally:
 
     def latency(self) -> RunLatency:
         """Return the quantiles of the times of the last runs."""
-        seconds = list(self._seconds)
+        with self._lock:
+            seconds = list(self._seconds)
         if not seconds:
             return RunLatency()
         median, p90, p99 = np.quantile(seconds, (0.5, 0.9, 0.99)).tolist()

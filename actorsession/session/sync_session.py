@@ -7,9 +7,7 @@ started when first needed and ends with the session. Many threads may use a sess
 
 from __future__ import annotations
 
-import asyncio
 import concurrent.futures
-import contextlib
 import threading
 import weakref
 from collections.abc import Callable as CallableType
@@ -17,14 +15,13 @@ from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
-from actorsession.actors.loops import new_event_loop
 from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions
 from actorsession.errors import CancelledError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.plan.place import Placed
 from actorsession.runtime.hang_report import HangReport
-from actorsession.runtime.interruptible import result_of
+from actorsession.runtime.loop_thread import LoopThread
 from actorsession.session.base import BaseSession, container_names, reset_options  # fmt: skip
 from actorsession.session.blocking import IN_LOOP, complete
 from actorsession.session.callables import Callable
@@ -40,12 +37,7 @@ from actorsession.session.value_delivery import ValueDelivery
 __all__ = ["Session"]
 
 T = TypeVar("T")
-# Seconds that runs of other threads get to end after the session closed: longer than a cancelled step waits
-# for its kernels.
-_GRACE = 10.0
-# Seconds that an interrupted run waits for its step. A kernel in the middle of a node may take much longer,
-# and after Ctrl-C the prompt must be back within 200 ms.
-_INTERRUPT_GRACE = 0.1
+_THREAD = "actorsession-session-loop"
 
 
 class Session(SyncPartialRuns, BaseSession):
@@ -243,7 +235,7 @@ class Session(SyncPartialRuns, BaseSession):
         """
         options = reset_options(target, config)
         factory = get_factory(options)
-        thread = _LoopThread()
+        thread = _LoopThread(_THREAD)
         try:
             thread.wait(factory.reset(options, container_names(containers)))
         finally:
@@ -318,7 +310,7 @@ class Session(SyncPartialRuns, BaseSession):
                 coroutine.close()
                 raise CancelledError(_CLOSED)
             if self._thread is None:
-                self._thread = _LoopThread()
+                self._thread = _LoopThread(_THREAD)
                 if self._local is not None:
                     # A local session has no connection, so nothing is left on its loop once it is dropped.
                     weakref.finalize(self, self._thread.request_stop).atexit = False
@@ -335,68 +327,15 @@ _CLOSED_IN_LOOP = (
 )
 
 
-class _LoopThread:
-    """An event loop in a thread of its own, which ends after ``stop`` once submitted work has ended."""
-
-    def __init__(self) -> None:
-        self._loop = new_event_loop()
-        self._stop_requested = asyncio.Event()
-        self._pending: set[concurrent.futures.Future[Any]] = set()
-        self._thread = threading.Thread(
-            target=self._main, name="actorsession-session-loop", daemon=True
-        )
-        self._thread.start()
-
-    def _main(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        try:
-            self._loop.run_until_complete(self._run_until_stopped())
-        finally:
-            asyncio.set_event_loop(None)
-            self._loop.close()
-
-    async def _run_until_stopped(self) -> None:
-        await self._stop_requested.wait()
-        # Callers wait for each of these: if the loop ended first, they would wait for ever.
-        left = [asyncio.wrap_future(future) for future in list(self._pending)]
-        if left:
-            await asyncio.wait([asyncio.gather(*left, return_exceptions=True)], timeout=_GRACE)
-        for future in list(self._pending):
-            future.cancel()
-        # The rest are interrupted runs that may still be in a kernel. They have no waiters.
-        rest = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in rest:
-            task.cancel()
-        if rest:
-            await asyncio.wait(rest, timeout=_INTERRUPT_GRACE)
-
-    @property
-    def is_current(self) -> bool:
-        """Whether the caller runs in this thread and so must not wait for it."""
-        return threading.current_thread() is self._thread
-
-    def submit(self, coroutine: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
-        """Start a coroutine on the loop; must not be called after ``request_stop``."""
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-        self._pending.add(future)
-        future.add_done_callback(self._pending.discard)
-        return future
+class _LoopThread(LoopThread):
+    """The loop of one session, in which its calls have the errors of the session."""
 
     def result(self, future: concurrent.futures.Future[T]) -> T:
-        """Wait for a future that ``submit`` returned.
-
-        Ctrl-C, or any other exception of a signal handler, cancels it. The exception is raised when the
-        coroutine has ended, or after 0.1 s if a kernel keeps it from ending.
-        """
+        """Wait for a future that ``submit`` returned; see ``LoopThread.result``."""
         try:
-            return result_of(future)
+            return super().result(future)
         except concurrent.futures.CancelledError as exc:
             raise CancelledError(_CLOSED) from exc
-        except BaseException:
-            if not future.done():
-                future.cancel()
-                concurrent.futures.wait([future], timeout=_INTERRUPT_GRACE)
-            raise
 
     def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine and wait for it; see ``result``.
@@ -407,20 +346,4 @@ class _LoopThread:
         if blocks_loop():
             coroutine.close()
             raise RuntimeError(IN_LOOP)
-        return self.result(self.submit(coroutine))
-
-    def call(self, callback: CallableType[[], object]) -> None:
-        """Schedule a callback on the loop's thread; do nothing once the loop is closed."""
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(callback)
-
-    def stop(self) -> None:
-        """Stop the loop, and wait for its thread if it has no work left."""
-        self.request_stop()
-        if not self._pending and not self.is_current:
-            self._thread.join(_GRACE)
-
-    def request_stop(self) -> None:
-        """Stop the loop without waiting; callable from any thread, also after ``stop``."""
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._stop_requested.set)
+        return super().wait(coroutine)

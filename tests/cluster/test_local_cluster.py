@@ -21,7 +21,12 @@ from actorsession.cluster import LocalCluster
 from actorsession.cluster.launch.socket_folder import SocketFolder
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.config import ConfigProto
-from actorsession.errors import DeadlineExceededError, FailedPreconditionError, UnavailableError
+from actorsession.errors import (
+    DeadlineExceededError,
+    FailedPreconditionError,
+    UnavailableError,
+    WorkerRestartedError,
+)
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
 from tests.cluster.hands import Hands
@@ -319,6 +324,44 @@ async def test_the_error_of_a_step_says_how_the_process_that_it_lost_has_ended(
     for open_still in (session, late):
         await open_still.close()
     await asyncio.to_thread(other.close)
+
+
+# -- programs without a loop -----------------------------------------------------------------------
+
+
+@pytest.mark.process
+def test_a_plain_with_starts_and_ends_the_processes_for_a_program_that_blocks() -> None:
+    with Graph().as_default() as graph, graph.device("/job:worker/task:1"):
+        v = ops.Variable(1.0)
+        more = v.assign_add(1.0)
+    cluster = LocalCluster({"worker": 2})
+    with cluster, Session(cluster.target("worker"), graph=graph) as session:
+        session.run(v.initializer)
+        assert session.run(more) == 2.0
+        former = cluster.process("worker", 1).pid
+        assert cluster.do(cluster.restart("worker", 1)).pid != former
+        with pytest.raises(WorkerRestartedError):
+            session.run(more)
+        session.reattach(restore=v.initializer)
+        assert session.run(more) == 2.0
+        processes = list(cluster.processes.values())
+    assert [process.alive for process in processes] == [False, False]
+    with pytest.raises(FailedPreconditionError, match="await the call itself"):
+        cluster.do(cluster.statistics())
+
+
+@pytest.mark.process
+def test_a_plain_with_leaves_nothing_if_a_process_does_not_come_up() -> None:
+    cluster = LocalCluster({"worker": 1}, imports=["no_such_module"])
+    with pytest.raises(UnavailableError, match="no_such_module"), cluster:
+        pass
+    with pytest.raises(FailedPreconditionError, match="plain `with`"):
+        cluster.do(cluster.statistics())
+
+
+async def test_in_a_coroutine_a_plain_with_says_what_to_write() -> None:
+    with pytest.raises(RuntimeError, match="async with"), LocalCluster({"worker": 1}):
+        pass
 
 
 # -- parents ---------------------------------------------------------------------------------------

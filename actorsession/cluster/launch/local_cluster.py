@@ -14,9 +14,9 @@ import functools
 import os
 import secrets
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster.admin.admin_client import read_statistics, update_cluster
@@ -29,15 +29,20 @@ from actorsession.errors import FailedPreconditionError, UnavailableError
 from actorsession.graph.device import task_name
 from actorsession.rpc import exit_reports
 from actorsession.rpc.security import shared_security
+from actorsession.runtime.loop_thread import LoopThread
 from transports import SecurityConfig
 
 __all__ = ["LocalCluster"]
 
+T = TypeVar("T")
 _GRACE = 5.0
 
 
 class LocalCluster:
     """Worker processes on this machine, started and ended together.
+
+    ``async with`` starts them in a coroutine, and a plain ``with`` in a program without an event loop, which
+    uses the synchronous ``Session``; the other coroutines are for ``do`` then.
 
     Args:
         jobs: number of tasks of each job, such as ``{"ps": 1, "worker": 2}``.
@@ -102,6 +107,7 @@ class LocalCluster:
             self._more += ("--log-file", os.path.abspath(log_file))
         self._cluster_id = secrets.token_hex(8)
         self._stopped = False
+        self._loop_thread: LoopThread | None = None
         self.processes: dict[str, WorkerProcess] = {}
 
     async def start(self) -> None:
@@ -325,6 +331,51 @@ class LocalCluster:
             process.kill_now()
         if self._folder is not None:
             self._folder.remove()
+
+    # -- programs without a loop ---------------------------------------------------------------
+
+    def do(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine of a cluster that was entered by a plain ``with``, such as ``restart``, to its end.
+
+        Callable from any thread. Ctrl-C cancels the coroutine.
+
+        Raises:
+            FailedPreconditionError: if the cluster was not entered so.
+        """
+        if self._loop_thread is None:
+            work.close()
+            raise FailedPreconditionError(
+                "do() is for a cluster that was entered by a plain `with`; in a coroutine await the call "
+                "itself"
+            )
+        return self._loop_thread.wait(work)
+
+    def __enter__(self) -> LocalCluster:
+        if asyncio._get_running_loop() is not None:
+            raise RuntimeError(
+                "a plain `with` blocks and must not be used inside a running event loop: use "
+                "`async with LocalCluster(...)` there"
+            )
+        self._loop_thread = LoopThread("actorsession-cluster-loop")
+        try:
+            self.do(self.start())
+        except BaseException:
+            self._end_loop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        try:
+            self.do(self.stop())
+        finally:
+            self._end_loop()
+
+    def _end_loop(self) -> None:
+        thread, self._loop_thread = self._loop_thread, None
+        if thread is not None:
+            thread.stop()
 
     async def __aenter__(self) -> LocalCluster:
         await self.start()
