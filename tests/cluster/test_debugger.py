@@ -494,7 +494,7 @@ async def test_a_step_that_is_too_late_shows_what_it_has_seen(
             with pytest.raises(DeadlineExceededError):
                 await session.run(z, {x: 1.0}, late)
             assert values_in(session) == {"y:0": 2.0}
-            assert "did not end within its limit" in session.debug_reports()[0].error
+            assert "exceeded the run's limit of 1.5 s" in session.debug_reports()[0].error
         finally:
             gate.open()
 
