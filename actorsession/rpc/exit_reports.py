@@ -14,11 +14,20 @@ from typing import TypeAlias
 
 from actorsession.errors import UnavailableError
 
-__all__ = ["ExitReporter", "add_exit_status", "register_exit_reporter", "unregister_exit_reporter"]
+__all__ = [
+    "LAST_LINES",
+    "ExitReporter",
+    "add_exit_status",
+    "register_exit_reporter",
+    "unregister_exit_reporter",
+]
 
 ExitReporter: TypeAlias = Callable[[str | None], Awaitable[str]]
 """Maps a task, or ``None`` for the task at the address, to a sentence on the end of its process; "" if the
 process is running or the status is unknown. It may be called on any loop."""
+
+LAST_LINES = "; its last lines:\n"
+"""Stands between the end of a process and the last lines that it wrote, which go to the end of an error."""
 
 _reporters: dict[str, ExitReporter] = {}
 
@@ -47,7 +56,8 @@ async def add_exit_status(error: UnavailableError, target: str) -> UnavailableEr
     if reporter is not None:
         status = await reporter(error.task)
         # Several waiters on one connection may share its error.
-        if status and status not in error.message:
+        how, mark, lines = status.partition(LAST_LINES)
+        if how and how not in error.message:
             found = error.message.replace(error.task, "it") if error.task else error.message
-            error.message = f"{status}: {found}"
+            error.message = f"{how}: {found}{mark}{lines}"
     return error

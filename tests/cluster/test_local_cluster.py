@@ -28,6 +28,7 @@ from actorsession.errors import (
     WorkerRestartedError,
 )
 from actorsession.graph.graph import Graph
+from actorsession.rpc.exit_reports import LAST_LINES
 from actorsession.session import AsyncSession, Session
 from tests.cluster.hands import Hands
 from tests.cluster.kit import PS0, W0, W1, chain, eventually, is_idle, on, soon, until_all
@@ -313,7 +314,7 @@ async def test_the_error_of_a_step_says_how_the_process_that_it_lost_has_ended(
             with pytest.raises(UnavailableError) as info:
                 await soon(run)
             task, pid = f"/job:worker/replica:0/task:{index}", cluster.process("worker", index).pid
-            first, _, rest = info.value.message.partition("; ")
+            first, _, rest = info.value.message.partition(LAST_LINES)[0].partition("; ")
             assert first == f"{task} (pid {pid}) was killed by SIGKILL"
             assert rest.startswith("it held ")
             for again in (task, "SIGKILL", "RunGraph", " link "):

@@ -23,6 +23,7 @@ from actorsession.cluster.launch.memory_usage import MemoryUsage
 from actorsession.cluster.launch.stderr_reader import StderrReader
 from actorsession.errors import FailedPreconditionError, OpError, UnavailableError
 from actorsession.graph.device import task_name
+from actorsession.rpc.exit_reports import LAST_LINES
 from transports import SecurityConfig
 
 __all__ = ["LAST_WORD", "WorkerProcess"]
@@ -264,7 +265,7 @@ class WorkerProcess:
         if code and self.peak_memory:
             how += f"; it held {self.peak_memory / 2**20:.0f} MiB at most"
         lines = () if self._stderr is None else self._stderr.lines
-        return how + ("; its last lines:\n" + "\n".join(lines) if lines else "")
+        return how + (LAST_LINES + "\n".join(lines) if lines else "")
 
     async def last_words(self) -> str:
         """Return a sentence on the end of the process, see ``fate``; "" if it is alive.

@@ -379,7 +379,7 @@ def test_an_interrupt_when_the_values_are_there_leaves_the_element(
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("actorsession.session.sync_session.result_of", interrupted)
+            patch.setattr("actorsession.runtime.loop_thread.result_of", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 session.run(take)
         assert session.run(size) == 1
