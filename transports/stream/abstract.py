@@ -41,7 +41,9 @@ class AbstractTransport(StreamTransport):
             await asyncio.get_running_loop().sock_connect(sock, f"\0{address.name}")
             return await asyncio.open_unix_connection(sock=sock, limit=STREAM_LIMIT)
         except BaseException:
-            sock.close()
+            # Before 0.23 uvloop has closed the descriptor already; its error must not replace a cancellation.
+            with contextlib.suppress(OSError):
+                sock.close()
             raise
 
     async def bind_socket(self, address: Address) -> socket.socket:
