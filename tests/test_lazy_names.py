@@ -63,3 +63,17 @@ def test_importing_the_package_imports_no_op_no_session_and_no_loop() -> None:
     rooms = ("session", "runtime", "cluster", "train", "interop", "observe", "checkpoints", "rpc")
     assert not {f"actorsession.{room}" for room in rooms} & loaded
     assert not {"asyncio", "uvloop", "msgpack.fallback"} & loaded
+
+
+def test_a_session_in_this_process_imports_no_links_and_no_messages() -> None:
+    program = """
+import sys
+import actorsession as acts
+x = acts.placeholder(acts.float32, [])
+with acts.Session() as session:
+    assert session.run(x + 1.0, {x: 1.0}) == 2.0
+rooms = {".".join(name.split(".")[:2]) for name in sys.modules}
+assert not rooms & {"actorsession.rpc", "actorsession.messages", "actorsession.cluster"}, rooms
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

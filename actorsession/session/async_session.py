@@ -95,9 +95,9 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         feed_dict = self._flat_feeds(feed_dict)
         request = self._request(fetches, feed_dict)
         values = tuple(feed_dict.values()) if feed_dict else ()
-        return await self._run_request(
-            request, values, self._limited(options, timeout), run_metadata
-        )
+        if timeout is not None:
+            options = self._limited(options, timeout)
+        return await self._run_request(request, values, options, run_metadata)
 
     async def _prepare(self, request: Request) -> SessionPlan:
         plan: SessionPlan = await self._session.prepare(request.signature)

@@ -486,10 +486,8 @@ class BaseSession(ABC):
             )
 
     @staticmethod
-    def _limited(options: RunOptions | None, timeout: float | None) -> RunOptions | None:
+    def _limited(options: RunOptions | None, timeout: float) -> RunOptions:
         """Return the options of a run with its time limit in seconds."""
-        if timeout is None:
-            return options
         if not 0 < timeout < math.inf:
             raise ValueError(f"timeout is a positive number of seconds, got {timeout!r:.100}")
         options = options or RunOptions()

@@ -1,10 +1,15 @@
-"""The kinds of session that come with the library, registered as factories."""
+"""The kinds of session that come with the library, registered as factories.
+
+The remote kind is imported with its first session or reset: links and messages take some 50 ms of a program
+that has local sessions alone.
+"""
 
 from __future__ import annotations
 
 import threading
 import weakref
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.graph.graph import Graph
@@ -12,10 +17,11 @@ from actorsession.runtime.session_names import SessionNames
 from actorsession.session.direct.cost_model_session import CostModelSession, needs_cost_model
 from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.factory import SessionFactory, SessionOptions, register_factory
-from actorsession.session.remote.master_connection import reset_master
-from actorsession.session.remote.remote_session import RemoteSession
 from actorsession.session.session_interface import OnEvict
 from actorsession.session.targets import is_local, names_master
+
+if TYPE_CHECKING:
+    from actorsession.session.remote.remote_session import RemoteSession
 
 __all__ = ["DIRECT", "REMOTE", "DirectSessionFactory", "RemoteSessionFactory"]
 
@@ -87,10 +93,14 @@ class RemoteSessionFactory(SessionFactory):
             InvalidArgumentError: for an address that cannot be dialled, or settings that only local sessions
                 have.
         """
+        from actorsession.session.remote.remote_session import RemoteSession
+
         return RemoteSession(graph, options.target, options.config)
 
     async def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
         """Make the master at the target close its sessions and clear containers; see ``reset_master``."""
+        from actorsession.session.remote.master_connection import reset_master
+
         await reset_master(options.target, options.config, containers)
 
 

@@ -100,8 +100,10 @@ class Session(SyncPartialRuns, BaseSession):
             feed_dict = self._flat_feeds(feed_dict)
         request = self._request(fetches, feed_dict)
         values = tuple(feed_dict.values()) if feed_dict else ()
+        if timeout is not None:
+            options = self._limited(options, timeout)
         return complete(
-            self._run_request(request, values, self._limited(options, timeout), run_metadata),
+            self._run_request(request, values, options, run_metadata),
             self._cells,
         )
 

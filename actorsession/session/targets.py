@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.rpc.schemes import supports
 from transports import parse_address, transport_schemes
 
 __all__ = ["VALID_TARGETS", "is_local", "master_addresses", "names_master"]
@@ -61,7 +60,12 @@ def _scheme(entry: str) -> str:
 
 
 def _is_served(scheme: str) -> bool:
-    return scheme == "grpc" or (scheme != "" and supports(scheme))
+    if scheme in ("", "grpc"):
+        return scheme != ""
+    # Imported here, because links and messages are of no use to a session in this process.
+    from actorsession.rpc.schemes import supports
+
+    return supports(scheme)
 
 
 def _address(entry: str, target: str) -> str:

@@ -15,6 +15,7 @@ import pytest
 import actorsession as acts
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster import read_statistics
+from actorsession.cluster.server.process_memory import process_memory
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, UnavailableError
 from actorsession.ops import raw
 from actorsession.runtime.collective import algorithms
@@ -283,13 +284,6 @@ def filled(n: acts.Tensor, group: acts.collective.Group) -> list[Any]:
     )
 
 
-def memory(pid: int, what: str) -> float:
-    """``VmRSS``, what a process has in memory now, or ``VmHWM``, the most that it ever had; in MiB."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    (line,) = [text for text in status.splitlines() if text.startswith(what)]
-    return int(line.split()[1]) / 1024
-
-
 @pytest.mark.process
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is needed")
 async def test_a_ring_takes_the_memory_of_its_result_and_of_some_chunks() -> None:
@@ -305,12 +299,12 @@ async def test_a_ring_takes_the_memory_of_its_result_and_of_some_chunks() -> Non
     ):
         await soon(made.run(targets, {n: 10}))
         pids = [cluster.process("worker", i).pid for i in range(2)]
-        before = [memory(pid, "VmRSS") for pid in pids]
+        status = [Path(f"/proc/{pid}/status") for pid in pids]
+        before = [process_memory(path).resident for path in status]
         await soon(made.run(targets, {n: 128 * 2**18}))
-        chunk = CHUNK_BYTES / 2**20
-        for pid, had in zip(pids, before, strict=True):
-            more = memory(pid, "VmHWM") - had
-            assert 2 * 128 <= more <= 2 * 128 + 12 * chunk
+        for path, had in zip(status, before, strict=True):
+            more = process_memory(path).peak - had
+            assert 2 * 128 * 2**20 <= more <= 2 * 128 * 2**20 + 12 * CHUNK_BYTES
 
 
 async def test_chunks_are_merged_where_they_lie_in_shared_memory(

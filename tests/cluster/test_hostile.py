@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +15,7 @@ from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
 from actorsession.cluster.master.master_session import MasterSession
+from actorsession.cluster.server.process_memory import process_memory
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError, OpError, ProtocolError
 from actorsession.graph.dtypes import float32
@@ -211,16 +210,9 @@ async def test_graphs_without_a_session_go_with_whoever_registered_them(
 # -- what a frame may not do -------------------------------------------------------------------------
 
 
-def resident() -> float:
-    """The memory of this process in MiB."""
-    status = Path(f"/proc/{os.getpid()}/status").read_text()
-    (line,) = [text for text in status.splitlines() if text.startswith("VmRSS")]
-    return int(line.split()[1]) / 1024
-
-
 async def test_an_announced_array_takes_memory_only_as_it_comes(cluster: InProcess) -> None:
     """8 GiB are announced and a MiB is sent: what is not sent is not held."""
-    before = resident()
+    before = process_memory().resident
     connections = [await connect(cluster.target(), HOSTILE) for _ in range(4)]
     for connection in connections:
         start = PREFIX.pack(MAGIC, WIRE_VERSION, 0, 1, 1) + (8 * 2**30).to_bytes(8, "big") + b"\x90"
@@ -228,7 +220,7 @@ async def test_an_announced_array_takes_memory_only_as_it_comes(cluster: InProce
     async with linked(cluster.target()) as link:
         status = await link.ask(WORKER, GetStatus(), Deadline.after(10))
         assert status.task == W0
-    assert resident() - before < 256
+    assert process_memory().resident - before < 256 * 2**20
     for connection in connections:
         connection.abort()
     await runs(cluster.target())

@@ -27,6 +27,7 @@ from typing import Any
 from actorsession import ops
 from actorsession.actors.loops import run
 from actorsession.cluster import read_statistics
+from actorsession.cluster.server.process_memory import process_memory
 from actorsession.config import ConfigProto
 from actorsession.graph.graph import Graph
 from actorsession.messages import decode
@@ -338,9 +339,7 @@ class Victims:
 
     def resident(self) -> float:
         """The memory of the first, in MiB."""
-        status = Path(f"/proc/{self.pids[0]}/status").read_text()
-        (line,) = [text for text in status.splitlines() if text.startswith("VmRSS")]
-        return int(line.split()[1]) / 1024
+        return process_memory(Path(f"/proc/{self.pids[0]}/status")).resident / 2**20
 
 
 @asynccontextmanager

@@ -161,9 +161,8 @@ class Emitter:
         if over is not None:
             self._write_over(i, arguments, over)
             return
-        for k, ref in enumerate(flow.inputs[i]):
-            kept = k in op.keeps and not self._gives_away(ref)
-            if kept or (k in op.borrows and not flow.stays(ref)):
+        for k in (*op.keeps, *op.borrows):
+            if k < len(arguments) and not self._may_pass(op, k, flow.inputs[i][k]):
                 arguments[k] = f"own({arguments[k]})"
         expression = _expression(op, context, arguments)
         if expression is None:
@@ -275,6 +274,10 @@ class Emitter:
         if op is not None and op.takes:
             return False  # the value may be put back
         return self.flow.owned(ref) and self.flow.has_one_use(ref)
+
+    def _may_pass(self, op: OpDef, k: int, ref: Ref) -> bool:
+        """Return whether an op can hold on to an input without a copy: keep it, or borrow it for the step."""
+        return self._gives_away(ref) if k in op.keeps else self.flow.stays(ref)
 
     def value(self, ref: Ref) -> str:
         """Return the expression by which a value is read."""

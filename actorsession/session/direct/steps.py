@@ -123,9 +123,12 @@ class DirectSteps:
             limit: seconds that it has; ``None`` for the default.
             options: of the run.
         """
-        run_in_ms = 0 if options is None else options.timeout_in_ms
         seconds = DEFAULT_STEP_TIMEOUT if limit is None else limit
-        return Deadline.after(seconds, whose=whose_limit(run_in_ms, self._limit_in_ms))
+        return Deadline.after(seconds, whose=self._whose(options))
+
+    def _whose(self, options: RunOptions | None) -> str:
+        run_in_ms = 0 if options is None else options.timeout_in_ms
+        return whose_limit(run_in_ms, self._limit_in_ms)
 
     async def wait(self, step: Step, limit: float | None, options: RunOptions | None) -> None:
         """Wait until a step has ended and settled; fail it if it is late or its caller is cancelled.
@@ -148,8 +151,7 @@ class DirectSteps:
     def _expire(self, step: Step, options: RunOptions | None) -> None:
         cause = explain([local_wait_graph([step], LOCAL_TASK, self._gate)]).root
         why = "" if cause is None else f": {cause}"
-        whose = self.deadline(None, options).whose
-        error = DeadlineExceededError(f"step {step.step_id} exceeded {whose}{why}")
+        error = DeadlineExceededError(f"step {step.step_id} exceeded {self._whose(options)}{why}")
         if cause is not None and cause.node:
             error.locate(node=cause.node, source=cause.source)
         step.abort(error)
