@@ -1,7 +1,7 @@
 """Generation of the source text that reads a message's fields from the wire, from their annotations.
 
 The module defines which annotations a field may have and what is accepted for each. ``registry`` calls it
-once per message class, at import. It imports nothing of this project but the error classes. The text is
+once per message class. It imports nothing of this project but the error classes. The text is
 made of our own annotations only, never of anything received.
 
 Received values were decoded by msgpack, whose types are exact, so the check of a scalar is one comparison

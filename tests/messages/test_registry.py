@@ -138,3 +138,8 @@ def test_a_traceback_shows_the_line_of_the_generated_reader() -> None:
 def test_the_table_of_messages_cannot_be_written() -> None:
     with pytest.raises(TypeError):
         VOCABULARY.specs["x"] = VOCABULARY.specs["done"]  # type: ignore[index]
+
+
+def test_every_message_has_fields_that_can_be_read() -> None:
+    for spec in VOCABULARY.specs.values():
+        spec.generate()  # a TypeError names what is wrong
