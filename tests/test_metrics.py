@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import inspect
 import os
 import threading
 from collections.abc import Iterator
@@ -77,7 +78,7 @@ def test_the_names_are_those_that_dashboards_refer_to() -> None:
 def test_every_counter_is_described() -> None:
     for kind in (ProcessMetrics, SessionMetrics, LinkMetrics):
         for field in fields(kind):
-            assert f"        {field.name}: " in (kind.__doc__ or "")
+            assert f"\n    {field.name}: " in inspect.cleandoc(kind.__doc__ or "")
 
 
 def test_the_value_is_frozen_and_does_not_follow_the_counters() -> None:

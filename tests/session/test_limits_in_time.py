@@ -118,8 +118,9 @@ async def test_the_error_of_a_limit_names_the_node_that_was_awaited_and_its_line
 # -- kernels of a step that has failed -------------------------------------------------------------
 
 
-def hold(gate: threading.Event, back: threading.Event) -> None:
-    """What a kernel does that is held until it is let go, and says that it has come back."""
+def hold(begun: threading.Event, gate: threading.Event, back: threading.Event) -> None:
+    """What a kernel does that is held until it is let go, and says that it has begun and come back."""
+    begun.set()
     gate.wait(20)
     back.set()
 
@@ -127,12 +128,13 @@ def hold(gate: threading.Event, back: threading.Event) -> None:
 def fails_while_another_runs(graph: Graph) -> tuple[Any, threading.Event, threading.Event]:
     """A step of which one part is held in the pool while the other fails, what lets it go, and whether it
     has come back."""
-    gate, back = threading.Event(), threading.Event()
+    begun, gate, back = threading.Event(), threading.Event(), threading.Event()
 
     def fail() -> None:
+        assert begun.wait(20), "the other part has not begun, which comes before this one"
         raise InvalidArgumentError("this part fails")
 
-    held = Probe("held", lambda: hold(gate, back))(ops.constant(1.0))
+    held = Probe("held", lambda: hold(begun, gate, back))(ops.constant(1.0))
     with graph.device("/cpu:1"):
         failing = Probe("failing", fail, dear=False)(ops.constant(1.0))
     return [held, failing], gate, back
@@ -163,6 +165,7 @@ async def test_a_failed_step_waits_for_its_kernels_by_default(
 ) -> None:
     if word is not None:
         monkeypatch.setenv("TF_SYNC_ON_FINISH", word)
+    monkeypatch.setattr(step_module, "_SETTLE", 60.0)
     fetches, gate, back = fails_while_another_runs(graph)
     with caplog.at_level(logging.ERROR, "actorsession.config"):
         session = make_session(OWN_THREADS)
@@ -181,8 +184,8 @@ async def test_a_step_given_up_without_sync_on_finish_leaves_its_kernel_behind(
 ) -> None:
     monkeypatch.setenv("ACTORSESSION_SYNC_ON_FINISH", "false")
     monkeypatch.setattr(step_module, "_SETTLE", 60.0)
-    gate, back = threading.Event(), threading.Event()
-    held = Probe("behind", lambda: hold(gate, back))(ops.constant(1.0))
+    begun, gate, back = threading.Event(), threading.Event(), threading.Event()
+    held = Probe("behind", lambda: hold(begun, gate, back))(ops.constant(1.0))
     async with AsyncSession(graph=graph) as session:
         with pytest.raises(DeadlineExceededError):
             await session.run(held, options=RunOptions(timeout_in_ms=20))
