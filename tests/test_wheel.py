@@ -1,15 +1,24 @@
-"""The distributions that ``python -m build`` makes: they install, and run, where nothing of this tree is."""
+"""The distributions that ``python -m build`` makes: they install, and run, where nothing of this tree is.
+
+So a web developer's first hour is walked here: install, run an example, train, serve, lose the process, go on.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import tomllib
+import urllib.request
 import venv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +26,12 @@ import actorsession
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 300.0
+
+# What `pip install aiohttp` brings.
+WEB = [
+    "aiohttp", "aiohappyeyeballs", "aiosignal", "attrs", "frozenlist", "idna", "multidict", "propcache",
+    "typing_extensions", "yarl",
+]  # fmt: skip
 
 pytestmark = pytest.mark.process
 
@@ -56,11 +71,11 @@ def parts_of(name: str) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment that has the wheel, what it needs, and nothing else."""
+    """An environment that has the wheel, what it needs, a web framework, and nothing else."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=False, symlinks=True)
     (packages,) = folder.glob("lib/python*/site-packages")
-    for name in needed():
+    for name in [*needed(), *WEB]:
         for part in parts_of(name):
             (packages / part.name).symlink_to(part)
     (wheel,) = built.glob("*.whl")
@@ -92,3 +107,59 @@ def test_the_wheel_has_the_packages_and_their_types_and_no_tests(installed: Path
         in_tree = {p.relative_to(ROOT) for p in (ROOT / package).rglob("*.py")}
         assert {path for path in in_tree if not (packages / path).exists()} == set()
     assert not (packages / "tests").exists()
+
+
+@contextmanager
+def service(installed: Path, program: Path, *options: str) -> Iterator[tuple[Any, str]]:
+    """A service that has said its address; it is killed at the end if it has not ended by then."""
+    words = [str(installed / "bin" / "python"), "-W", "error", str(program), "--port=0", *options]
+    process = subprocess.Popen(
+        words, cwd=program.parent, env={"PATH": "/usr/bin:/bin"}, text=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    with process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = re.fullmatch(r"serving at (http://127\.0\.0\.1:\d+)\n", line)
+            assert found is not None, line or process.communicate()[1]
+            yield process, found[1]
+        finally:
+            process.kill()
+
+
+def ask(url: str, body: object = None) -> Any:
+    """What a service answers."""
+    data = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(urllib.request.Request(url, data), timeout=PATIENCE) as answer:
+        return json.load(answer)
+
+
+def until_health(url: str, condition: Callable[[Any], bool]) -> Any:
+    """What the service says of itself once it is what is wanted; each question takes its time there."""
+    while not condition(seen := ask(f"{url}/health")):
+        assert not seen.get("error"), seen
+    return seen
+
+
+def test_a_service_is_trained_and_killed_and_goes_on_from_what_it_saved(
+    installed: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(ROOT / "examples" / "serve", tmp_path / "serve")
+    options = (f"--checkpoints={tmp_path / 'saved'}", "--steps=200", "--save-every=100")
+    points = {"points": [[0, 2], [-2, -1], [2, -1]]}
+    with service(installed, folder / "with_aiohttp.py", *options) as (process, url):
+        saved = until_health(url, lambda seen: seen["saved"] == 200)
+        before = ask(f"{url}/predict", points)
+        process.send_signal(signal.SIGKILL)
+    with service(installed, folder / "with_aiohttp.py", *options[:1], "--steps=0") as (
+        process,
+        url,
+    ):
+        after = ask(f"{url}/predict", points)
+        process.send_signal(signal.SIGTERM)
+        assert process.communicate(timeout=PATIENCE) == ("", "")
+        assert process.returncode == 0
+    assert saved["saved"] == after["step"] == 200
+    assert before["labels"] == after["labels"] == [0, 1, 2]
+    assert after["probabilities"] == before["probabilities"]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
+import re
 import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +20,8 @@ from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, CellWarning, InteractiveSession, Session, notebooks
 from actorsession.session.notebooks import CellCalls, is_cell
 from tests.session.notebook_kit import Notebook, open_notebook
+
+ROOT = Path(__file__).resolve().parents[2]
 
 # -- with a kernel ---------------------------------------------------------------------------------
 
@@ -123,6 +127,27 @@ def test_tensorflows_sessions_run_in_a_cell(notebook: Notebook) -> None:
         same(w.eval(), 2.0)
         sess.close()
         assert tf.get_default_graph() is not named
+        """,
+    )
+
+
+@pytest.mark.process
+def test_a_program_for_tensorflow_runs_cell_by_cell_as_it_stands(notebook: Notebook) -> None:
+    """With the session's block as one cell, as a notebook made of a program has it."""
+    program = (ROOT / "examples" / "tensorflow1.py").read_text(encoding="utf-8")
+    cells = re.split(r"\n(?=\S)", program.strip())
+    assert len(cells) > 10
+    notebook.run(
+        "veteran = acts.Graph().as_default()\nveteran.__enter__()",
+        *cells,
+        """
+        with tf.Session() as sess:
+            tf.global_variables_initializer().run()
+            same(bool(accuracy.eval(feeds) > 0.9), False)
+            for _ in range(200):
+                train.run(feeds)
+            same(bool(accuracy.eval(feeds) > 0.95), True)
+        veteran.__exit__(None, None, None)
         """,
     )
 
