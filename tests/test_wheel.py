@@ -1,6 +1,7 @@
 """The distributions that ``python -m build`` makes: they install, and run, where nothing of this tree is.
 
-So a web developer's first hour is walked here: install, run an example, train, serve, lose the process, go on.
+So the first hour of a web developer is walked here: install, run an example, train, serve, lose the process,
+go on.
 """
 
 from __future__ import annotations
