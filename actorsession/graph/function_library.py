@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from actorsession.graph.function import FunctionDef
+from actorsession.graph.names import free_name
 from actorsession.records import dataclass
 
 if TYPE_CHECKING:
@@ -72,9 +73,6 @@ class FunctionLibrary:
 
     def unique_name(self, wanted: str) -> str:
         """Return a name that is not used yet: the wanted one, with ``_1``, ``_2``, ... if it is taken."""
-        name, count = wanted, 0
-        while name in self._functions or name in self._given:
-            count += 1
-            name = f"{wanted}_{count}"
+        name = free_name(wanted, self._functions, self._given)
         self._given.add(name)
         return name

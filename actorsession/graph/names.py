@@ -8,8 +8,9 @@ the mutex of its ``GraphLock`` held.
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 
-__all__ = ["NameTable", "check_op_name", "check_scope_name"]
+__all__ = ["NameTable", "check_op_name", "check_scope_name", "free_name"]
 
 # TensorFlow's rules (tensorflow/python/framework/ops.py). Within a scope a name may begin with
 # any of its characters, because the scope comes before it.
@@ -38,6 +39,15 @@ def check_scope_name(name: str, outer: str) -> None:
     pattern = _INNER if outer else _FULL
     if not pattern.fullmatch(name):
         raise ValueError(f"{name!r} is not a valid scope name; it must match {pattern.pattern}")
+
+
+def free_name(wanted: str, *taken: Container[str]) -> str:
+    """Return the wanted name, with the first of ``_1``, ``_2``, ... that makes it none of those taken."""
+    name, count = wanted, 0
+    while any(name in names for names in taken):
+        count += 1
+        name = f"{wanted}_{count}"
+    return name
 
 
 class NameTable:

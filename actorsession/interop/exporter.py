@@ -17,6 +17,7 @@ from actorsession.checkpoints import write_whole
 from actorsession.graph import registry
 from actorsession.graph.function import CALLS, STATEFUL_CALL, SYMBOLIC_GRADIENT, WHILE, FunctionDef
 from actorsession.graph.graph import Graph
+from actorsession.graph.names import free_name
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.node import NodeDef as PlainNodeDef
 from actorsession.graph.node import TensorSpec
@@ -149,10 +150,7 @@ class _Writer:
         return name
 
     def _free_name(self, wanted: str) -> str:
-        name, count = wanted, 0
-        while name in self._names:
-            count += 1
-            name = f"{wanted}_{count}"
+        name = free_name(wanted, self._names)
         self._names.add(name)
         return name
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from actorsession.graph.control_flow_ops import PRIMITIVES, is_back_edge
 from actorsession.graph.function import ARGUMENT, FunctionDef, nodes_inside
+from actorsession.graph.names import free_name
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.control_flow.frames import Frame
@@ -142,10 +143,7 @@ class GraphRewriter:
 
     def new_name(self, wanted: str) -> str:
         """Return a name that no node has or had."""
-        name, count = wanted, 0
-        while name in self._input_of_side:
-            count += 1
-            name = f"{wanted}_{count}"
+        name = free_name(wanted, self._input_of_side)
         self._input_of_side.add(name)
         return name
 
