@@ -328,8 +328,7 @@ class Service:
         }
 
     def metrics(self) -> str:
-        """Return all counters in the text format of Prometheus."""
-        seen = self.session.statistics()
+        """Return all counters, and those of the session, in the text format of Prometheus."""
         quantiles = (0.5, 0.9, 0.99)
         values = np.quantile(self.seconds, quantiles) if self.seconds else [float("nan")] * 3
         latency = {f'{{quantile="{q}"}}': v for q, v in zip(quantiles, values, strict=True)}
@@ -343,16 +342,13 @@ class Service:
             ("serve_predictions_total", "counter", "Predictions begun", {"": self.predictions}),
             ("serve_cancelled_total", "counter", "Predictions cancelled", {"": self.cancelled}),
             ("serve_training_step", "gauge", "Training steps done", {"": self.step}),
-            ("session_runs_total", "counter", "Runs of the session", {"": seen.runs}),
-            ("session_steps", "gauge", "Steps under way", {"": seen.steps}),
-            ("session_plans", "gauge", "Plans in the cache", {"": seen.cache.plans}),
-            ("session_variable_bytes", "gauge", "Size of the state", {"": seen.variable_bytes}),
         ]
-        return "".join(
+        own = "".join(
             f"# HELP {name} {text}.\n# TYPE {name} {kind}\n"
             + "".join(f"{name}{labels} {value:.9g}\n" for labels, value in samples.items())
             for name, kind, text, samples in families
         )
+        return own + self.session.statistics().prometheus()
 
 
 def points_in(body: dict[str, Any]) -> npt.NDArray[np.float32]:

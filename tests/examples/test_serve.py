@@ -309,7 +309,8 @@ async def test_a_step_that_takes_longer_than_its_deadline_is_a_504(server: Servi
     assert after[name] == before.get(name, 0) + 1
 
 
-SAMPLE = re.compile(r'([a-z_]+)(?:\{[a-z]+="[^"\\\n]+"\})? (?:NaN|\d+(?:\.\d+)?(?:e[-+]\d+)?)')
+LABELS = r'\{[a-z]+="[^"\\\n]+"(?:,[a-z]+="[^"\\\n]+")*\}'
+SAMPLE = re.compile(rf"([a-z_]+)(?:{LABELS})? (?:NaN|\d+(?:\.\d+)?(?:e[-+]\d+)?)")
 SUFFIXES = {"summary": ("", "_sum", "_count"), "counter": ("",), "gauge": ("",)}
 
 
@@ -338,7 +339,7 @@ async def test_the_metrics_are_in_the_format_of_prometheus(server: Serving) -> N
     assert len(set(names)) == len(names)
     assert {
         "serve_requests_total",
-        "session_runs_total",
+        "actorsession_session_runs_total",
         'serve_request_seconds{quantile="0.99"}',
     } <= {*names}
 
