@@ -489,7 +489,7 @@ def test_wrong_arguments_are_refused_before_anything_runs(what: str) -> None:
         if given.get("loss"):
             given = {"loss": acts.constant([1.0, 2.0])}
         with pytest.raises(error, match=said):
-            acts.train.fit(**{**known, **given})
+            _ = acts.train.fit(**{**known, **given})
 
 
 def test_a_training_that_is_never_run_is_warned_of(model: Counter, session: Session) -> None:
