@@ -83,4 +83,5 @@ class Embedding(Layer):
 
     def call(self, inputs: Tensor) -> Any:
         """Build the outputs."""
-        return embedding_lookup(self._table, inputs)
+        # The parts of a partitioned table have consecutive rows each.
+        return embedding_lookup(self._table, inputs, partition_strategy="div")

@@ -157,10 +157,20 @@ class BatchNormalization(_Normalization):
         self._axis = _positive(self, self._wanted_axis, _rank_of(self, shape))
         channels = known_sizes(self, shape, [self._axis])
         self._add_scale_and_offset(channels)
-        self._moving_mean, self._moving_variance = [
-            self.add_weight(name, channels, initializer=initializer, trainable=False)
-            for name, initializer in self._of_averages.items()
-        ]
+        self._moving_mean, self._moving_variance = self._add_averages(channels)
+
+    def _add_averages(self, channels: Sequence[int]) -> list[Any]:
+        """Create the running averages; these are in one piece, as in TensorFlow."""
+        scope = self._enter_scope(None)
+        partitioner = scope.partitioner
+        scope.set_partitioner(None)
+        try:
+            return [
+                self.add_weight(name, channels, initializer=initializer, trainable=False)
+                for name, initializer in self._of_averages.items()
+            ]
+        finally:
+            scope.set_partitioner(partitioner)
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
         """Build the outputs.

@@ -116,17 +116,32 @@ def test_a_dilated_kernel_has_gaps(session: acts.Session) -> None:
     close(found, convolved(x, wide, (1,), False) + bias)
 
 
-@for_each("make", [layers.Conv2D, layers.Conv2DTranspose])
-def test_channels_may_come_first(make: type[Any]) -> None:
-    x = reals(2, 6, 5, 3)
+IN_FRONT: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
+    "conv1d": (lambda **given: layers.Conv1D(4, 3, 2, **given), (2, 6, 3)),
+    "conv2d": (lambda **given: layers.Conv2D(4, 3, 2, **given), (2, 6, 5, 3)),
+    "conv3d": (lambda **given: layers.Conv3D(4, 2, 2, **given), (1, 4, 5, 4, 3)),
+    "conv1d_transpose": (lambda **given: layers.Conv1DTranspose(4, 3, 2, **given), (2, 6, 3)),
+    "conv2d_transpose": (lambda **given: layers.Conv2DTranspose(4, 3, 2, **given), (2, 6, 5, 3)),
+    "conv3d_transpose": (lambda **given: layers.Conv3DTranspose(4, 2, 2, **given), (1, 2, 3, 2, 3)),
+    "separable_conv2d": (lambda **given: layers.SeparableConv2D(4, 3, 2, **given), (2, 6, 5, 3)),
+    "max_pooling1d": (lambda **given: layers.MaxPooling1D(2, **given), (2, 6, 3)),
+    "average_pooling2d": (lambda **given: layers.AveragePooling2D(2, **given), (2, 6, 5, 3)),
+    "max_pooling3d": (lambda **given: layers.MaxPooling3D(2, **given), (2, 4, 5, 4, 3)),
+}
+
+
+@for_each("kind", IN_FRONT)
+def test_channels_may_come_first(kind: str) -> None:
+    make, shape = IN_FRONT[kind]
+    x = reals(*shape)
     with acts.Graph().as_default(), acts.Session() as session:
-        layer = make(4, 3, 2, data_format="channels_first")
-        found, weights = outputs_of(session, layer, x.transpose(0, 3, 1, 2))
+        layer = make(data_format="channels_first")
+        found, weights = outputs_of(session, layer, np.moveaxis(x, -1, 1))
     with acts.Graph().as_default(), acts.Session() as session:
-        wanted, others = outputs_of(session, make(4, 3, 2), x)
+        wanted, others = outputs_of(session, make(), x)
     for one, two in zip(weights, others, strict=True):
         np.testing.assert_array_equal(one, two)
-    close(found.transpose(0, 2, 3, 1), wanted)
+    close(np.moveaxis(found, 1, -1), wanted)
 
 
 TRANSPOSED: dict[str, tuple[type[Any], tuple[int, ...], Any, Any]] = {
@@ -378,6 +393,31 @@ def test_flattening_joins_all_axes_but_the_first(session: acts.Session) -> None:
     )
     none = acts.placeholder(acts.float32, [None, 3, 2])
     assert session.run(layers.flatten(none), {none: np.zeros([0, 3, 2])}).shape == (0, 6)
+
+
+# -- weights in parts ------------------------------------------------------------------------------
+
+
+def test_weights_may_be_in_parts(session: acts.Session) -> None:
+    """Running averages are in one piece."""
+    ids, x = np.array([[7, 0], [4, 3]]), reals(2, 4)
+    with acts.variable_scope("m", partitioner=acts.variables.fixed_size_partitioner(2)):
+        table, dense, norm = layers.Embedding(8, 3), layers.Dense(4), layers.BatchNormalization()
+        outputs = [table(ids), norm(dense(x), training=True)]
+    weights = [*table.weights, *dense.weights, *norm.trainable_weights]
+    first, second, *parts = filled(session, *weights)
+    looked_up, normal = session.run(outputs)
+    session.run(norm.updates)
+    np.testing.assert_array_equal(looked_up, np.concatenate([first, second])[ids])
+    kernel, bias, gamma, beta = (
+        np.concatenate(parts[n : n + 2], axis=0) for n in range(0, len(parts), 2)
+    )
+    made = x @ kernel + bias
+    close(normal, normalised(made, made.mean(0), made.var(0), gamma, beta))
+    assert [variable.op.name for variable in norm.non_trainable_weights] == [
+        "m/batch_normalization/moving_mean",
+        "m/batch_normalization/moving_variance",
+    ]
 
 
 # -- recurrent networks ----------------------------------------------------------------------------
