@@ -517,6 +517,14 @@ DIFFERENTIATED: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
     "conv2d_transpose": (lambda x: layers.conv2d_transpose(x, 2, 2, 2), (1, 2, 3, 2)),
     "separable_conv2d": (lambda x: layers.separable_conv2d(x, 2, 2), (1, 3, 3, 2)),
     "batch_normalization": (lambda x: layers.batch_normalization(x, training=True), (5, 2)),
+    "batch_normalization of images by a tensor": (
+        lambda x: layers.batch_normalization(x, training=acts.placeholder_with_default(True, [])),
+        (2, 2, 2, 2),
+    ),
+    "batch_normalization of columns by a tensor": (
+        lambda x: layers.batch_normalization(x, training=acts.placeholder_with_default(True, [])),
+        (5, 2),
+    ),
     "layer_normalization": (layers.layer_normalization, (3, 4)),
     "lstm": (lambda x: layers.rnn(x, layers.LSTMCell(2))[0], (2, 3, 2)),
 }
