@@ -65,6 +65,7 @@ from actorsession.namespaces import debugging as debugging
 from actorsession.namespaces import flow as flow
 from actorsession.namespaces import image as image
 from actorsession.namespaces import io as io
+from actorsession.namespaces import layers as layers
 from actorsession.namespaces import linalg as linalg
 from actorsession.namespaces import lookup as lookup
 from actorsession.namespaces import math as math
@@ -112,7 +113,6 @@ from actorsession.ops.build import constant as constant
 from actorsession.ops.build import convert_to_tensor as convert_to_tensor
 from actorsession.ops.derivatives.custom_gradients import custom_gradient as custom_gradient
 from actorsession.ops.derivatives.gradients import gradients as gradients
-from actorsession.ops.derivatives.registry import NotDifferentiable as NotDifferentiable
 from actorsession.ops.derivatives.registry import RegisterGradient as RegisterGradient
 from actorsession.ops.elements.arithmetic import add as add
 from actorsession.ops.elements.arithmetic import add_n as add_n
@@ -212,21 +212,21 @@ __all__ = [
 "AUTO_REUSE", "AsyncInteractiveSession", "AsyncSession", "ClusterResolver", "ClusterSpec",
 "ConfigProto", "DType", "DeviceSpec", "FIFOQueue", "FileClusterResolver", "Graph", "GraphDef",
 "GraphKeys", "GraphOptions", "IndexedSlices", "InteractiveSession", "LocalCluster", "NodeDef",
-"NotDifferentiable", "Operation", "OptimizerOptions", "RPCOptions", "RandomShuffleQueue",
-"RegisterGradient", "RunMetadata", "RunOptions", "SecurityConfig", "Server", "Session",
-"SimpleClusterResolver", "SparseTensor", "TFConfigClusterResolver", "Tensor", "TensorArray",
-"TensorHandle", "TensorShape", "TraceLevel", "Variable", "abs", "add", "add_n", "add_to_collection",
-"argmax", "argmin", "arrays", "as_dtype", "assign", "assign_add", "assign_sub", "async_py_func",
-"autodiff", "bfloat16", "bitwise", "bool_", "boolean_mask", "broadcast_to", "cast",
-"clip_by_global_norm", "clip_by_norm", "clip_by_value", "collective", "colocate_with", "complex128",
-"complex64", "concat", "cond", "config", "constant", "control_dependencies", "convert_to_tensor",
-"cos", "custom_gradient", "debugging", "delete_session_tensor", "device", "divide", "einsum",
-"equal", "errors", "exp", "expand_dims", "eye", "fill", "float16", "float32", "float64", "floor",
-"flow", "gather", "gather_nd", "get_collection", "get_default_graph", "get_default_session",
-"get_session_handle", "get_session_tensor", "get_static_value", "get_variable", "global_variables",
+"Operation", "OptimizerOptions", "RPCOptions", "RandomShuffleQueue", "RegisterGradient",
+"RunMetadata", "RunOptions", "SecurityConfig", "Server", "Session", "SimpleClusterResolver",
+"SparseTensor", "TFConfigClusterResolver", "Tensor", "TensorArray", "TensorHandle", "TensorShape",
+"TraceLevel", "Variable", "abs", "add", "add_n", "add_to_collection", "argmax", "argmin", "arrays",
+"as_dtype", "assign", "assign_add", "assign_sub", "async_py_func", "autodiff", "bfloat16",
+"bitwise", "bool_", "boolean_mask", "broadcast_to", "cast", "clip_by_global_norm", "clip_by_norm",
+"clip_by_value", "collective", "colocate_with", "complex128", "complex64", "concat", "cond",
+"config", "constant", "control_dependencies", "convert_to_tensor", "cos", "custom_gradient",
+"debugging", "delete_session_tensor", "device", "divide", "einsum", "equal", "errors", "exp",
+"expand_dims", "eye", "fill", "float16", "float32", "float64", "floor", "flow", "gather",
+"gather_nd", "get_collection", "get_default_graph", "get_default_session", "get_session_handle",
+"get_session_tensor", "get_static_value", "get_variable", "global_variables",
 "global_variables_initializer", "gradients", "graph_util", "greater", "greater_equal", "group",
 "identity", "image", "import_graph_def", "initializers", "int16", "int32", "int64", "int8", "io",
-"less", "less_equal", "linalg", "local_variables", "local_variables_initializer", "log",
+"layers", "less", "less_equal", "linalg", "local_variables", "local_variables_initializer", "log",
 "logical_and", "logical_not", "logical_or", "lookup", "losses", "map_fn", "math", "matmul",
 "maximum", "minimum", "multiply", "name_scope", "negative", "nn", "no_op", "not_equal", "one_hot",
 "ones", "ones_like", "pad", "placeholder", "placeholder_with_default", "plugins", "pow", "py_func",

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from actorsession import layers
 from tests.warm import Warm, warm_process
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ["tutorial.md", "sessions.md", "distributed.md", "checkpoints.md", "graphs.md"]
+PAGES = ["tutorial.md", "layers.md", "sessions.md", "distributed.md", "checkpoints.md", "graphs.md"]
 
 
 def sections(page: str) -> list[tuple[str, str]]:
@@ -74,3 +75,8 @@ def test_the_excerpts_from_examples_are_parts_of_them() -> None:
 
 def test_every_page_has_examples_that_run() -> None:
     assert all(len(sections(page)) >= 3 for page in PAGES)
+
+
+def test_the_page_of_layers_has_every_layer() -> None:
+    page = (ROOT / "docs" / "layers.md").read_text(encoding="utf-8")
+    assert [name for name in layers.__all__ if f"`{name}`" not in page] == []

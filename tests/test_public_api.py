@@ -71,6 +71,8 @@ def test_every_name_of_an_operation_is_on_the_face_in_a_namespace_or_of_tensorfl
 def test_a_name_that_is_elsewhere_is_suggested() -> None:
     with pytest.raises(AttributeError, match=r"did you mean debugging.assert_equal\?"):
         _ = actorsession.assert_equal  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"did you mean autodiff.NotDifferentiable, plugins"):
+        _ = actorsession.NotDifferentiable  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match=r"did you mean placeholder"):
         _ = actorsession.placehoder  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match=r"did you mean nn.relu\?"):

@@ -1,7 +1,7 @@
-"""Training: optimisers, learning rate decay, moving averages, the global step, input queues and checkpoints.
+"""Training: optimisers, learning rate decay, moving averages, input queues, checkpoints, ``fit``.
 
-Builds graphs on top of ``ops/``: an optimiser makes nodes, and sessions run them. Savers run their nodes in
-the session that is passed to them.
+Builds graphs on top of ``ops/``: an optimiser makes nodes, and sessions run them. Savers and the training
+loop run their nodes in the session that is passed to them. ``layers/`` has the layers of networks.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ _NAMES = {
     ".saver": "Saver",
     ".saver_graph": "SaverDef",
     ".sync_replicas": "SyncReplicasOptimizer",
+    ".training_loop": "Fit FitReport FitResult fit",
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -1,8 +1,8 @@
 # Written by scripts/generated.py.
-"""Training: optimisers, learning rate decay, moving averages, the global step, input queues and checkpoints.
+"""Training: optimisers, learning rate decay, moving averages, input queues, checkpoints, ``fit``.
 
-Builds graphs on top of ``ops/``: an optimiser makes nodes, and sessions run them. Savers run their nodes in
-the session that is passed to them.
+Builds graphs on top of ``ops/``: an optimiser makes nodes, and sessions run them. Savers and the training
+loop run their nodes in the session that is passed to them. ``layers/`` has the layers of networks.
 """
 
 from actorsession.train.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
@@ -73,22 +73,26 @@ from actorsession.train.saveable import SaveableObject as SaveableObject
 from actorsession.train.saver import Saver as Saver
 from actorsession.train.saver_graph import SaverDef as SaverDef
 from actorsession.train.sync_replicas import SyncReplicasOptimizer as SyncReplicasOptimizer
+from actorsession.train.training_loop import Fit as Fit
+from actorsession.train.training_loop import FitReport as FitReport
+from actorsession.train.training_loop import FitResult as FitResult
+from actorsession.train.training_loop import fit as fit
 
 __all__ = [
 "AdadeltaOptimizer", "AdagradDAOptimizer", "AdagradOptimizer", "AdamOptimizer",
-"AllReduceOptimizer", "CheckpointState", "Coordinator", "ExponentialMovingAverage", "FtrlOptimizer",
-"GradientDescentOptimizer", "LooperThread", "MomentumOptimizer", "NewCheckpointReader", "Optimizer",
-"ProximalAdagradOptimizer", "ProximalGradientDescentOptimizer", "QueueRunner", "RMSPropOptimizer",
-"SaveSpec", "SaveableObject", "Saver", "SaverDef", "SyncReplicasOptimizer", "add_queue_runner",
-"assert_global_step", "batch", "batch_join", "broadcast_variables", "checkpoint_exists",
-"cosine_decay", "cosine_decay_restarts", "create_global_step", "exponential_decay",
-"generate_checkpoint_state_proto", "get_checkpoint_mtimes", "get_checkpoint_state",
-"get_global_step", "get_or_create_global_step", "global_step", "init_from_checkpoint",
-"input_producer", "inverse_time_decay", "latest_checkpoint", "limit_epochs", "linear_cosine_decay",
-"list_variables", "load_checkpoint", "load_variable", "match_filenames_once", "maybe_batch",
-"maybe_batch_join", "maybe_shuffle_batch", "maybe_shuffle_batch_join", "natural_exp_decay",
-"noisy_linear_cosine_decay", "piecewise_constant", "piecewise_constant_decay", "polynomial_decay",
-"range_input_producer", "remove_checkpoint", "replica_device_setter", "running_queues",
-"shuffle_batch", "shuffle_batch_join", "slice_input_producer", "start_queue_runners",
-"string_input_producer", "update_checkpoint_state"
+"AllReduceOptimizer", "CheckpointState", "Coordinator", "ExponentialMovingAverage", "Fit",
+"FitReport", "FitResult", "FtrlOptimizer", "GradientDescentOptimizer", "LooperThread",
+"MomentumOptimizer", "NewCheckpointReader", "Optimizer", "ProximalAdagradOptimizer",
+"ProximalGradientDescentOptimizer", "QueueRunner", "RMSPropOptimizer", "SaveSpec", "SaveableObject",
+"Saver", "SaverDef", "SyncReplicasOptimizer", "add_queue_runner", "assert_global_step", "batch",
+"batch_join", "broadcast_variables", "checkpoint_exists", "cosine_decay", "cosine_decay_restarts",
+"create_global_step", "exponential_decay", "fit", "generate_checkpoint_state_proto",
+"get_checkpoint_mtimes", "get_checkpoint_state", "get_global_step", "get_or_create_global_step",
+"global_step", "init_from_checkpoint", "input_producer", "inverse_time_decay", "latest_checkpoint",
+"limit_epochs", "linear_cosine_decay", "list_variables", "load_checkpoint", "load_variable",
+"match_filenames_once", "maybe_batch", "maybe_batch_join", "maybe_shuffle_batch",
+"maybe_shuffle_batch_join", "natural_exp_decay", "noisy_linear_cosine_decay", "piecewise_constant",
+"piecewise_constant_decay", "polynomial_decay", "range_input_producer", "remove_checkpoint",
+"replica_device_setter", "running_queues", "shuffle_batch", "shuffle_batch_join",
+"slice_input_producer", "start_queue_runners", "string_input_producer", "update_checkpoint_state"
 ]

@@ -1,8 +1,11 @@
-"""Variables and files of tests that save."""
+"""Variables, files and disks of tests that save."""
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,7 @@ from actorsession.ops.variables.partitioned import PartitionedVariable
 from actorsession.ops.variables.save_slices import SaveSliceInfo
 from actorsession.session import Session
 
-__all__ = ["names", "parts_of", "started"]
+__all__ = ["SlowDisk", "names", "parts_of", "started"]
 
 
 def started(session: Session) -> Session:
@@ -37,3 +40,16 @@ def parts_of(whole: Any, cuts: list[int], name: str = "w") -> PartitionedVariabl
         found.append(part)
     cut = [len(found)] + [1] * (whole.ndim - 1)
     return PartitionedVariable(name, whole.shape, found[0].dtype, found, cut)
+
+
+class SlowDisk:
+    """``os.fsync`` that says when it is called, and waits until it may go on."""
+
+    def __init__(self) -> None:
+        self.loop, self.fsync = asyncio.get_running_loop(), os.fsync
+        self.writing, self.go_on = asyncio.Event(), threading.Event()
+
+    def sync(self, descriptor: int) -> None:
+        self.loop.call_soon_threadsafe(self.writing.set)
+        assert self.go_on.wait(20)
+        self.fsync(descriptor)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -15,20 +14,7 @@ from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
 from actorsession.train import Saver
 from tests.cluster.kit import eventually
-from tests.train.kit import names
-
-
-class SlowDisk:
-    """``os.fsync`` that says when it is called, and waits until it may go on."""
-
-    def __init__(self) -> None:
-        self.loop, self.fsync = asyncio.get_running_loop(), os.fsync
-        self.writing, self.go_on = asyncio.Event(), threading.Event()
-
-    def sync(self, descriptor: int) -> None:
-        self.loop.call_soon_threadsafe(self.writing.set)
-        assert self.go_on.wait(20)
-        self.fsync(descriptor)
+from tests.train.kit import SlowDisk, names
 
 
 async def test_an_async_session_saves_and_restores(graph: Graph, tmp_path: Path) -> None:

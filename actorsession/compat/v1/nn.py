@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from actorsession.compat.v1.contrib import legacy_seq2seq as seq2seq
 from actorsession.compat.v1.recurrent import rnn_cell
-from actorsession.compat.v1.recurrent.dynamic import bidirectional_dynamic_rnn, dynamic_rnn
 from actorsession.compat.v1.recurrent.raw import raw_rnn
 from actorsession.compat.v1.recurrent.static import (
     static_bidirectional_rnn,
@@ -13,6 +12,7 @@ from actorsession.compat.v1.recurrent.static import (
 )
 from actorsession.namespaces import nn
 from actorsession.namespaces.nn import *  # noqa: F403 - its __all__ is the list
+from actorsession.train.layers.recurrent.dynamic import bidirectional_dynamic_rnn, dynamic_rnn
 
 __all__ = [
     "bidirectional_dynamic_rnn", "bidirectional_rnn", "dynamic_rnn", "raw_rnn", "rnn", "rnn_cell",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from actorsession.compat.v1.recurrent.cell import LayerRNNCell
 from actorsession.compat.v1.recurrent.layers import (
     stack_bidirectional_dynamic_rnn,
     stack_bidirectional_rnn,
@@ -24,7 +23,8 @@ from actorsession.compat.v1.recurrent.static import (
     static_rnn,
     static_state_saving_rnn,
 )
-from actorsession.compat.v1.recurrent.steps import transposed as transpose_batch_time
+from actorsession.train.layers.recurrent.cell import LayerRNNCell
+from actorsession.train.layers.recurrent.steps import transposed as transpose_batch_time
 
 __all__ = [
     "BasicLSTMCell", "BasicRNNCell", "DeviceWrapper", "DropoutWrapper", "GRUCell", "LSTMCell",

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.recurrent import nests
-from actorsession.compat.v1.recurrent.lstm import LSTMStateTuple
-from actorsession.compat.v1.recurrent.sizes import known_shape
 from actorsession.compat.v1.recurrent.wrappers import CellWrapper
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.graph import name_scope
 from actorsession.namespaces import nn
+from actorsession.train.layers import nests
+from actorsession.train.layers.recurrent.lstm import LSTMStateTuple
+from actorsession.train.layers.recurrent.sizes import known_shape
 
 __all__ = ["DropoutWrapper"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.recurrent.dynamic import bidirectional_dynamic_rnn
 from actorsession.compat.v1.recurrent.static import static_bidirectional_rnn
+from actorsession.train.layers.recurrent.dynamic import bidirectional_dynamic_rnn
 
 __all__ = ["stack_bidirectional_dynamic_rnn", "stack_bidirectional_rnn"]
 

@@ -6,17 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.recurrent import nests, sizes
-from actorsession.compat.v1.recurrent.cell import check_cell
-from actorsession.compat.v1.recurrent.steps import (
+from actorsession.graph.operation import Tensor
+from actorsession.graph.shape import TensorShape
+from actorsession.train.layers import nests
+from actorsession.train.layers.recurrent import sizes
+from actorsession.train.layers.recurrent.cell import check_cell
+from actorsession.train.layers.recurrent.steps import (
     as_tensors,
     batch_of,
     copied_through,
     opened,
     sizes_of,
 )
-from actorsession.graph.operation import Tensor
-from actorsession.graph.shape import TensorShape
 
 __all__ = ["raw_rnn"]
 

@@ -6,9 +6,9 @@ import logging
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.recurrent import nests
-from actorsession.compat.v1.recurrent.cell import RNNCell
 from actorsession.graph.graph import name_scope
+from actorsession.train.layers import nests
+from actorsession.train.layers.recurrent.cell import RNNCell
 
 __all__ = ["MultiRNNCell"]
 

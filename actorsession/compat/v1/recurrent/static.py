@@ -9,9 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.recurrent import nests, sizes
-from actorsession.compat.v1.recurrent.cell import check_cell
-from actorsession.compat.v1.recurrent.steps import (
+from actorsession.graph.graph import control_dependencies
+from actorsession.graph.shape import TensorShape
+from actorsession.train.layers import nests
+from actorsession.train.layers.recurrent import sizes
+from actorsession.train.layers.recurrent.cell import check_cell
+from actorsession.train.layers.recurrent.steps import (
     Lengths,
     batch_of,
     check_lengths,
@@ -19,8 +22,6 @@ from actorsession.compat.v1.recurrent.steps import (
     opened,
     sizes_of,
 )
-from actorsession.graph.graph import control_dependencies
-from actorsession.graph.shape import TensorShape
 
 __all__ = ["static_bidirectional_rnn", "static_rnn", "static_state_saving_rnn"]
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from actorsession.compat.v1.forms import device as device_scope
-from actorsession.compat.v1.recurrent import nests
-from actorsession.compat.v1.recurrent.cell import RNNCell, check_cell
 from actorsession.graph.graph import name_scope
 from actorsession.graph.shape import TensorShape
+from actorsession.train.layers import nests
+from actorsession.train.layers.recurrent.cell import RNNCell, check_cell
 
 __all__ = ["CellWrapper", "DeviceWrapper", "ResidualWrapper"]
 

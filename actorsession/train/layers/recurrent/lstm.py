@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from actorsession import ops
-from actorsession.compat.v1.recurrent import nests
-from actorsession.compat.v1.recurrent.basic import UnitsCell
-from actorsession.compat.v1.recurrent.names import initializer_of
-from actorsession.compat.v1.recurrent.sizes import check_floating
-from actorsession.namespaces import nn
+from actorsession.ops.neural.biases import bias_add
+from actorsession.train.layers import nests
+from actorsession.train.layers.names import initializer_of
+from actorsession.train.layers.recurrent.basic import UnitsCell
+from actorsession.train.layers.recurrent.sizes import check_floating
 
 __all__ = ["BasicLSTMCell", "LSTMCell", "LSTMStateTuple"]
 
@@ -103,7 +103,7 @@ class BasicLSTMCell(UnitsCell):
         else:
             c, h = ops.split(state, num_or_size_splits=2, axis=1)
         gates = ops.matmul(ops.concat([inputs, h], 1), self._kernel)
-        i, j, f, o = ops.split(nn.bias_add(gates, self._bias), num_or_size_splits=4, axis=1)
+        i, j, f, o = ops.split(bias_add(gates, self._bias), num_or_size_splits=4, axis=1)
         bias = ops.constant(self._forget_bias, f.dtype)
         kept = ops.multiply(c, ops.sigmoid(ops.add(f, bias)))
         new_c = ops.add(kept, ops.multiply(ops.sigmoid(i), self._activation(j)))
@@ -207,7 +207,7 @@ class LSTMCell(UnitsCell):
             c_before = ops.slice(state, [0, 0], [-1, units])
             h_before = ops.slice(state, [0, units], [-1, self._output_size])
         gates = ops.matmul(ops.concat([inputs, h_before], 1), self._kernel)
-        i, j, f, o = ops.split(nn.bias_add(gates, self._bias), num_or_size_splits=4, axis=1)
+        i, j, f, o = ops.split(bias_add(gates, self._bias), num_or_size_splits=4, axis=1)
         f = f + self._forget_bias
         if self._use_peepholes:
             f, i = f + self._w_f_diag * c_before, i + self._w_i_diag * c_before

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.recurrent import nests
 from actorsession.graph.dtypes import int32
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.scopes import scope_of
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import VariableScope
+from actorsession.train.layers import nests
 
 __all__ = [
     "Lengths", "as_tensors", "batch_of", "check_lengths", "copied_through", "first_state",

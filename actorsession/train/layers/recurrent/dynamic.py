@@ -10,9 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.recurrent import nests, sizes
-from actorsession.compat.v1.recurrent.cell import check_cell
-from actorsession.compat.v1.recurrent.steps import (
+from actorsession.graph.graph import control_dependencies
+from actorsession.graph.operation import Tensor
+from actorsession.ops.lists.blocks import tensor_list_stack
+from actorsession.train.layers import nests
+from actorsession.train.layers.recurrent import sizes
+from actorsession.train.layers.recurrent.cell import check_cell
+from actorsession.train.layers.recurrent.steps import (
     Lengths,
     batch_of,
     check_lengths,
@@ -21,9 +25,6 @@ from actorsession.compat.v1.recurrent.steps import (
     sizes_of,
     transposed,
 )
-from actorsession.graph.graph import control_dependencies
-from actorsession.graph.operation import Tensor
-from actorsession.ops.lists.blocks import tensor_list_stack
 
 __all__ = ["bidirectional_dynamic_rnn", "dynamic_rnn"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.recurrent.cell import LayerRNNCell
-from actorsession.compat.v1.recurrent.names import activation_of, initializer_of
-from actorsession.compat.v1.recurrent.sizes import check_floating, require_floating
 from actorsession.graph.shape import TensorShape
-from actorsession.namespaces import nn
+from actorsession.ops.neural.biases import bias_add
+from actorsession.train.layers.names import activation_of, initializer_of
+from actorsession.train.layers.recurrent.cell import LayerRNNCell
+from actorsession.train.layers.recurrent.sizes import check_floating, require_floating
 
 __all__ = ["BasicRNNCell", "GRUCell", "UnitsCell"]
 
@@ -99,7 +99,7 @@ class BasicRNNCell(UnitsCell):
         """Build one step and return its output and next state; see ``RNNCell``."""
         check_floating(inputs, state)
         gates = ops.matmul(ops.concat([inputs, state], 1), self._kernel)
-        output = self._activation(nn.bias_add(gates, self._bias))
+        output = self._activation(bias_add(gates, self._bias))
         return output, output
 
 
@@ -160,9 +160,9 @@ class GRUCell(UnitsCell):
         check_floating(inputs, state)
         gates = ops.matmul(ops.concat([inputs, state], 1), self._gate_kernel)
         reset, update = ops.split(
-            ops.sigmoid(nn.bias_add(gates, self._gate_bias)), num_or_size_splits=2, axis=1
+            ops.sigmoid(bias_add(gates, self._gate_bias)), num_or_size_splits=2, axis=1
         )
         candidate = ops.matmul(ops.concat([inputs, reset * state], 1), self._candidate_kernel)
-        new = self._activation(nn.bias_add(candidate, self._candidate_bias))
+        new = self._activation(bias_add(candidate, self._candidate_bias))
         state = update * state + (1 - update) * new
         return state, state

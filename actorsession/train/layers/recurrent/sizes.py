@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.recurrent import nests
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import DType, as_dtype, int32
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
+from actorsession.train.layers import nests
 
 __all__ = [
     "check_floating",

@@ -8,14 +8,16 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.graph.graph import get_default_graph
-from actorsession.namespaces import nn
+from actorsession.ops.neural.activations import elu, relu, softplus
+from actorsession.ops.neural.rectifiers import selu, softsign, swish
+from actorsession.ops.neural.softmax import softmax
 
 __all__ = ["activation_of", "initializer_of", "snake_case", "unique_name"]
 
 _ACTIVATIONS: dict[str, Callable[..., Any]] = {
-    "elu": nn.elu, "exponential": ops.exp, "linear": ops.identity, "relu": nn.relu,
-    "selu": nn.selu, "sigmoid": ops.sigmoid, "softmax": nn.softmax,
-    "softplus": nn.softplus, "softsign": nn.softsign, "swish": nn.swish, "tanh": ops.tanh,
+    "elu": elu, "exponential": ops.exp, "linear": ops.identity, "relu": relu,
+    "selu": selu, "sigmoid": ops.sigmoid, "softmax": softmax,
+    "softplus": softplus, "softsign": softsign, "swish": swish, "tanh": ops.tanh,
 }  # fmt: skip
 _INITIALIZERS: dict[str, Callable[[], Any]] = {
     "glorot_normal": ops.glorot_normal_initializer, "glorot_uniform": ops.glorot_uniform_initializer,

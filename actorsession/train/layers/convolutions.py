@@ -1,0 +1,226 @@
+"""Convolutions over one to three spatial axes, their transposes, and separable ones.
+
+Kernels are laid out as TensorFlow's: ``[*sizes, channels, filters]``, and ``[*sizes, filters, channels]`` for
+transposed convolutions. A class differs from its neighbours in its number of spatial axes only.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+from actorsession.graph.operation import Tensor
+from actorsession.ops.convolutions.depthwise import separable_conv2d
+from actorsession.ops.convolutions.operations import convolution
+from actorsession.ops.convolutions.transposed import conv_transpose
+from actorsession.train.layers.kernels import (
+    KernelLayer,
+    KernelSettings,
+    check_rank,
+    data_layout,
+    per_axis,
+    spatial_axes,
+    tensor_size,
+)
+from actorsession.train.layers.layer import Regularizer, known_sizes
+from actorsession.train.layers.names import initializer_of
+
+__all__ = [
+    "Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose",
+    "SeparableConv2D",
+]  # fmt: skip
+
+
+class Convolution(KernelLayer):
+    """The common part of convolutions; ``Conv2D`` describes the arguments."""
+
+    _spatial = 0
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        *,
+        data_format: str = "channels_last",
+        dilation_rate: Any = 1,
+        **settings: Unpack[KernelSettings],
+    ) -> None:
+        super().__init__(**settings)
+        if filters < 1:
+            raise ValueError(f"filters is a positive number of channels, got {filters!r}")
+        if padding.upper() not in ("VALID", "SAME"):
+            raise ValueError(f"padding is valid or same, got {padding!r}")
+        self.filters, self._padding = filters, padding.upper()
+        self._layout = data_layout(data_format, self._spatial)
+        self._size = per_axis("kernel_size", kernel_size, self._spatial)
+        self._strides = per_axis("strides", strides, self._spatial)
+        self._dilations = per_axis("dilation_rate", dilation_rate, self._spatial)
+
+    def _check_inputs(self, inputs: Tensor) -> None:
+        check_rank(self, inputs, len(self._layout), f"laid out as {self._layout}")
+
+    def build(self, shape: Any) -> None:
+        """Create the kernel and the bias for inputs of a shape."""
+        (channels,) = known_sizes(self, shape, [self._layout.index("C")])
+        self._kernel = self._add_kernel([*self._size, channels, self.filters], self.filters)
+
+    def call(self, inputs: Tensor) -> Any:
+        """Build the outputs."""
+        made = convolution(
+            inputs, self._kernel, self._padding, self._strides, self._dilations,
+            data_format=self._layout,
+        )  # fmt: skip
+        return self._activated(made, self._layout)
+
+
+class Conv1D(Convolution):
+    """A convolution over sequences ``[batch, width, channels]``; see ``Conv2D``."""
+
+    _spatial = 1
+
+
+class Conv2D(Convolution):
+    """A convolution over images ``[batch, height, width, channels]``.
+
+    The weights are ``kernel [*kernel_size, channels, filters]`` and ``bias [filters]``.
+
+    Args:
+        filters: the number of channels of the outputs.
+        kernel_size: the size of the kernel: one number, or one for each spatial axis.
+        strides: steps of the window, given in the same way.
+        padding: ``"valid"``, or ``"same"`` for outputs with the sizes of the inputs divided by the strides.
+        data_format: ``channels_last``, or ``channels_first`` for channels in axis 1.
+        dilation_rate: steps between the elements of a window, given as ``strides`` are.
+        settings: see ``KernelLayer``.
+
+    Raises:
+        ValueError: for arguments out of range; in the first call for inputs of another rank, or with an
+            unknown number of channels.
+        TypeError: in the first call for inputs of a dtype that is neither floating nor complex.
+    """
+
+    _spatial = 2
+
+
+class Conv3D(Convolution):
+    """A convolution over volumes ``[batch, depth, height, width, channels]``; see ``Conv2D``."""
+
+    _spatial = 3
+
+
+class Transposed(Convolution):
+    """A transposed convolution, whose outputs are larger than its inputs by the factors ``strides``.
+
+    The arguments are those of ``Conv2D``. With padding ``"same"`` the outputs have ``size * stride``
+    elements on each spatial axis, with ``"valid"`` ``size * stride + max(kernel - stride, 0)``, where the
+    kernel counts its gaps.
+    """
+
+    def build(self, shape: Any) -> None:
+        """Create the kernel and the bias for inputs of a shape."""
+        (channels,) = known_sizes(self, shape, [self._layout.index("C")])
+        self._kernel = self._add_kernel([*self._size, self.filters, channels], self.filters)
+
+    def call(self, inputs: Tensor) -> Any:
+        """Build the outputs."""
+        wanted = [tensor_size(inputs, axis) for axis in range(len(self._layout))]
+        wanted[self._layout.index("C")] = self.filters
+        steps = zip(
+            spatial_axes(self._layout), self._size, self._strides, self._dilations, strict=True
+        )
+        for axis, size, stride, apart in steps:
+            extra = max((size - 1) * apart + 1 - stride, 0) if self._padding == "VALID" else 0
+            wanted[axis] = wanted[axis] * stride + extra
+        made = conv_transpose(
+            inputs, self._kernel, wanted, self._strides, self._padding, self._layout,
+            self._dilations,
+        )  # fmt: skip
+        return self._activated(made, self._layout)
+
+
+class Conv1DTranspose(Transposed):
+    """A transposed convolution over sequences; see ``Conv2D`` for the arguments."""
+
+    _spatial = 1
+
+
+class Conv2DTranspose(Transposed):
+    """A transposed convolution over images; see ``Conv2D`` for the arguments."""
+
+    _spatial = 2
+
+
+class Conv3DTranspose(Transposed):
+    """A transposed convolution over volumes; see ``Conv2D`` for the arguments."""
+
+    _spatial = 3
+
+
+class SeparableConv2D(Convolution):
+    """A convolution of each channel of images on its own, and then one that mixes the channels of each pixel.
+
+    The weights are ``depthwise_kernel [height, width, channels, depth_multiplier]``,
+    ``pointwise_kernel [1, 1, channels * depth_multiplier, filters]`` and ``bias [filters]``.
+
+    Args:
+        filters: the number of channels of the outputs.
+        kernel_size: see ``Conv2D``.
+        strides: one number, or two equal ones; see ``Conv2D``.
+        padding: see ``Conv2D``.
+        depth_multiplier: the number of outputs of each channel before they are mixed.
+        depthwise_initializer: the initialiser of the first kernel.
+        depthwise_regularizer: the regulariser of the first kernel.
+        data_format: see ``Conv2D``.
+        dilation_rate: see ``Conv2D``.
+        settings: see ``KernelLayer``; arguments of the kernel are those of the second one.
+
+    Raises:
+        ValueError: as for ``Conv2D``.
+        TypeError: as for ``Conv2D``.
+    """
+
+    _spatial = 2
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        *,
+        depth_multiplier: int = 1,
+        depthwise_initializer: Any = None,
+        depthwise_regularizer: Regularizer | None = None,
+        data_format: str = "channels_last",
+        dilation_rate: Any = 1,
+        **settings: Unpack[KernelSettings],
+    ) -> None:
+        super().__init__(
+            filters, kernel_size, strides, padding, data_format=data_format,
+            dilation_rate=dilation_rate, **settings,
+        )  # fmt: skip
+        (self._multiplier,) = per_axis("depth_multiplier", depth_multiplier, 1)
+        self._of_depthwise = {
+            "initializer": initializer_of(depthwise_initializer),
+            "regularizer": depthwise_regularizer,
+        }
+
+    def build(self, shape: Any) -> None:
+        """Create both kernels and the bias for inputs of a shape."""
+        (channels,) = known_sizes(self, shape, [self._layout.index("C")])
+        first = [*self._size, channels, self._multiplier]
+        self._depthwise = self.add_weight("depthwise_kernel", first, **self._of_depthwise)
+        mixed = [1, 1, channels * self._multiplier, self.filters]
+        self._pointwise = self._add_kernel(mixed, self.filters, "pointwise_kernel")
+
+    def call(self, inputs: Tensor) -> Any:
+        """Build the outputs."""
+        steps = [1, 1, 1, 1]
+        for axis, stride in zip(spatial_axes(self._layout), self._strides, strict=True):
+            steps[axis] = stride
+        made = separable_conv2d(
+            inputs, self._depthwise, self._pointwise, steps, self._padding,
+            list(self._dilations), data_format=self._layout,
+        )  # fmt: skip
+        return self._activated(made, self._layout)

@@ -1,0 +1,450 @@
+"""``fit``: a training loop with reports, validation, checkpoints and early stopping.
+
+The loop is an asynchronous generator of reports: between two of them nothing is open and nothing runs, so a
+program may leave it there (``break``), and a cancellation or an error ends it in the step that it strikes.
+The session is the caller's and stays usable in every case. A saver's files are whole or absent.
+
+The loop exists once. For a ``Session`` the same generator is driven in the caller's thread: there, nothing
+that it awaits ever suspends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import math
+import os
+import sys
+import time
+import warnings
+from asyncio import sleep
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+)
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from actorsession.ops.flow.streams import write_line
+from actorsession.ops.graph_keys import GraphKeys
+from actorsession.records import dataclass
+from actorsession.train.saver import Saver
+
+__all__ = ["Fit", "FitReport", "FitResult", "fit"]
+
+Feeds: TypeAlias = "Mapping[Any, Any] | None"
+SomeBatches: TypeAlias = "Iterable[Feeds] | AsyncIterable[Feeds]"
+Batches: TypeAlias = "SomeBatches | Callable[[], SomeBatches]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitReport:
+    """What ``fit`` reports after some steps of training.
+
+    Attributes:
+        epoch: number of the epoch, from 1.
+        step: number of steps so far, in all epochs.
+        loss: mean of the loss over the steps since the last report.
+        metric: mean of the metric over the validation batches; ``None`` without validation.
+        best: whether the metric, or the loss without validation, is better than in all earlier reports.
+        checkpoint: prefix of the checkpoint that was written; ``None`` if there is none.
+        seconds: seconds since the training began.
+    """
+
+    epoch: int
+    step: int
+    loss: float
+    metric: float | None
+    best: bool
+    checkpoint: str | None
+    seconds: float
+
+    def __str__(self) -> str:
+        parts = [f"epoch {self.epoch}", f"step {self.step}", f"loss {self.loss:.6g}"]
+        if self.metric is not None:
+            parts.append(f"validation {self.metric:.6g}{' (best)' if self.best else ''}")
+        return ", ".join([*parts, f"{self.seconds:.1f} s"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitResult:
+    """What a training that ended by itself has done.
+
+    Attributes:
+        reports: all reports.
+        best: the report with the best metric, or the best loss without validation.
+        stopped_early: whether the training ended because nothing improved for ``patience`` reports.
+    """
+
+    reports: tuple[FitReport, ...]
+    best: FitReport
+    stopped_early: bool
+
+    @property
+    def steps(self) -> int:
+        """The number of steps in all epochs."""
+        return self.reports[-1].step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Settings:
+    """The arguments of ``fit``."""
+
+    session: Any
+    train_op: Any
+    batches: Batches
+    loss: Any
+    epochs: int
+    every: int | None
+    validation: Batches | None
+    metric: Any
+    maximize: bool
+    saver: Saver | None
+    checkpoint: str | None
+    global_step: Any
+    patience: int | None
+    restore_best: bool
+    progress: Callable[[FitReport], object]
+    timeout: float | None
+
+
+def fit(
+    session: Any,
+    train_op: Any,
+    batches: Batches,
+    *,
+    loss: Any,
+    epochs: int = 1,
+    every: int | None = None,
+    validation: Batches | None = None,
+    metric: Any = None,
+    maximize: bool = False,
+    saver: Saver | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    global_step: Any = None,
+    patience: int | None = None,
+    restore_best: bool = False,
+    progress: Callable[[FitReport], object] | None = None,
+    timeout: float | None = None,
+) -> Fit:
+    """Return a training that runs ``train_op`` once for each batch.
+
+    ``await fit(...)`` trains to the end; ``async for report in fit(...)`` reports on the way and may be left
+    with ``break``. For a ``Session`` it is ``fit(...).run()`` and ``for report in fit(...)``. The variables
+    must have values, and keep those that they have when the training is left.
+
+    Args:
+        session: an ``AsyncSession`` or a ``Session``, in this process or remote.
+        train_op: what to run in each step.
+        batches: the feeds of each step: an iterable of dicts (or of ``None`` for no feeds), which may be
+            asynchronous for an ``AsyncSession``; or a function that returns one for each epoch.
+        loss: a scalar tensor that each step evaluates too.
+        epochs: how often the batches are gone through.
+        every: steps between two reports; a report follows each epoch if left out.
+        validation: feeds of the batches on which ``metric`` is evaluated for each report, in the forms of
+            ``batches``.
+        metric: a scalar tensor whose mean over the validation batches is reported; ``loss`` if left out.
+        maximize: whether a larger metric is better.
+        saver: writes the checkpoints; a ``Saver()`` of all variables if left out.
+        checkpoint: prefix of the checkpoint that is written for each report, to which the number of the step
+            is appended; none is written if left out.
+        global_step: a variable or tensor that numbers the checkpoints; the steps of this training if left
+            out.
+        patience: the number of reports in a row without a better metric, or a better loss without
+            validation, after which the training stops.
+        restore_best: whether the variables get the values of the best report back when the training ends by
+            itself. The best values are kept in the memory of this process.
+        progress: called with each report; if left out, a line for each is written to standard error where
+            that is a terminal.
+        timeout: the limit of each step in seconds; that of the session's config if left out.
+
+    Raises:
+        TypeError: if ``session`` is no session or ``batches`` are of another type.
+        ValueError: for numbers below 1, or arguments that contradict each other; while training, for batches
+            without a single one.
+        FloatingPointError: while training, for a loss or a metric that is not finite.
+    """
+    _check_arguments(session, loss, validation, metric, maximize)
+    for name, number in {"epochs": epochs, "every": every, "patience": patience}.items():
+        if number is not None and (not isinstance(number, int) or number < 1):
+            raise ValueError(f"{name} is a number of 1 or more, got {number!r}")
+    if checkpoint is None and (saver is not None or global_step is not None):
+        raise ValueError("saver and global_step are for checkpoints: checkpoint=... is missing")
+    if checkpoint is not None and saver is None:
+        with session.graph.as_default():
+            saver = Saver()
+    return Fit(
+        _Settings(
+            session=session, train_op=train_op, batches=batches, loss=loss, epochs=epochs,
+            every=every, validation=validation, metric=loss if metric is None else metric,
+            maximize=maximize, saver=saver,
+            checkpoint=None if checkpoint is None else os.fspath(checkpoint),
+            global_step=global_step, patience=patience, restore_best=restore_best,
+            progress=_write_report if progress is None else progress, timeout=timeout,
+        )
+    )  # fmt: skip
+
+
+def _check_arguments(session: Any, loss: Any, validation: Any, metric: Any, maximize: bool) -> None:
+    if not callable(getattr(session, "run", None)) or not hasattr(session, "graph"):
+        raise TypeError(f"fit takes a session, got {type(session).__name__}: {session!r:.100}")
+    for name, scalar in {"loss": loss, "metric": metric}.items():
+        rank = getattr(getattr(scalar, "shape", None), "rank", None)
+        if rank not in (None, 0):
+            raise ValueError(f"{name} is a scalar tensor, got shape {scalar.shape}: {scalar!r}")
+    if validation is None and (metric is not None or maximize):
+        raise ValueError(
+            "metric and maximize are for validation batches: validation=... is missing"
+        )
+
+
+def _write_report(report: FitReport) -> None:
+    if sys.stderr is not None and sys.stderr.isatty():
+        write_line(sys.stderr, str(report))
+
+
+class Fit:
+    """A training that has not begun; see ``fit``.
+
+    Each ``await``, loop or ``run`` begins a training of its own, which goes on from the values that the
+    variables have.
+    """
+
+    _used = True
+
+    def __init__(self, settings: _Settings) -> None:
+        self._settings = settings
+        self._used = False
+
+    def __aiter__(self) -> AsyncGenerator[FitReport, None]:
+        return self._begin(awaited=True).reports()
+
+    def __await__(self) -> Generator[Any, None, FitResult]:
+        return self._begin(awaited=True).finish().__await__()
+
+    def __iter__(self) -> Iterator[FitReport]:
+        reports = self._begin(awaited=False).reports()
+        try:
+            while True:
+                try:
+                    yield _driven(anext(reports))
+                except StopAsyncIteration:
+                    return
+        finally:
+            _driven(reports.aclose())
+
+    def run(self) -> FitResult:
+        """Train to the end in a ``Session``, and return the result."""
+        result: FitResult = _driven(self._begin(awaited=False).finish())
+        return result
+
+    def _begin(self, *, awaited: bool) -> _Training:
+        session, self._used = self._settings.session, True
+        if inspect.iscoroutinefunction(session.run) is not awaited:
+            ways = ("await fit(...)", "async for"), ("fit(...).run()", "for")
+            end, each = ways[awaited]
+            raise TypeError(
+                f"the training of a session of type {type(session).__name__} is run by {end} or "
+                f"'{each} report in fit(...)'"
+            )
+        return _Training(self._settings, awaited)
+
+    def __del__(self) -> None:
+        if not self._used:
+            self._used = True
+            warnings.warn("the training that fit() returned was never run", RuntimeWarning, 2)
+
+
+class _Training:
+    """One run of a training.
+
+    Args:
+        settings: the arguments of ``fit``.
+        awaited: whether the session is an ``AsyncSession``.
+    """
+
+    def __init__(self, settings: _Settings, awaited: bool) -> None:
+        self._of, self._awaited = settings, awaited
+        self._variables = settings.session.graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+        self._began = time.monotonic()
+        self._epoch = self._step = 0
+        self._losses: list[float] = []
+        self._best: FitReport | None = None
+        self._best_values: list[Any] = []
+        self._without_better = 0
+        self._stopped_early = False
+
+    async def finish(self) -> FitResult:
+        """Train to the end."""
+        async with contextlib.aclosing(self.reports()) as reports:
+            found = tuple([report async for report in reports])
+        assert self._best is not None, "the first report is the best so far"
+        return FitResult(reports=found, best=self._best, stopped_early=self._stopped_early)
+
+    async def reports(self) -> AsyncGenerator[FitReport, None]:
+        """Train, and yield the reports on the way."""
+        of = self._of
+        for self._epoch in range(1, of.epochs + 1):
+            async with _opened("batches", of.batches, self._awaited) as each:
+                async for feeds in each:
+                    await self._train(feeds)
+                    if of.every is not None and self._step % of.every == 0:
+                        yield await self._report()
+                        if self._stopped_early:
+                            break
+            if self._losses and (of.every is None or self._epoch == of.epochs):
+                yield await self._report()
+            if self._stopped_early:
+                break
+        if of.restore_best:
+            await self._restore_best()
+
+    async def _train(self, feeds: Feeds) -> None:
+        _, loss = await self._run([self._of.train_op, self._of.loss], feeds)
+        self._step += 1
+        value = _number("loss", loss)
+        if not math.isfinite(value):
+            raise FloatingPointError(
+                f"the loss is {value} in step {self._step} (epoch {self._epoch}): the variables may hold no "
+                "numbers any more. A smaller learning rate, clip_by_global_norm of the gradients or "
+                "debugging.check_numerics may help; a checkpoint from before can be restored"
+            )
+        self._losses.append(value)
+
+    async def _report(self) -> FitReport:
+        of, loss = self._of, math.fsum(self._losses) / len(self._losses)
+        self._losses = []
+        metric = None if of.validation is None else await self._validate(of.validation)
+        report = FitReport(
+            epoch=self._epoch, step=self._step, loss=loss, metric=metric,
+            best=self._is_best(loss if metric is None else metric),
+            checkpoint=None if of.checkpoint is None else await self._save(of.checkpoint),
+            seconds=time.monotonic() - self._began,
+        )  # fmt: skip
+        self._without_better += 1
+        if report.best:
+            self._best, self._without_better = report, 0
+            if of.restore_best:
+                self._best_values = await self._run(self._variables, None)
+        self._stopped_early = of.patience is not None and self._without_better >= of.patience
+        of.progress(report)
+        return report
+
+    def _is_best(self, value: float) -> bool:
+        if self._best is None:
+            return True
+        best = self._best.loss if self._best.metric is None else self._best.metric
+        return value > best if self._of.maximize else value < best
+
+    async def _validate(self, batches: Batches) -> float:
+        async with _opened("validation", batches, self._awaited) as each:
+            values = [
+                _number("metric", await self._run(self._of.metric, feeds)) async for feeds in each
+            ]
+        mean = sum(values) / len(values)
+        if not math.isfinite(mean):
+            raise FloatingPointError(
+                f"the metric is {mean} after step {self._step} (epoch {self._epoch}): it is no finite number "
+                "on at least one of the validation batches"
+            )
+        return mean
+
+    async def _save(self, prefix: str) -> str | None:
+        of = self._of
+        assert of.saver is not None, "fit makes one"
+        step = self._step if of.global_step is None else of.global_step
+        save = of.saver.save_async if self._awaited else of.saver.save
+        saved: str | None = await _result(save(of.session, prefix, global_step=step))
+        return saved
+
+    async def _restore_best(self) -> None:
+        waiting = list(zip(self._variables, self._best_values, strict=True))
+        while waiting:
+            # An initial value is fed once in a run, and a program may give two variables the same one.
+            now = {variable.initializer.inputs[1]: (variable, value) for variable, value in waiting}
+            ops = [variable.initializer for variable, _ in now.values()]
+            await self._run(ops, {initial: value for initial, (_, value) in now.items()})
+            assigned = {id(variable) for variable, _ in now.values()}
+            waiting = [pair for pair in waiting if id(pair[0]) not in assigned]
+
+    async def _run(self, fetches: Any, feeds: Feeds) -> Any:
+        if self._awaited:
+            # A short step does not suspend: the loop's other children get a turn here, and so does a
+            # cancellation.
+            await sleep(0)
+        limit = {} if self._of.timeout is None else {"timeout": self._of.timeout}
+        return await _result(self._of.session.run(fetches, feeds, **limit))
+
+
+async def _result(called: Any) -> Any:
+    """Return the result of a method of either kind of session."""
+    return await called if inspect.isawaitable(called) else called
+
+
+def _number(what: str, value: Any) -> float:
+    if np.size(value) != 1:
+        raise ValueError(f"{what} is a scalar tensor, got a value of shape {np.shape(value)}")
+    return float(np.asarray(value).item())
+
+
+@contextlib.asynccontextmanager
+async def _opened(
+    what: str, batches: Batches, awaited: bool
+) -> AsyncGenerator[AsyncGenerator[Feeds, None], None]:
+    """Open batches for one epoch; an iterable that a function made is closed with them."""
+    made: Any = batches() if callable(batches) else batches
+    if not isinstance(made, (Iterable, AsyncIterable)) or isinstance(made, Mapping):
+        raise TypeError(
+            f"{what} is an iterable of feed dicts, or a function that returns one, got "
+            f"{type(made).__name__}: {made!r:.100}"
+        )
+    if isinstance(made, AsyncIterable) and not awaited:
+        raise TypeError(f"{what} is asynchronous, which takes an AsyncSession: {made!r:.100}")
+    async with contextlib.AsyncExitStack() as stack:
+        if callable(batches):
+            if isinstance(made, AsyncGenerator):
+                await stack.enter_async_context(contextlib.aclosing(made))
+            elif isinstance(made, Generator):
+                stack.enter_context(contextlib.closing(made))
+        yield await stack.enter_async_context(contextlib.aclosing(_each(what, made)))
+
+
+async def _each(what: str, made: Any) -> AsyncGenerator[Feeds, None]:
+    """Yield the feeds of an iterable of either kind, at least one."""
+    empty = True
+    if isinstance(made, AsyncIterable):
+        async for feeds in made:
+            empty = False
+            yield _checked(what, feeds)
+    else:
+        for feeds in made:
+            empty = False
+            yield _checked(what, feeds)
+    if empty:
+        raise ValueError(
+            f"{what} has no feeds. An iterator is used up after one epoch: pass a list, or a function that "
+            "returns a new iterator each time"
+        )
+
+
+def _checked(what: str, feeds: Any) -> Feeds:
+    if feeds is None or isinstance(feeds, Mapping):
+        return feeds
+    raise TypeError(f"{what} has feed dicts, got {type(feeds).__name__}: {feeds!r:.100}")
+
+
+def _driven(awaitable: Awaitable[Any]) -> Any:
+    """Return the result of something awaitable that never suspends."""
+    step = awaitable.__await__()
+    try:
+        next(step)
+    except StopIteration as done:
+        return done.value
+    raise RuntimeError("a training in a Session has awaited something that is not ready")

@@ -1,0 +1,594 @@
+"""``fit``: reports, validation, checkpoints, early stopping, and every way to leave a training."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import io
+import math
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession as acts
+from actorsession import AsyncSession, Graph, Session
+from tests.cluster.kit import eventually
+from tests.rows import for_each
+from tests.train.kit import SlowDisk, names
+
+
+class Counter:
+    """A model whose steps count, and whose loss is what the batches say."""
+
+    def __init__(self) -> None:
+        self.said = acts.placeholder(acts.float32, [], name="said")
+        self.loss = acts.identity(self.said, name="loss")
+        self.count = acts.Variable(0.0, name="count")
+        self.train = self.count.assign_add(1.0, name="train")
+        self.init = acts.global_variables_initializer()
+
+    def batches(self, *losses: float) -> list[dict[Any, Any]]:
+        return [{self.said: loss} for loss in losses]
+
+
+@pytest.fixture
+def model(graph: Graph) -> Counter:
+    return Counter()
+
+
+@contextlib.asynccontextmanager
+async def opened(model: Any) -> AsyncIterator[AsyncSession]:
+    async with AsyncSession(graph=model.loss.graph) as session, asyncio.timeout(60):
+        await session.run(model.init)
+        yield session
+
+
+async def still_usable(session: AsyncSession, model: Counter, steps: int) -> None:
+    """The steps before were whole, and the next training goes on from there."""
+    assert await session.run(model.count) == steps
+    await acts.train.fit(session, model.train, model.batches(1.0), loss=model.loss)
+    assert await session.run(model.count) == steps + 1
+
+
+# -- reports ---------------------------------------------------------------------------------------
+
+
+async def test_each_epoch_has_a_report(model: Counter) -> None:
+    async with opened(model) as session:
+        result = await acts.train.fit(
+            session, model.train, model.batches(4, 2), loss=model.loss, epochs=3
+        )
+    assert [(r.epoch, r.step, r.loss) for r in result.reports] == [(1, 2, 3), (2, 4, 3), (3, 6, 3)]
+    assert [r.best for r in result.reports] == [True, False, False]
+    assert (result.steps, result.best, result.stopped_early) == (6, result.reports[0], False)
+    seconds = [r.seconds for r in result.reports]
+    assert seconds == sorted(seconds)
+
+
+async def test_reports_follow_some_steps_and_the_last_one(model: Counter) -> None:
+    async with opened(model) as session:
+        fitting = acts.train.fit(
+            session, model.train, model.batches(1, 2, 3), loss=model.loss, epochs=2, every=4
+        )
+        reports = [report async for report in fitting]
+    assert [(r.epoch, r.step, r.loss) for r in reports] == [(2, 4, 7 / 4), (2, 6, 2.5)]
+
+
+async def test_batches_may_come_from_functions_and_asynchronous_generators(model: Counter) -> None:
+    ended = []
+
+    async def stream() -> AsyncIterator[dict[Any, Any]]:
+        try:
+            for feeds in model.batches(2, 4):
+                await asyncio.sleep(0)
+                yield feeds
+        finally:
+            ended.append("stream")
+
+    async with opened(model) as session:
+        for batches in (stream, lambda: iter(model.batches(2, 4)), lambda: model.batches(2, 4)):
+            fitting = acts.train.fit(session, model.train, batches, loss=model.loss, epochs=2)
+            assert [r.loss for r in (await fitting).reports] == [3, 3]
+    assert ended == ["stream", "stream"]
+
+
+async def test_a_step_may_have_no_feeds(graph: Graph) -> None:
+    w = acts.Variable(8.0)
+    train = w.assign(w / 2)
+    async with AsyncSession(graph=graph) as session:
+        await session.run(acts.global_variables_initializer())
+        await acts.train.fit(session, train, [None] * 3, loss=w)
+        assert await session.run(w) == 1.0
+
+
+def test_a_session_without_await_has_the_same_training(model: Counter, session: Session) -> None:
+    session.run(model.init)
+    fitting = acts.train.fit(session, model.train, model.batches(4, 2), loss=model.loss, epochs=2)
+    assert [(r.epoch, r.step, r.loss) for r in fitting] == [(1, 2, 3), (2, 4, 3)]
+    assert fitting.run().steps == 4
+    assert session.run(model.count) == 8
+    assert next(iter(fitting)).step == 2  # the loop is left after the first report
+    assert session.run(model.count) == 10
+
+
+async def test_other_children_of_the_loop_run_between_steps(model: Counter) -> None:
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with opened(model) as session, asyncio.TaskGroup() as children:
+        counting = children.create_task(count())
+        await acts.train.fit(session, model.train, model.batches(*[1.0] * 50), loss=model.loss)
+        counting.cancel()
+    assert turns >= 50
+
+
+# -- progress --------------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@for_each("stream", [Terminal, io.StringIO])
+def test_a_terminal_shows_a_line_for_each_report(stream: type[io.StringIO]) -> None:
+    with Graph().as_default() as graph, Session(graph=graph) as session:
+        model = Counter()
+        session.run(model.init)
+        with contextlib.redirect_stderr(stream()) as shown:
+            acts.train.fit(
+                session, model.train, model.batches(4, 2), loss=model.loss,
+                validation=model.batches(7), epochs=2,
+            ).run()  # fmt: skip
+    lines = shown.getvalue().splitlines()
+    if stream is Terminal:
+        assert [line.rsplit(",", 1)[0] for line in lines] == [
+            "epoch 1, step 2, loss 3, validation 7 (best)",
+            "epoch 2, step 4, loss 3, validation 7",
+        ]
+    else:
+        assert lines == []
+
+
+async def test_progress_is_called_with_each_report(model: Counter) -> None:
+    seen: list[acts.train.FitReport] = []
+    async with opened(model) as session:
+        result = await acts.train.fit(
+            session, model.train, model.batches(1), loss=model.loss, epochs=2, progress=seen.append
+        )
+    assert tuple(seen) == result.reports
+
+
+# -- validation and early stopping -----------------------------------------------------------------
+
+
+async def test_the_metric_is_the_mean_over_the_validation_batches(model: Counter) -> None:
+    async with opened(model) as session:
+        result = await acts.train.fit(
+            session, model.train, model.batches(9, 9), loss=model.loss,
+            validation=lambda: iter(model.batches(1, 2, 6)), metric=model.loss * 10.0, epochs=2,
+        )  # fmt: skip
+        assert [r.metric for r in result.reports] == [30, 30]
+        assert await session.run(model.count) == 4
+
+
+# Losses of an epoch each, the patience, and the epochs at which it stops and was best.
+SCRIPTS: dict[str, tuple[list[float], int, int, int]] = {
+    "worse at once": ([1, 2, 3, 4, 5], 2, 3, 1),
+    "better again": ([5, 6, 4, 4, 3, 3, 3, 1], 2, 7, 5),
+    "always better": ([5, 4, 3, 2, 1], 1, 5, 5),
+    "never better": ([2, 2, 2, 2], 1, 2, 1),
+}
+
+
+@for_each("kind", SCRIPTS)
+@for_each("maximize", [False, True])
+async def test_training_stops_when_nothing_is_better(kind: str, maximize: bool) -> None:
+    """The metric is what the script says at the count of the steps, and the best count comes back."""
+    losses, patience, stops, best = SCRIPTS[kind]
+    with Graph().as_default():
+        model = Counter()
+        script = [-loss if maximize else loss for loss in losses]
+        metric = acts.gather(acts.constant([0.0, *script]), acts.cast(model.count, acts.int32))
+    async with opened(model) as session:
+        result = await acts.train.fit(
+            session, model.train, model.batches(1), loss=model.loss, epochs=len(losses),
+            validation=[None], metric=metric, maximize=maximize, patience=patience,
+            restore_best=True,
+        )  # fmt: skip
+        assert (len(result.reports), result.best.epoch) == (stops, best)
+        assert result.stopped_early == (kind != "always better")
+        assert await session.run(model.count) == best
+
+
+async def test_the_loss_is_watched_without_validation(model: Counter) -> None:
+    async with opened(model) as session:
+        result = await acts.train.fit(
+            session, model.train, model.batches(3, 1, 2, 2, 0), loss=model.loss, every=1, patience=2
+        )
+        assert (result.steps, result.best.step, result.stopped_early) == (4, 2, True)
+        assert await session.run(model.count) == 4
+
+
+async def test_variables_with_one_initial_value_get_their_own_best_values(graph: Graph) -> None:
+    initial = acts.constant(1.0)
+    v, w = acts.Variable(initial), acts.Variable(initial)
+    loss = acts.placeholder(acts.float32, [])
+    train = acts.group(v.assign_add(1.0), w.assign_add(2.0))
+    async with AsyncSession(graph=graph) as session:
+        await session.run(acts.global_variables_initializer())
+        feeds = [{loss: 1.0}, {loss: 2.0}]
+        await acts.train.fit(session, train, feeds, loss=loss, every=1, restore_best=True)
+        assert await session.run([v, w]) == [2.0, 3.0]
+
+
+# -- checkpoints -----------------------------------------------------------------------------------
+
+
+async def test_checkpoints_are_numbered_by_the_steps_and_restore(
+    model: Counter, tmp_path: Path
+) -> None:
+    saver = acts.train.Saver(max_to_keep=2)
+    async with opened(model) as session:
+        result = await acts.train.fit(
+            session, model.train, model.batches(1, 1, 1), loss=model.loss, every=1, saver=saver,
+            checkpoint=tmp_path / "m",
+        )  # fmt: skip
+        assert [r.checkpoint for r in result.reports] == [f"{tmp_path}/m-{n}" for n in (1, 2, 3)]
+        assert saver.last_checkpoints == [f"{tmp_path}/m-2", f"{tmp_path}/m-3"]
+        await saver.restore_async(session, f"{tmp_path}/m-2")
+        assert await session.run(model.count) == 2
+
+
+def test_a_session_without_await_has_checkpoints_numbered_by_a_global_step(
+    model: Counter, session: Session, tmp_path: Path
+) -> None:
+    step = acts.train.create_global_step()
+    train = acts.group(model.train, step.assign_add(10))
+    session.run(acts.global_variables_initializer())
+    result = acts.train.fit(
+        session, train, model.batches(1), loss=model.loss, epochs=2,
+        checkpoint=str(tmp_path / "m"), global_step=step,
+    ).run()  # fmt: skip
+    last = acts.train.latest_checkpoint(str(tmp_path))
+    assert [r.checkpoint for r in result.reports] == [f"{tmp_path}/m-10", last]
+    assert acts.train.load_variable(str(last), "count") == 2
+
+
+# -- leaving ---------------------------------------------------------------------------------------
+
+
+async def test_a_training_is_left_by_break(model: Counter) -> None:
+    closed = asyncio.Event()
+
+    async def endless() -> AsyncIterator[dict[Any, Any]]:
+        try:
+            while True:
+                yield {model.said: 1.0}
+        finally:
+            closed.set()
+
+    async with opened(model) as session:
+        async for report in acts.train.fit(session, model.train, endless, loss=model.loss, every=2):
+            if report.step == 4:
+                break
+        gc.collect()  # the generator of the loop has no reference any more
+        await closed.wait()
+        await still_usable(session, model, 4)
+
+
+async def test_a_training_is_left_by_an_exception_of_the_program(model: Counter) -> None:
+    def refuse(report: acts.train.FitReport) -> None:
+        raise LookupError(f"enough after {report.step}")
+
+    async with opened(model) as session:
+        with pytest.raises(LookupError, match="enough after 2"):
+            await acts.train.fit(
+                session, model.train, model.batches(1, 1), loss=model.loss, progress=refuse
+            )
+        await still_usable(session, model, 2)
+
+
+async def test_a_training_is_cancelled_between_steps(model: Counter) -> None:
+    reached: asyncio.Event = asyncio.Event()
+
+    def batches() -> Iterator[dict[Any, Any]]:
+        while True:
+            yield {model.said: 1.0}
+            reached.set()
+
+    async with opened(model) as session:
+        training = asyncio.ensure_future(
+            acts.train.fit(session, model.train, batches, loss=model.loss).__aiter__().__anext__()
+        )
+        await reached.wait()
+        training.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await training
+        await still_usable(session, model, int(await session.run(model.count)))
+
+
+async def test_a_training_is_cancelled_within_a_step(graph: Graph) -> None:
+    model = Counter()
+    queue = acts.FIFOQueue(1, [acts.float32], [[]])
+    waits = model.loss + queue.dequeue()
+    stepped = asyncio.Event()
+    async with opened(model) as session:
+
+        async def train() -> None:
+            await acts.train.fit(
+                session, model.train, batches(), loss=waits, progress=lambda _: None
+            )
+
+        async def batches() -> AsyncIterator[dict[Any, Any]]:
+            stepped.set()
+            yield {model.said: 1.0}
+
+        training = asyncio.ensure_future(train())
+        await stepped.wait()
+        await eventually(lambda: session.statistics().steps == 1)
+        training.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await training
+        await still_usable(session, model, int(await session.run(model.count)))
+
+
+async def test_a_checkpoint_of_a_cancelled_training_is_whole_or_absent(
+    model: Counter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1. The checkpoint of step 2 is being written. 2. The training is cancelled. 3. The disk goes on."""
+    slow = SlowDisk()
+    async with opened(model) as session:
+        saver = acts.train.Saver()
+
+        async def train() -> None:
+            await acts.train.fit(
+                session, model.train, model.batches(1, 1), loss=model.loss, saver=saver,
+                checkpoint=tmp_path / "m",
+            )  # fmt: skip
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", slow.sync)
+            training = asyncio.create_task(train())
+            await slow.writing.wait()
+            training.cancel()
+            slow.go_on.set()
+            with pytest.raises(asyncio.CancelledError):
+                await training
+            await eventually(lambda: names(tmp_path) in ([], ["m-2.safetensors"]))
+        if names(tmp_path):
+            assert acts.train.load_variable(str(tmp_path / "m-2"), "count") == 2
+        await still_usable(session, model, 2)
+
+
+async def test_an_error_of_a_step_ends_the_training_and_not_the_session(model: Counter) -> None:
+    broken: list[dict[Any, Any]] = [{model.said: 1.0}, {model.said: [1.0, 2.0]}]
+    async with opened(model) as session:
+        with pytest.raises(ValueError, match="said"):
+            await acts.train.fit(session, model.train, broken, loss=model.loss)
+        await still_usable(session, model, 1)
+
+
+@for_each("loss", [math.nan, math.inf])
+async def test_a_loss_that_is_no_number_is_an_error_with_its_step(loss: float) -> None:
+    with Graph().as_default():
+        model = Counter()
+    async with opened(model) as session:
+        with pytest.raises(
+            FloatingPointError, match=rf"the loss is {loss} in step 4 \(epoch 2\): the variables"
+        ):
+            await acts.train.fit(
+                session, model.train,
+                iterated(model.batches(1, 1), model.batches(1, loss)), loss=model.loss, epochs=3,
+            )  # fmt: skip
+        await still_usable(session, model, 4)
+
+
+async def test_a_metric_that_is_no_number_is_an_error_with_its_step(model: Counter) -> None:
+    async with opened(model) as session:
+        with pytest.raises(FloatingPointError, match=r"the metric is nan after step 2 \(epoch 1\)"):
+            await acts.train.fit(
+                session, model.train, model.batches(1, 1), loss=model.loss,
+                validation=model.batches(1, math.nan),
+            )  # fmt: skip
+        await still_usable(session, model, 2)
+
+
+def iterated(*epochs: list[Any]) -> Callable[[], Any]:
+    """A function that returns the batches of one epoch after the other."""
+    left = iter(epochs)
+    return lambda: next(left)
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+async def test_batches_without_feeds_are_an_error(model: Counter) -> None:
+    once = iter(model.batches(1))
+    async with opened(model) as session:
+        with pytest.raises(
+            ValueError, match=r"batches has no feeds\. An iterator is used up after one"
+        ):
+            await acts.train.fit(session, model.train, once, loss=model.loss, epochs=2)
+        with pytest.raises(ValueError, match="validation has no feeds"):
+            await acts.train.fit(
+                session, model.train, model.batches(1), loss=model.loss, validation=[]
+            )
+        await still_usable(session, model, 2)
+
+
+async def test_batches_that_are_no_feeds_are_refused(model: Counter) -> None:
+    async with opened(model) as session:
+        for batches, said in {
+            "a number": (3, "batches is an iterable of feed dicts, .* got int: 3"),
+            "one dict": ({model.said: 1.0}, "batches is an iterable of feed dicts, .* got dict"),
+            "numbers": ([3], "batches has feed dicts, got int: 3"),
+        }.values():
+            fitting = acts.train.fit(session, model.train, batches, loss=model.loss)  # type: ignore[arg-type]
+            with pytest.raises(TypeError, match=said):
+                await fitting
+        assert await session.run(model.count) == 0
+
+
+async def test_each_session_has_its_way_of_training(graph: Graph) -> None:
+    model = Counter()
+    async with opened(model) as session:
+        fitting = acts.train.fit(session, model.train, model.batches(1), loss=model.loss)
+        with pytest.raises(
+            TypeError, match=r"AsyncSession is run by await fit\(...\) or 'async for"
+        ):
+            fitting.run()
+    with Session(graph=graph) as blocking:
+        fitting = acts.train.fit(blocking, model.train, model.batches(1), loss=model.loss)
+        with pytest.raises(TypeError, match=r"Session is run by fit\(...\).run\(\) or 'for report"):
+            await fitting
+
+
+def test_asynchronous_batches_need_an_asynchronous_session(
+    model: Counter, session: Session
+) -> None:
+    async def stream() -> AsyncIterator[dict[Any, Any]]:
+        yield {model.said: 1.0}
+
+    fitting = acts.train.fit(session, model.train, stream, loss=model.loss)
+    with pytest.raises(TypeError, match="batches is asynchronous, which takes an AsyncSession"):
+        fitting.run()
+
+
+REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
+    "no epochs": ({"epochs": 0}, ValueError, "epochs is a number of 1 or more, got 0"),
+    "no steps": ({"every": 0}, ValueError, "every is a number of 1 or more, got 0"),
+    "half a patience": ({"patience": 0.5}, ValueError, "patience is a number of 1 or more"),
+    "a metric alone": ({"maximize": True}, ValueError, "validation=... is missing"),
+    "a number alone": ({"global_step": 3}, ValueError, "checkpoint=... is missing"),
+    "no session": ({"session": 3}, TypeError, "fit takes a session, got int: 3"),
+    "a loss that is no scalar": (
+        {"loss": "vector"},
+        ValueError,
+        r"loss is a scalar tensor, got shape \(2,\)",
+    ),
+}
+
+
+@for_each("what", REFUSED)
+def test_wrong_arguments_are_refused_before_anything_runs(what: str) -> None:
+    given, error, said = REFUSED[what]
+    with Graph().as_default() as graph, Session(graph=graph) as session:
+        model = Counter()
+        known = {"session": session, "train_op": model.train, "batches": [], "loss": model.loss}
+        if given.get("loss"):
+            given = {"loss": acts.constant([1.0, 2.0])}
+        with pytest.raises(error, match=said):
+            _ = acts.train.fit(**{**known, **given})
+
+
+def test_a_training_that_is_never_run_is_warned_of(model: Counter, session: Session) -> None:
+    fitting = [acts.train.fit(session, model.train, model.batches(1), loss=model.loss)]
+    with pytest.warns(RuntimeWarning, match="was never run"):
+        fitting.clear()
+
+
+# -- models ----------------------------------------------------------------------------------------
+
+
+def moons(count: int, seed: int) -> tuple[Any, Any]:
+    """Points of two interleaved half circles ``[count, 2]``, and which of the two they are from."""
+    rng = np.random.default_rng(seed)
+    which = np.arange(count) % 2
+    angle = rng.uniform(0, np.pi, count)
+    x = np.where(which, 1 - np.cos(angle), np.cos(angle))
+    y = np.where(which, 0.5 - np.sin(angle), np.sin(angle))
+    points = np.stack([x, y], 1) + rng.normal(0, 0.1, (count, 2))
+    return points.astype(np.float32), which.astype(np.int32)
+
+
+class Moons:
+    """A network of layers that tells two moons apart."""
+
+    def __init__(self) -> None:
+        acts.set_random_seed(3)
+        self.points = acts.placeholder(acts.float32, [None, 2], name="points")
+        self.labels = acts.placeholder(acts.int32, [None], name="labels")
+        hidden = acts.layers.dense(self.points, 16, activation=acts.tanh)
+        logits = acts.layers.dense(hidden, 2)
+        losses = acts.nn.sparse_softmax_cross_entropy_with_logits(labels=self.labels, logits=logits)
+        self.loss = acts.reduce_mean(losses)
+        hit = acts.equal(acts.argmax(logits, 1, output_type=acts.int32), self.labels)
+        self.accuracy = acts.reduce_mean(acts.cast(hit, acts.float32))
+        self.train = acts.train.AdamOptimizer(0.02).minimize(self.loss)
+        self.init = acts.global_variables_initializer()
+        self.seen, self.held_out = moons(400, 0), moons(200, 1)
+
+    def batches(self) -> Iterator[dict[Any, Any]]:
+        points, labels = self.seen
+        for first in range(0, len(points), 40):
+            part = slice(first, first + 40)
+            yield {self.points: points[part], self.labels: labels[part]}
+
+    def arguments(self) -> dict[str, Any]:
+        points, labels = self.held_out
+        held_out = [{self.points: points, self.labels: labels}]
+        return {
+            "loss": self.loss, "epochs": 60, "validation": held_out, "metric": self.accuracy,
+            "maximize": True, "patience": 15, "restore_best": True,
+        }  # fmt: skip
+
+
+async def test_it_tells_two_moons_apart(graph: Graph) -> None:
+    model = Moons()
+    async with opened(model) as session:
+        arguments = model.arguments()
+        result = await acts.train.fit(session, model.train, model.batches, **arguments)
+        assert result.best.metric is not None
+        assert result.best.metric >= 0.97
+        (feeds,) = arguments["validation"]
+        assert await session.run(model.accuracy, feeds) == pytest.approx(result.best.metric)
+
+
+def test_it_tells_two_moons_apart_in_a_session_without_await(
+    graph: Graph, session: Session
+) -> None:
+    model = Moons()
+    session.run(model.init)
+    result = acts.train.fit(session, model.train, model.batches, **model.arguments()).run()
+    assert result.best.metric is not None
+    assert result.best.metric >= 0.97
+
+
+@pytest.mark.process
+async def test_a_worker_process_trains(graph: Graph, tmp_path: Path) -> None:
+    """With validation, checkpoints and the best weights; the session is left by ``break`` once."""
+    model = Moons()
+    saver = acts.train.Saver()
+    async with (
+        acts.LocalCluster({"worker": 1}) as cluster,
+        AsyncSession(cluster.target("worker", 0), graph) as session,
+    ):
+        await session.run(model.init)
+        arguments = {**model.arguments(), "epochs": 40}
+        async for report in acts.train.fit(session, model.train, model.batches, **arguments):
+            if report.epoch == 2:
+                break
+        result = await acts.train.fit(
+            session, model.train, model.batches, **arguments, saver=saver,
+            checkpoint=tmp_path / "m", every=100,
+        )  # fmt: skip
+        assert result.best.metric is not None
+        assert result.best.metric >= 0.97
+        (feeds,) = arguments["validation"]
+        assert await session.run(model.accuracy, feeds) == pytest.approx(result.best.metric)
+        last = acts.train.latest_checkpoint(str(tmp_path))
+        assert last == result.reports[-1].checkpoint
+        await saver.restore_async(session, last)
+        found = await session.run(model.accuracy, feeds)
+        assert found == pytest.approx(result.reports[-1].metric)
