@@ -21,7 +21,7 @@ from actorsession.cluster.master.device_discovery import sooner
 from actorsession.cluster.master.env import Changes, MasterEnv
 from actorsession.cluster.master.master_step import MasterStep
 from actorsession.cluster.master.partial_runs import MasterPartialRuns
-from actorsession.cluster.master.restart_losses import named, place_of, restart_losses
+from actorsession.cluster.master.restart_losses import place_of, restart_losses
 from actorsession.cluster.master.session_graph import SessionGraph
 from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.cluster.master.step_answer import step_done
@@ -39,6 +39,7 @@ from actorsession.errors import (
     error_from_wire,
 )
 from actorsession.graph.codec import bytes_held
+from actorsession.graph.kept_state import named
 from actorsession.graph.node import GraphDef, NodeDef, nodes_in
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
