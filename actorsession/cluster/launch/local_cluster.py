@@ -178,9 +178,7 @@ class LocalCluster:
         cluster = self.spec.as_dict()
         await asyncio.gather(*[process.tell_cluster(cluster) for process in processes])
         for process in processes:
-            exit_reports.register_exit_reporter(
-                process.address, functools.partial(self._fate_of, process.task)
-            )
+            self._report_end_of(process)
 
     @property
     def cluster_id(self) -> str:
@@ -315,9 +313,7 @@ class LocalCluster:
         finally:
             self._starting.discard(process)
         self.processes[process.task] = process
-        exit_reports.register_exit_reporter(
-            process.address, functools.partial(self._fate_of, process.task)
-        )
+        self._report_end_of(process)
         return process
 
     async def _introduce(self, process: WorkerProcess, deadline: Deadline) -> None:
@@ -328,6 +324,13 @@ class LocalCluster:
         while (tasks := {**self.spec.tasks(), process.task: process.address}) != told:
             await update_cluster(process.address, tasks, deadline=deadline, security=self._security)
             told = tasks
+
+    def _report_end_of(self, process: WorkerProcess) -> None:
+        task, restarts = process.task, self._restarts
+        exit_reports.register_exit_reporter(
+            process.address, functools.partial(self._fate_of, task),
+            lambda: task in restarts.given_up,
+        )  # fmt: skip
 
     async def _fate_of(self, own: str, task: str | None) -> str:
         """Return how the process of a task ended, for errors of sessions opened at another task."""

@@ -77,6 +77,8 @@ class TaskRestarts:
         self._on_given_up = on_given_up
         self._children = Children("restarts of a cluster")
         self._watches: dict[str, asyncio.Task[None]] = {}
+        self._ending: set[asyncio.Task[None]] = set()  # those that were cancelled
+        self._stopped = False
         self._former: dict[str, tuple[WorkerProcess, float]] = {}
         self._given_up: set[str] = set()
         self.counts: Counter[str] = Counter()
@@ -88,7 +90,7 @@ class TaskRestarts:
 
     def watch(self, processes: Iterable[WorkerProcess]) -> None:
         """Watch new processes; none of their tasks has used any of its restarts."""
-        if not self._most and self._on_end is None:
+        if self._stopped or not (self._most or self._on_end):
             return
         for process in processes:
             self._given_up.discard(process.task)
@@ -98,10 +100,16 @@ class TaskRestarts:
 
     async def release(self, task: str) -> None:
         """Stop watching a task, and end the process that is being started for it, if there is one."""
-        watch = self._watches.pop(task, None)
-        if watch is not None:
+        watch = self._watches.get(task)
+        if watch is None:
+            return
+        if watch not in self._ending:  # a second cancellation would interrupt the end of a process
+            self._ending.add(watch)
             watch.cancel()
-            await asyncio.wait({watch})
+        await asyncio.wait({watch})
+        self._ending.discard(watch)
+        if self._watches.get(task) is watch:
+            del self._watches[task]
 
     def forget(self, task: str) -> None:
         """Forget a task that has left the cluster, after its release."""
@@ -110,8 +118,8 @@ class TaskRestarts:
         self._given_up.discard(task)
 
     async def stop(self) -> None:
-        """Release all tasks."""
-        self._children.cancel()
+        """Release all tasks, and watch no process from now on."""
+        self._stopped = True
         await asyncio.gather(*[self.release(task) for task in list(self._watches)])
 
     def recently_ended(self, task: str) -> WorkerProcess | None:
