@@ -31,6 +31,7 @@ from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
 from tests.cluster.hands import FACES, Hands, hands
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, eventually, long_product, on, soon, until_all
+from tests.cluster.mortality import Mortality
 from tests.cluster.script import is_running
 from tests.cluster.test_recovery import saved_at
 from tests.conftest import _HELD_BEFORE
@@ -264,28 +265,6 @@ def test_state_of_the_session_alone_ends_with_its_master(held: Hands, graph: Gra
 
 # -- what is not started again, and what is given up -------------------------------------------------
 
-MODULE = """
-import os
-from pathlib import Path
-
-if Path(__file__).with_suffix(".dies").exists():
-    os._exit(3)
-"""
-
-
-class Mortality:
-    """A module that processes import, and in which they end while the test wants that."""
-
-    def __init__(self, folder: Path) -> None:
-        (folder / "mortality_of_tasks.py").write_text(MODULE)
-        self._file = folder / "mortality_of_tasks.dies"
-
-    def begin(self) -> None:
-        self._file.touch()
-
-    def end(self) -> None:
-        self._file.unlink()
-
 
 @pytest.fixture
 def mortality(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mortality:
@@ -301,7 +280,7 @@ def test_a_task_that_dies_at_every_start_is_given_up_and_errors_say_so(
     with on(W1):
         y = x + 1.0
     ends: list[TaskEnd] = []
-    imports = ["mortality_of_tasks"]
+    imports = [mortality.name]
     with hands({"worker": 2}, restart=2, imports=imports, on_end=ends.append) as held:
         session = held.session("sync", held.target("worker"), graph=graph)
         other = held.session("sync", held.target("worker", 1), graph=graph)
@@ -451,6 +430,19 @@ async def test_a_cluster_that_is_killed_in_the_middle_of_a_restart_starts_nothin
         with pytest.raises(FailedPreconditionError, match="was stopped"):
             await cluster.restart("worker", 1)
     assert running(cluster) == []
+
+
+async def test_a_cluster_that_is_stopped_in_the_middle_of_a_restart_by_hand_leaves_nothing() -> (
+    None
+):
+    async with LocalCluster({"worker": 2}, restart=3) as cluster:
+        restarting = asyncio.create_task(cluster.restart("worker", 1))
+        await eventually(lambda: any(p.alive for p in cluster._starting))
+        await soon(cluster.stop())
+        assert running(cluster, 0) == running(cluster) == []
+        with pytest.raises((UnavailableError, FailedPreconditionError)):
+            await soon(restarting)
+        assert running(cluster) == []
 
 
 async def test_a_process_that_dies_while_its_task_is_changed_is_not_started_twice() -> None:
