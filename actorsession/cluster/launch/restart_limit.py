@@ -1,7 +1,7 @@
 """How often a task is started again: the limit, the window that it applies to, and the pauses.
 
-The models are systemd (``StartLimitBurst`` within ``StartLimitIntervalSec``) and the restart intensity of
-Erlang's supervisors. Pure: the caller passes the time. Used by ``task_restarts``.
+The models are systemd (the burst and the interval of its start limit) and the restart intensity of Erlang's
+supervisors. Pure: the caller passes the time. Used by ``task_restarts``.
 """
 
 from __future__ import annotations
