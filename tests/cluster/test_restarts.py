@@ -22,6 +22,7 @@ from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.cluster.server.snapshots import SnapshotStore
 from actorsession.config import ConfigProto
 from actorsession.errors import (
+    CancelledError,
     DeadlineExceededError,
     FailedPreconditionError,
     UnavailableError,
@@ -307,6 +308,8 @@ def test_a_task_that_dies_at_every_start_is_given_up_and_errors_say_so(
                 "the limit, the last time without success: the process did not come up: exit code 3"
             )
             assert time.monotonic() - start < PATIENCE / 4  # it does not wait for the task
+        with pytest.raises(UnavailableError, match="did not come up: exit code 3"):
+            held.do(held.cluster.restart("worker", 1))
         mortality.end()
         held.do(held.cluster.restart("worker", 1))
         assert session.run(y, {x: 1.0}) == other.run(y, {x: 1.0}) == 2.0
@@ -471,6 +474,31 @@ async def test_a_task_that_is_started_again_knows_those_that_have_joined(graph: 
         await eventually(lambda: cluster.process("worker", 1).alive)
         async with AsyncSession(cluster.target("worker", 1), graph=graph) as session:
             assert await soon(session.run(z, {x: 1.0})) == 4.0
+
+
+async def test_a_session_that_is_closed_while_it_waits_for_its_master_ends_its_runs(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restart_limit, "_FIRST_PAUSE", 10 * PATIENCE)
+    monkeypatch.setattr(restart_limit, "WINDOW", 100 * PATIENCE)
+    x = ops.placeholder("float32", [])
+    y = x + 1.0
+    async with LocalCluster({"worker": 1}, restart=1) as cluster:
+        session: Any = AsyncSession(cluster.target("worker"), graph=graph)
+        assert await soon(session.run(y, {x: 1.0})) == 2.0
+        os.kill(cluster.process("worker").pid, signal.SIGKILL)
+        await eventually(lambda: session._session.lost_master)
+        waiting = [asyncio.create_task(session.run(y, {x: 1.0})) for _ in range(3)]
+        await eventually(lambda: session._session._restart._resuming.locked())
+        waiting[0].cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await soon(waiting[0])
+        with pytest.raises(DeadlineExceededError, match="to be started again"):
+            await soon(session.run(y, {x: 1.0}, timeout=0.05))
+        await soon(session.close())
+        for run in waiting[1:]:
+            with pytest.raises(CancelledError, match="closed"):
+                await soon(run)
 
 
 # -- programs without a loop -------------------------------------------------------------------------

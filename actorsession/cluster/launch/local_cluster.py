@@ -5,6 +5,10 @@ bind to an address of its own, and then sends the addresses of all tasks to all 
 communicate through sockets in a folder that only their user may enter. Children end with their parent, also
 when it is killed, because their standard input ends. When a child has ended, its exit code or signal and the
 last lines that it wrote are available.
+
+A task whose child has died may be started again: ``task_restarts`` does so, and ``restart`` by hand. Invariant:
+whoever starts or ends the process of a task holds the lock of the task or is its only watch, so no two processes
+are at one address.
 """
 
 from __future__ import annotations
@@ -119,9 +123,10 @@ class LocalCluster:
             self._more += ("--import", name)
         if log_file is not None:
             self._more += ("--log-file", os.path.abspath(log_file))
-        if checked_restart(restart):
+        most = checked_restart(restart)
+        if most:
             self._more += ("--restart-wait", str(CONNECT_TIMEOUT))
-        self._restarts = TaskRestarts(restart, self._start_again, on_end, self._tell_given_up)
+        self._restarts = TaskRestarts(most, self._start_again, on_end, self._tell_given_up)
         self._changing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._starting: set[WorkerProcess] = set()  # those that no task has yet
         self._cluster_id = secrets.token_hex(8)
@@ -234,11 +239,16 @@ class LocalCluster:
         task = self.process(job, index).task
         async with self._changing[task]:
             await self._restarts.release(task)
-            was_given_up = task in self._restarts.given_up
-            process = await self._start_again(self.process(job, index))
-            self._restarts.watch([process])
-        if was_given_up:
-            await self._tell_given_up()
+            given_up = self._restarts.given_up
+            try:
+                process = await self._start_again(self.process(job, index))
+                self._restarts.watch([process])
+            except BaseException:
+                self._restarts.give_up(task)
+                raise
+            finally:
+                if given_up != self._restarts.given_up:
+                    await self._tell_given_up()
         return process
 
     async def _start_again(self, former: WorkerProcess) -> WorkerProcess:

@@ -111,6 +111,11 @@ class TaskRestarts:
         if self._watches.get(task) is watch:
             del self._watches[task]
 
+    def give_up(self, task: str) -> None:
+        """Note that a task has ended and is not started again, after its release."""
+        if self._most:
+            self._given_up.add(task)
+
     def forget(self, task: str) -> None:
         """Forget a task that has left the cluster, after its release."""
         self.counts.pop(task, None)
@@ -177,7 +182,10 @@ class TaskRestarts:
         _log.info("%s", message)
         if self._on_end is not None:
             clean = process.exit_code == 0
-            self._on_end(TaskEnd(process.task, message, clean=clean, restarts=restarts))
+            try:
+                self._on_end(TaskEnd(process.task, message, clean=clean, restarts=restarts))
+            except Exception:  # which must not keep the task from coming back
+                _log.exception("the callback for the end of %s has failed", process.task)
 
 
 def _sequel(limit: RestartLimit, pause: float | None, failure: str) -> str:

@@ -81,7 +81,7 @@ class MasterRestart:
             if self._session.lost_master:
                 if self._before is None:
                     self._before = self._incarnations
-                await self._session.connect_anew()
+                await self._session.connect_anew(self.wait)
             if self._before is not None:
                 lost = await self._find_losses(self._before)
                 self._before, self.lost = None, tuple(sorted({*self.lost, *lost}))

@@ -195,10 +195,13 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     # -- connecting ----------------------------------------------------------------------------
 
-    async def connect(self) -> None:
+    async def connect(self, limit: float = CONNECT_TIMEOUT) -> None:
         """Reach the master and create the session there; do nothing if that is done.
 
         If the call fails or is cancelled, nothing stays open, and the next call tries again.
+
+        Args:
+            limit: seconds that this may take, unless the session has a limit for operations.
 
         Raises:
             UnavailableError: if no master answers at the target in time.
@@ -210,7 +213,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             self._check_open()
             if self.handle:
                 return
-            deadline = Deadline.after(self._config.operation_timeout or CONNECT_TIMEOUT)
+            deadline = Deadline.after(self._config.operation_timeout or limit)
             try:
                 await self._create(deadline)
             except BaseException as exc:
@@ -287,12 +290,12 @@ class RemoteSession(SessionInterface[RemotePlan]):
         """Whether a session that there was at the master is gone, because the connection is."""
         return self._master.lost or not self.handle
 
-    async def connect_anew(self) -> None:
+    async def connect_anew(self, limit: float = CONNECT_TIMEOUT) -> None:
         """Create a new session at the master for the same graph; see ``connect``."""
         async with self._connecting:
             await self._master.hang_up(0.0)
             self.handle, self._version, self._sent, self._extensions = "", 0, 0, 0
-        await self.connect()
+        await self.connect(limit)
 
     async def _be_connected(self, deadline: Deadline | None = None) -> None:
         """Connect, or go on after the loss of the master where that is possible.
@@ -305,7 +308,15 @@ class RemoteSession(SessionInterface[RemotePlan]):
             await self.connect()
             return
         what = f"the master at {self._master.address}, which was lost, to be started again"
-        await (deadline or Deadline.never()).wait(self._restart.resume(), what=what)
+        # A child, so that closing the session ends it.
+        resuming = self._children.start(self._restart.resume(), name=what, awaited=True)
+        try:
+            await (deadline or Deadline.never()).wait(resuming, what=what)
+        except asyncio.CancelledError as error:
+            caller = asyncio.current_task()
+            if self._closed and not (caller is not None and caller.cancelling()):
+                raise CancelledError(_CLOSED) from error
+            raise
 
     def _check_open(self) -> None:
         if self._closed:
