@@ -6,9 +6,9 @@ communicate through sockets in a folder that only their user may enter. Children
 when it is killed, because their standard input ends. When a child has ended, its exit code or signal and the
 last lines that it wrote are available.
 
-A task whose child has died may be started again: ``task_restarts`` does so, and ``restart`` by hand. Invariant:
-whoever starts or ends the process of a task holds the lock of the task or is its only watch, so no two processes
-are at one address.
+A task whose child has died may be started again: ``task_restarts`` does so, and ``restart`` by hand.
+Invariant: whoever starts or ends the process of a task holds the lock of the task or is its only watch, so no
+two processes are at one address. The end of the whole cluster ends all of them.
 """
 
 from __future__ import annotations
