@@ -348,6 +348,21 @@ async def test_without_restarts_the_ends_are_reported_all_the_same() -> None:
     assert ends.empty()  # what the cluster ends itself is not reported
 
 
+async def test_a_callback_that_fails_does_not_keep_a_task_from_coming_back(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def on_end(end: TaskEnd) -> None:
+        raise RuntimeError(f"no more of {end.task}")
+
+    async with LocalCluster({"worker": 1}, restart=1, on_end=on_end) as cluster:
+        former = cluster.process("worker")
+        former.send_signal(signal.SIGKILL)
+        await eventually(lambda: cluster.process("worker") is not former)
+        assert cluster.process("worker").alive
+    (record,) = [r for r in caplog.records if r.exc_info is not None]
+    assert record.message == f"the callback for the end of {W0} has failed"
+
+
 # -- changes during a restart ------------------------------------------------------------------------
 
 

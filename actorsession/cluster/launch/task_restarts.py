@@ -112,7 +112,7 @@ class TaskRestarts:
             del self._watches[task]
 
     def give_up(self, task: str) -> None:
-        """Note that a task has ended and is not started again, after its release."""
+        """Note that a task has ended and is not started again; without restarts that is no news."""
         if self._most:
             self._given_up.add(task)
 
@@ -141,8 +141,9 @@ class TaskRestarts:
             self._former[process.task] = (process, time.monotonic())
             again = await self._bring_back(process, limit, asked=not code or -code in _ORDERLY)
             if again is None:
-                self._given_up.add(process.task)
-                await self._on_given_up()
+                self.give_up(process.task)
+                if self._most:
+                    await self._on_given_up()
                 return
             process.sequel = "it was started again"
             process = again
