@@ -22,17 +22,20 @@ from actorsession.cli.console import (
     print_line,
     raw,
     seconds,
+    whole_number,
 )
 
 if TYPE_CHECKING:
     from actorsession.cluster import LocalCluster
-    from actorsession.cluster.launch.worker_process import WorkerProcess
+    from actorsession.cluster.launch.task_restarts import TaskEnd
 
 __all__ = ["add_to"]
 
 _EPILOG = """\
 The processes listen on sockets in a folder that only you can access, and end when this one ends, for
-whatever reason. A process that dies is reported; the others continue.
+whatever reason. A process that dies is reported; the others continue. With --restart N its task is
+started again up to N times within 60 s, after pauses that grow, unless it ended with exit code 0 or by
+SIGTERM, SIGINT, SIGHUP or SIGPIPE; each restart is one line on standard error.
 
 exit status: 0 a signal ended the command, or every process was stopped by `actorsession stop`; 1 the
 cluster did not start, or no process is left; 2 invalid arguments.
@@ -64,6 +67,10 @@ def add_to(commands: Any) -> None:
     add_file_roots(parser)
     add_imports(parser)
     add_log_file(parser)
+    parser.add_argument(
+        "--restart", type=whole_number, default=0, metavar="N",
+        help="start a task again whose process dies, up to N times within 60 s (default: never)",
+    )  # fmt: skip
     parser.add_argument(
         "--timeout", type=seconds, default=30.0, metavar="SECONDS",
         help="how long the processes may take to start (default %(default)g)",
@@ -107,22 +114,47 @@ def _run(options: argparse.Namespace) -> int:
             "ACTORSESSION_TLS_CA, ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY"
         )
     import_modules(options.imports)  # all processes would say the same
+    ends = _Ends()
     cluster = LocalCluster(
         options.jobs, devices=options.devices, start_timeout=options.timeout,
         protocol=options.protocol, file_roots=options.file_roots or (), log_file=options.log_file,
-        imports=options.imports,
+        imports=options.imports, restart=options.restart, on_end=ends.add,
     )  # fmt: skip
     try:
-        return run(_run_until_signal(cluster, as_json=options.json))
+        return run(_run_until_signal(cluster, ends, as_json=options.json))
     except KeyboardInterrupt:  # before our own handler was installed
         return SUCCESS
 
 
-async def _run_until_signal(cluster: LocalCluster, *, as_json: bool) -> int:
+class _Ends:
+    """The tasks of the cluster that have ended and are not started again."""
+
+    def __init__(self) -> None:
+        self._clean: dict[str, bool] = {}
+        self._more = asyncio.Event()
+
+    def add(self, end: TaskEnd) -> None:
+        """Report the end of a process, unless it was in order."""
+        if not end.clean:
+            fail("cluster", end.message)
+        if not end.restarts:
+            self._clean[end.task] = end.clean
+            self._more.set()
+
+    async def wait_for(self, tasks: int) -> bool:
+        """Wait until that many tasks have ended; return whether all did so in order."""
+        while len(self._clean) < tasks:
+            await self._more.wait()
+            self._more.clear()
+        return all(self._clean.values())
+
+
+async def _run_until_signal(cluster: LocalCluster, ends: _Ends, *, as_json: bool) -> int:
     """Start a cluster, and keep it until a signal is received or no process is left."""
     loop = asyncio.get_running_loop()
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(_run_cluster(cluster, as_json=as_json), name="the cluster")
+        work = _run_cluster(cluster, ends, as_json=as_json)
+        running = group.create_task(work, name="the cluster")
 
         def end() -> None:
             if not running.cancelling():  # a second signal must not interrupt the end
@@ -133,15 +165,13 @@ async def _run_until_signal(cluster: LocalCluster, *, as_json: bool) -> int:
     return SUCCESS if running.cancelled() else running.result()
 
 
-async def _run_cluster(cluster: LocalCluster, *, as_json: bool) -> int:
+async def _run_cluster(cluster: LocalCluster, ends: _Ends, *, as_json: bool) -> int:
     from actorsession.errors import OpError
 
     try:
         async with cluster:
             _announce(cluster, as_json=as_json)
-            async with asyncio.TaskGroup() as group:
-                ends = [group.create_task(_wait_for_end(p)) for p in cluster.processes.values()]
-            return SUCCESS if all(end.result() for end in ends) else FAILURE
+            return SUCCESS if await ends.wait_for(len(cluster.processes)) else FAILURE
     except (OSError, OpError) as exc:
         return fail("cluster", exc)
 
@@ -155,11 +185,3 @@ def _announce(cluster: LocalCluster, *, as_json: bool) -> None:
     for process in processes:
         print_line(f"{process.task} serves at {process.address}")
     print_line("the cluster is up; Ctrl-C ends it")
-
-
-async def _wait_for_end(process: WorkerProcess) -> bool:
-    """Wait for the unexpected end of a process; return whether its exit code was 0."""
-    is_clean = await process.wait_ended() == 0
-    if not is_clean:
-        fail("cluster", f"{process.task} has ended: {process.fate}")
-    return is_clean

@@ -43,6 +43,7 @@ __all__ = [
     "raw",
     "run_command",
     "seconds",
+    "whole_number",
 ]  # fmt: skip
 
 SUCCESS, FAILURE, USAGE_ERROR = 0, 1, 2
@@ -269,6 +270,13 @@ def positive(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"expected a positive integer, got {text!r}")
     return value
+
+
+def whole_number(text: str) -> int:
+    """Parse an integer from 0, for argparse."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text!r}")
+    return int(text)
 
 
 def seconds(text: str) -> float:

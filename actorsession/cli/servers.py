@@ -25,6 +25,7 @@ from actorsession.cli.console import (
     positive,
     raw,
     seconds,
+    whole_number,
 )
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def add_to(commands: Any) -> None:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--job", help="job of this task, such as ps or worker")
-    parser.add_argument("--task", type=_index, help="index of this task in its job")
+    parser.add_argument("--task", type=whole_number, help="index of this task in its job")
     parser.add_argument(
         "--cluster", type=_cluster,
         help='all tasks as JSON: {"ps": ["127.0.0.1:7000"], "worker": ["127.0.0.1:7001"]}',
@@ -133,6 +134,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="use a sidecar process, which answers for a busy server, on loopback and for this host too",
     )  # fmt: skip
     parser.add_argument(
+        "--restart-wait", type=seconds, default=0.0, metavar="SECONDS",
+        help="how long a step waits for a lost task that something starts again, such as systemd (default: "
+        "it fails at once)",
+    )  # fmt: skip
+    parser.add_argument(
         "--grace", type=seconds, default=3.0, metavar="SECONDS",
         help="how long a clean shutdown may take; a second later the process is killed (default %(default)g)",
     )  # fmt: skip
@@ -159,12 +165,6 @@ def _cluster(text: str) -> dict[str, Any]:
     if not spec.tasks():
         raise argparse.ArgumentTypeError("the cluster has no task")
     return value
-
-
-def _index(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text!r}")
-    return int(text)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -220,7 +220,7 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
         json=options.json, port_file=options.port_file, security=security,
         snapshot_dir=options.snapshot_dir, snapshot_every=options.snapshot_every,
         lease=options.lease, beat=options.beat, sidecar=options.sidecar,
-        grace=options.grace,
+        restart_wait=options.restart_wait, grace=options.grace,
         file_roots=options.file_roots,
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ from actorsession.lazy_names import lazy_names
 _NAMES = {
     ".admin.admin_client": "read_cluster read_statistics read_why stop_server update_cluster",
     ".launch.local_cluster": "LocalCluster",
+    ".launch.task_restarts": "TaskEnd",
     ".resolvers": (
         "ClusterResolver FileClusterResolver SimpleClusterResolver TFConfigClusterResolver"
     ),

@@ -12,6 +12,7 @@ from actorsession.cluster.admin.admin_client import read_why as read_why
 from actorsession.cluster.admin.admin_client import stop_server as stop_server
 from actorsession.cluster.admin.admin_client import update_cluster as update_cluster
 from actorsession.cluster.launch.local_cluster import LocalCluster as LocalCluster
+from actorsession.cluster.launch.task_restarts import TaskEnd as TaskEnd
 from actorsession.cluster.resolvers import ClusterResolver as ClusterResolver
 from actorsession.cluster.resolvers import FileClusterResolver as FileClusterResolver
 from actorsession.cluster.resolvers import SimpleClusterResolver as SimpleClusterResolver
@@ -27,6 +28,6 @@ from transports import SecurityConfig as SecurityConfig
 __all__ = [
 "ClusterDef", "ClusterResolver", "ClusterSpec", "FileClusterResolver", "JobDef", "LocalCluster",
 "OpenSession", "SecurityConfig", "Server", "ServerStatistics", "SimpleClusterResolver",
-"TFConfigClusterResolver", "read_cluster", "read_statistics", "read_why", "stop_server",
+"TFConfigClusterResolver", "TaskEnd", "read_cluster", "read_statistics", "read_why", "stop_server",
 "update_cluster"
 ]

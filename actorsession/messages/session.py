@@ -57,10 +57,13 @@ class SessionCreated:
     Attributes:
         session_handle: identifies the session in all later requests; chosen by the master.
         graph_version: version of the graph so far, counting from 0.
+        restart_wait: seconds for which a client waits for the master if it is lost; 0 if nothing starts it
+            again.
     """
 
     session_handle: str
     graph_version: int
+    restart_wait: float = 0.0
 
 
 @message("extend_session", reply="session_extended")

@@ -481,6 +481,8 @@ class UpdateCluster:
 
     Attributes:
         cluster: cluster task to address, for all tasks, including the receiver's own.
+        given_up: the tasks that have ended and are not started again; see ``Server``'s ``restart_wait``.
     """
 
     cluster: dict[str, str]
+    given_up: list[str] = field(default_factory=list)

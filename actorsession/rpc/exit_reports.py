@@ -18,6 +18,7 @@ __all__ = [
     "LAST_LINES",
     "ExitReporter",
     "add_exit_status",
+    "is_given_up",
     "register_exit_reporter",
     "unregister_exit_reporter",
 ]
@@ -30,16 +31,33 @@ LAST_LINES = "; its last lines:\n"
 """Stands between the end of a process and the last lines that it wrote, which go to the end of an error."""
 
 _reporters: dict[str, ExitReporter] = {}
+_given_up: dict[str, Callable[[], bool]] = {}
 
 
-def register_exit_reporter(address: str, reporter: ExitReporter) -> None:
-    """Register a reporter of exit statuses for the errors of sessions at an address."""
+def register_exit_reporter(
+    address: str, reporter: ExitReporter, given_up: Callable[[], bool] = bool
+) -> None:
+    """Register a reporter of exit statuses for the errors of sessions at an address.
+
+    Args:
+        address: the address of a task.
+        reporter: the reporter.
+        given_up: returns whether the task has ended and is not started again, so that nobody need wait for
+            it.
+    """
     _reporters[address] = reporter
+    _given_up[address] = given_up
 
 
 def unregister_exit_reporter(address: str) -> None:
     """Remove the reporter of an address, if there is one."""
     _reporters.pop(address, None)
+    _given_up.pop(address, None)
+
+
+def is_given_up(address: str) -> bool:
+    """Return whether the task at an address has ended and is known not to be started again."""
+    return _given_up.get(address, bool)()
 
 
 async def add_exit_status(error: UnavailableError, target: str) -> UnavailableError:

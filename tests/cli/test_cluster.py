@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,10 @@ import pytest
 from actorsession import ops
 from actorsession.graph.graph import Graph
 from actorsession.session import Session
-from tests.cli.kit import asked, rest, serving
+from tests.cli.kit import asked, called, rest, serving
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, chain
-from tests.cluster.script import command, is_running, running
+from tests.cluster.mortality import Mortality
+from tests.cluster.script import command, environment, is_running, running
 from tests.cluster.test_local_cluster import wait_for_end
 
 pytestmark = pytest.mark.process
@@ -30,6 +33,31 @@ def children(process: subprocess.Popen[str]) -> list[int]:
     """The processes that the main thread of a process has started and that it has not seen end."""
     listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
     return [int(pid) for pid in listed.split()]
+
+
+def error_line(process: subprocess.Popen[str]) -> str:
+    """The next line that a process writes to standard error."""
+    assert process.stderr is not None
+    return process.stderr.readline()
+
+
+def wait_until_answers(address: str) -> None:
+    """Wait until a task serves at an address."""
+    limit = time.monotonic() + PATIENCE
+    while called("status", address)[0] != 0:
+        assert time.monotonic() < limit, f"nothing answers at {address}"
+
+
+def workers_of(said: Any, task: str) -> list[int]:
+    """The processes of a task of job "worker" of a cluster that run, with their guards."""
+    folder, number = os.path.dirname(said["tasks"][W0]["address"]), task.rpartition(":")[2]
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = file.read_text().replace("\0", " ")
+            if folder in words and f" --task {number} " in words:
+                found.append(int(file.parent.name))
+    return [pid for pid in found if is_running(pid)]
 
 
 def test_a_cluster_lives_until_ctrl_c_and_ends_in_silence() -> None:
@@ -89,6 +117,69 @@ def test_a_process_that_dies_is_reported_and_the_others_go_on() -> None:
         code, out, err = rest(process)
         assert (code, out) == (1, "")
         assert f"{W0} has ended" in err
+
+
+def test_a_task_that_dies_is_started_again_and_each_restart_is_a_line() -> None:
+    with serving("cluster", "--jobs", "worker=2", "--restart", "3") as (process, said):
+        former, address = said["tasks"][W1]["pid"], said["tasks"][W1]["address"]
+        os.kill(former, signal.SIGKILL)
+        line = error_line(process)
+        assert line.startswith(
+            f"actorsession cluster: {W1} has ended: killed by SIGKILL; it is started again "
+            "(1 of 3 times in 60 s); it held "
+        )
+        wait_until_answers(address)
+        assert asked("status", address)["tasks"][W1]["pid"] != former
+        process.send_signal(signal.SIGINT)
+        assert rest(process) == (0, "", "")
+
+
+@pytest.fixture
+def mortality(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mortality:
+    """A module that all processes of a command can import."""
+    path = os.pathsep.join([environment()["PYTHONPATH"], str(tmp_path)])
+    monkeypatch.setattr("tests.cli.kit.environment", lambda **more: environment(PYTHONPATH=path))
+    return Mortality(tmp_path)
+
+
+def test_a_task_that_dies_at_every_start_is_given_up_and_the_command_fails_with_the_last(
+    mortality: Mortality,
+) -> None:
+    words = ["cluster", "--jobs", "worker=1", "--restart", "1", "--import", mortality.name]
+    with serving(*words) as (process, said):
+        mortality.begin()
+        os.kill(said["tasks"][W0]["pid"], signal.SIGKILL)
+        code, out, err = rest(process)
+    assert (code, out) == (1, "")
+    first, second = err.splitlines()
+    assert "killed by SIGKILL; it is started again (1 of 1 times in 60 s)" in first
+    reason = "could not be started: the process did not come up: exit code 3; "
+    assert second.startswith(f"actorsession cluster: {W0} {reason}")
+    assert second.endswith("it was started again once in 60 s, the limit")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_in_the_middle_of_a_restart_leaves_no_process(
+    mortality: Mortality, number: int
+) -> None:
+    """The third attempt comes after a pause of 1.6 s; at SIGKILL it has just begun."""
+    words = ["cluster", "--jobs", "worker=2", "--restart", "9", "--import", mortality.name]
+    with serving(*words) as (process, said):
+        mortality.begin()
+        os.kill(said["tasks"][W1]["pid"], signal.SIGKILL)
+        for times in (1, 2, 3):
+            assert f"started again ({times} of 9 times in 60 s)" in error_line(process)
+        if number == signal.SIGKILL:
+            mortality.end()
+            while not workers_of(said, W1):
+                assert process.poll() is None
+        left = workers_of(said, W0) + workers_of(said, W1)
+        process.send_signal(number)
+        process.wait(PATIENCE)
+        wait_for_end(left, PATIENCE)
+        assert workers_of(said, W0) == workers_of(said, W1) == []
+        if number != signal.SIGKILL:
+            assert rest(process) == (0, "", "")
 
 
 def test_a_cluster_whose_tasks_were_all_stopped_is_done() -> None:

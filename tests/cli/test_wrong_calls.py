@@ -43,6 +43,11 @@ CALLS: list[tuple[list[str], str]] = [
     (["why"], " why: ADDRESS must be given"),
     (["cluster"], " cluster: --jobs must be given"),
     (["certs"], " certs: --out must be given"),
+    (
+        ["cluster", "--jobs", "worker=1", "--restart", "-1"],
+        " cluster: --restart: expected a whole number from 0, got '-1'",
+    ),
+    ([*WORKER, "--restart-wait", "0"], f" worker: --restart-wait: {SECONDS}'0'"),
     (["worker"], " worker: no cluster was described; pass --cluster or --config, or set TF_CONFIG"),
     (["master"], " master: no cluster was described"),
     # the cluster and the task

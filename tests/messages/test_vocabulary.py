@@ -19,7 +19,10 @@ PROTOCOL = {
         "graph: list[Any], config: dict[str, Any], target: str, request_id: str, client: str",
         "session_created",
     ),
-    "session_created": ("session_handle: str, graph_version: int", None),
+    "session_created": (
+        "session_handle: str, graph_version: int, restart_wait: float",
+        None,
+    ),
     "extend_session": (
         "session_handle: str, graph: list[Any], current_graph_version: int, request_id: str",
         "session_extended",
@@ -81,7 +84,7 @@ PROTOCOL = {
         "cluster_device_attributes: list[Any]",
         "done",
     ),
-    "update_cluster": ("cluster: dict[str, str]", "done"),
+    "update_cluster": ("cluster: dict[str, str], given_up: list[str]", "done"),
     "logging_request": (
         "enable: bool | None, clear: bool, fetch: bool, steps: list[int]",
         "logging_reply",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 
 from actorsession.actors.deadline import Deadline
@@ -137,6 +137,7 @@ async def update_cluster(
     address: str,
     tasks: Mapping[str, str],
     *,
+    given_up: Iterable[str] = (),
     token: str | None = None,
     deadline: Deadline | None = None,
     security: SecurityConfig | None = None,
@@ -146,6 +147,8 @@ async def update_cluster(
     Args:
         address: where it listens.
         tasks: address by task name, for all tasks including the server's own.
+        given_up: those that have ended and are not started again, so that steps do not wait for them; see
+            ``restart_wait`` of ``Server``.
         token: its shared secret; by default the environment variable ``ACTORSESSION_TOKEN``.
         deadline: the deadline of the request; by default 10 s from now.
         security: TLS files, for ``tls://``; by default those of the environment.
@@ -157,7 +160,8 @@ async def update_cluster(
     """
     deadline = deadline or Deadline.after(PATIENCE)
     async with _link(address, "update", token, security, deadline) as link:
-        await link.ask(WORKER, UpdateCluster(cluster=dict(tasks)), deadline)
+        message = UpdateCluster(cluster=dict(tasks), given_up=list(given_up))
+        await link.ask(WORKER, message, deadline)
 
 
 async def read_why(

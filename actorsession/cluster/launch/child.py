@@ -67,6 +67,7 @@ class WorkerOptions:
         lease: seconds of silence after which it declares a peer lost.
         beat: seconds between heartbeats.
         sidecar: whether to start a sidecar on loopback too.
+        restart_wait: seconds for which steps wait for a lost task; see ``Server``.
         grace: seconds for an orderly end after the parent is gone or a signal was received; then the process
             ends anyway.
     """
@@ -87,6 +88,7 @@ class WorkerOptions:
     lease: float = LEASE_SECONDS
     beat: float = BEAT_SECONDS
     sidecar: bool = False
+    restart_wait: float = 0.0
     grace: float = 3.0
 
 
@@ -115,7 +117,7 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
         config=ConfigProto(device_count=options.device_count), cluster_id=options.cluster_id,
         security=options.security, snapshot_dir=options.snapshot_dir,
         snapshot_every=options.snapshot_every, lease=options.lease, beat=options.beat,
-        sidecar=options.sidecar, file_roots=options.file_roots,
+        sidecar=options.sidecar, file_roots=options.file_roots, restart_wait=options.restart_wait,
     )  # fmt: skip
     ended = asyncio.Event()
     parent = _Parent(loop, server, ended.set, options.grace)

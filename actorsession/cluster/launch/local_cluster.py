@@ -5,27 +5,35 @@ bind to an address of its own, and then sends the addresses of all tasks to all 
 communicate through sockets in a folder that only their user may enter. Children end with their parent, also
 when it is killed, because their standard input ends. When a child has ended, its exit code or signal and the
 last lines that it wrote are available.
+
+A task whose child has died may be started again: ``task_restarts`` does so, and ``restart`` by hand.
+Invariant: whoever starts or ends the process of a task holds the lock of the task or is its only watch, so no
+two processes are at one address. The end of the whole cluster ends all of them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
+import logging
 import os
 import secrets
 import sys
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster.admin.admin_client import read_statistics, update_cluster
+from actorsession.cluster.launch.restart_limit import checked_restart
 from actorsession.cluster.launch.socket_folder import SocketFolder
+from actorsession.cluster.launch.task_restarts import TaskEnd, TaskRestarts
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.cluster.server.statistics import ServerStatistics
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import CONNECT_TIMEOUT
-from actorsession.errors import FailedPreconditionError, UnavailableError
+from actorsession.errors import FailedPreconditionError, OpError, UnavailableError
 from actorsession.graph.device import task_name
 from actorsession.rpc import exit_reports
 from actorsession.rpc.security import shared_security
@@ -36,6 +44,7 @@ __all__ = ["LocalCluster"]
 
 T = TypeVar("T")
 _GRACE = 5.0
+_log = logging.getLogger("actorsession.cluster")
 
 
 class LocalCluster:
@@ -60,10 +69,17 @@ class LocalCluster:
             types. Processes then search modules where this one does.
         log_file: the file to which all tasks append their logs; by default they are kept in memory, the last
             lines of each process.
+        restart: how often each task is started again within 60 s if its process ends by itself: it is killed
+            or crashes. A process that ends with exit code 0 or by SIGTERM, SIGINT, SIGHUP or SIGPIPE was
+            asked to end and is not started again. Each attempt counts, also one that does not come up; the
+            pauses before the attempts grow. At the limit the task stays dead, until ``restart`` is called.
+        on_end: called on the cluster's loop with the end of each process that was not ended by this object,
+            and with each attempt to start it again that fails.
 
     Raises:
         ValueError: for no task at all, a number below 0, or another protocol.
-        TypeError: for modules that are not given as a sequence of names.
+        TypeError: for modules that are not given as a sequence of names, or a number of restarts that is no
+            integer.
     """
 
     def __init__(
@@ -79,6 +95,8 @@ class LocalCluster:
         file_roots: Sequence[str | os.PathLike[str]] = (),
         imports: Sequence[str] = (),
         log_file: str | os.PathLike[str] | None = None,
+        restart: int = 0,
+        on_end: Callable[[TaskEnd], object] | None = None,
     ) -> None:
         if not jobs or min(jobs.values()) < 0 or not sum(jobs.values()):
             raise ValueError(f"a cluster has at least one task, got {dict(jobs)}")
@@ -105,6 +123,12 @@ class LocalCluster:
             self._more += ("--import", name)
         if log_file is not None:
             self._more += ("--log-file", os.path.abspath(log_file))
+        most = checked_restart(restart)
+        if most:
+            self._more += ("--restart-wait", str(CONNECT_TIMEOUT))
+        self._restarts = TaskRestarts(most, self._start_again, on_end, self._tell_given_up)
+        self._changing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._starting: set[WorkerProcess] = set()  # those that no task has yet
         self._cluster_id = secrets.token_hex(8)
         self._stopped = False
         self._loop_thread: LoopThread | None = None
@@ -138,6 +162,7 @@ class LocalCluster:
         except BaseException:
             await self.stop(0.0)
             raise
+        self._restarts.watch(self.processes.values())
 
     def _new_process(self, job: str, index: int, together: int) -> WorkerProcess:
         searches = sys.path if self._imports else ()
@@ -158,9 +183,7 @@ class LocalCluster:
         cluster = self.spec.as_dict()
         await asyncio.gather(*[process.tell_cluster(cluster) for process in processes])
         for process in processes:
-            exit_reports.register_exit_reporter(
-                process.address, functools.partial(self._fate_of, process.task)
-            )
+            self._report_end_of(process)
 
     @property
     def cluster_id(self) -> str:
@@ -191,12 +214,18 @@ class LocalCluster:
             raise ValueError(f"no task {index} in job {job!r}; there are {sorted(self.processes)}")
         return found
 
+    @property
+    def restarts(self) -> dict[str, int]:
+        """How often each task was started again because its process had ended by itself, by task name."""
+        return {task: self._restarts.counts[task] for task in self.processes}
+
     # -- changes -------------------------------------------------------------------------------
 
     async def restart(self, job: str, index: int = 0) -> WorkerProcess:
         """Start a task again at its address, with another incarnation; kill its process if it runs.
 
-        The task's state is lost, unless it keeps snapshots. Afterwards ``processes`` has the new process.
+        The task's state is lost, unless it keeps snapshots. Afterwards ``processes`` has the new process, and
+        the task has all of its own restarts again. If the call fails, the task stays dead.
 
         Returns:
             The new process.
@@ -207,9 +236,25 @@ class LocalCluster:
             UnavailableError: if it does not come up; the message has its last lines.
             DeadlineExceededError: if that takes too long.
         """
-        former = self.process(job, index)
+        task = self.process(job, index).task
+        async with self._changing[task]:
+            await self._restarts.release(task)
+            given_up = self._restarts.given_up
+            try:
+                process = await self._start_again(self.process(job, index))
+                self._restarts.watch([process])
+            except BaseException:
+                self._restarts.give_up(task)
+                raise
+            finally:
+                if given_up != self._restarts.given_up:
+                    await self._tell_given_up()
+        return process
+
+    async def _start_again(self, former: WorkerProcess) -> WorkerProcess:
+        """Start the task of a process again at its address; kill the process if it runs."""
         await former.stop(0.0)
-        return await self._begin(job, index, former.address)
+        return await self._begin(former.job, former.index, former.address)
 
     async def add(self, job: str) -> WorkerProcess:
         """Start one more task of a job and notify all others; sessions can use it from their next plan on.
@@ -228,6 +273,7 @@ class LocalCluster:
         while task_name(job, index) in self.processes:
             index += 1
         process = await self._begin(job, index, self._new_address(job, index))
+        self._restarts.watch([process])
         await self._tell(p for p in self.processes.values() if p is not process)
         return process
 
@@ -244,42 +290,66 @@ class LocalCluster:
             UnavailableError: if tasks could not be notified; names those tasks. The task is removed
                 nevertheless.
         """
-        process = self.process(job, index)
-        if len(self.processes) == 1:
-            raise ValueError(f"{process.task} is the last task; stop the cluster instead")
-        del self.processes[process.task]
-        exit_reports.unregister_exit_reporter(process.address)
-        try:
-            await self._tell(self.processes.values())
-        finally:
-            await process.stop(grace)
+        task = self.process(job, index).task
+        async with self._changing[task]:
+            if len(self.processes) == 1:
+                raise ValueError(f"{task} is the last task; stop the cluster instead")
+            await self._restarts.release(task)
+            process = self.process(job, index)
+            del self.processes[task]
+            self._restarts.forget(task)
+            exit_reports.unregister_exit_reporter(process.address)
+            try:
+                await self._tell(self.processes.values())
+            finally:
+                await process.stop(grace)
 
     async def _begin(self, job: str, index: int, address: str) -> WorkerProcess:
         """Start one more process, for a task at the given address."""
         self._check_not_stopped()
-        process = self._new_process(job, index, len(self.processes) + 1)
+        together = len({*self.processes, task_name(job, index)})
+        process = self._new_process(job, index, together)
         cluster = ClusterSpec.of_tasks({**self.spec.tasks(), process.task: address}).as_dict()
+        self._starting.add(process)
         try:
             await process.start(cluster, self._cluster_id, self._devices, self._more)
             deadline = Deadline.after(self._start_timeout)
             await deadline.wait(process.announced(), what=f"the process of {process.task}")
-            tasks = {**self.spec.tasks(), process.task: process.address}
-            told = process.tell_cluster(ClusterSpec.of_tasks(tasks).as_dict())
-            await deadline.wait(told, what=f"the process of {process.task}")
+            await self._introduce(process, deadline)
             self._check_not_stopped()  # otherwise no later call would end the process
         except BaseException:
             await process.stop(0.0)
             raise
+        finally:
+            self._starting.discard(process)
         self.processes[process.task] = process
-        exit_reports.register_exit_reporter(
-            process.address, functools.partial(self._fate_of, process.task)
-        )
+        self._report_end_of(process)
         return process
+
+    async def _introduce(self, process: WorkerProcess, deadline: Deadline) -> None:
+        """Send a new process the tasks of the cluster, until it has those that there are by then."""
+        told = tasks = {**self.spec.tasks(), process.task: process.address}
+        telling = process.tell_cluster(ClusterSpec.of_tasks(tasks).as_dict())
+        await deadline.wait(telling, what=f"the process of {process.task}")
+        while (tasks := {**self.spec.tasks(), process.task: process.address}) != told:
+            await update_cluster(process.address, tasks, deadline=deadline, security=self._security)
+            told = tasks
+
+    def _report_end_of(self, process: WorkerProcess) -> None:
+        task, restarts = process.task, self._restarts
+        exit_reports.register_exit_reporter(
+            process.address, functools.partial(self._fate_of, task),
+            lambda: task in restarts.given_up,
+        )  # fmt: skip
 
     async def _fate_of(self, own: str, task: str | None) -> str:
         """Return how the process of a task ended, for errors of sessions opened at another task."""
-        process = self.processes.get(task or own)
-        return "" if process is None else await process.last_words()
+        task = task or own
+        process = self.processes.get(task)
+        words = "" if process is None else await process.last_words()
+        if not words and (former := self._restarts.recently_ended(task)) is not None:
+            words = await former.last_words()
+        return words
 
     def _check_not_stopped(self) -> None:
         if self._stopped:
@@ -290,12 +360,22 @@ class LocalCluster:
     async def _tell(self, processes: Iterable[WorkerProcess]) -> None:
         """Send the tasks of the cluster to those of ``processes`` that are alive."""
         alive = [p for p in processes if p.alive]
-        tasks = self.spec.tasks()
-        telling = [update_cluster(p.address, tasks, security=self._security) for p in alive]
+        tasks, given_up = self.spec.tasks(), self._restarts.given_up
+        telling = [
+            update_cluster(p.address, tasks, given_up=given_up, security=self._security)
+            for p in alive
+        ]
         outcomes = await asyncio.gather(*telling, return_exceptions=True)
         faults = [f"{p.task}: {o}" for p, o in zip(alive, outcomes, strict=True) if o is not None]
         if faults:
             raise UnavailableError(f"could not be told of the change: {'; '.join(faults)}")
+
+    async def _tell_given_up(self) -> None:
+        """Send all tasks those that are not started again, for which steps need not wait."""
+        try:
+            await self._tell(self.processes.values())
+        except OpError as error:  # a task that ends now, too
+            _log.info("%s", error.message)
 
     async def statistics(self) -> dict[str, ServerStatistics]:
         """Return the counters of every task whose process runs, by task name.
@@ -317,17 +397,21 @@ class LocalCluster:
                 the last one besides.
         """
         self._stopped = True
+        await self._restarts.stop()
         async with asyncio.TaskGroup() as group:
             for process in self.processes.values():
                 group.create_task(process.stop(grace), name=f"stop {process.task}")
+            for process in self._starting:  # those of ``restart`` and ``add``, which fail then
+                group.create_task(process.stop(0.0), name=f"stop {process.task}")
         for process in self.processes.values():
             exit_reports.unregister_exit_reporter(process.address)
         if self._folder is not None:
             self._folder.remove()
 
     def kill_now(self) -> None:
-        """Kill all processes without waiting, for a program that ends at once."""
-        for process in self.processes.values():
+        """Kill all processes without waiting, for a program that ends at once; none is started afterwards."""
+        self._stopped = True
+        for process in [*self.processes.values(), *self._starting]:
             process.kill_now()
         if self._folder is not None:
             self._folder.remove()

@@ -53,6 +53,7 @@ class WorkerProcess:
         index: the index of the task in its job.
         task: its task name.
         address: the address that it listens at, once it is up.
+        sequel: what became of its task after its end, for ``fate``; set by whoever decides that.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class WorkerProcess:
         self._processes = processes  # of the cluster; they share the cores of this machine
         self.task = task_name(job, index)
         self.address = ""
+        self.sequel = ""
         self._process: asyncio.subprocess.Process | None = None
         self._children = Children(f"process of {self.task}")
         self._spawning: asyncio.Task[None] | None = None
@@ -252,7 +254,7 @@ class WorkerProcess:
 
     @property
     def fate(self) -> str:
-        """How the process ended: exit code or signal, peak memory unless it succeeded, and last lines."""
+        """How the process ended: exit code or signal, sequel, peak memory unless it succeeded, last lines."""
         code = self.exit_code
         if code is None:
             how = "it runs"
@@ -262,6 +264,8 @@ class WorkerProcess:
                 how += ", by the kernel for lack of memory (OOM kill)"
         else:
             how = f"exit code {code}"
+        if self.sequel:
+            how += f"; {self.sequel}"
         if code and self.peak_memory:
             how += f"; it held {self.peak_memory / 2**20:.0f} MiB at most"
         lines = () if self._stderr is None else self._stderr.lines

@@ -6,7 +6,7 @@ servers make a ``MasterEnv`` for their master. Imports refs, specs and the devic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import field
 from typing import Protocol
 
@@ -37,6 +37,10 @@ class ClusterMembership(Protocol):
     def version(self) -> int:
         """A number that changes with the tasks."""
 
+    @property
+    def given_up(self) -> Collection[str]:
+        """The tasks that have ended and are not started again."""
+
     def tasks(self) -> Mapping[str, str]:
         """Return the tasks of the cluster with their last known addresses."""
 
@@ -52,6 +56,7 @@ class MasterEnv:
         workers: the workers of the tasks.
         default_session_config: applies to each session where its own settings have their defaults.
         stats_publisher_factory: makes what receives the reports of steps; ``None`` for none.
+        restart_wait: seconds for which a step waits for a lost task that it needs, before it begins.
     """
 
     task: str
@@ -60,6 +65,7 @@ class MasterEnv:
     workers: WorkerCacheInterface
     default_session_config: ConfigProto = field(default_factory=ConfigProto)
     stats_publisher_factory: StatsPublisherFactory | None = None
+    restart_wait: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,7 +155,9 @@ class Master(Actor):
         self._sessions[handle] = session
         _log.info("%s has opened session %s", self._env.task, handle)
         self._watch_idle()
-        return SessionCreated(session_handle=handle, graph_version=version)
+        return SessionCreated(
+            session_handle=handle, graph_version=version, restart_wait=self._env.restart_wait
+        )
 
     def _collect(self, handle: str) -> None:
         """Close a session whose client is gone, unless another link to the client still holds it."""

@@ -21,7 +21,7 @@ from actorsession.cluster.master.device_discovery import sooner
 from actorsession.cluster.master.env import Changes, MasterEnv
 from actorsession.cluster.master.master_step import MasterStep
 from actorsession.cluster.master.partial_runs import MasterPartialRuns
-from actorsession.cluster.master.restart_losses import named, place_of, restart_losses
+from actorsession.cluster.master.restart_losses import place_of, restart_losses
 from actorsession.cluster.master.session_graph import SessionGraph
 from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.cluster.master.step_answer import step_done
@@ -34,10 +34,12 @@ from actorsession.errors import (
     AbortedError,
     CancelledError,
     InvalidArgumentError,
+    UnavailableError,
     WorkerRestartedError,
     error_from_wire,
 )
 from actorsession.graph.codec import bytes_held
+from actorsession.graph.kept_state import named
 from actorsession.graph.node import GraphDef, NodeDef, nodes_in
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
@@ -109,6 +111,7 @@ class MasterSession(Actor):
         self._observer = StepObserver(handle, config, env.stats_publisher_factory)
         self._infer_shapes = config.graph_options.infer_shapes
         self._step_limit = config.operation_timeout or DEFAULT_STEP_TIMEOUT
+        self._restart_wait = env.restart_wait
         self._whose_step_limit = whose_limit(0, config.operation_timeout_in_ms)
         members = self._members = SessionMembers(
             handle, config, env, target, self._forget_task, self._use_devices
@@ -514,17 +517,28 @@ class MasterSession(Actor):
             await self._apply(await self._members.follow(deadline))
 
     async def _acquire(self, attempt: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
-        """Register a graph; retry if a task has restarted and the session has lost no state with it."""
+        """Register a graph; retry if a task has restarted and the session has lost no state with it.
+
+        Where lost tasks are started again, this waits for them. Nothing of the step has begun yet.
+        """
         await self._follow(deadline)
+        restarted, limit = "", sooner(deadline.within(self._restart_wait))
         while True:
             try:
+                if restarted:
+                    await self._members.rejoin(restarted, deadline)
+                    self._forget_task(restarted)
+                    restarted = ""
                 return await attempt()
             except WorkerRestartedError as error:
-                task = error.task or ""
-                if deadline.expired or self._graph.keeps_state(task):
+                restarted = error.task or ""
+                if deadline.expired or self._graph.keeps_state(restarted):
                     raise
-            await self._members.rejoin(task, deadline)
-            self._forget_task(task)
+            except UnavailableError as error:
+                if not self._restart_wait or not error.task:
+                    raise
+                if not await self._members.comes_back(error.task, limit):
+                    raise
 
     async def _apply(self, changes: Changes) -> None:
         if changes:

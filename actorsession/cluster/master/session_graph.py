@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from actorsession.cluster.master.client_graph import ClientGraph, split_by_task
-from actorsession.cluster.master.restart_losses import VARIABLE, holds_state
 from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceSpec
+from actorsession.graph.kept_state import VARIABLE, holds_state
 from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.metrics import SessionTally
 from actorsession.plan.execution_state import GraphExecutionState

@@ -26,7 +26,13 @@ from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
 from actorsession.cluster.master.absent_tasks import AbsentTasks
 from actorsession.cluster.master.client_graphs import ask_to_drop
-from actorsession.cluster.master.device_discovery import GRACE, FoundTask, look_for_tasks, sooner
+from actorsession.cluster.master.device_discovery import (
+    GRACE,
+    RETRY,
+    FoundTask,
+    look_for_tasks,
+    sooner,
+)
 from actorsession.cluster.master.env import (
     Changes,
     MasterEnv,
@@ -60,6 +66,8 @@ __all__ = ["SessionMembers"]
 _log = logging.getLogger("actorsession.cluster")
 # Seconds for a restarted task to report its snapshot; an error message waits for this.
 _ASK = 1.0
+# Seconds between looks at whether a task that was lost is still to be started again.
+_LOOK = 1.0
 # Errors of a task that is not there, or not there any more.
 _AWAY = (UnavailableError, DeadlineExceededError)
 _NO_CHANGES = Changes()
@@ -257,6 +265,24 @@ class SessionMembers:
         _log.info("session %s: %s has answered", self._handle, task)
         moved = {} if known == member.address else {task: member.address}
         await self._send_updates(moved, Changes(added=(task,)))
+
+    async def comes_back(self, task: str, deadline: Deadline) -> bool:
+        """Wait for a task that was lost, where lost tasks are started again; return whether it answers."""
+        while not deadline.expired and self._may_come_back(task):
+            # Before each attempt: a task that answers and is lost again must not be asked in a tight loop.
+            await asyncio.sleep(RETRY)
+            try:
+                await self._absent.wait_for([task], Deadline.after(_LOOK).earliest(deadline))
+                return True
+            except DeadlineExceededError:
+                continue
+            except OpError:
+                return False
+        return False
+
+    def _may_come_back(self, task: str) -> bool:
+        cluster = self._env.cluster
+        return self._own is None and task in cluster.tasks() and task not in cluster.given_up
 
     async def rejoin(self, task: str, deadline: Deadline) -> None:
         """Continue with the current incarnation of a task on which the session had no state.

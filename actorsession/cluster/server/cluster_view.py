@@ -11,7 +11,7 @@ resolver counts only if it differs from its previous answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from actorsession.actors.deadline import Deadline
@@ -39,6 +39,7 @@ class ClusterView:
         task: this task.
         own_address: the address to listen at.
         version: a number that changes with the tasks.
+        given_up: the tasks that have ended and are not started again.
 
     Raises:
         TypeError: for a cluster, job or index in another form.
@@ -72,6 +73,7 @@ class ClusterView:
         self.task = find_task(self._spec, job, index)
         self.own_address = checked_addresses(self._spec, scheme)[self.task]
         self.version = 0
+        self.given_up: frozenset[str] = frozenset()
         self._cache: WorkerCache | None = None
         self._bound = ""
 
@@ -114,9 +116,15 @@ class ClusterView:
         self._store_addresses(tasks)
         self.version += 1
 
-    def learn_tasks(self, tasks: Mapping[str, str]) -> None:
-        """Register the tasks of the cluster and their addresses, given by full task name; see ``learn``."""
+    def learn_tasks(self, tasks: Mapping[str, str], given_up: Iterable[str] = ()) -> None:
+        """Register the tasks of the cluster and their addresses, given by full task name; see ``learn``.
+
+        Args:
+            tasks: address by task.
+            given_up: those of the tasks that have ended and are not started again.
+        """
         self.learn(ClusterSpec.of_tasks(tasks))
+        self.given_up = frozenset(given_up)
 
     async def resolve(self, deadline: Deadline) -> None:
         """Apply the answer of the resolver if it differs from its previous one.

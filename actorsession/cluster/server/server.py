@@ -109,6 +109,9 @@ class Server:
         lease: seconds of silence after which a peer is declared lost.
         beat: seconds between heartbeats.
         sidecar: whether to start a sidecar on loopback too.
+        restart_wait: seconds for which a session whose master is here waits for a task that was lost to be
+            started again, before it begins a step that needs the task; 0 to fail the step at once. For
+            clusters in which something starts tasks again, such as systemd or a ``LocalCluster``.
         stats_publisher_factory: makes what receives the graphs and the statistics of the steps of sessions
             whose master is here, one per run signature of each session.
         listening_socket: a bound stream socket to serve at in place of binding the task's address, such as
@@ -144,6 +147,7 @@ class Server:
         lease: float = LEASE_SECONDS,
         beat: float = BEAT_SECONDS,
         sidecar: bool = False,
+        restart_wait: float = 0.0,
         stats_publisher_factory: StatsPublisherFactory | None = None,
     ) -> None:
         self._security = security if security is not None else shared_security()
@@ -166,6 +170,9 @@ class Server:
             raise InvalidArgumentError(
                 f"snapshot_every is more than 0 seconds, got {snapshot_every:g}"
             )
+        if restart_wait < 0:
+            raise InvalidArgumentError(f"restart_wait is 0 seconds or more, got {restart_wait:g}")
+        self._restart_wait = restart_wait
         self._stats_publisher_factory = stats_publisher_factory
         self._snapshot_dir = snapshot_dir
         self._snapshot_every = snapshot_every
@@ -251,6 +258,7 @@ class Server:
             self._cache,
             self._config,
             self._stats_publisher_factory,
+            self._restart_wait,
         )
         self._master = Master(
             env,

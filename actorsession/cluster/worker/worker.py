@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from actorsession.actors.actor import Actor, answers, handles, routes
@@ -76,7 +76,8 @@ class Worker(Actor):
         workers: the other tasks.
         pool: threads for kernels.
         statistics: returns the counters of the server in wire form.
-        update_cluster: registers the tasks of the server's cluster; raises if they are invalid.
+        update_cluster: registers the tasks of the server's cluster, and those of them that are not started
+            again; raises if they are invalid.
         master_waits: returns what the sessions wait for whose master is at the same server; the argument
             limits the steps of each.
         restored: the snapshot that the variables were restored from, in wire form.
@@ -91,7 +92,7 @@ class Worker(Actor):
         pool: KernelPool | None,
         *,
         statistics: Callable[[], dict[str, Any]],
-        update_cluster: Callable[[Mapping[str, str]], None],
+        update_cluster: Callable[[Mapping[str, str], Sequence[str]], None],
         master_waits: Callable[[int], list[MasterWaits]],
         restored: dict[str, Any] | None = None,
     ) -> None:
@@ -148,7 +149,7 @@ class Worker(Actor):
     @answers(UpdateCluster)
     def on_update_cluster(self, message: UpdateCluster, call: CallContext) -> Done:
         """Register the current tasks of the cluster."""
-        self._update_cluster(message.cluster)
+        self._update_cluster(message.cluster, message.given_up)
         return Done()
 
     @answers(AskOwed)

@@ -29,7 +29,7 @@ from actorsession.errors import (
 )  # fmt: skip
 from actorsession.messages.done import Done
 from actorsession.messages.session import MASTER, ResetContainers
-from actorsession.rpc.exit_reports import add_exit_status
+from actorsession.rpc.exit_reports import add_exit_status, is_given_up
 from actorsession.rpc.link import Link
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatMemory
 from actorsession.rpc.liveness.peer_monitor import probe_factory
@@ -173,7 +173,7 @@ class MasterConnection:
                 if are_our_files_at_fault(exc):
                     raise InvalidArgumentError(str(exc)) from exc
                 last = exc
-            if left <= RETRY:
+            if left <= RETRY or is_given_up(address):
                 error = UnavailableError(
                     f"no master answers at {address} after {attempts} "
                     f"attempt{'s' * (attempts > 1)}; last: {last}"

@@ -81,6 +81,7 @@ from actorsession.runtime.wait_graph import TaskWaits
 from actorsession.session.partial.remote_partial_runs import RemotePartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.remote.master_connection import RETRY, MasterConnection
+from actorsession.session.remote.master_restart import MasterRestart
 from actorsession.session.remote.remote_debugger import RemoteDebugger
 from actorsession.session.remote.values import (
     RemotePlan,
@@ -158,6 +159,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._pool: KernelPool | None = None  # for work on large values; most sessions need none
         self._connecting = asyncio.Lock()
         self._extending = asyncio.Lock()
+        self._restart = MasterRestart(self, graph, config)
         self._steps = 0
         self._inflight = Admission(config.max_inflight_steps).share(
             config.max_inflight_steps, config.max_inflight_bytes
@@ -193,10 +195,13 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     # -- connecting ----------------------------------------------------------------------------
 
-    async def connect(self) -> None:
+    async def connect(self, limit: float = CONNECT_TIMEOUT) -> None:
         """Reach the master and create the session there; do nothing if that is done.
 
         If the call fails or is cancelled, nothing stays open, and the next call tries again.
+
+        Args:
+            limit: seconds that this may take, unless the session has a limit for operations.
 
         Raises:
             UnavailableError: if no master answers at the target in time.
@@ -208,7 +213,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             self._check_open()
             if self.handle:
                 return
-            deadline = Deadline.after(self._config.operation_timeout or CONNECT_TIMEOUT)
+            deadline = Deadline.after(self._config.operation_timeout or limit)
             try:
                 await self._create(deadline)
             except BaseException as exc:
@@ -248,6 +253,11 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._version = created.graph_version
         self._sent, self._extensions = len(operations), extensions
         self.handle = created.session_handle
+        try:
+            await self._restart.begin(created.restart_wait)
+        except BaseException:
+            self.handle = ""
+            raise
 
     async def _described(
         self, operations: Callable[[], Sequence[Operation]], number: int, deadline: Deadline
@@ -274,6 +284,39 @@ class RemoteSession(SessionInterface[RemotePlan]):
         may_wait, wire = await deadline.wait(described, what="the graph to be described")
         self._may_wait = self._may_wait or may_wait
         return wire
+
+    @property
+    def lost_master(self) -> bool:
+        """Whether a session that there was at the master is gone, because the connection is."""
+        return self._master.lost or not self.handle
+
+    async def connect_anew(self, limit: float = CONNECT_TIMEOUT) -> None:
+        """Create a new session at the master for the same graph; see ``connect``."""
+        async with self._connecting:
+            await self._master.hang_up(0.0)
+            self.handle, self._version, self._sent, self._extensions = "", 0, 0, 0
+        await self.connect(limit)
+
+    async def _be_connected(self, deadline: Deadline | None = None) -> None:
+        """Connect, or go on after the loss of the master where that is possible.
+
+        Raises:
+            WorkerRestartedError: if state was lost with the master.
+            OpError: as ``connect`` does.
+        """
+        if not self._restart.is_due:
+            await self.connect()
+            return
+        what = f"the master at {self._master.address}, which was lost, to be started again"
+        # A child, so that closing the session ends it.
+        resuming = self._children.start(self._restart.resume(), name=what, awaited=True)
+        try:
+            await (deadline or Deadline.never()).wait(resuming, what=what)
+        except asyncio.CancelledError as error:
+            caller = asyncio.current_task()
+            if self._closed and not (caller is not None and caller.cancelling()):
+                raise CancelledError(_CLOSED) from error
+            raise
 
     def _check_open(self) -> None:
         if self._closed:
@@ -329,7 +372,11 @@ class RemoteSession(SessionInterface[RemotePlan]):
         deadline = Deadline.after(self._config.operation_timeout or CONNECT_TIMEOUT)
         if self.handle and self._master.reached:
             try:
-                return await self._ask_to_reattach(deadline, anew=False)
+                found = await self._ask_to_reattach(deadline, anew=self._restart.in_doubt)
+                lost = self._restart.lost
+                await self._restart.begin(self._restart.wait)
+                self._restart.settle()
+                return replace(found, restarted=tuple(dict.fromkeys((*found.restarted, *lost))))
             except (UnavailableError, AbortedError):
                 pass  # the master is gone, or has dropped the session
         return await self._create_anew(deadline)
@@ -346,12 +393,10 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     async def _create_anew(self, deadline: Deadline) -> Reattached:
         """Create a new session at the master for the same graph."""
-        async with self._connecting:
-            before = self._master.link.peer if self._master.link is not None else None
-            await self._master.hang_up(0.0)
-            self.handle, self._version, self._sent, self._extensions = "", 0, 0, 0
-        await self.connect()
+        before = self._master.link.peer if self._master.link is not None else None
+        await self.connect_anew()
         found = await self._ask_to_reattach(deadline, anew=True)
+        self._restart.settle()
         now = self._master.link.peer if self._master.link is not None else None
         if before is not None and now is not None and before.incarnation != now.incarnation:
             return replace(found, restarted=(now.task,))
@@ -368,7 +413,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     async def _send_graph(self) -> None:
         """Connect, and send the master the nodes that were added to the graph."""
-        await self.connect()
+        await self._be_connected()
         if self._graph.operations_since(self._sent):
             # In a child, because cancelling a run must not lose the count of what was sent.
             extending = self._children.start(self._extend(), name="extend the graph", awaited=True)
@@ -487,6 +532,10 @@ class RemoteSession(SessionInterface[RemotePlan]):
         request_id: str = "", debug_run: list[Any] | None = None,
     ) -> Sequence[Any]:  # fmt: skip
         self._check_open()
+        if self._restart.is_due:
+            deadline = Deadline.after(limit or DEFAULT_STEP_TIMEOUT)
+            await self._be_connected(deadline)
+            limit = max(deadline.time_left or 0.0, _LEAST)
         self.tally.runs += 1
         over_link = self.over_link
         kept = await self.sent_feeds(feeds)
@@ -559,19 +608,25 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     async def devices(self) -> list[DeviceAttributes]:
         """Return the devices that the session may use, the client device first."""
-        await self.connect()
-        answer = await self.ask(
-            ListDevices(session_handle=self.handle), Deadline.after(CONNECT_TIMEOUT), DeviceList
-        )
+        await self._be_connected()
+        return await self.ask_devices(Deadline.after(CONNECT_TIMEOUT))
+
+    async def ask_devices(self, deadline: Deadline) -> list[DeviceAttributes]:
+        """Ask the master of a session that exists for its devices."""
+        answer = await self.ask(ListDevices(session_handle=self.handle), deadline, DeviceList)
         return [DeviceAttributes.from_wire(d) for d in answer.devices]
 
     async def find_placement(self) -> dict[str, Placed]:
         """Return where the master has placed the nodes of the graph, with the reasons."""
         await self._send_graph()
+        found = await self.ask_placement()
+        return {n: Placed(d, found.reasons.get(n, "")) for n, d in found.devices.items()}
+
+    async def ask_placement(self) -> PlacementFound:
+        """Ask the master of a session that exists where it has placed the nodes."""
         limit = self._config.operation_timeout or CONNECT_TIMEOUT
         message = FindPlacement(session_handle=self.handle)
-        found = await self.ask(message, Deadline.after(limit), PlacementFound)
-        return {n: Placed(d, found.reasons.get(n, "")) for n, d in found.devices.items()}
+        return await self.ask(message, Deadline.after(limit), PlacementFound)
 
     def timelines(self) -> list[StepStats]:
         """Return the last few steps that the master traced for ``timeline_step``, oldest first."""

@@ -1,0 +1,198 @@
+"""The restarts of the tasks of a ``LocalCluster`` whose processes end by themselves.
+
+One child of the cluster's loop watches the process of each task, and starts the task again within its limit.
+Whoever changes a task otherwise (``restart``, ``remove``, ``stop``) first calls ``release``, which ends that
+child and whatever it was starting: so there is never more than one process for a task. Imports processes and
+the limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+
+from actorsession.actors.supervision import Children
+from actorsession.cluster.launch.restart_limit import WINDOW, RestartLimit
+from actorsession.cluster.launch.worker_process import WorkerProcess
+from actorsession.errors import FailedPreconditionError, OpError
+from actorsession.records import dataclass
+from actorsession.rpc.exit_reports import LAST_LINES
+
+__all__ = ["TaskEnd", "TaskRestarts"]
+
+_log = logging.getLogger("actorsession.cluster")
+# The signals by which processes are asked to end; systemd's Restart=on-failure excepts the same.
+_ORDERLY = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGPIPE})
+# Seconds for which errors name the end of a process whose task runs again: a step that was lost with it
+# fails within that time.
+_RECENT = 10.0
+_LATEST = ", the last time without success: "
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEnd:
+    """The end of a process of a ``LocalCluster``, or an attempt to start one again that has failed.
+
+    Attributes:
+        task: its task name.
+        message: how it ended, or why it did not come up; what the cluster does about it; its last lines.
+        clean: whether its exit code was 0.
+        restarts: whether the task is started again.
+    """
+
+    task: str
+    message: str
+    clean: bool
+    restarts: bool
+
+
+class TaskRestarts:
+    """The watches over the processes of one cluster.
+
+    Args:
+        most: how often a task may be started again within ``WINDOW`` seconds; see ``RestartLimit``.
+        start: starts a task again whose process has ended, and returns its new process; raises
+            ``FailedPreconditionError`` if the cluster is stopped.
+        on_end: called with each end, on the cluster's loop.
+        on_given_up: awaited when a task has ended that is not started again.
+
+    Attributes:
+        counts: the number of attempts for each task that has ever been started again.
+    """
+
+    def __init__(
+        self,
+        most: int,
+        start: Callable[[WorkerProcess], Awaitable[WorkerProcess]],
+        on_end: Callable[[TaskEnd], object] | None,
+        on_given_up: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._most = most
+        self._start = start
+        self._on_end = on_end
+        self._on_given_up = on_given_up
+        self._children = Children("restarts of a cluster")
+        self._watches: dict[str, asyncio.Task[None]] = {}
+        self._ending: set[asyncio.Task[None]] = set()  # those that were cancelled
+        self._stopped = False
+        self._former: dict[str, tuple[WorkerProcess, float]] = {}
+        self._given_up: set[str] = set()
+        self.counts: Counter[str] = Counter()
+
+    @property
+    def given_up(self) -> frozenset[str]:
+        """The tasks whose processes have ended and which are not started again."""
+        return frozenset(self._given_up)
+
+    def watch(self, processes: Iterable[WorkerProcess]) -> None:
+        """Watch new processes; none of their tasks has used any of its restarts."""
+        if self._stopped or not (self._most or self._on_end):
+            return
+        for process in processes:
+            self._given_up.discard(process.task)
+            self._watches[process.task] = self._children.start(
+                self._watch(process), name=f"restarts of {process.task}"
+            )
+
+    async def release(self, task: str) -> None:
+        """Stop watching a task, and end the process that is being started for it, if there is one."""
+        watch = self._watches.get(task)
+        if watch is None:
+            return
+        if watch not in self._ending:  # a second cancellation would interrupt the end of a process
+            self._ending.add(watch)
+            watch.cancel()
+        await asyncio.wait({watch})
+        self._ending.discard(watch)
+        if self._watches.get(task) is watch:
+            del self._watches[task]
+
+    def give_up(self, task: str) -> None:
+        """Note that a task has ended and is not started again; without restarts that is no news."""
+        if self._most:
+            self._given_up.add(task)
+
+    def forget(self, task: str) -> None:
+        """Forget a task that has left the cluster, after its release."""
+        self.counts.pop(task, None)
+        self._former.pop(task, None)
+        self._given_up.discard(task)
+
+    async def stop(self) -> None:
+        """Release all tasks, and watch no process from now on."""
+        self._stopped = True
+        await asyncio.gather(*[self.release(task) for task in list(self._watches)])
+
+    def recently_ended(self, task: str) -> WorkerProcess | None:
+        """Return the former process of a task, if it has ended within the last ten seconds."""
+        process, ended = self._former.get(task, (None, 0.0))
+        return process if time.monotonic() - ended < _RECENT else None
+
+    async def _watch(self, process: WorkerProcess) -> None:
+        """Start a task again whenever its process ends, until it ends in order or reaches the limit."""
+        limit = RestartLimit(self._most)
+        while True:
+            code = await process.wait_ended()
+            _ = await process.last_words()  # which waits for its last lines
+            self._former[process.task] = (process, time.monotonic())
+            again = await self._bring_back(process, limit, asked=not code or -code in _ORDERLY)
+            if again is None:
+                self.give_up(process.task)
+                if self._most:
+                    await self._on_given_up()
+                return
+            process.sequel = "it was started again"
+            process = again
+
+    async def _bring_back(
+        self, process: WorkerProcess, limit: RestartLimit, *, asked: bool
+    ) -> WorkerProcess | None:
+        """Start a task again, unless its process was asked to end.
+
+        Returns:
+            Its new process; ``None`` if it is not started again.
+        """
+        failure = ""
+        while True:
+            pause = None if asked else limit.pause(time.monotonic())
+            if self._most and not asked:
+                process.sequel = _sequel(limit, pause, failure)
+            self._report(process, failure, restarts=pause is not None)
+            if pause is None:
+                return None
+            await asyncio.sleep(pause)
+            limit.record(time.monotonic())
+            self.counts[process.task] += 1
+            try:
+                return await self._start(process)
+            except FailedPreconditionError:  # the cluster is stopped
+                return None
+            except (OpError, OSError) as error:
+                failure = error.message if isinstance(error, OpError) else str(error)
+
+    def _report(self, process: WorkerProcess, failure: str, *, restarts: bool) -> None:
+        message = f"{process.task} has ended: {process.fate}"
+        if failure:
+            how, mark, lines = failure.partition(LAST_LINES)
+            then = process.sequel.partition(_LATEST)[0]
+            message = f"{process.task} could not be started: {how}; {then}{mark}{lines}"
+        _log.info("%s", message)
+        if self._on_end is not None:
+            clean = process.exit_code == 0
+            try:
+                self._on_end(TaskEnd(process.task, message, clean=clean, restarts=restarts))
+            except Exception:  # which must not keep the task from coming back
+                _log.exception("the callback for the end of %s has failed", process.task)
+
+
+def _sequel(limit: RestartLimit, pause: float | None, failure: str) -> str:
+    """Return what becomes of a task whose process has ended or did not come up."""
+    if pause is not None:
+        return f"it is started again ({limit.counted + 1} of {limit.most} times in {WINDOW:g} s)"
+    times = "once" if limit.most == 1 else f"{limit.most} times"
+    latest = f"{_LATEST}{failure.partition(LAST_LINES)[0]}" if failure else ""
+    return f"it was started again {times} in {WINDOW:g} s, the limit{latest}"

@@ -1,0 +1,532 @@
+"""Tasks that are started again because their processes have died, and the sessions that go on with them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession import ops
+from actorsession.cluster import LocalCluster, TaskEnd
+from actorsession.cluster.launch import restart_limit
+from actorsession.cluster.launch.worker_process import WorkerProcess
+from actorsession.cluster.server.snapshots import SnapshotStore
+from actorsession.config import ConfigProto
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    UnavailableError,
+    WorkerRestartedError,
+)
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession, Session
+from tests.cluster.hands import FACES, Hands, hands
+from tests.cluster.kit import PATIENCE, PS0, W0, W1, eventually, long_product, on, soon, until_all
+from tests.cluster.mortality import Mortality
+from tests.cluster.script import is_running
+from tests.cluster.test_recovery import saved_at
+from tests.conftest import _HELD_BEFORE
+
+pytestmark = pytest.mark.process
+
+# More deaths than the tests of this file bring about.
+OFTEN = 1000
+
+
+def wait_until(condition: Callable[[], Any]) -> None:
+    """Wait for what happens on the loop of a cluster that another thread has."""
+    limit = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < limit, "it does not happen"
+        time.sleep(0.005)
+
+
+def kill(held: Hands, job: str, index: int = 0) -> WorkerProcess:
+    """Kill the process of a task, and wait until the other tasks and this program have seen it end."""
+    process = held.cluster.process(job, index)
+    process.send_signal(signal.SIGKILL)
+    held.do(process.wait_ended())
+    others = [p.address for p in held.cluster.processes.values() if p is not process and p.alive]
+    held.do(until_all(others, lambda seen: all(k.peer != process.task for k in seen.peers)))
+    return process
+
+
+@pytest.fixture(scope="module")
+def own_processes() -> Iterator[Hands]:
+    with hands({"ps": 1, "worker": 2}, restart=OFTEN) as held:
+        yield held
+
+
+@pytest.fixture
+def held(request: pytest.FixtureRequest, own_processes: Hands) -> Iterator[Hands]:
+    """One ps and two workers that are started again; afterwards all are there and have nothing."""
+    yield own_processes
+    wait_until(lambda: all(p.alive for p in own_processes.cluster.processes.values()))
+    for process in own_processes.cluster.processes.values():
+        own_processes.do(AsyncSession.reset(process.address))
+    own_processes.until_empty()
+    # Those that were started again belong to the cluster, and are not what this test has left.
+    before = request.node.stash[_HELD_BEFORE]
+    request.node.stash[_HELD_BEFORE] = before.along_with(own_processes.holdings())
+
+
+# -- workers ---------------------------------------------------------------------------------------
+
+
+def test_a_session_uses_a_worker_that_died_between_two_steps_without_an_error(
+    held: Hands, graph: Graph
+) -> None:
+    """The step waits for the new process, at the same address, and has begun nothing before."""
+    x = ops.placeholder("float32", [3])
+    with on(W0):
+        here = x + 1.0
+    with on(W1):
+        there = here * 2.0
+    values = np.arange(3, dtype=np.float32)
+    for face in FACES:
+        session = held.session(face, held.target("worker"), graph=graph)
+        np.testing.assert_array_equal(session.run(there, {x: values}), (values + 1) * 2)
+        before = held.cluster.restarts[W1]
+        former = kill(held, "worker", 1)
+        np.testing.assert_array_equal(session.run(there, {x: values}), (values + 1) * 2)
+        now = held.cluster.process("worker", 1)
+        assert now.pid != former.pid
+        assert now.address == former.address
+        assert held.cluster.restarts == {**held.cluster.restarts, W1: before + 1}
+        session.close()
+
+
+def test_a_step_during_which_a_worker_dies_says_how_and_the_next_one_runs(
+    held: Hands, graph: Graph
+) -> None:
+    x = ops.placeholder("float32", [None, None])
+    with on(W1):
+        product = long_product(x)
+    with on(W0):
+        y = product + 0.0
+    for face in FACES:
+        session = held.session(face, held.target("worker"), graph=graph)
+        process = held.cluster.process("worker", 1)
+        with ThreadPoolExecutor(1) as thread:
+            large = np.ones((700, 700), np.float32)
+            running = thread.submit(session.run, y, {x: large})
+            held.do(until_all([process.address], lambda seen: seen.steps > 0))
+            process.send_signal(signal.SIGKILL)
+            with pytest.raises(UnavailableError) as info:
+                running.result(PATIENCE)
+        assert info.value.task == W1
+        assert f"{W1} (pid {process.pid}) was killed by SIGKILL; it " in info.value.message
+        small = np.eye(2, dtype=np.float32)
+        np.testing.assert_allclose(session.run(y, {x: small}), small * 0.0, atol=1e-6)
+        session.close()
+
+
+def test_what_a_ps_without_snapshots_has_lost_is_an_error_until_it_is_restored(
+    held: Hands, graph: Graph
+) -> None:
+    with on(PS0):
+        w = ops.Variable([1.0, 2.0], name="w")
+    with on(W1):
+        add = w.assign_add([1.0, 1.0])
+    for face in FACES:
+        session = held.session(face, held.target("worker"), graph=graph)
+        session.run(w.initializer)
+        np.testing.assert_array_equal(session.run(add), [2.0, 3.0])
+        kill(held, "ps")
+        for _ in range(2):
+            with pytest.raises(WorkerRestartedError, match="Variables lost: w"):
+                session.run(add)
+        assert session.reattach(restore=w.initializer).lost == ("w",)
+        np.testing.assert_array_equal(session.run(add), [2.0, 3.0])
+        session.close()
+
+
+def test_a_ps_that_is_started_again_restores_its_snapshot(tmp_path: Path, graph: Graph) -> None:
+    with on(PS0):
+        w = ops.Variable(0.0, name="w")
+        add = w.assign_add(1.0).op
+    jobs = {"ps": 1, "worker": 1}
+    with hands(jobs, snapshot_dir=tmp_path, snapshot_every=0.05, restart=3) as held:
+        session = held.session("sync", held.target("worker"), graph=graph)
+        session.run(w.initializer)
+        for _ in range(5):
+            session.run(add)
+        saved_at(SnapshotStore(tmp_path, PS0), 6)
+        kill(held, "ps")
+        with pytest.raises(WorkerRestartedError, match=r"Variables lost: none; back from .*: w"):
+            session.run(add)
+        assert session.reattach().restored == ("w",)
+        session.run(add)
+        assert session.run(w) == 6.0
+        session.close()
+
+
+def test_a_step_waits_no_longer_than_its_limit(held: Hands, graph: Graph) -> None:
+    x = ops.placeholder("float32", [])
+    with on(W1):
+        y = x + 1.0
+    session = held.session("sync", held.target("worker"), graph=graph)
+    assert session.run(y, {x: 1.0}) == 2.0
+    kill(held, "worker", 1)
+    with pytest.raises((UnavailableError, DeadlineExceededError)):
+        session.run(y, {x: 1.0}, timeout=0.05)
+    assert session.run(y, {x: 1.0}) == 2.0
+    session.close()
+
+
+# -- masters ---------------------------------------------------------------------------------------
+
+
+def test_a_session_goes_on_with_its_master_if_it_has_lost_nothing(
+    held: Hands, graph: Graph
+) -> None:
+    """The variable of the ps is still there; callables and plans stay valid; new nodes too."""
+    with on(PS0):
+        kept = ops.Variable(5.0, name="kept")
+    with on(W0):
+        y = kept * 2.0
+    for face in FACES:
+        session = held.session(face, held.target("worker"), graph=graph)
+        session.run(kept.initializer)
+        assert session.run(y) == 10.0
+        kill(held, "worker", 0)
+        assert session.run(y) == 10.0
+        kill(held, "worker", 0)
+        with on(W1):
+            more = y + 1.0
+        assert session.run([more, y]) == [11.0, 10.0]
+        session.close()
+
+
+def test_a_session_whose_master_kept_its_state_goes_on_after_reattach(
+    held: Hands, graph: Graph
+) -> None:
+    with on(PS0):
+        kept = ops.Variable(5.0, name="kept")
+    with on(W0):
+        gone = ops.Variable(7.0, name="gone")
+        total = kept + gone
+    for face in FACES:
+        session = held.session(face, held.target("worker"), graph=graph)
+        session.run([kept.initializer, gone.initializer])
+        session.run(kept.assign(6.0))
+        kill(held, "worker", 0)
+        for _ in range(2):
+            with pytest.raises(WorkerRestartedError) as info:
+                session.run(total)
+            assert info.value.task == W0
+            assert f"has lost what it kept on {W0}; session.reattach()" in info.value.message
+        found = session.reattach(restore=ops.group(kept.initializer, gone.initializer))
+        assert (found.restarted, found.lost) == ((W0,), ("gone",))
+        assert session.run(total) == 13.0
+        session.close()
+
+
+def test_a_ps_that_died_together_with_the_master_is_not_used_as_if_it_had_not(
+    held: Hands, graph: Graph
+) -> None:
+    with on(PS0):
+        v = ops.Variable(5.0, name="v")
+    session = held.session("sync", held.target("worker"), graph=graph)
+    session.run(v.initializer)
+    for job in ("ps", "worker"):
+        held.cluster.process(job).send_signal(signal.SIGKILL)
+    with pytest.raises(UnavailableError, match="was killed by SIGKILL"):
+        session.run(v)
+    with pytest.raises(WorkerRestartedError, match=f"has lost what it kept on {PS0}"):
+        session.run(v)
+    assert session.reattach(restore=v.initializer).lost == ("v",)
+    assert session.run(v) == 5.0
+    session.close()
+
+
+def test_state_of_the_session_alone_ends_with_its_master(held: Hands, graph: Graph) -> None:
+    with on(PS0):
+        v = ops.Variable(5.0, name="v")
+    config = ConfigProto(isolate_session_state=True)
+    session = held.session("sync", held.target("worker"), graph=graph, config=config)
+    session.run(v.initializer)
+    kill(held, "worker", 0)
+    with pytest.raises(WorkerRestartedError, match=f"has lost what it kept on {PS0}"):
+        session.run(v)
+    assert session.reattach(restore=v.initializer).lost == ("v",)
+    assert session.run(v) == 5.0
+    session.close()
+
+
+# -- what is not started again, and what is given up -------------------------------------------------
+
+
+@pytest.fixture
+def mortality(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mortality:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return Mortality(tmp_path)
+
+
+def test_a_task_that_dies_at_every_start_is_given_up_and_errors_say_so(
+    mortality: Mortality, graph: Graph
+) -> None:
+    """1. The limit is reached. 2. Steps fail at once and say so. 3. ``restart`` brings it back."""
+    x = ops.placeholder("float32", [])
+    with on(W1):
+        y = x + 1.0
+    ends: list[TaskEnd] = []
+    imports = [mortality.name]
+    with hands({"worker": 2}, restart=2, imports=imports, on_end=ends.append) as held:
+        session = held.session("sync", held.target("worker"), graph=graph)
+        other = held.session("sync", held.target("worker", 1), graph=graph)
+        assert session.run(y, {x: 1.0}) == other.run(y, {x: 1.0}) == 2.0
+        mortality.begin()
+        former = kill(held, "worker", 1)
+        wait_until(lambda: ends and not ends[-1].restarts)
+        assert [(end.task, end.restarts, end.clean) for end in ends] == [
+            (W1, True, False), (W1, True, False), (W1, False, False),
+        ]  # fmt: skip
+        killed, second, last = [end.message for end in ends]
+        again = "it is started again ({} of 2 times in 60 s)"
+        assert killed.startswith(f"{W1} has ended: killed by SIGKILL; {again.format(1)}; it held ")
+        assert second.startswith(f"{W1} could not be started: the process did not come up: exit co")
+        assert f"; {again.format(2)}" in second
+        assert "; it was started again 2 times in 60 s, the limit" in last
+        assert held.cluster.restarts == {W0: 0, W1: 2}
+        for lost in (session, other):
+            start = time.monotonic()
+            with pytest.raises(UnavailableError) as info:
+                lost.run(y, {x: 1.0})
+            assert info.value.message.startswith(
+                f"{W1} (pid {former.pid}) was killed by SIGKILL; it was started again 2 times in 60 s, "
+                "the limit, the last time without success: the process did not come up: exit code 3"
+            )
+            assert time.monotonic() - start < PATIENCE / 4  # it does not wait for the task
+        with pytest.raises(UnavailableError, match="did not come up: exit code 3"):
+            held.do(held.cluster.restart("worker", 1))
+        mortality.end()
+        held.do(held.cluster.restart("worker", 1))
+        assert session.run(y, {x: 1.0}) == other.run(y, {x: 1.0}) == 2.0
+        kill(held, "worker", 1)
+        assert session.run(y, {x: 1.0}) == 2.0
+        assert held.cluster.restarts[W1] == 3
+        session.close()
+        other.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_process_that_was_asked_to_end_is_not_started_again(number: int) -> None:
+    ended = asyncio.Event()
+    ends: list[TaskEnd] = []
+
+    def on_end(end: TaskEnd) -> None:
+        ends.append(end)
+        ended.set()
+
+    async with LocalCluster({"worker": 2}, restart=3, on_end=on_end) as cluster:
+        process = cluster.process("worker", 1)
+        os.kill(process.pid, number)
+        await soon(ended.wait())
+        assert ends == [TaskEnd(W1, f"{W1} has ended: exit code 0", clean=True, restarts=False)]
+        assert cluster.restarts == {W0: 0, W1: 0}
+        assert cluster.process("worker", 1) is process
+
+
+async def test_without_restarts_the_ends_are_reported_all_the_same() -> None:
+    ends: asyncio.Queue[TaskEnd] = asyncio.Queue()
+    async with LocalCluster({"worker": 1}, on_end=ends.put_nowait) as cluster:
+        os.kill(cluster.process("worker").pid, signal.SIGKILL)
+        end = await soon(ends.get())
+        assert (end.task, end.clean, end.restarts) == (W0, False, False)
+        assert end.message.startswith(f"{W0} has ended: killed by SIGKILL; it held ")
+    assert ends.empty()  # what the cluster ends itself is not reported
+
+
+async def test_a_callback_that_fails_does_not_keep_a_task_from_coming_back(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def on_end(end: TaskEnd) -> None:
+        raise RuntimeError(f"no more of {end.task}")
+
+    async with LocalCluster({"worker": 1}, restart=1, on_end=on_end) as cluster:
+        former = cluster.process("worker")
+        former.send_signal(signal.SIGKILL)
+        await eventually(lambda: cluster.process("worker") is not former)
+        assert cluster.process("worker").alive
+    (record,) = [r for r in caplog.records if r.exc_info is not None]
+    assert record.message == f"the callback for the end of {W0} has failed"
+
+
+# -- changes during a restart ------------------------------------------------------------------------
+
+
+def running(cluster: LocalCluster, task: int = 1) -> list[int]:
+    """The ids of the processes of a worker of a cluster that run, whether the cluster knows them or not.
+
+    Their guards have the same command line, and other parents.
+    """
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = file.read_text().split("\0")
+            parent = file.with_name("stat").read_text().rpartition(")")[2].split()[1]
+            is_task = f"--task {task} --cluster " in " ".join(words)
+            if is_task and cluster.cluster_id in words and int(parent) == os.getpid():
+                found.append(int(file.parent.name))
+    return [pid for pid in found if is_running(pid)]
+
+
+async def in_the_middle_of_a_restart(cluster: LocalCluster, moment: str) -> None:
+    """Kill the second worker, and wait for the pause before its restart, or until it is being started."""
+    process = cluster.process("worker", 1)
+    process.send_signal(signal.SIGKILL)
+    if moment == "starting":
+        await eventually(lambda: any(p.alive for p in cluster._starting))
+        assert len(running(cluster)) == 1
+    else:
+        await eventually(lambda: bool(process.sequel))
+        assert running(cluster) == []
+
+
+@pytest.fixture(params=["pausing", "starting"])
+def moment(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+    """When a cluster is changed: while a restart pauses (as long as the test lasts), or while it starts."""
+    if request.param == "pausing":
+        monkeypatch.setattr(restart_limit, "_FIRST_PAUSE", 10 * PATIENCE)
+        monkeypatch.setattr(restart_limit, "WINDOW", 100 * PATIENCE)
+    return str(request.param)
+
+
+async def test_a_cluster_that_is_stopped_in_the_middle_of_a_restart_leaves_nothing(
+    moment: str,
+) -> None:
+    cluster = LocalCluster({"worker": 2}, restart=3)
+    async with cluster:
+        await in_the_middle_of_a_restart(cluster, moment)
+        await soon(cluster.stop())
+        assert running(cluster, 0) == running(cluster) == []
+    assert running(cluster) == []
+
+
+async def test_a_task_that_is_removed_in_the_middle_of_its_restart_does_not_come_back(
+    moment: str,
+) -> None:
+    async with LocalCluster({"worker": 2}, restart=3) as cluster:
+        await in_the_middle_of_a_restart(cluster, moment)
+        await soon(cluster.remove("worker", 1))
+        assert running(cluster) == []
+        assert list(cluster.spec.tasks()) == [W0]
+        assert list(cluster.restarts) == [W0]
+        added = await soon(cluster.add("worker"))
+        assert running(cluster) == [added.pid]
+        assert cluster.restarts == {W0: 0, W1: 0}
+
+
+async def test_a_restart_by_hand_takes_the_place_of_one_that_is_under_way(moment: str) -> None:
+    async with LocalCluster({"worker": 2}, restart=3) as cluster:
+        address = cluster.target("worker", 1)
+        await in_the_middle_of_a_restart(cluster, moment)
+        process = await soon(cluster.restart("worker", 1))
+        assert running(cluster) == [process.pid]
+        assert cluster.process("worker", 1) is process
+        assert process.address == address
+
+
+async def test_a_cluster_that_is_killed_in_the_middle_of_a_restart_starts_nothing(
+    moment: str,
+) -> None:
+    async with LocalCluster({"worker": 2}, restart=3) as cluster:
+        await in_the_middle_of_a_restart(cluster, moment)
+        cluster.kill_now()
+        await eventually(lambda: running(cluster, 0) == running(cluster) == [])
+        with pytest.raises(FailedPreconditionError, match="was stopped"):
+            await cluster.restart("worker", 1)
+    assert running(cluster) == []
+
+
+async def test_a_cluster_that_is_stopped_in_the_middle_of_a_restart_by_hand_leaves_nothing() -> (
+    None
+):
+    async with LocalCluster({"worker": 2}, restart=3) as cluster:
+        restarting = asyncio.create_task(cluster.restart("worker", 1))
+        await eventually(lambda: any(p.alive for p in cluster._starting))
+        await soon(cluster.stop())
+        assert running(cluster, 0) == running(cluster) == []
+        with pytest.raises((UnavailableError, FailedPreconditionError)):
+            await soon(restarting)
+        assert running(cluster) == []
+
+
+async def test_a_process_that_dies_while_its_task_is_changed_is_not_started_twice() -> None:
+    """Restarts by hand, two at once, and a removal, each at the moment of a death."""
+    async with LocalCluster({"worker": 3}, restart=OFTEN) as cluster:
+        cluster.process("worker", 1).send_signal(signal.SIGKILL)
+        both = await soon(
+            asyncio.gather(cluster.restart("worker", 1), cluster.restart("worker", 1))
+        )
+        assert running(cluster) == [cluster.process("worker", 1).pid] == [both[1].pid]
+        cluster.process("worker", 1).send_signal(signal.SIGKILL)
+        await soon(cluster.remove("worker", 1))
+        assert running(cluster) == []
+        assert sorted(cluster.processes) == [W0, "/job:worker/replica:0/task:2"]
+
+
+async def test_a_task_that_is_started_again_knows_those_that_have_joined(graph: Graph) -> None:
+    x = ops.placeholder("float32", [])
+    with on(W1):
+        y = x + 1.0
+    async with LocalCluster({"worker": 2}, restart=3) as cluster:
+        await in_the_middle_of_a_restart(cluster, "starting")
+        added = await soon(cluster.add("worker"))
+        with on(added.task):
+            z = y * 2.0
+        await eventually(lambda: cluster.process("worker", 1).alive)
+        async with AsyncSession(cluster.target("worker", 1), graph=graph) as session:
+            assert await soon(session.run(z, {x: 1.0})) == 4.0
+
+
+async def test_a_session_that_is_closed_while_it_waits_for_its_master_ends_its_runs(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restart_limit, "_FIRST_PAUSE", 10 * PATIENCE)
+    monkeypatch.setattr(restart_limit, "WINDOW", 100 * PATIENCE)
+    x = ops.placeholder("float32", [])
+    y = x + 1.0
+    async with LocalCluster({"worker": 1}, restart=1) as cluster:
+        session: Any = AsyncSession(cluster.target("worker"), graph=graph)
+        assert await soon(session.run(y, {x: 1.0})) == 2.0
+        os.kill(cluster.process("worker").pid, signal.SIGKILL)
+        await eventually(lambda: session._session.lost_master)
+        waiting = [asyncio.create_task(session.run(y, {x: 1.0})) for _ in range(3)]
+        await eventually(lambda: session._session._restart._resuming.locked())
+        waiting[0].cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await soon(waiting[0])
+        with pytest.raises(DeadlineExceededError, match="to be started again"):
+            await soon(session.run(y, {x: 1.0}, timeout=0.05))
+        await soon(session.close())
+        for run in waiting[1:]:
+            with pytest.raises(CancelledError, match="closed"):
+                await soon(run)
+
+
+# -- programs without a loop -------------------------------------------------------------------------
+
+
+def test_a_plain_with_starts_tasks_again_too() -> None:
+    with Graph().as_default() as graph, graph.device(W1):
+        x = ops.placeholder("float32", [])
+        y = x + 1.0
+    cluster = LocalCluster({"worker": 2}, restart=1)
+    with cluster, Session(cluster.target("worker"), graph=graph) as session:
+        assert session.run(y, {x: 1.0}) == 2.0
+        os.kill(cluster.process("worker", 1).pid, signal.SIGKILL)
+        wait_until(lambda: cluster.restarts[W1])
+        assert session.run(y, {x: 1.0}) == 2.0
+    assert not any(p.alive for p in cluster.processes.values())
