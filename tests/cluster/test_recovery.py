@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import time
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
@@ -268,6 +270,24 @@ def test_tasks_are_added_to_a_cluster_of_processes_and_removed_from_it(graph: Gr
         with pytest.raises(ValueError, match="no task 7 in job 'worker'"):
             held.do(held.cluster.remove("worker", 7))
         session.close()
+
+
+def test_tasks_that_are_added_at_once_have_indices_of_their_own(graph: Graph) -> None:
+    with hands({"worker": 1}) as held:
+        both = held.do(together(held.cluster.add("worker"), held.cluster.add("worker")))
+        assert sorted(process.task for process in both) == [W1, W2]
+        sums = []
+        for task in (W1, W2):
+            with on(task):
+                sums.append(ops.constant(1.0) + float(task[-1]))
+        for index in range(3):  # each of them knows both
+            session = held.session("sync", held.target("worker", index), graph=graph)
+            assert session.run(sums) == [2.0, 3.0]
+            session.close()
+
+
+async def together(*work: Awaitable[Any]) -> list[Any]:
+    return await asyncio.gather(*work)
 
 
 def test_the_last_task_of_a_cluster_is_not_removed() -> None:

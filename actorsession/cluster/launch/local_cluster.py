@@ -269,8 +269,9 @@ class LocalCluster:
             UnavailableError: if it does not come up, or if tasks could not be notified; names those tasks.
             DeadlineExceededError: if coming up takes too long.
         """
+        taken = {*self.processes, *(process.task for process in self._starting)}
         index = 0
-        while task_name(job, index) in self.processes:
+        while task_name(job, index) in taken:
             index += 1
         process = await self._begin(job, index, self._new_address(job, index))
         self._restarts.watch([process])
