@@ -143,6 +143,27 @@ def test_a_session_goes_on_with_a_master_that_came_back(three: Hands, graph: Gra
         three.until_empty()
 
 
+def test_what_was_lost_is_said_by_the_reattach_that_succeeds(three: Hands, graph: Graph) -> None:
+    """1. The master and the ps are lost. 2. The master is back, and a first attempt fails, because the ps is
+    not. 3. The ps is back, too: the second attempt names what the session has lost."""
+    with on(PS0):
+        kept = ops.Variable(5.0, name="kept")
+    hasty = ConfigProto(operation_timeout_in_ms=2000)
+    session = three.session("sync", three.target("worker"), graph=graph, config=hasty)
+    session.run(kept.initializer)
+    three.cluster.process("ps").send_signal(signal.SIGKILL)
+    three.do(three.cluster.restart("worker", 0))
+    with pytest.raises(UnavailableError):
+        session.run(kept)
+    with pytest.raises(DeadlineExceededError, match=PS0):
+        session.reattach()
+    three.do(three.cluster.restart("ps"))
+    assert session.reattach().lost == ("kept",)
+    session.run(kept.initializer)
+    assert session.run(kept) == 5.0
+    session.close()
+
+
 def saved_at(store: SnapshotStore, steps: int) -> Snapshot:
     """The first snapshot after some steps."""
     limit = time.monotonic() + 20

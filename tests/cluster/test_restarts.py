@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -241,8 +241,7 @@ def test_a_ps_that_died_together_with_the_master_is_not_used_as_if_it_had_not(
     session.run(v.initializer)
     for job in ("ps", "worker"):
         held.cluster.process(job).send_signal(signal.SIGKILL)
-    with pytest.raises(UnavailableError, match="was killed by SIGKILL"):
-        session.run(v)
+    wait_until(lambda: session._session._session.lost_master)
     with pytest.raises(WorkerRestartedError, match=f"has lost what it kept on {PS0}"):
         session.run(v)
     assert session.reattach(restore=v.initializer).lost == ("v",)
@@ -491,6 +490,27 @@ async def test_a_task_that_is_started_again_knows_those_that_have_joined(graph: 
             assert await soon(session.run(z, {x: 1.0})) == 4.0
 
 
+async def cancelled_while_it_hangs_up(
+    session: Any, run: Coroutine[Any, Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cancels a run that goes on after a loss, at the moment at which the lost connection is closed."""
+    master, closed, never = session._session._master, asyncio.Event(), asyncio.Event()
+    hang_up = master.hang_up
+
+    async def held(grace: float) -> None:
+        await hang_up(grace)
+        closed.set()
+        await never.wait()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(master, "hang_up", held)
+        running = asyncio.create_task(run)
+        await soon(closed.wait())
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await soon(running)
+
+
 async def test_a_session_that_is_closed_while_it_waits_for_its_master_ends_its_runs(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -503,6 +523,7 @@ async def test_a_session_that_is_closed_while_it_waits_for_its_master_ends_its_r
         assert await soon(session.run(y, {x: 1.0})) == 2.0
         os.kill(cluster.process("worker").pid, signal.SIGKILL)
         await eventually(lambda: session._session.lost_master)
+        await cancelled_while_it_hangs_up(session, session.run(y, {x: 1.0}), monkeypatch)
         waiting = [asyncio.create_task(session.run(y, {x: 1.0})) for _ in range(3)]
         await eventually(lambda: session._session._restart._resuming.locked())
         waiting[0].cancel()

@@ -36,6 +36,8 @@ class MasterRestart:
     Attributes:
         wait: seconds for which the session waits for its master; 0 if nothing starts it again.
         lost: the tasks on which the session has lost state, until ``reattach``.
+        replaced: whether the session replaces one that was lost, and ``reattach`` has not reported yet what
+            was lost with that one.
     """
 
     def __init__(self, session: RemoteSession, graph: Graph, config: ConfigProto) -> None:
@@ -49,6 +51,7 @@ class MasterRestart:
         self._resuming = asyncio.Lock()
         self.wait = 0.0
         self.lost: tuple[str, ...] = ()
+        self.replaced = False
 
     async def begin(self, wait: float) -> None:
         """Note the processes of all tasks, because a session was created or has gone on after a loss."""
@@ -58,7 +61,7 @@ class MasterRestart:
 
     def settle(self) -> None:
         """Forget what was lost, because ``reattach`` has reported it."""
-        self._before, self.lost = None, ()
+        self._before, self.lost, self.replaced = None, (), False
 
     @property
     def is_due(self) -> bool:

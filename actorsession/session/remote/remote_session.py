@@ -293,8 +293,9 @@ class RemoteSession(SessionInterface[RemotePlan]):
     async def connect_anew(self, limit: float = CONNECT_TIMEOUT) -> None:
         """Create a new session at the master for the same graph; see ``connect``."""
         async with self._connecting:
-            await self._master.hang_up(0.0)
+            # Before the connection ends: if that is cancelled, the session must not count as connected.
             self.handle, self._version, self._sent, self._extensions = "", 0, 0, 0
+            await self._master.hang_up(0.0)
         await self.connect(limit)
 
     async def _be_connected(self, deadline: Deadline | None = None) -> None:
@@ -372,7 +373,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
         deadline = Deadline.after(self._config.operation_timeout or CONNECT_TIMEOUT)
         if self.handle and self._master.reached:
             try:
-                found = await self._ask_to_reattach(deadline, anew=self._restart.in_doubt)
+                anew = self._restart.in_doubt or self._restart.replaced
+                found = await self._ask_to_reattach(deadline, anew=anew)
                 lost = self._restart.lost
                 await self._restart.begin(self._restart.wait)
                 self._restart.settle()
@@ -394,6 +396,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
     async def _create_anew(self, deadline: Deadline) -> Reattached:
         """Create a new session at the master for the same graph."""
         before = self._master.link.peer if self._master.link is not None else None
+        self._restart.replaced = True
         await self.connect_anew()
         found = await self._ask_to_reattach(deadline, anew=True)
         self._restart.settle()
