@@ -11,7 +11,14 @@ import pytest
 from tests.warm import Warm, warm_process
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ["tutorial.md", "sessions.md", "distributed.md", "checkpoints.md", "graphs.md"]
+PAGES = [
+    "tutorial.md",
+    "questions.md",
+    "sessions.md",
+    "distributed.md",
+    "checkpoints.md",
+    "graphs.md",
+]
 
 
 def sections(page: str) -> list[tuple[str, str]]:
