@@ -310,9 +310,8 @@ def test_the_headings_to_which_pages_link_exist() -> None:
 
 def test_a_link_to_a_heading_that_does_not_exist_would_be_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text(
-        "# A page\n\n[one](#a-page) [two](#another)\n\n## Two `words`, more\n\n[three](page.md#two-words-more)\n"
-    )
+    links = "[one](#a-page) [two](#another) [three](page.md#two-words-more)"
+    page.write_text(f"# A page\n\n{links}\n\n## Two `words`, more\n")
     assert missing_headings(page) == [f"{page}#another"]
 
 
