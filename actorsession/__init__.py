@@ -1,7 +1,7 @@
 """A runtime for stateful dataflow graphs: sessions, feeds and fetches on asyncio actors.
 
 The public names, each once; ``import actorsession as acts`` gives a program everything that it needs.
-The rooms below never import this file.
+The packages below never import this file.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ _NAMES = {
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
 
-# What ``interop`` adds to rooms below it, which is imported when it is asked for.
+# What ``interop`` adds to packages below it, which is imported when it is asked for.
 for _module, _keys in {
     "proto_views": "OpDef Operation.node_def Operation.get_attr TensorShape.as_proto",
     "collections": "Variable.to_proto Variable.from_proto",

@@ -2,7 +2,7 @@
 """A runtime for stateful dataflow graphs: sessions, feeds and fetches on asyncio actors.
 
 The public names, each once; ``import actorsession as acts`` gives a program everything that it needs.
-The rooms below never import this file.
+The packages below never import this file.
 """
 
 from actorsession.cluster import ClusterResolver as ClusterResolver

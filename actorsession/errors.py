@@ -229,7 +229,7 @@ class UnimplementedError(OpError):
 
 
 class InternalError(OpError):
-    """An invariant of the runtime is violated; please report it."""
+    """An invariant of the runtime is violated, which is an error of the library."""
 
     error_code = 13
 

@@ -22,7 +22,7 @@ PINS = ROOT / "scripts" / "constraints.txt"
 # The packages that build and install the project, in addition to those in pyproject.toml.
 BUILDERS = ("pip", "editables")
 HEAD = """\
-# What scripts/demo and scripts/test install, to the version. Written by scripts/renew; not by hand.
+# The versions that scripts/demo, scripts/test and scripts/docs install. Written by scripts/renew.
 """
 
 

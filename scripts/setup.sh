@@ -109,7 +109,7 @@ print(found.hexdigest())
 ' "$ROOT" "$ROOT/pyproject.toml" "$ROOT/$PINS" 2>/dev/null
 }
 
-# Whether profile $1 (demo, dev or lowest) was installed from the present pyproject.toml and pins.
+# Whether profile $1 (demo, dev, lowest or docs) was installed from the present pyproject.toml and pins.
 # The dev group holds all that the demo needs.
 environment_is_current() {
     local now
@@ -180,10 +180,14 @@ phase() {
 }
 
 # Makes .venv ready for profile $1: demo (what the demo needs) or dev (all tools of development); or, for
-# profile lowest, .venv-lowest with the lowest versions that pyproject.toml allows. Leaves the handling of Ctrl-C in place, so that the caller replaces it without a gap.
+# profile lowest, .venv-lowest with the lowest versions that pyproject.toml allows; or, for profile docs,
+# .venv-docs with what builds the documentation site. Leaves the handling of Ctrl-C in place, so that the
+# caller replaces it without a gap.
 prepare_environment() {
     local profile=$1
-    [ "$profile" != lowest ] || VENV=$ROOT/.venv-lowest
+    case $profile in
+        lowest | docs) VENV=$ROOT/.venv-$profile ;;
+    esac
     trap 'stop_setup "$INTERRUPTED"' INT
     trap 'stop_setup 143' TERM
     trap 'stop_setup 129' HUP
@@ -215,6 +219,9 @@ make_environment() {
         dev)
             install "actorsession with the tools of development" "$held" --editable . --group dev
             install_other_numpy
+            ;;
+        docs)
+            install "actorsession with what builds its documentation" "$held" --editable . --group docs
             ;;
         lowest)
             held=$VENV/lowest.txt

@@ -286,6 +286,35 @@ def test_the_links_of_pages_lead_somewhere() -> None:
     assert on_pages(broken) == {}
 
 
+def heading_anchor(title: str) -> str:
+    """What links call a heading: in lower case, with hyphens for spaces and without signs."""
+    return re.sub(r"[^\w\- ]", "", title).lower().replace(" ", "-")
+
+
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    """What links call the headings of a page."""
+    return frozenset(map(heading_anchor, re.findall(r"^#+ (.+)", without_fences(page), re.M)))
+
+
+def missing_headings(page: Path) -> list[str]:
+    """The links of a page to headings that do not exist."""
+    found = re.findall(r"\]\(((?!https?:)[^)#\s]*)#([^)\s]+)\)", without_fences(page))
+    targets = [(page.parent / file if file else page, anchor) for file, anchor in found]
+    return [f"{file}#{anchor}" for file, anchor in targets if anchor not in anchors(file)]
+
+
+def test_the_headings_to_which_pages_link_exist() -> None:
+    assert on_pages(missing_headings) == {}
+
+
+def test_a_link_to_a_heading_that_does_not_exist_would_be_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    links = "[one](#a-page) [two](#another) [three](page.md#two-words-more)"
+    page.write_text(f"# A page\n\n{links}\n\n## Two `words`, more\n")
+    assert missing_headings(page) == [f"{page}#another"]
+
+
 def test_the_full_names_in_pages_resolve() -> None:
     def unresolved(page: Path) -> list[str]:
         named = [s for s in spans(page) if re.fullmatch(r"(actorsession|transports)(\.\w+)+", s)]

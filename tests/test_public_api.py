@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +15,7 @@ import actorsession
 import actorsession as acts
 import actorsession.compat.v1
 from actorsession import compat, ops, opsets
+from scripts.pages import CONTENTS, pages, public_modules, public_names
 from tests.rows import for_each
 
 # Older functions of TensorFlow, each of which a public one replaces.
@@ -77,6 +80,26 @@ def test_a_name_that_is_elsewhere_is_suggested() -> None:
         _ = actorsession.placehoder  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match=r"did you mean nn.relu\?"):
         _ = compat.v1.relu
+
+
+def test_every_public_function_and_class_has_a_docstring_that_begins_with_a_sentence() -> None:
+    """The API reference of the site is made from them."""
+    without = [
+        f"{module}.{name}"
+        for module, found in public_modules().items()
+        for name, value in public_names(found)
+        if inspect.isclass(value) or inspect.isroutine(value)
+        if not re.match(
+            r"[A-Z`][^\n]*(\n[^\n]+)*[.:]$", (inspect.getdoc(value) or "").split("\n\n")[0]
+        )
+    ]
+    assert without == []
+
+
+def test_every_page_is_in_the_contents_of_the_site() -> None:
+    listed = {f"{name}.md" for names in CONTENTS.values() for name in names.split()}
+    shown = {str(page) for page in pages() if not page.match("decisions/0*")} - {"README.md"}
+    assert shown == listed - {"reference/index.md", "examples.md"}
 
 
 def test_what_a_first_program_needs_is_there() -> None:

@@ -22,7 +22,8 @@ from scripts import requirements
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parent.parent
-ENTRIES = ["scripts/demo", "scripts/test", "scripts/check", "scripts/renew", ".ci/run"]
+NAMES = ["demo", "test", "check", "renew", "docs"]
+ENTRIES = [*(f"scripts/{name}" for name in NAMES), ".ci/run"]
 SOURCED = ["scripts/setup.sh", "scripts/stages.sh"]
 
 # The design's rule is that Ctrl-C ends the set-up within a second; it waits in steps of a tenth.
@@ -57,6 +58,10 @@ case "$1 $2" in
         eval "${{PYTEST_DOES:-:}}"
         ;;
     "-m scripts.changed") echo tests/test_one.py ;;
+    "-m scripts.pages" | "-m sphinx" | "-m scripts.site.search")
+        echo "$*" >>"$CALLS"
+        [ "$2" != sphinx ] || exit "${{TOOLS_END_WITH:-0}}"
+        ;;
     *) exec "{sys.executable}" "$@" ;;
 esac
 """
@@ -186,7 +191,7 @@ def test_the_script_can_be_started(script: str) -> None:
     assert os.access(ROOT / script, os.X_OK)
 
 
-@pytest.mark.parametrize("name", ["demo", "test", "check", "renew"])
+@pytest.mark.parametrize("name", NAMES)
 def test_help_says_how_to_use_it_and_makes_nothing(checkout: Checkout, name: str) -> None:
     run = checkout.run([str(checkout.root / "scripts" / name), "--help"])
     assert (run.returncode, run.stderr) == (0, "")
@@ -593,6 +598,42 @@ def test_all_stages_run_whether_they_pass_or_fail(
         "pytest", "pytest",  # to compile, and to run
         "ruff check .", "ruff format --check .",
     ]  # fmt: skip
+
+
+SITE = [
+    "-m scripts.pages build/docs/pages",
+    "-m sphinx --quiet --fail-on-warning --keep-going --conf-dir scripts/site"
+    " --doctree-dir build/docs/doctrees build/docs/pages site",
+]
+SEARCH = "-m scripts.site.search site docs/questions.md"
+
+
+def test_the_documentation_is_built_in_an_environment_of_its_own(checkout: Checkout) -> None:
+    script = str(checkout.root / "scripts" / "docs")
+    first = checkout.run([script])
+    assert (first.returncode, first.stderr) == (0, "")
+    install = f"-m pip install --editable . --group docs {BUILT}"
+    assert checkout.made_calls() == ["venv", UPDATE_PIP, install, *SITE]
+    assert not checkout.environment.exists()
+    assert (checkout.root / ".venv-docs").exists()
+    second = checkout.run([script, "--check"])
+    assert (
+        second.stdout == "Environment: .venv-docs is up to date\nDocumentation: site/index.html\n"
+    )
+    assert checkout.made_calls() == [*SITE, SEARCH]
+
+
+def test_a_warning_of_the_documentation_is_a_failure_of_the_script(checkout: Checkout) -> None:
+    run = checkout.run([str(checkout.root / "scripts" / "docs"), "--check"], TOOLS_END_WITH="1")
+    assert run.returncode == 1
+    assert "Documentation" not in run.stdout
+    assert SEARCH not in checkout.made_calls()
+
+
+def test_an_unknown_argument_of_the_documentation_is_refused(checkout: Checkout) -> None:
+    run = checkout.run([str(checkout.root / "scripts" / "docs"), "--chek"])
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "unknown argument '--chek'" in run.stderr
 
 
 def test_the_tests_run_as_often_as_asked(checkout: Checkout) -> None:

@@ -27,8 +27,9 @@ class Transport(Protocol):
     Two optional attributes describe how a listener of the transport identifies diallers; an absent one
     counts as False. Where neither holds, ``listen`` demands a token for every address with a port.
 
-        authenticates: Peers prove their identity without a token, for example by TLS certificates.
-        checks_user: Without a token, both ends refuse other users of this machine. ``TcpTransport`` and the
+    Attributes:
+        authenticates: peers prove their identity without a token, for example by TLS certificates.
+        checks_user: without a token, both ends refuse other users of this machine. ``TcpTransport`` and the
             classes derived from it do.
     """
 

@@ -222,7 +222,7 @@ def tls_error(error: ssl.SSLError, address: str) -> TransportError:
 
 
 def _verdict(error: ssl.SSLCertVerificationError) -> str:
-    """Return why a certificate was not accepted, and a remedy where it is not obvious."""
+    """Return why a certificate was not accepted, and a remedy where one is known."""
     verdict = str(error.verify_message).rstrip(".")
     if "issuer" in verdict or "self-signed" in verdict or "self signed" in verdict:
         return f"it is not signed by our CA ({verdict}); both sides need the same ca_file"

@@ -136,7 +136,7 @@ class _Writer:
             return []
         if not _converts(hint):
             return [f"for {item} in {var}:", *_indented(body)]
-        # The decoder has just made the list, which has no other owner, so it is changed in place.
+        # The decoder has made the list, which has no other owner, so it is changed in place.
         body.append(f"{var}[{index}] = {item}")
         return [f"for {index}, {item} in enumerate({var}):", *_indented(body)]
 

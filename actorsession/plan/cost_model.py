@@ -182,7 +182,7 @@ def prime(partitions: Iterable[BoundPartition], model: CostModel) -> None:
     shapes: then its first run is as careful as without a model.
 
     Args:
-        partitions: of a plan that was loaded just now.
+        partitions: of a plan that was loaded before this call.
         model: measured costs.
     """
     for linked in partitions:

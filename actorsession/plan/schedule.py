@@ -6,7 +6,7 @@ one (``reschedule``). Sessions with a cost model and a placement period call it;
 
 The choice is list scheduling after HEFT (Topcuoglu, Hariri and Wu 2002): nodes in order of the longest path
 from each to the end of the step, each to the device on which it would end first. That is a heuristic for
-single nodes. The decision rests on ``finish_time``, which models how steps really run: a partition as
+single nodes. The decision rests on ``finish_time``, which models how steps run: a partition as
 segments, cheap ones one after the other in the thread of the step, expensive ones in the threads of the
 kernel pool. The results of an expensive segment are sent when the segment has ended. Each task of a cluster
 has a thread and a pool of its own, and a transfer between tasks takes longer than one between devices.
@@ -310,7 +310,7 @@ def reschedule(
     work: Mapping[str, Work], devices: Sequence[str], *, threads: Threads, dear: float,
     home: str | None = None,
 ) -> Rescheduled | None:  # fmt: skip
-    """Return a placement that ends a step clearly earlier, if one is found.
+    """Return a placement that ends a step earlier by a fifth or more, if one is found.
 
     Args:
         work: the step, producers first.

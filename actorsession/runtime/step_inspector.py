@@ -94,7 +94,7 @@ def _frames() -> Iterator[FrameType]:
 
 
 def _look_at(frame: FrameType) -> _Found | None:
-    """Return the state of a call of generated code; ``None`` if it has just begun or ended."""
+    """Return the state of a call of generated code; ``None`` if it is at its first line or has ended."""
     here = dict(frame.f_locals)
     owner, begin = here.get("self"), here.get("begin")
     if owner is None or begin is None:

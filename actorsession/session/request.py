@@ -48,8 +48,8 @@ class Request:
         conversions: for each feed of the signature, its converter and its position among the caller's
             values.
         build: makes the caller's structure from the values of the fetched tensors.
-        fed: for each fetched tensor, the position of the caller's value that is fed for it, or ``None``; just
-            ``None`` if no fetched tensor is fed.
+        fed: for each fetched tensor, the position of the caller's value that is fed for it, or ``None``;
+            ``None`` alone if no fetched tensor is fed.
         plan: the plan, once it was bound.
         order: for each fetch of the signature, its position among the plan's fetches; ``None`` if the orders
             are the same.

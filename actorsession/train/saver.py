@@ -66,8 +66,9 @@ class Saver:
     A saver adds nodes to the graph of its variables, so it must be created before the graph is finalized.
 
     Args:
-        var_list: variables (including partitioned ones) and ``SaveableObject``s: a list, or a dict by their
-            names in checkpoints; all global variables and saveable objects of the default graph if left out.
+        var_list: variables (including partitioned ones) and objects of ``SaveableObject``: a list, or a dict
+            by their names in checkpoints; all global variables and saveable objects of the default graph if
+            left out.
         reshape: whether to restore tensors of another shape with the same number of elements.
         sharded: whether each device writes its own file.
         max_to_keep: number of the latest checkpoints to keep; all for ``None`` or 0.

@@ -2,7 +2,7 @@
 
 Each replica adds its gradients to accumulators colocated with the variables, and waits at a queue of tokens.
 A queue runner of the chief takes the mean of enough gradients, applies it with the given optimiser, and
-enqueues a token for each replica. A token is the number of the step that just ended; gradients of older steps
+enqueues a token for each replica. A token is the number of the step that has ended; gradients of older steps
 are recognised by it and dropped. No thread of the runtime is blocked while replicas wait.
 """
 

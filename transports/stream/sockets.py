@@ -37,7 +37,7 @@ def bind_tcp(address: Address, family: int, host: str) -> socket.socket:
     """
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
-        # The port of a listener that has just closed may be bound again at once.
+        # The port of a listener that has closed may be bound again at once.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:  # [::] must not bind IPv4's port as well
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
@@ -114,13 +114,13 @@ def check_family(
 
 
 def tcp_address(scheme: str, sock: socket.socket) -> Address:
-    """Return the address that a tcp socket is actually bound to."""
+    """Return the address that a tcp socket is bound to."""
     name = sock.getsockname()
     return Address(scheme=scheme, host=name[0], port=name[1])
 
 
 def unix_address(requested: Address, sock: socket.socket) -> Address:
-    """Return the address that a unix socket is actually bound to.
+    """Return the address that a unix socket is bound to.
 
     Raises:
         ValueError: It is not bound to an absolute path.

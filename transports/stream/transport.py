@@ -157,7 +157,7 @@ class StreamTransport(ABC):
 
     @abstractmethod
     def announced_address(self, address: Address, sock: socket.socket) -> Address:
-        """Return the address to dial: the one that the socket is actually bound to.
+        """Return the address to dial: the one that the socket is bound to.
 
         Raises:
             ValueError: The socket was passed in and is bound to no address of this transport.

@@ -137,8 +137,8 @@ def add_check_numerics_ops() -> Operation:
                 continue
             if operation.type in _CONTROL:
                 raise ValueError(
-                    "`tf.add_check_numerics_ops() is not compatible with TensorFlow control flow operations "
-                    f"such as `tf.cond()` or `tf.while_loop()`; found {operation.name!r}."
+                    "`add_check_numerics_ops` is not compatible with TensorFlow control flow operations "
+                    f"such as `cond` or `while_loop`; found {operation.name!r}."
                 )
             with graph.control_dependencies(checks):
                 checks = [check_numerics(tensor, f"{operation.name}:{tensor.value_index}").op]

@@ -129,7 +129,7 @@ def _named(rank: int, kind: str) -> str:
 def _of_real(rank: int, value: Any, length: Any, name: str | None) -> Tensor:
     signal = convert_to_tensor(value, name="input", preferred_dtype=float32)
     if signal.dtype not in COMPLEX:
-        raise ValueError(f"RFFT requires tf.float32 or tf.float64 inputs, got: {signal.dtype.name}")
+        raise ValueError(f"RFFT requires float32 or float64 inputs, got: {signal.dtype.name}")
     with signal.graph.as_default(), signal.graph.name_scope(name or _named(rank, "rfft")) as scope:
         if length is None:
             wanted = _sizes(signal, rank)

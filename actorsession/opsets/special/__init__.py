@@ -1,1 +1,1 @@
-"""Special functions: gamma, beta, Bessel and their kin."""
+"""Special functions: gamma, beta, Bessel and related ones."""

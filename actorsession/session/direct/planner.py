@@ -136,11 +136,11 @@ class Planner:
         return len(self._state) + len(self._graph.operations_since(self._registered))
 
     def touch(self, plan: DirectPlan) -> None:
-        """Note that a plan was used, for the choice of which to keep."""
+        """Record that a plan was used, for the choice of which to keep."""
         plan.used = self.tally.runs = next(self._uses)
 
     def extend(self) -> None:
-        """Take in what was added to the graph; an error changes nothing."""
+        """Extend the session by the new nodes of the graph; an error changes nothing."""
         self._graph.describe(self._registered, self._check)
         with self._graph.growing():
             extended = self._graph.extended_since(self._extensions)
@@ -229,7 +229,7 @@ class Planner:
 
     @property
     def known(self) -> Mapping[str, NodeDef]:
-        """The nodes that the session has taken in."""
+        """The nodes by which the session was extended."""
         return self._state.view
 
     def clear(self) -> None:

@@ -1,0 +1,57 @@
+"""The sources of the documentation site: what Sphinx is given to read."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from scripts.pages import page_text, pages, public_modules, public_names, write_sources
+
+pytestmark = pytest.mark.slow  # imports every public name
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pages")
+    write_sources(folder)
+    return folder
+
+
+def test_every_page_of_the_repository_is_there_and_the_readme_comes_first(sources: Path) -> None:
+    names = {str(page) for page in pages()} - {"README.md"}
+    assert names <= {path.relative_to(sources).as_posix() for path in sources.rglob("*.md")}
+    assert (sources / "index.md").read_text(encoding="utf-8").startswith("# actorsession\n")
+
+
+def test_every_public_name_is_described_once_or_refers_to_its_description(sources: Path) -> None:
+    text = "".join(p.read_text(encoding="utf-8") for p in (sources / "reference").glob("*.rst"))
+    described = Counter(re.findall(r"^\.\. (?:autoclass|autofunction|py:data):: (\S+)", text, re.M))
+    assert set(described.values()) == {1}
+    referred = re.findall(r"The same as :py:\w+:`(.+)`\.", text)
+    assert set(referred) <= set(described)
+    names = sum(len(list(public_names(module))) for module in public_modules().values())
+    assert described.total() + len(referred) == names > 1000
+
+
+def test_links_to_examples_lead_to_the_page_that_shows_them(sources: Path) -> None:
+    text = page_text(Path("README.md"))
+    assert "](examples.md#examples-serve)" in text
+    assert "](examples/" not in text
+    shown = (sources / "examples.md").read_text(encoding="utf-8")
+    assert "## examples/serve\n" in shown
+    assert Path("examples/quickstart.py").name in shown
+
+
+def test_a_file_is_only_written_if_its_content_has_changed(tmp_path: Path) -> None:
+    write_sources(tmp_path)
+    changed, kept, stale = tmp_path / "index.md", tmp_path / "examples.md", tmp_path / "old.md"
+    changed.write_text("another text")
+    stale.write_text("a page that was removed")
+    before = kept.stat().st_mtime_ns
+    write_sources(tmp_path)
+    assert changed.read_text(encoding="utf-8").startswith("# actorsession\n")
+    assert kept.stat().st_mtime_ns == before
+    assert not stale.exists()

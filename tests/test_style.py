@@ -1,0 +1,301 @@
+"""Pages, docstrings and comments are in plain words, and have none of a table of words and phrases.
+
+A row has the reason and what to write in its place. Code is not read: neither blocks, nor what stands in
+backticks. Old entries of CHANGELOG.md are history and are not read either.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.test_docs_names import PACKAGES, PAGES, ROOT, sources
+
+# Pages that describe the library. The others may say who "we" are.
+REFERENCE_PAGES = frozenset(
+    f"docs/{name}.md"
+    for name in (
+        "checkpoints",
+        "distributed",
+        "extending",
+        "graphs",
+        "questions",
+        "semantics",
+        "sessions",
+    )
+)
+
+THINGS = "client|device|graph|kernel|master|node|plan|process|server|session|step|task|tensor|variable|worker"
+
+
+class Row(NamedTuple):
+    """Words that are not used.
+
+    Attributes:
+        pattern: a regular expression without regard to case; a space is any white space.
+        reason: why not.
+        better: what to write in its place.
+        only: the pages to which the row applies; all texts if empty.
+    """
+
+    pattern: str
+    reason: str
+    better: str
+    only: frozenset[str] = frozenset()
+
+
+ADVERTISING = "it praises and says nothing"
+TALKING_DOWN = "who does not find it so is told that he should"
+FILLER = "the sentence says the same without it"
+OTHER_NAME = "the field has a word for it"
+
+TABLE = [
+    Row(r"powerful|blazing(ly)?|lightning[- ]fast|awesome|amazing", ADVERTISING, "a figure"),
+    Row(r"seamless(ly)?|elegant(ly)?|effortless(ly)?|rock[- ]solid", ADVERTISING, "what happens"),
+    Row(r"cutting[- ]edge|state[- ]of[- ]the[- ]art|next[- ]generation", ADVERTISING, "what is new"),
+    Row(r"simply|easily|trivial(ly)?|straightforward(ly)?", TALKING_DOWN, "nothing"),
+    Row(r"obvious(ly)?|of course|clearly|needless to say", TALKING_DOWN, "nothing, or the reason"),
+    Row(r"just(?![- ]in[- ]time)", FILLER, "only, or the time that is meant"),
+    Row(r"actually|basically|really|quite", FILLER, "nothing"),
+    Row(r"note that|please|it should be noted", FILLER, "the sentence without it"),
+    Row(r"in order to", FILLER, "to"),
+    Row(r"utili[sz]e[sd]?|leverag(e|es|ing)", "a longer word for a short one", "use"),
+    Row(r"via|e\.g\.|i\.e\.|etc\.|viz\.", "an abbreviation of Latin", "by, for example, that is"),
+    Row(r"\w+n't|(it|that|there|here|we|you|they|let|what|who|he|she)'(s|re|ve|ll|d)|i'm",
+        "contractions are not used", "both words"),
+    # The dialect that the project had.
+    Row(r"who waits", OTHER_NAME, "the calls that wait"),
+    Row(r"(take|takes|took) in(?= (new|what|the|nodes)\b|[.,;])", OTHER_NAME, "extend, register"),
+    Row(r"lets? go of|letting go of", OTHER_NAME, "release"),
+    Row(r"(comes?|came) to rest", OTHER_NAME, "is quiescent, becomes idle"),
+    Row(r"lives? in part", OTHER_NAME, "is partially dead"),
+    Row(r"what (is|was) fed", OTHER_NAME, "the feeds"),
+    Row(r"rooms|(a|the|this|that|each|every|no|lower|upper) room(?! for)", OTHER_NAME, "package, folder"),
+    Row(r"and (its|their) kin", OTHER_NAME, "the names, or: and similar ones"),
+    Row(r"words? (that|which) builds?|way of a value home", OTHER_NAME, "function, answer"),
+    Row(r"vigils?|companions?|fates of", "a metaphor", "monitor, sidecar, outcome"),
+    Row(r"as ever|at will", "a turn of speech", "as before, to any depth"),
+    # Grammar, where a rule can tell.
+    Row(rf"(if|when|whether|because|unless|while|until) ({THINGS}) (is|has|was|may|can|will|does)",
+        "the article is missing", "a, the or each before the noun"),
+    Row(r"we|our|ours|ourselves|(?<!\d\s)us", "a reference describes the library", "the library, its parts",
+        REFERENCE_PAGES),
+]  # fmt: skip
+
+
+def pattern_of(row: Row) -> re.Pattern[str]:
+    """The expression of a row, for whole words."""
+    spaced = row.pattern.replace(" ", r"\s+")
+    return re.compile(rf"(?<![\w.-])(?:{spaced})(?![\w-])", re.IGNORECASE)
+
+
+PATTERNS = [pattern_of(row) for row in TABLE]
+DOUBLE = re.compile(r"(?<![\w.-])([a-z]+)(?: +| *\n *)\1(?![\w-])", re.IGNORECASE)
+
+# What may be prose in a module; it is cheaper to find than what is.
+PROSE = re.compile(r'""".*?"""|#[^\n]*', re.DOTALL)
+
+
+class Text(NamedTuple):
+    """A piece of prose, and where it begins.
+
+    Attributes:
+        file: its file, relative to the repository.
+        line: number of its first line.
+        words: the text, with as many lines as in the file, without code.
+    """
+
+    file: str
+    line: int
+    words: str
+
+
+def blank(found: re.Match[str]) -> str:
+    """A sign that is no word, and the line ends of what it stands for."""
+    return "`" + "\n" * found[0].count("\n")
+
+
+def without_code(text: str) -> str:
+    """A text without blocks of code, code in a line, and the targets of links."""
+    text = re.sub(r"^```.*?^```", blank, text, flags=re.MULTILINE | re.DOTALL)
+    text = (
+        re.sub(r"(?<=\n\n)( {4}[^\n]*\n)+(?=\n|$)", blank, text) if text.startswith("#") else text
+    )
+    return re.sub(r"(`+)[^`]+\1|\]\([^)]*\)|<[^>\n]*>|https?:\S+", blank, text)
+
+
+def page_text(page: Path) -> Text:
+    """The prose of a page."""
+    return Text(
+        page.relative_to(ROOT).as_posix(), 1, without_code(page.read_text(encoding="utf-8"))
+    )
+
+
+def source_texts(file: str, source: str) -> Iterator[Text]:
+    """The docstrings and comments of a module; comments on successive lines are one text."""
+    comment: list[str] = []
+    first = last = 0
+    before = tokenize.ENCODING
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            if comment and token.start[0] == last + 1:
+                comment.append(token.string)
+            else:
+                yield from _comment(file, first, comment)
+                comment, first = [token.string], token.start[0]
+            last = token.start[0]
+        elif token.type not in (tokenize.NL, tokenize.INDENT, tokenize.DEDENT):
+            if token.type == tokenize.STRING and before in (tokenize.ENCODING, tokenize.NEWLINE):
+                yield Text(file, token.start[0], without_code(token.string))
+            before = token.type
+    yield from _comment(file, first, comment)
+
+
+def _comment(file: str, first: int, lines: list[str]) -> Iterator[Text]:
+    if lines:
+        yield Text(file, first, without_code("\n".join(line.lstrip("# ") for line in lines)))
+
+
+@cache
+def texts() -> tuple[Text, ...]:
+    """All prose of the project; of modules only those in which a word of the table may stand."""
+    found = [page_text(page) for page in PAGES]
+    patterns = [p for p, row in zip(PATTERNS, TABLE, strict=True) if not row.only]
+    for file in sources():
+        source = (ROOT / file).read_text(encoding="utf-8")
+        prose = "\n".join(PROSE.findall(source))
+        if any(pattern.search(prose) for pattern in [*patterns, DOUBLE]):
+            found.extend(source_texts(file, source))
+    return tuple(found)
+
+
+def place(text: Text, position: int) -> str:
+    """The file and line of a position in a text."""
+    return f"{text.file}:{text.line + text.words.count(chr(10), 0, position)}"
+
+
+def findings(text: Text) -> Iterator[str]:
+    """One line for each word of a text that is not used, with the reason and what to write."""
+    for row, pattern in zip(TABLE, PATTERNS, strict=True):
+        if row.only and text.file not in row.only:
+            continue
+        for found in pattern.finditer(text.words):
+            said = " ".join(found[0].split())
+            yield f"{place(text, found.start())}: {said!r}: {row.reason}; write: {row.better}"
+    for found in DOUBLE.finditer(text.words):
+        yield f"{place(text, found.start())}: {found[1]!r} stands twice"
+
+
+@pytest.mark.slow
+def test_pages_docstrings_and_comments_have_no_word_of_the_table() -> None:
+    found = [line for text in texts() for line in findings(text)]
+    assert found == [], "\n".join(found)
+
+
+def native_messages(tree: ast.Module) -> Iterator[ast.Constant]:
+    """The texts in the exceptions that a module raises."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            for part in ast.walk(node.exc):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield part
+
+
+def messages_of_tensorflow(file: str, source: str) -> list[str]:
+    """Where an error of the library names something of TensorFlow's package that a program may not have."""
+    return [
+        f"{file}:{text.lineno}: {text.value!r}: a program has no `tf`; write: the name without it"
+        for text in native_messages(ast.parse(source))
+        if re.search(r"(?<![\w.])tf\.[a-z]", str(text.value))
+    ]
+
+
+def test_native_errors_do_not_name_tensorflow_s_package() -> None:
+    native = [file for file in sources() if "/compat/" not in file]
+    found = []
+    for file in native:
+        source = (ROOT / file).read_text(encoding="utf-8")
+        if "tf." in source:
+            found += messages_of_tensorflow(file, source)
+    assert found == [], "\n".join(found)
+
+
+PAGE = """\
+# A page
+
+This is a very good
+page. It is `simply` [what](simply.md) it is.
+
+```python
+simply = 1
+```
+
+You simply call the the function.
+"""
+
+MODULE = '''\
+"""Return what is there.
+
+It lets go of ``just`` the lock.
+"""
+
+x = "simply"  # a comment
+# that goes on: the room
+# of of a class
+'''
+
+
+def test_a_planted_word_would_be_noticed_with_its_file_and_line() -> None:
+    page = Text("docs/page.md", 1, without_code(PAGE))
+    assert list(findings(page)) == [
+        f"docs/page.md:10: 'simply': {TALKING_DOWN}; write: nothing",
+        "docs/page.md:10: 'the' stands twice",
+    ]
+    module = [line for text in source_texts("a.py", MODULE) for line in findings(text)]
+    assert module == [
+        f"a.py:3: 'lets go of': {OTHER_NAME}; write: release",
+        f"a.py:7: 'the room': {OTHER_NAME}; write: package, folder",
+        "a.py:8: 'of' stands twice",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "rows"),
+    [
+        ("It doesn't, and that's it.", 2),
+        ("A just-in-time compiler takes in 3 bytes; there is room for more.", 0),
+        ("The step fails if session is closed.", 1),
+        ("The step fails if the session is closed.", 0),
+        ("It takes\nin new nodes.", 1),
+    ],
+)
+def test_a_row_finds_what_it_means_and_nothing_else(said: str, rows: int) -> None:
+    assert len(list(findings(Text("a.py", 1, without_code(said))))) == rows
+
+
+def test_only_reference_pages_have_no_we() -> None:
+    assert list(findings(Text("README.md", 1, "We chose it. It takes 3 us."))) == []
+    assert len(list(findings(Text("docs/sessions.md", 1, "We chose it. It takes 3 us.")))) == 1
+
+
+def test_a_message_with_tensorflow_s_package_would_be_noticed() -> None:
+    source = 'def f(x):\n    raise ValueError(f"{x} is no tf.float32")\n'
+    (found,) = messages_of_tensorflow("a.py", source)
+    assert found.startswith("a.py:2: ' is no tf.float32': ")
+
+
+@pytest.mark.slow
+def test_the_texts_are_read() -> None:
+    """Guards against a pattern of files that matches none."""
+    assert len([text for text in texts() if text.file.endswith(".md")]) == len(PAGES)
+    assert {file.split("/")[0] for file in sources()} == set(PACKAGES)
+    (first, *_) = source_texts("a.py", (ROOT / "transports/frame.py").read_text(encoding="utf-8"))
+    assert first.line == 1
