@@ -21,8 +21,8 @@ SEPARATE_MODULES = ("actorsession.extend", "transports")
 # The pages in the order in which they are shown, by the heading above them.
 CONTENTS = {
     "Guide": (
-        "docs/tutorial docs/questions docs/sessions docs/graphs docs/checkpoints docs/distributed "
-        "docs/extending"
+        "docs/tutorial docs/layers docs/questions docs/sessions docs/graphs docs/checkpoints "
+        "docs/distributed docs/extending"
     ),
     "Reference": "reference/index docs/semantics docs/benchmarks examples",
     "The project": "docs/architecture docs/decisions/README CONTRIBUTING SECURITY CHANGELOG",

@@ -241,7 +241,7 @@ def test_a_ps_that_died_together_with_the_master_is_not_used_as_if_it_had_not(
     session.run(v.initializer)
     for job in ("ps", "worker"):
         held.cluster.process(job).send_signal(signal.SIGKILL)
-    wait_until(lambda: session._session._session.lost_master)
+    wait_until(lambda: session.session._session.lost_master)
     with pytest.raises(WorkerRestartedError, match=f"has lost what it kept on {PS0}"):
         session.run(v)
     assert session.reattach(restore=v.initializer).lost == ("v",)

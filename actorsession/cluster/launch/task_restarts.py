@@ -112,7 +112,7 @@ class TaskRestarts:
             del self._watches[task]
 
     def give_up(self, task: str) -> None:
-        """Note that a task has ended and is not started again; without restarts that is no news."""
+        """Record that a task has ended and is not started again; without restarts that is no news."""
         if self._most:
             self._given_up.add(task)
 
