@@ -356,11 +356,14 @@ import asyncio, sys
 from tests.transports.peers import PS, WORKER, echo
 from transports import connect, listen
 
+# The loop holds its children by weak references only.
+children = []
+
 async def main():
     for address in sys.argv[2:]:
         listener = await listen(address, PS, echo)
         connection = await connect(listener.address, WORKER)
-        asyncio.get_running_loop().create_task(connection.recv())
+        children.append(asyncio.get_running_loop().create_task(connection.recv()))
         await asyncio.sleep(0)
 
 if sys.argv[1] == "uvloop":
