@@ -12,8 +12,6 @@ from actorsession import ops  # noqa: F401 - registers the operation types
 from actorsession.graph import extension
 from actorsession.lazy_names import lazy_names
 
-__version__ = "0.1.0"
-
 # By the file that has them; see ``lazy_names``. The stub beside this file is made from it.
 _NAMES = {
     ".cluster": (
@@ -119,6 +117,7 @@ _NAMES = {
     ),
     ".session.handles": "TensorHandle",
     ".train": "*=train",
+    ".version": "__version__",
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -205,8 +205,7 @@ from actorsession.session import Session as Session
 from actorsession.session import get_default_session as get_default_session
 from actorsession.session.handles import TensorHandle as TensorHandle
 from actorsession import train as train
-
-__version__: str
+from actorsession.version import __version__ as __version__
 
 __all__ = [
 "AUTO_REUSE", "AsyncInteractiveSession", "AsyncSession", "ClusterResolver", "ClusterSpec",

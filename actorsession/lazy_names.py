@@ -54,10 +54,11 @@ def lazy_names(
         table: see ``read_table``.
 
     Returns:
-        The three objects, to be assigned in the package.
+        The three objects, to be assigned in the package. Names with two underscores in front are found, but
+        not listed.
     """
     names = dict(read_table(package, table))
-    everything = sorted(names)
+    everything = sorted(name for name in names if not name.startswith("__"))
 
     def load(name: str) -> Any:
         where = names.get(name)

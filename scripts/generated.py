@@ -64,8 +64,6 @@ def stub_of(package: str) -> str:
         else:
             above, _, name = where.rpartition(".")
             lines.append(f"from {above} import {name} as {ours}")
-    if package == "actorsession":
-        lines += ["", "__version__: str"]
     names = textwrap.fill(", ".join(f'"{name}"' for name in module.__all__), _WIDTH)
     lines += ["", "__all__ = [", names, "]"]
     return "\n".join(["# Written by scripts/generated.py.", *lines, ""])

@@ -23,8 +23,6 @@ from typing import Any
 
 import pytest
 
-import actorsession
-
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 300.0
 
@@ -34,14 +32,32 @@ WEB = [
     "typing_extensions", "yarl",
 ]  # fmt: skip
 
+TAG = "9.8.7"
+
 pytestmark = pytest.mark.process
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a source distribution, and of the wheel that was made from it."""
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with the files of this one, as they are now, in one commit."""
+    folder = tmp_path_factory.mktemp("repository")
+    for name in run("git", "ls-files", "-co", "--exclude-standard", cwd=ROOT).splitlines():
+        if (ROOT / name).exists():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    run("git", "init", "--quiet", cwd=folder)
+    run("git", "add", "--all", cwd=folder)
+    author = ("-c", "user.name=a test", "-c", "user.email=test@example.com")
+    run("git", *author, "commit", "--quiet", "--message", "all", cwd=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def built(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a source distribution of a tag, and of the wheel that was made from it."""
     folder = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT))
+    run("git", "tag", f"v{TAG}", cwd=repository)
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(repository))
     return folder
 
 
@@ -95,10 +111,14 @@ def test_the_wheel_runs_the_examples(example: str, installed: Path, tmp_path: Pa
 
 def test_the_wheel_has_the_command_line_and_the_version(installed: Path, tmp_path: Path) -> None:
     said = run(str(installed / "bin" / "actorsession"), "--version", cwd=tmp_path)
-    assert said == f"actorsession {actorsession.__version__}\n"
-    asked = "import importlib.metadata as m; print(m.version('actorsession'))"
-    told = run(str(installed / "bin" / "python"), "-c", asked, cwd=tmp_path)
-    assert told.strip() == actorsession.__version__
+    assert said == f"actorsession {TAG}\n"
+    asked = "import actorsession; print(actorsession.__version__)"
+    assert run(str(installed / "bin" / "python"), "-c", asked, cwd=tmp_path) == f"{TAG}\n"
+
+
+def test_distributions_have_the_version_of_their_tag(built: Path) -> None:
+    names = {path.name for path in built.iterdir()}
+    assert names == {f"actorsession-{TAG}.tar.gz", f"actorsession-{TAG}-py3-none-any.whl"}
 
 
 def test_the_wheel_has_the_packages_and_their_types_and_no_tests(installed: Path) -> None:

@@ -16,9 +16,8 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from actorsession import __version__
 from actorsession.cli import certs, cluster, doctor, servers, status, stop, token, why
-from actorsession.cli.console import USAGE_ERROR, Parser, explain_extra, run_command
+from actorsession.cli.console import USAGE_ERROR, Parser, explain_extra, print_line, run_command
 from actorsession.cli.logs import set_up_logging
 
 __all__ = ["main"]
@@ -69,13 +68,27 @@ def _run(arguments: list[str], program: str, *, with_demo: bool) -> int:
     return code
 
 
+class _ShowVersion(argparse.Action):
+    """The option ``--version``; the version is read only where it is shown."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Write the version, and end."""
+        from actorsession.version import installed_version
+
+        print_line(f"actorsession {installed_version()}")
+        parser.exit()
+
+
 def _parser(*, with_demo: bool) -> tuple[Parser, dict[str, Parser]]:
     """Return the parser of the program, and those of its commands by name."""
     parser = Parser(
         prog=_PROGRAM, description="A runtime for stateful dataflow graphs.",
         epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    parser.add_argument("--version", action="version", version=f"actorsession {__version__}")
+    parser.add_argument("--version", action=_ShowVersion, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for module in _MODULES:
         module.add_to(commands)

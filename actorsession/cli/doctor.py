@@ -98,10 +98,10 @@ def _versions() -> Iterator[Finding]:
     import platform
     from importlib import metadata
 
-    from actorsession import __version__
+    from actorsession.version import installed_version
 
     yield Finding(
-        "actorsession", OK, f"{__version__} at {os.path.dirname(os.path.dirname(__file__))}"
+        "actorsession", OK, f"{installed_version()} at {os.path.dirname(os.path.dirname(__file__))}"
     )
     where = f"{platform.system()} {platform.release()} {platform.machine()}"
     yield Finding(

@@ -15,7 +15,6 @@ import asyncio
 import logging
 import os
 import socket
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -61,6 +60,7 @@ from actorsession.runtime.devices import Device, make_devices, new_incarnation
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.session_pools import server_pool
 from actorsession.runtime.step_inspector import held_pool
+from actorsession.version import installed_version
 from transports import Hello, Listener, SecurityConfig, TransportError, listen
 
 __all__ = ["Server", "ServerStatistics"]
@@ -414,7 +414,7 @@ class Server:
             overdue=0 if held is None else held.held,
             overdue_kernels="" if held is None else str(held),
             pid=os.getpid(),
-            version=_version(),
+            version=installed_version(),
             uptime=time.monotonic() - self._started,
             memory=memory.resident,
             peak_memory=memory.peak,
@@ -426,11 +426,6 @@ class Server:
     def __repr__(self) -> str:
         where = self._listener.address if self._listener is not None else "not started"
         return f"<Server {self.task} at {where}>"
-
-
-def _version() -> str:
-    """Return the version of this package, whose own file is imported before all others."""
-    return str(getattr(sys.modules[__name__.partition(".")[0]], "__version__", ""))
 
 
 def _check_session_defaults(config: ConfigProto) -> None:
