@@ -130,7 +130,7 @@ class StreamConnection(Connection):
             self._bulk.put(pieces)
             return
         # Not writelines(): on the standard event loop of Python 3.11 it joins the pieces, however large
-        # they are. uvloop sends separate writes of one iteration together anyway.
+        # they are.
         for piece in pieces:
             self._transport.write(piece)
             self._bytes_sent += len(piece)

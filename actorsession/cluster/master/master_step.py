@@ -1,8 +1,8 @@
 """One step at its master: a ``RunGraph`` to each task that has partitions of it, and one outcome.
 
-The partitions of the master's own task are started first, by a direct call. What they push then leaves in
-the same write as the ``RunGraph`` of the other tasks, and in front of it: the other tasks find their inputs
-already there and answer without waiting. Owned by a ``MasterSession``; imports refs and messages.
+The partitions of the master's own task are started first, by a direct call. What they push then leaves
+before the ``RunGraph`` of the other tasks: the other tasks find their inputs already there and answer without
+waiting. Owned by a ``MasterSession``; imports refs and messages.
 
 Invariants: The first error that is not derived wins. The calls to the other tasks are then cancelled at once,
 and every worker of the step is told to drop it; none of them is waited for. A step that succeeded needs no
