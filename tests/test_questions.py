@@ -41,6 +41,8 @@ QUERIES = {
     "timeout of a run": [
         "how-do-i-stop-a-run-after-3-seconds", "cancellation-time-limits-cancelling-closing",
     ],
+    "dense layer": ["are-there-layers-and-a-training-loop", "the-layers"],
+    "training loop early stopping": ["are-there-layers-and-a-training-loop", "training"],
     "save a model": ["how-do-i-save-a-model-and-load-it-again"],
     "load model again": ["how-do-i-save-a-model-and-load-it-again"],
     "catch exceptions": ["which-exceptions-do-i-catch"],
@@ -75,6 +77,7 @@ QUERIES = {
     "why does my run hang": ["why-does-my-run-hang", "why-does-it-hang"],
     "what port does a worker use": ["what-port-does-a-worker-use"],
     "kill -9": ["what-happens-at-kill--9-of-a-worker"],
+    "start a dead worker again": ["what-happens-at-kill--9-of-a-worker", "tasks-that-are-started-again"],
     "process restarts variables lost": ["are-variables-lost-when-a-process-restarts"],
     "docker": ["how-do-i-run-it-in-docker-or-kubernetes"],
     "kubernetes": ["how-do-i-run-it-in-docker-or-kubernetes"],

@@ -406,6 +406,7 @@ class Fakes:
         self.addresses = {task: f"tcp://h:{number}" for number, task in enumerate(self.workers)}
         self.address = "tcp://h:0"
         self.version = 0
+        self.given_up: frozenset[str] = frozenset()
         cache = FakeWorkerCache(self.workers)
         self.lapses = cache.watchers
         self.members = SessionMembers(

@@ -63,7 +63,7 @@ class Bench:
         self.pushed = self.workers.pushed
         self.worker = Worker(
             W0, 77, self.devices, self.workers, self.pool, statistics=lambda: {"counted": 1},
-            update_cluster=lambda tasks: None, master_waits=lambda most: [],
+            update_cluster=lambda tasks, given_up: None, master_waits=lambda most: [],
         )  # fmt: skip
         self.ref: LocalRef = self.worker.ref
 

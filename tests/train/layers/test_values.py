@@ -202,7 +202,7 @@ def test_pooling_is_over_windows(kind: str, padding: str) -> None:
     with acts.Graph().as_default():
         found = value(make(3, 2, padding)(x))
     axes, count = tuple(range(1, len(shape) - 1)), len(shape) - 2
-    reduce = np.nanmax if largest else np.nanmean
+    reduce: Any = np.nanmax if largest else np.nanmean
     wanted = windowed(
         x, [3] * count, [2] * count, padding == "same", lambda w: reduce(w, axis=axes), np.nan
     )
