@@ -228,16 +228,6 @@ def test_a_gradient_with_some_dimensions_unknown(shape: Any, axis: Any) -> None:
     np.testing.assert_array_equal(found, np.full((2, 4), 1 / count))
 
 
-@all_reductions
-@for_each("axis", [0, 2, [0, 2]])
-def test_a_gradient_of_nothing_is_nothing_however_many_rows_there_are(op: Op, axis: Any) -> None:
-    """The one unknown dimension cannot be computed from a number of elements that is 0."""
-    x, given = source(float64, [None, 0, 3]), np.zeros((2, 0, 3))
-    [back] = gradients(op(x, axis), x)
-    [found] = evaluate([back], {x: given})
-    np.testing.assert_array_equal(found, given, strict=True)
-
-
 def test_a_product_with_zeros_has_a_gradient() -> None:
     rows = np.array([[2.0, 3.0, 4.0], [2.0, 0.0, 4.0], [0.0, 0.0, 4.0]])
     check_gradient(lambda x: reduction.reduce_prod(x, 1), rows)

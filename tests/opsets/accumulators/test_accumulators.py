@@ -80,6 +80,26 @@ def test_gradients_that_go_back_make_their_step_current_again() -> None:
     assert state.count == 2
 
 
+def test_what_was_handed_out_may_be_overwritten_before_it_goes_back() -> None:
+    state = AccumulatorState("total", DenseSum(), mean=False)
+    state.apply(np.ones(2), step=0)
+    taken = state.take(1, lambda total: total)
+    taken.result()[:] = 7
+    taken.put_back()
+    assert state.take(1, lambda total: total).result().tolist() == [1, 1]
+
+
+async def test_the_mean_of_a_row_is_over_gradients_and_not_over_how_often_they_have_it(
+    session: AsyncSession,
+) -> None:
+    total = opsets.SparseConditionalAccumulator(float32, shape=[4, 1])
+    await session.run(total.apply_grad([2, 2, 1], [[1.0], [2.0], [8.0]]))
+    await session.run(total.apply_grad([2], [[5.0]]))
+    indices, rows, _ = await session.run(total.take_grad(2))
+    assert indices.tolist() == [1, 2]
+    np.testing.assert_array_equal(rows, [[8.0], [4.0]])
+
+
 async def test_rows_are_added_up_where_they_belong(session: AsyncSession) -> None:
     """The mean of a row is over the gradients that have it."""
     total = opsets.SparseConditionalAccumulator(float32, shape=[4, 2])
