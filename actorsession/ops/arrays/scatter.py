@@ -31,6 +31,7 @@ from actorsession.ops.build import convert_to_tensor, graph_of, to_array
 from actorsession.ops.partial import refine
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
+    Ints,
     constant_ints,
     ints,
     normal_axis,
@@ -79,20 +80,20 @@ def accumulation_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind in "fV" else dtype
 
 
-def sum_rows(count: int, places: Array, rows: Array) -> Array:
+def sum_rows(front: Ints, places: Array, rows: Array) -> Array:
     """Return the sums of rows with equal places; 16-bit floats are rounded once.
 
     Args:
-        count: number of rows of the result.
-        places: shape [m], each in [0, count).
+        front: shape of the result without that of a row.
+        places: shape [m], row-major positions in ``front``.
         rows: shape [m, ...].
 
     Returns:
-        An array of shape [count, ...], of the dtype of ``rows``.
+        A new array of the dtype of ``rows``.
     """
-    wide = accumulation_dtype(rows.dtype)
-    out = np.zeros((count, *rows.shape[1:]), wide)
-    add_rows(out, places, rows.astype(wide, copy=False))
+    row, wide = rows.shape[1:], accumulation_dtype(rows.dtype)
+    out = np.zeros((*front, *row), wide)
+    add_rows(out.reshape(prod(front), *row), places, rows.astype(wide, copy=False))
     return out.astype(rows.dtype, copy=False)
 
 
@@ -276,7 +277,7 @@ def _scattered(indices: Any, updates: Any, shape: Any) -> Any:
         raise InvalidArgumentError(f"ScatterNd: {first} does not index into shape {list(dims)}")
     strides = [prod(front[i + 1 :]) for i in range(depth)]
     places = positions.astype(np.intp) @ np.array(strides, np.intp)
-    return sum_rows(prod(front), places, updates.reshape(count, *row)).reshape(dims)
+    return sum_rows(front, places, updates.reshape(count, *row))
 
 
 op(
@@ -339,7 +340,7 @@ def _segment_sums(data: Any, ids: Any, num_segments: Any) -> Any:
     if places.min() < 0:
         kept = places >= 0
         places, rows = places[kept], rows[kept]
-    return sum_rows(count, places, rows)
+    return sum_rows((count,), places, rows)
 
 
 def _segment_sum_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:

@@ -178,7 +178,7 @@ def _grad_kernel(kind: str) -> Callable[[KernelContext], Kernel]:
             share = grad
             if divisor is not None:
                 share = (grad / divisor(row_counts(ids, len(grad), grad.ndim - 1))).astype(dtype)
-            return sum_rows(int(rows), indices, share[ids])
+            return sum_rows((int(rows),), indices, share[ids])
 
         return scattered
 
