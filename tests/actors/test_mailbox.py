@@ -48,6 +48,14 @@ def test_one_who_gives_up_leaves_the_order_of_the_others() -> None:
     assert (mailbox.waiting, len(mailbox.queue)) == (0, 0)
 
 
+def test_what_is_left_is_emptied_in_the_order_of_arrival() -> None:
+    """Who waits for space has come after all that have some."""
+    mailbox = filled(3, 0)
+    mailbox.queue.extend("abc")
+    mailbox.wait_for_space("d")
+    assert mailbox.drain() == ["a", "b", "c", "d"]
+
+
 def test_a_reservation_is_refused_when_full_and_given_back_on_arrival() -> None:
     mailbox = filled(1, 0)
     assert mailbox.reserve()

@@ -110,6 +110,24 @@ def test_a_file_that_somebody_removes_cannot_be_kept(tmp_path: Path) -> None:
     assert not path.exists()
 
 
+def test_a_file_that_is_removed_before_it_is_locked_cannot_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1. It is opened. 2. Another process locks it, removes it and is done. 3. It is locked."""
+    from actorsession.checkpoints import atomic
+
+    path, lock = tmp_path / "m", atomic._lock
+    path.touch()
+
+    def late(descriptor: int, **options: bool) -> bool:
+        remove_unused(str(path))
+        return lock(descriptor, **options)
+
+    monkeypatch.setattr(atomic, "_lock", late)
+    with pytest.raises(AbortedError, match="m' is being removed"), keep_file(str(path)):
+        pass
+
+
 # -- whether a save is under way -------------------------------------------------------------------
 
 

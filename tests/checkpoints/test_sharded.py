@@ -22,7 +22,14 @@ from actorsession.checkpoints import (
     saving,
     sharded_name,
 )
-from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
+from actorsession.checkpoints import sharded as sharded_module
+from actorsession.errors import (
+    DataLossError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+    ResourceExhaustedError,
+)
 
 FIXTURES = Path(__file__).parent / "fixtures"
 WHOLE = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -224,6 +231,25 @@ def test_a_save_that_fails_leaves_no_shard_of_its_own(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="two shards"):
         save_twice()
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_save_to_one_file_that_fails_leaves_the_shards_that_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sharded(tmp_path / "m", {"a": np.zeros(2)}, {"b": np.zeros(2)})
+
+    def full(path: str, *contents: object) -> None:
+        raise ResourceExhaustedError(f"cannot write {path!r}: no space left")
+
+    monkeypatch.setattr(sharded_module, "write_file", full)
+    with pytest.raises(ResourceExhaustedError, match="no space left"):
+        put(tmp_path / "m", a=np.ones(2))
+    monkeypatch.undo()
+    assert {name: list(value) for name, value in content(tmp_path / "m").items()} == {
+        "a": [0, 0], "b": [0, 0],
+    }  # fmt: skip
+    put(tmp_path / "m", a=np.ones(2))
+    assert files(tmp_path) == ["m.safetensors"]
 
 
 def test_a_save_that_fails_when_its_checkpoint_is_there_leaves_it(tmp_path: Path) -> None:

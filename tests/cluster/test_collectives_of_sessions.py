@@ -30,9 +30,10 @@ from actorsession.errors import (
     UnavailableError,
     error_to_wire,
 )
-from actorsession.messages.worker import CompleteGroup, EndGroup
+from actorsession.messages.worker import CompleteGroup, EndGroup, GroupCompleted
 from actorsession.runtime.collective.groups import GroupTable, Member
 from actorsession.session import AsyncSession
+from tests.cluster.fakes import FakeWorkerCache
 from tests.cluster.kit import (
     LONG_LEASE,
     W0,
@@ -416,6 +417,51 @@ def test_an_end_of_a_group_that_is_malformed_changes_nothing() -> None:
     groups.end(EndGroup(scope=shared_scope(7), group=1, step_id=number, error=error))
     table.join(1, 1, member, joined.append)
     assert joined[2].number != number
+
+
+async def test_a_step_that_fails_because_its_group_has_ended_ends_nothing_again() -> None:
+    """Its error is a consequence, and those that come later hear of the cause."""
+    table = RendezvousTable(W0, lambda task, message: None)
+    groups, requests, workers = TaskGroups(table), Children("requests"), FakeWorkerCache()
+    members = [Member(f"{task}/device:CPU:0", 1) for task in (W0, W1)]
+    workers.worker(W1).answers[CompleteGroup] = GroupCompleted(
+        devices=[m.device for m in members], incarnations=[m.incarnation for m in members], number=5
+    )
+    resolver = groups.resolver(shared_scope(7), W1, "session", workers, None, requests)
+    joined = asyncio.Future[Any]()
+    resolver.join(1, 2, members[0], joined.set_result)
+    shared = (await soon(joined)).shared
+    cause = error_to_wire(AbortedError("the other member has failed"))
+    groups.end(EndGroup(scope=shared_scope(7), group=1, step_id=5, error=cause))
+    shared.abandon("the member here", AbortedError("its group has ended"))
+    assert workers.told == []
+    with pytest.raises(AbortedError, match="the other member has failed"):
+        table.begin(5)
+    await requests.stop()
+
+
+async def test_a_leader_is_asked_once_for_the_group_after_one_that_has_ended() -> None:
+    members = [Member(f"{W0}/device:CPU:{i}", 1) for i in range(2)]
+    leader, requests, ended = Leader(held=""), Children("requests"), set[int]()
+    groups = LedGroups(
+        "graph", lambda: LocalRef(leader), requests,
+        lambda group: None if group.number in ended else group,
+    )  # fmt: skip
+
+    async def formed() -> int:
+        answers = [asyncio.Future[Any]() for _ in members]
+        for member, answer in zip(members, answers, strict=True):
+            groups.join(1, 2, member, answer.set_result)
+        (number,) = {(await soon(answer)).number for answer in answers}
+        return int(number)
+
+    try:
+        ended.add(await formed())
+        assert await formed() not in ended
+        assert len(leader.asked) == 4
+    finally:
+        await requests.stop()
+        await leader.stop()
 
 
 class Leader(Actor):

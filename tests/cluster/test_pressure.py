@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from actorsession import ops
 from actorsession.actors import Children
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import LocalCluster, Server
+from actorsession.cluster.worker import backpressure
 from actorsession.cluster.worker.backpressure import StepGate
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
@@ -23,6 +25,7 @@ from actorsession.graph.operation import Tensor
 from actorsession.messages.worker import GraphDone, RunGraph
 from actorsession.rpc import backpressure as room_module
 from actorsession.session import AsyncSession
+from tests.actors.kit import HandClock
 from tests.cluster.fakes import FakeWorkerCache
 from tests.cluster.kit import (
     W0,
@@ -333,6 +336,47 @@ class Congested(FakeWorkerCache):
 
     async def wait_for_capacity(self, task: str) -> None:
         await self.free.wait()
+
+
+class CongestedInTurn(FakeWorkerCache):
+    """Links that become free one by one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free = {task: asyncio.Event() for task in (W0, W1)}
+
+    def is_backlogged(self, task: str) -> bool:
+        return not self.free[task].is_set()
+
+    async def wait_for_capacity(self, task: str) -> None:
+        await self.free[task].wait()
+
+
+async def test_a_step_that_is_held_for_a_second_link_has_been_held_since_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A report on what hangs says how long it has waited in all."""
+    clock, workers, children = HandClock(), CongestedInTurn(), Children("held steps")
+    monkeypatch.setattr(backpressure, "time", SimpleNamespace(monotonic=clock.now))
+
+    def begin(message: RunGraph) -> GraphDone | asyncio.Future[GraphDone]:
+        link = gate.blocked([W1, W0])
+        return GraphDone(values=[], stats=None) if link is None else gate.hold(link, message)
+
+    def held() -> list[tuple[str, float]]:
+        return [(step.link, step.since) for step in gate.steps.values()]
+
+    gate = StepGate(workers, begin, children)
+    step = RunGraph(session_handle="s", graph_handle="g", step_id=1, feeds=[], trace=False)
+    began = clock.now()
+    answer = gate.hold(W1, step)
+    assert held() == [(W1, began)]
+    clock.time += 5.0
+    workers.free[W1].set()
+    await eventually(lambda: held() == [(W0, began)])
+    workers.free[W0].set()
+    await soon(answer)
+    await children.stop()
 
 
 async def test_no_step_overtakes_those_that_are_held_for_its_link() -> None:

@@ -106,6 +106,20 @@ async def test_the_number_of_steps_is_of_those_that_had_ended(tmp_path: Path, gr
         await soon(run)
 
 
+async def test_the_steps_of_servers_that_were_restored_are_counted_on(
+    tmp_path: Path, graph: Graph
+) -> None:
+    with on(W0):
+        v = ops.Variable(0.0, name="v")
+        add = v.assign_add(1.0)
+    for life in range(3):
+        async with serving(tmp_path) as server, AsyncSession(server.target, graph=graph) as session:
+            await soon(session.run(add if life else v.initializer))
+        found = SnapshotStore(tmp_path, W0).latest()
+        assert found is not None
+        assert found.steps == life + 1
+
+
 async def test_variables_that_were_reset_do_not_come_back(tmp_path: Path, graph: Graph) -> None:
     with on(W0):
         v = ops.Variable(1.0, name="v")

@@ -12,6 +12,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.cluster import Server
+from actorsession.cluster.master.restart_losses import restart_losses
 from actorsession.cluster.server.snapshots import Saved, Snapshot, SnapshotStore
 from actorsession.config import ConfigProto
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, WorkerRestartedError
@@ -19,8 +20,10 @@ from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.shape import TensorShape
+from actorsession.runtime.resources import DEFAULT_CONTAINER
 from actorsession.session import AsyncSession
 from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
+from tests.plan.kit import node
 from tests.ports import HoldPorts
 
 
@@ -92,6 +95,20 @@ def test_no_single_wrong_byte_goes_unnoticed(tmp_path: Path) -> None:
         assert store.latest() is None, position
     path.write_bytes(whole)
     assert store.latest() is not None
+
+
+def test_a_variable_has_come_back_if_its_container_has_its_shared_name() -> None:
+    saved = [(DEFAULT_CONTAINER, "common"), ("box", "apart"), (DEFAULT_CONTAINER, "renamed")]
+    spec = TensorSpec(as_dtype("float32"), TensorShape([]))
+    values = [Saved("CPU:0", box, name, spec, np.float32(1)) for box, name in saved]
+    nodes = [
+        node("shared", op="VarHandleOp", shared_name="common", container=""),
+        node("apart", op="VarHandleOp", shared_name="", container="box"),
+        node("renamed", op="VarHandleOp", shared_name="another"),
+        node("elsewhere", op="VarHandleOp", shared_name="common", container="box"),
+    ]
+    found = restart_losses(nodes, Snapshot(1, 1, True, values).to_wire())
+    assert found == (["shared", "apart"], ["renamed", "elsewhere"])
 
 
 def test_without_any_there_is_none(tmp_path: Path) -> None:

@@ -111,8 +111,13 @@ def test_a_message_must_not_have_a_post_init() -> None:
         def __post_init__(self) -> None:
             raise AssertionError
 
-    with pytest.raises(TypeError, match="Busy has a __post_init__"):
-        Registry().message("busy")(Busy)
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Heir(Busy):
+        y: int
+
+    for cls in (Busy, Heir):
+        with pytest.raises(TypeError, match=f"{cls.__name__} has a __post_init__"):
+            Registry().message("busy")(cls)
 
 
 def test_fields_of_a_base_class_travel_too() -> None:

@@ -45,6 +45,15 @@ def test_what_is_replaced_is_not_needed(graph: Graph) -> None:
     assert step.nodes["z"].inputs == (("y", 0), ("y", 0))
 
 
+def test_what_runs_after_a_replaced_placeholder_runs_after_what_replaces_it(graph: Graph) -> None:
+    with graph.as_default(), graph.control_dependencies([graph.get_operation_by_name("a")]):
+        ops.no_op("after")
+    signature = RunSignature(("x:0",), (), ("after",), connected(("y:0", "a:0")))
+    step = prune(view(graph), signature)
+    assert step.nodes["after"].control_inputs == ("y",)
+    assert "y" in step.nodes
+
+
 def test_a_shape_that_may_not_fit_is_checked_once_and_one_that_fits_is_not(graph: Graph) -> None:
     with graph.as_default():
         ops.add(graph.get_tensor_by_name("x:0"), 1.0, name="also")

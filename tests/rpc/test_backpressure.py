@@ -244,6 +244,23 @@ async def test_an_ask_without_arrays_passes_those_that_wait_with_theirs() -> Non
         assert store.seen == ["small", "0", "1", "2", "3"]
 
 
+class Free:
+    """A connection that has just become free."""
+
+    congested, ahead, full = False, 0, False
+
+
+def test_an_ask_with_arrays_waits_behind_those_that_wait_though_there_is_room_now() -> None:
+    """Those have been woken, and have not been written yet."""
+    state: Any = Free()
+    room = room_module.Backpressure(state, state)
+    large = Take(name="large", array=np.zeros(MIB, np.uint8))
+    assert not room.must_wait(large)
+    room.waiting = 1
+    assert room.must_wait(large)
+    assert not room.must_wait(Say(text="small"))
+
+
 async def test_asks_without_arrays_wait_when_there_are_too_many_of_them() -> None:
     owner = Children("test")
     async with connected("tcp") as (dialled, accepted):

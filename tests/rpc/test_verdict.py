@@ -70,6 +70,13 @@ def test_a_loop_that_cannot_be_seen_is_judged_by_the_processor_alone() -> None:
     assert found == "process 7 does not answer and uses no processor time"
 
 
+def test_turns_are_counted_anew_after_a_look_that_could_not_see_them() -> None:
+    found = over([("R", 0.0, 40), ("R", 1.0, None), ("R", 2.0, 43), ("R", 3.0, 45)])
+    assert found is None
+    found = over([("R", 0.0, 40), ("R", 1.0, None), ("R", 2.0, 43), ("R", 3.0, 46)])
+    assert found == "process 7 runs, so what it sends does not come through"
+
+
 def test_a_process_that_neither_turns_nor_works_is_lost_after_some_leases_and_not_before() -> None:
     silence = LivenessVerdict("process 7", LEASE)
     found = {now: told(silence, float(now), "S", 1.0, 40) for now in range(2, 20)}

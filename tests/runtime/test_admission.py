@@ -98,14 +98,14 @@ async def test_cancelling_one_who_waits_leaves_the_queue_to_the_next() -> None:
 async def test_a_place_is_not_lost_when_who_gets_it_gives_up_in_that_moment(order: str) -> None:
     share, entered = Admission(1).share(1, 100), list[str]()
     assert share.enter_nowait()
-    gone, next_one = Run(share, "gone", entered), Run(share, "next", entered)
+    gone, next_one = Run(share, "gone", entered, 60), Run(share, "next", entered, 60)
     await turns()
     for word in order.split(", then "):
         share.leave() if word == "leave" else gone.child.cancel()
     await turns()
     assert entered == ["next"]
     next_one.leave()
-    assert share.in_flight == 0
+    assert (share.in_flight, share.nbytes) == (0, 0)
     assert gone.child.cancelled()
 
 

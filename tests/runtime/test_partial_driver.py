@@ -162,6 +162,21 @@ def test_all_parts_start_with_nothing_fed_and_run_as_feeds_come(two_stages: Load
     assert two_stages.step.rendezvous.pending == (0, 0)
 
 
+@pytest.mark.parametrize("on_loop", [False, True], ids=["in threads", "on a loop"])
+def test_nothing_runs_before_all_feeds_of_a_call_are_there(on_loop: bool) -> None:
+    """What the first of them lets fail ends the call, and not the sending of the others."""
+    graph = Graph()
+    with graph.as_default():
+        divisor, b = (ops.placeholder("int32", [], name=name) for name in ("divisor", "b"))
+        y = ops.add(ops.floordiv(7, divisor), b, name="y")
+    loaded = Loaded(graph, [y], [divisor, b], on_loop=on_loop)
+    loaded.begin()
+    call = loaded.call({"divisor:0": np.int32(0), "b:0": np.int32(1)}, ["y:0"])
+    with pytest.raises(InvalidArgumentError, match="division by zero"):
+        call.result()
+    assert loaded.deleted == [loaded.run]
+
+
 def test_a_value_that_nobody_takes_waits_in_the_rendezvous_until_the_run_is_given_up(
     two_stages: Loaded,
 ) -> None:

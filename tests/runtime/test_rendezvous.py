@@ -211,3 +211,20 @@ async def test_a_value_that_meets_a_receiver_in_the_moment_of_its_cancellation_i
     with pytest.raises(asyncio.CancelledError):
         await first
     assert await rendezvous.recv(key()) == Arrival(9)
+
+
+async def test_a_value_that_is_given_back_comes_before_what_was_sent_after_it() -> None:
+    """1. recv waits. 2. A value completes its future. 3. It is cancelled before it resumes.
+    4. Another value is sent. 5. The next receivers get both values in the order of their sends."""
+    rendezvous = Rendezvous()
+    first = asyncio.create_task(rendezvous.recv(key()))
+    await turns_until(lambda: rendezvous.pending == (0, 1))
+    rendezvous.send(key(), "earlier")
+    first.cancel()
+    rendezvous.send(key(), "later")
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    assert [await rendezvous.recv(key()) for _ in range(2)] == [
+        Arrival("earlier"),
+        Arrival("later"),
+    ]

@@ -195,9 +195,12 @@ def test_pools_of_one_name_are_one_pool_in_the_process() -> None:
 
 def test_a_name_with_another_size_is_an_invalid_argument_that_names_both() -> None:
     first = named("serving", 2)
-    with pytest.raises(InvalidArgumentError, match=r"'serving' has 2 threads and cannot have 3"):
+    words = r"'serving' has 2 threads and cannot have 3"
+    with pytest.raises(InvalidArgumentError, match=words) as refused:
         named("serving", 3)
     assert first.sizes == (2,)
+    first.shutdown()
+    assert named("serving", 3).sizes == (3,), f"{refused.value!r} holds a share of the threads"
 
 
 def test_a_name_is_free_when_nobody_uses_it_any_more() -> None:

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from actorsession import ops
+from actorsession.actors.deadline import Deadline
 from actorsession.errors import (
     CancelledError,
+    DeadlineExceededError,
     InternalError,
     InvalidArgumentError,
     UnavailableError,
@@ -21,6 +23,7 @@ from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.rendezvous import Rendezvous
+from tests.actors.kit import HandClock
 from tests.runtime.kit import Loaded
 
 
@@ -178,6 +181,26 @@ def test_failing_a_step_that_is_over_changes_nothing() -> None:
     loaded.graph.begin(step, [np.float32(0)])
     step.fail(CancelledError("too late"))
     assert step.result() == [2.0]
+
+
+def test_a_step_that_is_over_keeps_its_values_past_its_limit_but_not_if_it_was_cancelled() -> None:
+    """Whoever looks at the limit of a step that has just ended ends nothing by that."""
+    graph, x, y = ping_pong(2)
+    loaded, clock = Loaded(graph, [y], [x], devices=2), HandClock()
+    step = Step(
+        1, Rendezvous(), loaded.fetches, partitions=len(loaded.graph.parts),
+        deadline=Deadline.after(1.0, clock),
+    )  # fmt: skip
+    loaded.graph.begin(step, [np.float32(0)])
+    looks = [step.abort_error]
+    clock.time += 2.0
+    looks.append(step.abort_error)
+    assert looks[0] is None
+    assert isinstance(looks[1], DeadlineExceededError)
+    assert step.result() == [2.0]
+    step.cancel(CancelledError("nobody waits for it"))
+    with pytest.raises(CancelledError, match="nobody waits for it"):
+        step.result()
 
 
 def test_a_traced_step_notes_each_node_and_both_ends_of_each_transfer() -> None:

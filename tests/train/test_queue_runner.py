@@ -68,6 +68,35 @@ def test_threads_fill_a_queue_until_there_is_no_more(graph: Graph) -> None:
         coord.join(threads)
 
 
+def test_a_queue_is_closed_when_the_last_of_its_loops_has_no_more(graph: Graph) -> None:
+    """1. One loop has put in all it has. 2. Another one, which was held, puts in more. 3. Both have ended."""
+    gate, queue = threading.Event(), ops.FIFOQueue(4, int32, shapes=[])
+
+    def held() -> np.int32:
+        assert gate.wait(PATIENCE)
+        return np.int32(2)
+
+    value = ops.py_func(held, [], int32)
+    value.set_shape([])  # type: ignore[union-attr]
+    counters = [ops.Variable(0, name=name) for name in ("quick", "slow")]
+    once = [ops.cast(counter.count_up_to(1), int32) for counter in counters]
+    runner = QueueRunner(queue, [queue.enqueue(once[0] + 1), queue.enqueue(once[1] + value)])
+    take = queue.dequeue()
+    with Session(graph=graph) as session:
+        session.run([counter.initializer for counter in counters])
+        coord = Coordinator()
+        quick, *others = runner.create_threads(session, coord, start=True)
+        quick.join(PATIENCE)
+        assert not quick.is_alive()
+        assert session.run(take) == 1
+        gate.set()
+        assert session.run(take) == 2
+        with pytest.raises(OutOfRangeError):
+            session.run(take)
+        coord.request_stop()
+        coord.join(others)
+
+
 def test_a_stop_ends_threads_that_wait_for_room(graph: Graph) -> None:
     counted = Counted(1_000_000)
     with Session(graph=graph) as session:

@@ -18,7 +18,7 @@ from actorsession.config import ConfigProto
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
 from actorsession.session import AsyncSession, Session
-from actorsession.train import Saver
+from actorsession.train import Saver, checkpoint_retention
 from tests.cluster.kit import W0, W1, in_process, on
 from tests.train.kit import names, started
 
@@ -129,6 +129,26 @@ def test_the_latest_few_are_kept(session: Session, tmp_path: Path) -> None:
         "checkpoint", "m-2.meta", "m-2.safetensors", "m-3.meta", "m-3.safetensors",
     ]  # fmt: skip
     assert saver.last_checkpoints == [str(tmp_path / f"m-{step}") for step in (2, 3)]
+
+
+def test_the_state_file_names_no_checkpoint_that_is_being_removed(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever reads it at any moment finds the checkpoints that it names."""
+    named: list[list[str]] = []
+
+    def remove(prefix: str, **options: Any) -> None:
+        state = train.get_checkpoint_state(str(tmp_path))
+        assert state is not None
+        named.append([prefix, *state.all_model_checkpoint_paths])
+        train.remove_checkpoint(prefix, **options)
+
+    monkeypatch.setattr(checkpoint_retention, "remove_checkpoint", remove)
+    ops.Variable(1.0)
+    saver = Saver(max_to_keep=1)
+    started(session)
+    first, second, third = [saver.save(session, str(tmp_path / "m"), i) for i in range(3)]
+    assert named == [[first, second], [second, third]]
 
 
 @pytest.mark.parametrize("kept", [0, None])

@@ -31,6 +31,7 @@ from actorsession.ops.build import convert_to_tensor, graph_of, to_array
 from actorsession.ops.partial import refine
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
+    Ints,
     constant_ints,
     ints,
     normal_axis,
@@ -69,6 +70,31 @@ def add_rows(out: Array, places: Array, rows: Array) -> None:
     if width != 1:
         flat = (flat[:, None] * width + np.arange(width)).reshape(-1)
     np.add.at(out.reshape(-1), flat, rows.reshape(-1))
+
+
+def accumulation_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype in which numbers of a dtype are added up: float32 for 16-bit floats.
+
+    A float16 of 2048 plus 1, or a bfloat16 of 256 plus 1, is rounded to the same number again.
+    """
+    return np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind in "fV" else dtype
+
+
+def sum_rows(front: Ints, places: Array, rows: Array) -> Array:
+    """Return the sums of rows with equal places; 16-bit floats are rounded once.
+
+    Args:
+        front: shape of the result without that of a row.
+        places: shape [m], row-major positions in ``front``.
+        rows: shape [m, ...].
+
+    Returns:
+        A new array of the dtype of ``rows``.
+    """
+    row, wide = rows.shape[1:], accumulation_dtype(rows.dtype)
+    out = np.zeros((*front, *row), wide)
+    add_rows(out.reshape(prod(front), *row), places, rows.astype(wide, copy=False))
+    return out.astype(rows.dtype, copy=False)
 
 
 # -- OneHot ----------------------------------------------------------------------------------------
@@ -241,9 +267,8 @@ def _scattered(indices: Any, updates: Any, shape: Any) -> Any:
             f"ScatterNd: indices of shape {list(indices.shape)} into shape {list(dims)} need "
             f"updates of shape {[*indices.shape[:-1], *row]}, got {list(updates.shape)}"
         )
-    out = np.zeros(dims, updates.dtype)
     if updates.size == 0:
-        return out
+        return np.zeros(dims, updates.dtype)
     count = prod(indices.shape[:-1])
     positions = indices.reshape(count, depth)
     bad = ((positions < 0) | (positions >= np.array(front, positions.dtype))).any(axis=1)
@@ -252,8 +277,7 @@ def _scattered(indices: Any, updates: Any, shape: Any) -> Any:
         raise InvalidArgumentError(f"ScatterNd: {first} does not index into shape {list(dims)}")
     strides = [prod(front[i + 1 :]) for i in range(depth)]
     places = positions.astype(np.intp) @ np.array(strides, np.intp)
-    add_rows(out.reshape(prod(front), *row), places, updates.reshape(count, *row))
-    return out
+    return sum_rows(front, places, updates.reshape(count, *row))
 
 
 op(
@@ -306,10 +330,9 @@ def _segment_sums(data: Any, ids: Any, num_segments: Any) -> Any:
             f"UnsortedSegmentSum: ids of shape {list(ids.shape)} and {count} segments for data of "
             f"shape {list(data.shape)}"
         )
-    out = np.zeros((count, *row), data.dtype)
     places, rows = ids.reshape(-1), data.reshape(ids.size, *row)
     if not places.size:
-        return out
+        return np.zeros((count, *row), data.dtype)
     if places.max() >= count:
         raise InvalidArgumentError(
             f"UnsortedSegmentSum: segment id {places.max()} is not below {count}"
@@ -317,8 +340,7 @@ def _segment_sums(data: Any, ids: Any, num_segments: Any) -> Any:
     if places.min() < 0:
         kept = places >= 0
         places, rows = places[kept], rows[kept]
-    add_rows(out, places, rows)
-    return out
+    return sum_rows((count,), places, rows)
 
 
 def _segment_sum_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:

@@ -16,6 +16,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType
 from actorsession.graph.registry import Array, Kernel, KernelContext
+from actorsession.ops.arrays.scatter import accumulation_dtype
 
 __all__ = [
     "check_sorted", "highest", "lowest", "reduced_rows", "row_counts", "sorted_kernel",
@@ -33,7 +34,7 @@ def reduced_rows(rows: Array, ids: Array, count: int, fold: np.ufunc, empty: flo
         fold: ufunc that combines two rows.
         empty: value for ids without a row.
     """
-    wide = rows.astype(np.float32) if rows.dtype.itemsize == 2 and rows.dtype.kind in "fV" else rows
+    wide = rows.astype(accumulation_dtype(rows.dtype), copy=False)
     out = np.full((count, *rows.shape[1:]), empty, rows.dtype)
     if ids.size:
         starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1])))
@@ -110,7 +111,7 @@ def unsorted_kernel(
     def kernel(ctx: KernelContext) -> Kernel:
         op, dtype = ctx.op, ctx.outputs[0].dtype
         narrow = dtype.np_dtype
-        wide = np.dtype(np.float32) if dtype.is_floating and dtype.itemsize == 2 else narrow
+        wide = accumulation_dtype(narrow)
 
         def segments(data: Any, ids: Any, num_segments: Any) -> Array:
             kept, rows = _placed(op, data, ids, num_segments)

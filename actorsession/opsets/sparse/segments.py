@@ -22,7 +22,7 @@ from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor
 from actorsession.ops.arrays.fills import ones
 from actorsession.ops.arrays.gather import gather
 from actorsession.ops.arrays.joining import concat
-from actorsession.ops.arrays.scatter import add_rows
+from actorsession.ops.arrays.scatter import sum_rows
 from actorsession.ops.arrays.shape import expand_dims
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.elements.elementwise import rsqrt
@@ -178,9 +178,7 @@ def _grad_kernel(kind: str) -> Callable[[KernelContext], Kernel]:
             share = grad
             if divisor is not None:
                 share = (grad / divisor(row_counts(ids, len(grad), grad.ndim - 1))).astype(dtype)
-            out = np.zeros((int(rows), *grad.shape[1:]), dtype)
-            add_rows(out, indices, share[ids])
-            return out
+            return sum_rows((int(rows),), indices, share[ids])
 
         return scattered
 

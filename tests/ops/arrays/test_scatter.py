@@ -32,7 +32,7 @@ def _one_hot(
 
 
 @for_each("indices", [[0, 2, 1], [[3], [0]], 2, [], [-1, 4, 100, -100]], ids=str)
-@for_each("depth", [4, 0, 1, 200])
+@for_each("depth", [4, 0, 1, 200, 300])
 @for_each("index_type", [np.int32, np.int64, np.int8, np.uint8])
 def test_one_hot_marks_the_index_and_nothing_for_one_out_of_range(
     indices: Any, depth: Any, index_type: Any

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from actorsession.graph import Graph
-from actorsession.graph.dtypes import as_dtype, bfloat16, bool_, float32, int32, string
+from actorsession.graph.dtypes import as_dtype, bfloat16, bool_, complex128, float32, int32, string
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.elements import elementwise
@@ -44,6 +44,8 @@ SMOOTH = [op for op in UNARY if op.__name__ not in ("floor", "ceil", "round", "s
 OF_COMPLEX = [
     op for op in UNARY if op.__name__ not in ("abs", "floor", "ceil", "round")
 ]  # fmt: skip
+# Analytic functions whose second derivative is not 0.
+CURVED = [op for op in OF_COMPLEX if op.__name__ not in ("negative", "sign")]
 TOLERANCE = {"float16": 2e-3, "bfloat16": 1e-2, "float32": 1e-6, "float64": 1e-14}
 
 all_ops = for_each("op", UNARY, ids=lambda op: op.__name__)
@@ -132,6 +134,22 @@ def test_a_complex_gradient_takes_the_conjugate() -> None:
     z = constant(np.array([1 + 2j]))
     [found] = evaluate(gradients(elementwise.square(z), z, constant(np.array([1 + 0j]))))
     np.testing.assert_allclose(found, [2 - 4j])
+
+
+@for_each("op", CURVED, ids=lambda op: op.__name__)
+def test_a_second_gradient_of_complex_numbers_is_the_conjugate_of_the_second_derivative(
+    op: Op,
+) -> None:
+    """The first gradient is a conjugate too, so that it is conjugated again to be differentiated."""
+    given, h = np.array([1 + 2j, -0.5 + 0.25j, 2 - 1j]), 1e-3
+    oracle, z = UNARY[op][0], source(complex128, given.shape)
+    [first] = gradients(op(z), z, constant(np.ones_like(given)))
+    [second] = gradients(elementwise.conj(first), z, constant(np.ones_like(given)))
+    slope = (oracle(given + h) - oracle(given - h)) / (2 * h)
+    curve = (oracle(given + h) - 2 * oracle(given) + oracle(given - h)) / h**2
+    found = evaluate([first, second], {z: given})
+    np.testing.assert_allclose(found[0], slope.conj(), rtol=1e-4)
+    np.testing.assert_allclose(found[1], curve.conj(), rtol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])

@@ -89,10 +89,11 @@ def test_each_part_looks_up_its_own_rows_where_it_is(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_rows_are_scaled_down_to_a_norm(count: int) -> None:
-    ids = np.array([[0], [5]])
+@pytest.mark.parametrize("ids", [[[0], [5]], [[0, 5], [3, 1]], [4, 2], 6], ids=str)
+def test_rows_are_scaled_down_to_a_norm_one_by_one(count: int, ids: Any) -> None:
+    ids = np.array(ids)
     rows = nn.embedding_lookup([Variable(p) for p in parts(count, "mod")], ids, max_norm=1.5)
-    wanted = TABLE[ids] * np.minimum(1, 1.5 / np.linalg.norm(TABLE[ids], axis=2, keepdims=True))
+    wanted = TABLE[ids] * np.minimum(1, 1.5 / np.linalg.norm(TABLE[ids], axis=-1, keepdims=True))
     np.testing.assert_allclose(value(rows), wanted, rtol=1e-6)
 
 

@@ -365,6 +365,19 @@ async def test_a_partial_run_that_is_dropped_leaves_what_nobody_fetched(
     assert await session.run([one.size(), two.size()]) == [0, 1]
 
 
+async def test_a_partial_run_that_is_dropped_while_it_waits_leaves_its_callers_what_they_have(
+    session: AsyncSession,
+) -> None:
+    """Its step is cancelled, and not over, when what it has handed out is not put back."""
+    one, two = (ops.FIFOQueue(9, int32, shapes=[]) for _ in range(2))
+    first, second = one.dequeue(), two.dequeue()
+    await session.run(one.enqueue(1))
+    async with session.partial([first, second], []) as run:
+        assert await run.run(first) == 1
+    await session.run(two.enqueue(2))
+    assert await session.run([one.size(), two.size()]) == [0, 1]
+
+
 def test_an_interrupt_when_the_values_are_there_leaves_the_element(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:

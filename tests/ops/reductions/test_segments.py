@@ -8,6 +8,7 @@ import pytest
 
 from actorsession import ops, opsets
 from actorsession.graph import Graph
+from actorsession.graph.dtypes import as_dtype
 from tests.ops.interpreter import check_gradient, evaluate, source
 
 
@@ -47,6 +48,43 @@ def test_an_extremum_ignores_nan_unless_there_is_nothing_else() -> None:
     made = [ops.segment_max(data, ids), ops.unsorted_segment_min(data, ids, 2)]
     for found in evaluate(made):
         np.testing.assert_array_equal(found, [1, np.nan])
+
+
+@pytest.mark.parametrize(("dtype", "whole"), [("float16", 2048), ("bfloat16", 256)])
+def test_half_precision_is_summed_in_single(dtype: str, whole: int) -> None:
+    """One more than the number is rounded to the number itself, four more are not."""
+    data = ops.cast(ops.constant([float(whole), 1, 1, 1, 1]), dtype)
+    ids = ops.constant([0] * 5)
+    places = ops.constant([0, 1, 2, 3, 4])
+    scattered = ops.scatter_nd(ops.expand_dims(ids, 1), data, [1])
+    sums = [
+        ops.segment_sum(data, ids), ops.unsorted_segment_sum(data, ids, 1),
+        opsets.sparse_segment_sum(data, places, ids), scattered,
+    ]  # fmt: skip
+    for found in evaluate(sums):
+        assert found.dtype == as_dtype(dtype).np_dtype
+        assert found.astype(float).tolist() == [whole + 4]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_gradients_of_half_precision_are_summed_in_single(dtype: str) -> None:
+    """A column, and a row of a sum, that are looked up four thousand times."""
+    table = ops.cast(ops.constant([[1.0, 2.0]]), dtype)
+    found = ops.gather(table, ops.zeros([4096], "int32"), axis=1)
+    rows = opsets.sparse_segment_sum(table, ops.zeros([4096], "int32"), ops.range(4096))
+    for [back], wanted in zip(
+        [evaluate(ops.gradients(looked_up, [table])) for looked_up in (found, rows)],
+        ([[4096.0, 0.0]], [[4096.0, 4096.0]]),
+        strict=True,
+    ):
+        assert back.dtype == as_dtype(dtype).np_dtype
+        assert back.astype(float).tolist() == wanted
+
+
+def test_the_mean_of_many_halves_counts_all_of_them() -> None:
+    data = ops.cast(ops.concat([ops.ones([512]), ops.zeros([512])], 0), "bfloat16")
+    [found] = evaluate([ops.unsorted_segment_mean(data, ops.zeros([1024], "int32"), 1)])
+    assert found.astype(float).tolist() == [0.5]
 
 
 def test_equal_elements_share_the_gradient_of_an_extremum() -> None:

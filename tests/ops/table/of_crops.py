@@ -15,6 +15,8 @@ from tests.ops.table.row import Fault, Row
 __all__ = ["ROWS"]
 
 IMAGES = np.random.default_rng(3).normal(size=(2, 4, 5, 2)).astype(np.float32)
+# A box whose pixels are in the middle between two of a picture of 5 columns.
+HALVES = np.array([[0.0, 0.125, 1.0, 0.625]], np.float32)
 BOXES = np.array(
     [[0.1, 0.15, 0.8, 0.9], [0.9, 0.2, 0.15, 0.7], [-0.3, 0.4, 0.55, 1.4]], np.float32
 )  # fmt: skip
@@ -114,6 +116,7 @@ CROPS = [
             (IMAGES[..., :0], BOXES, WHICH, SIZE),
             ((IMAGES * 50).astype(np.int16), BOXES, WHICH, SIZE),
             (np.where(IMAGES > 1, np.nan, IMAGES), BOXES, WHICH, SIZE),
+            (IMAGES, HALVES, WHICH[:1], np.array([4, 3], np.int32)),
         ],
         label=method,
         exact=False,

@@ -284,6 +284,8 @@ CSV = [
             ((words('1,"x,y",3', "4,5,"),), [np.array([1, 4], np.int32), np.array([3, 8], np.int32)])),
     *_known("DecodeCSV", _csv([[""], [""]], use_quote_delim=False, field_delim="\t"), "unquoted",
             ((words('a"b\t"2"'),), [words('a"b'), words('"2"')])),
+    *_known("DecodeCSV", _csv([[""], [5]]), "ending in nothing",
+            ((words('"a,b",', 'c,""'),), [words("a,b", "c"), np.array([5, 5], np.int32)])),
     *_known("DecodeCSV", _csv([[""], [""]]), "lines",
             ((words('\na,"b\nc"'),), [words("a"), words("b\nc")])),
     _row(

@@ -72,6 +72,7 @@ QUANTISED = [
             (-6, -1),
             (-6, 6, 4, True),
             (0, 63.75, 16),
+            (-0.5, 2.5, 2),  # 0 is in the middle of two steps, and the range moves downwards
         )
     ],
     Row(

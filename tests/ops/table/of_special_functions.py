@@ -245,7 +245,11 @@ ROWS = [
             (np.float64(2), np.float64(3), np.float64(0.25)),
             (np.zeros([0]), np.float64(3), np.zeros([0])),
         ],
-        smooth=[(ABOVE, ABOVE.T, SHARE), (np.array(2.0), np.array(0.7), SHARE)],
+        smooth=[
+            (ABOVE, ABOVE.T, SHARE),
+            (np.array(2.0), np.array(0.7), SHARE),
+            (ABOVE, ABOVE.T, np.array(0.4)),
+        ],
         wrt=[2],
         exact=False,
         faults=[

@@ -12,6 +12,7 @@ from actorsession import ops, opsets
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32
 from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.opsets.accumulators.state import AccumulatorState, DenseSum
 from actorsession.session import AsyncSession
 from tests.cluster.kit import eventually, soon
 from tests.rows import for_each
@@ -60,6 +61,43 @@ async def test_a_step_that_ends_early_takes_nothing(session: AsyncSession) -> No
     await session.run(add)
     assert await session.run(total.num_accumulated()) == 2
     assert await soon(session.run(take)) == 1.0
+
+
+def test_gradients_that_go_back_make_their_step_current_again() -> None:
+    """But never one before the step that the program has set."""
+    state = AccumulatorState("total", DenseSum(), mean=False)
+    state.apply(np.ones(2), step=0)
+    taken = state.take(1, lambda total: total)
+    state.apply(np.ones(2), step=0)
+    assert state.count == 0, "a gradient of step 0 is old once those of step 0 were taken"
+    taken.put_back()
+    state.apply(np.ones(2), step=0)
+    assert state.count == 2
+    taken = state.take(2, lambda total: total)
+    state.set_step(1)
+    taken.put_back()
+    state.apply(np.ones(2), step=0)
+    assert state.count == 2
+
+
+def test_what_was_handed_out_may_be_overwritten_before_it_goes_back() -> None:
+    state = AccumulatorState("total", DenseSum(), mean=False)
+    state.apply(np.ones(2), step=0)
+    taken = state.take(1, lambda total: total)
+    taken.result()[:] = 7
+    taken.put_back()
+    assert state.take(1, lambda total: total).result().tolist() == [1, 1]
+
+
+async def test_the_mean_of_a_row_is_over_gradients_and_not_over_how_often_they_have_it(
+    session: AsyncSession,
+) -> None:
+    total = opsets.SparseConditionalAccumulator(float32, shape=[4, 1])
+    await session.run(total.apply_grad([2, 2, 1], [[1.0], [2.0], [8.0]]))
+    await session.run(total.apply_grad([2], [[5.0]]))
+    indices, rows, _ = await session.run(total.take_grad(2))
+    assert indices.tolist() == [1, 2]
+    np.testing.assert_array_equal(rows, [[8.0], [4.0]])
 
 
 async def test_rows_are_added_up_where_they_belong(session: AsyncSession) -> None:

@@ -321,16 +321,18 @@ def test_scale_and_offset_may_be_left_out(session: acts.Session) -> None:
     close(session.run(for_images), wanted.reshape(1, 2, 3, 3))
 
 
-def test_half_precision_has_statistics_of_single_precision() -> None:
-    x = (reals(6, 3) * 300).astype(np.float16)
+@for_each("dtype, tolerance", [(acts.float16, 0.01), (acts.bfloat16, 0.02)])
+def test_half_precision_has_statistics_of_single_precision(dtype: Any, tolerance: float) -> None:
+    x = (reals(6, 3) * 300).astype(dtype.np_dtype)
     layer = layers.BatchNormalization()
     found = value(layer(x, training=True))
-    assert found.dtype == np.float16
-    assert layer.weights[2].dtype is acts.float32
+    assert found.dtype == dtype.np_dtype
+    assert [weight.dtype for weight in layer.weights] == [acts.float32] * 4
     wide = x.astype(np.float32)
     np.testing.assert_allclose(
-        found, normalised(wide, wide.mean(0), wide.var(0), 1, 0), rtol=0.01, atol=0.01
-    )
+        found.astype(np.float32), normalised(wide, wide.mean(0), wide.var(0), 1, 0),
+        rtol=tolerance, atol=tolerance,
+    )  # fmt: skip
 
 
 @for_each("axes", [-1, (1, 2), (1,)])
