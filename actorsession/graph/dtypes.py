@@ -15,9 +15,9 @@ import ml_dtypes
 import numpy as np
 
 __all__ = [
-    "DType", "DTypeLike", "as_dtype", "bfloat16", "bool_", "complex64", "complex128", "float16", "float32",
-    "float64", "int8", "int16", "int32", "int64", "resource", "string", "uint8", "uint16", "uint32",
-    "uint64", "variant",
+    "DType", "DTypeLike", "accumulation_dtype", "as_dtype", "bfloat16", "bool_", "complex64",
+    "complex128", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "resource",
+    "string", "uint8", "uint16", "uint32", "uint64", "variant",
 ]  # fmt: skip
 
 
@@ -265,6 +265,14 @@ def as_dtype(value: Any) -> DType:
             )
         raise TypeError(f"cannot convert {value!r} to a dtype; valid names: {', '.join(_BY_NAME)}")
     return found
+
+
+def accumulation_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype in which numbers of a dtype are added up: float32 for 16-bit floats.
+
+    A float16 of 2048 plus 1, or a bfloat16 of 256 plus 1, is rounded to the same number again.
+    """
+    return np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind in "fV" else dtype
 
 
 def _found(value: Any) -> DType | None:

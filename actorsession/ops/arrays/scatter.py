@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, float32
+from actorsession.graph.dtypes import accumulation_dtype, as_dtype, float32
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -70,14 +70,6 @@ def add_rows(out: Array, places: Array, rows: Array) -> None:
     if width != 1:
         flat = (flat[:, None] * width + np.arange(width)).reshape(-1)
     np.add.at(out.reshape(-1), flat, rows.reshape(-1))
-
-
-def accumulation_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype in which numbers of a dtype are added up: float32 for 16-bit floats.
-
-    A float16 of 2048 plus 1, or a bfloat16 of 256 plus 1, is rounded to the same number again.
-    """
-    return np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind in "fV" else dtype
 
 
 def sum_rows(front: Ints, places: Array, rows: Array) -> Array:

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType, bfloat16, float16, float32, float64
+from actorsession.graph.dtypes import DType, accumulation_dtype, float32, float64
 from actorsession.graph.registry import Array, Kernel, KernelContext
 from actorsession.ops.shape_operands import constant_ints, ints
 
@@ -66,11 +66,6 @@ def _normal(axes: tuple[int, ...], rank: int) -> Axes:
     return None if len(found) == rank else found
 
 
-def _wide(dtype: DType) -> np.dtype[Any]:
-    """Return the type to accumulate in."""
-    return np.dtype(np.float32) if dtype in (float16, bfloat16) else dtype.np_dtype
-
-
 # -- sums ----------------------------------------------------------------------------------------
 
 
@@ -78,7 +73,7 @@ def total(dtype: DType) -> Reducer:
     """Return a reducer for sums; sums of integers wrap around, as everywhere in numpy."""
     if dtype in (float32, float64):
         return _blas_total(dtype.np_dtype)
-    wide, narrow = _wide(dtype), dtype.np_dtype
+    wide, narrow = accumulation_dtype(dtype.np_dtype), dtype.np_dtype
     if wide == narrow:
         return lambda x, axes, keep: _ADD(x, axes, wide, None, keep)
     return lambda x, axes, keep: _ADD(x, axes, wide, None, keep).astype(narrow)
@@ -124,7 +119,7 @@ def mean(dtype: DType) -> Reducer:
     """
     if dtype.is_integer:
         return _integer_mean(dtype.np_dtype, np.dtype(np.int64 if dtype.kind == "i" else np.uint64))
-    wide, narrow = _wide(dtype), dtype.np_dtype
+    wide, narrow = accumulation_dtype(dtype.np_dtype), dtype.np_dtype
     summed = total(dtype) if wide == narrow else total(float32)
 
     def reduce(x: Any, axes: Axes, keep: bool) -> Any:
@@ -146,7 +141,7 @@ def _integer_mean(narrow: np.dtype[Any], wide: np.dtype[Any]) -> Reducer:
 
 def euclidean_norm(dtype: DType) -> Reducer:
     """Return a reducer for Euclidean norms; integers are summed in their type, the root is truncated."""
-    wide, narrow = _wide(dtype), dtype.np_dtype
+    wide, narrow = accumulation_dtype(dtype.np_dtype), dtype.np_dtype
 
     def reduce(x: Any, axes: Axes, keep: bool) -> Any:
         given = x.astype(wide, copy=False)
@@ -161,7 +156,7 @@ def euclidean_norm(dtype: DType) -> Reducer:
 
 def product(dtype: DType) -> Reducer:
     """Return a reducer for products, 1 for no elements."""
-    wide, narrow = _wide(dtype), dtype.np_dtype
+    wide, narrow = accumulation_dtype(dtype.np_dtype), dtype.np_dtype
     if wide == narrow:
         return lambda x, axes, keep: _MULTIPLY(x, axes, wide, None, keep)
     return lambda x, axes, keep: _MULTIPLY(x, axes, wide, None, keep).astype(narrow)

@@ -14,9 +14,8 @@ import ml_dtypes
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType
+from actorsession.graph.dtypes import DType, accumulation_dtype
 from actorsession.graph.registry import Array, Kernel, KernelContext
-from actorsession.ops.arrays.scatter import accumulation_dtype
 
 __all__ = [
     "check_sorted", "highest", "lowest", "reduced_rows", "row_counts", "sorted_kernel",

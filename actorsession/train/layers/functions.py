@@ -7,6 +7,7 @@ sharing.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec
 
@@ -67,7 +68,8 @@ def _function(
         return kind(*args, **settings)(inputs, scope=settings.get("name"))
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"Make a layer and call it with ``inputs``.\n\n{kind.__doc__}"
+    described = inspect.cleandoc(kind.__doc__ or "")
+    call.__doc__ = f"Make a layer and call it with ``inputs``.\n\n{described}"
     return call
 
 
