@@ -39,8 +39,8 @@ TENSOR, DTYPE, SHAPE, STRINGS, BIGINT = 1, 2, 3, 4, 5  # the extension types on 
 PACKED = 8
 
 NUMBERS = [
-    as_dtype(name) for name in dtypes.__all__ if name not in ("DType", "DTypeLike", "as_dtype", "bool_")
-    and as_dtype(name).kind not in "srv"
+    found for name in dtypes.__all__ if isinstance(found := getattr(dtypes, name), DType)
+    and found.kind not in "srv" and name != "bool_"
 ] + [dtypes.bool_]  # fmt: skip
 
 shapes = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
