@@ -16,15 +16,18 @@ import tomllib
 import urllib.request
 import venv
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.examples.kit import served
+
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 300.0
+# The environment of a user who has set nothing.
+PLAIN = {"PATH": "/usr/bin:/bin"}
 
 # What `pip install aiohttp` brings.
 WEB = [
@@ -63,7 +66,7 @@ def built(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(*command: str, cwd: Path | None = None) -> str:
     done = subprocess.run(
-        command, cwd=cwd, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True,
+        command, cwd=cwd, env=PLAIN, capture_output=True, text=True,
         timeout=PATIENCE,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -130,25 +133,6 @@ def test_the_wheel_has_the_packages_and_their_types_and_no_tests(installed: Path
     assert not (packages / "tests").exists()
 
 
-@contextmanager
-def service(installed: Path, program: Path, *options: str) -> Iterator[tuple[Any, str]]:
-    """A service that has said its address; it is killed at the end if it has not ended by then."""
-    words = [str(installed / "bin" / "python"), "-W", "error", str(program), "--port=0", *options]
-    process = subprocess.Popen(
-        words, cwd=program.parent, env={"PATH": "/usr/bin:/bin"}, text=True, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    with process:
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            found = re.fullmatch(r"serving at (http://127\.0\.0\.1:\d+)\n", line)
-            assert found is not None, line or process.communicate()[1]
-            yield process, found[1]
-        finally:
-            process.kill()
-
-
 def ask(url: str, body: object = None) -> Any:
     """What a service answers."""
     data = None if body is None else json.dumps(body).encode()
@@ -166,21 +150,18 @@ def until_health(url: str, condition: Callable[[Any], bool]) -> Any:
 def test_a_service_is_trained_and_killed_and_goes_on_from_what_it_saved(
     installed: Path, tmp_path: Path
 ) -> None:
-    folder = shutil.copytree(ROOT / "examples" / "serve", tmp_path / "serve")
-    options = (f"--checkpoints={tmp_path / 'saved'}", "--steps=200", "--save-every=100")
+    program = shutil.copytree(ROOT / "examples" / "serve", tmp_path / "serve") / "with_aiohttp.py"
+    saves = tmp_path / "saved"
+    python = [str(installed / "bin" / "python"), "-W", "error", str(program)]
+    command = [*python, "--port=0", f"--checkpoints={saves}"]
     points = {"points": [[0, 2], [-2, -1], [2, -1]]}
-    with service(installed, folder / "with_aiohttp.py", *options) as (process, url):
-        saved = until_health(url, lambda seen: seen["saved"] == 200)
-        before = ask(f"{url}/predict", points)
-        process.send_signal(signal.SIGKILL)
-    with service(installed, folder / "with_aiohttp.py", *options[:1], "--steps=0") as (
-        process,
-        url,
-    ):
-        after = ask(f"{url}/predict", points)
-        process.send_signal(signal.SIGTERM)
-        assert process.communicate(timeout=PATIENCE) == ("", "")
-        assert process.returncode == 0
+    with served([*command, "--steps=200", "--save-every=100"], saves, PLAIN) as first:
+        saved = until_health(first.url, lambda seen: seen["saved"] == 200)
+        before = ask(f"{first.url}/predict", points)
+        assert first.end(signal.SIGKILL) == -signal.SIGKILL
+    with served([*command, "--steps=0"], saves, PLAIN) as second:
+        after = ask(f"{second.url}/predict", points)
+        assert second.end(signal.SIGTERM) == 0
     assert saved["saved"] == after["step"] == 200
     assert before["labels"] == after["labels"] == [0, 1, 2]
     assert after["probabilities"] == before["probabilities"]

@@ -30,8 +30,7 @@ process is running or the status is unknown. It may be called on any loop."""
 LAST_LINES = "; its last lines:\n"
 """Stands between the end of a process and the last lines that it wrote, which go to the end of an error."""
 
-_reporters: dict[str, ExitReporter] = {}
-_given_up: dict[str, Callable[[], bool]] = {}
+_registered: dict[str, tuple[ExitReporter, Callable[[], bool]]] = {}
 
 
 def register_exit_reporter(
@@ -45,19 +44,18 @@ def register_exit_reporter(
         given_up: returns whether the task has ended and is not started again, so that nobody need wait for
             it.
     """
-    _reporters[address] = reporter
-    _given_up[address] = given_up
+    _registered[address] = reporter, given_up
 
 
 def unregister_exit_reporter(address: str) -> None:
     """Remove the reporter of an address, if there is one."""
-    _reporters.pop(address, None)
-    _given_up.pop(address, None)
+    _registered.pop(address, None)
 
 
 def is_given_up(address: str) -> bool:
     """Return whether the task at an address has ended and is known not to be started again."""
-    return _given_up.get(address, bool)()
+    registered = _registered.get(address)  # one look: other threads unregister
+    return registered is not None and registered[1]()
 
 
 async def add_exit_status(error: UnavailableError, target: str) -> UnavailableError:
@@ -70,9 +68,9 @@ async def add_exit_status(error: UnavailableError, target: str) -> UnavailableEr
     Returns:
         The same error.
     """
-    reporter = _reporters.get(target)
-    if reporter is not None:
-        status = await reporter(error.task)
+    registered = _registered.get(target)
+    if registered is not None:
+        status = await registered[0](error.task)
         # Several waiters on one connection may share its error.
         how, mark, lines = status.partition(LAST_LINES)
         if how and how not in error.message:

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ import pytest
 import actorsession as acts
 from tests.cluster.kit import PATIENCE
 from tests.cluster.script import ROOT, environment
+from tests.examples.kit import Serving, served
 
 pytestmark = pytest.mark.process
 
@@ -33,26 +34,6 @@ DEADLINE = 10 * PATIENCE
 ENDLESS = 10**9
 
 
-class Serving:
-    """A process that serves, and the folder of its checkpoints."""
-
-    def __init__(self, process: subprocess.Popen[str], folder: Path) -> None:
-        assert process.stdout is not None
-        self.process = process
-        self.folder = folder
-        line = process.stdout.readline()
-        found = re.fullmatch(r"serving at (http://127\.0\.0\.1:(\d+))\n", line)
-        assert found is not None, line or process.communicate()[1]
-        self.url, self.port = found[1], int(found[2])
-
-    def end(self, number: int) -> int:
-        """Sends a signal, and returns the exit status once the process has ended without a complaint."""
-        self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=PATIENCE)
-        assert (out, err) == ("", "")
-        return self.process.returncode
-
-
 def words(form: str, folder: Path, **options: object) -> list[str]:
     """The command line of a service."""
     program = ROOT / "examples" / "serve" / f"with_{form}.py"
@@ -63,18 +44,9 @@ def words(form: str, folder: Path, **options: object) -> list[str]:
     ]
 
 
-@contextmanager
-def serving(form: str, folder: Path, **options: object) -> Iterator[Serving]:
-    """A service that has printed its address, and that is killed at the end if it has not ended by then."""
-    process = subprocess.Popen(
-        words(form, folder, **options), env=environment(), text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    with process:
-        try:
-            yield Serving(process, folder)
-        finally:
-            process.kill()
+def serving(form: str, folder: Path, **options: object) -> AbstractContextManager[Serving]:
+    """A service in a form, whose checkpoints are in a folder."""
+    return served(words(form, folder, **options), folder, environment())
 
 
 class Client:

@@ -30,7 +30,6 @@ _ORDERLY = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGPI
 # Seconds for which errors name the end of a process whose task runs again: a step that was lost with it
 # fails within that time.
 _RECENT = 10.0
-_LATEST = ", the last time without success: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +158,10 @@ class TaskRestarts:
         failure = ""
         while True:
             pause = None if asked else limit.pause(time.monotonic())
-            if self._most and not asked:
-                process.sequel = _sequel(limit, pause, failure)
-            self._report(process, failure, restarts=pause is not None)
+            then = _sequel(limit, pause) if self._most and not asked else ""
+            if then:
+                process.sequel = then if pause is not None else then + _latest(failure)
+            self._report(process, failure, then, restarts=pause is not None)
             if pause is None:
                 return None
             await asyncio.sleep(pause)
@@ -174,11 +174,10 @@ class TaskRestarts:
             except (OpError, OSError) as error:
                 failure = error.message if isinstance(error, OpError) else str(error)
 
-    def _report(self, process: WorkerProcess, failure: str, *, restarts: bool) -> None:
+    def _report(self, process: WorkerProcess, failure: str, then: str, *, restarts: bool) -> None:
         message = f"{process.task} has ended: {process.fate}"
         if failure:
             how, mark, lines = failure.partition(LAST_LINES)
-            then = process.sequel.partition(_LATEST)[0]
             message = f"{process.task} could not be started: {how}; {then}{mark}{lines}"
         _log.info("%s", message)
         if self._on_end is not None:
@@ -189,10 +188,14 @@ class TaskRestarts:
                 _log.exception("the callback for the end of %s has failed", process.task)
 
 
-def _sequel(limit: RestartLimit, pause: float | None, failure: str) -> str:
+def _sequel(limit: RestartLimit, pause: float | None) -> str:
     """Return what becomes of a task whose process has ended or did not come up."""
     if pause is not None:
         return f"it is started again ({limit.counted + 1} of {limit.most} times in {WINDOW:g} s)"
     times = "once" if limit.most == 1 else f"{limit.most} times"
-    latest = f"{_LATEST}{failure.partition(LAST_LINES)[0]}" if failure else ""
-    return f"it was started again {times} in {WINDOW:g} s, the limit{latest}"
+    return f"it was started again {times} in {WINDOW:g} s, the limit"
+
+
+def _latest(failure: str) -> str:
+    """Return the end of a sentence on restarts: why the latest has failed, if it has."""
+    return f", the last time without success: {failure.partition(LAST_LINES)[0]}" if failure else ""

@@ -17,12 +17,12 @@ from actorsession.train.layers.kernels import (
     KernelSettings,
     check_rank,
     data_layout,
+    padding_of,
     per_axis,
     spatial_axes,
     tensor_size,
 )
-from actorsession.train.layers.layer import Regularizer, known_sizes
-from actorsession.train.layers.names import initializer_of
+from actorsession.train.layers.layer import Regularizer, known_sizes, weight_arguments
 
 __all__ = [
     "Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose",
@@ -49,9 +49,7 @@ class Convolution(KernelLayer):
         super().__init__(**settings)
         if filters < 1:
             raise ValueError(f"filters is a positive number of channels, got {filters!r}")
-        if padding.upper() not in ("VALID", "SAME"):
-            raise ValueError(f"padding is valid or same, got {padding!r}")
-        self.filters, self._padding = filters, padding.upper()
+        self.filters, self._padding = filters, padding_of(padding)
         self._layout = data_layout(data_format, self._spatial)
         self._size = per_axis("kernel_size", kernel_size, self._spatial)
         self._strides = per_axis("strides", strides, self._spatial)
@@ -60,10 +58,15 @@ class Convolution(KernelLayer):
     def _check_inputs(self, inputs: Tensor) -> None:
         check_rank(self, inputs, len(self._layout), f"laid out as {self._layout}")
 
+    def _channels(self, shape: Any) -> int:
+        """Return the number of channels of inputs of a shape."""
+        (channels,) = known_sizes(self, shape, [self._layout.index("C")])
+        return channels
+
     def build(self, shape: Any) -> None:
         """Create the kernel and the bias for inputs of a shape."""
-        (channels,) = known_sizes(self, shape, [self._layout.index("C")])
-        self._kernel = self._add_kernel([*self._size, channels, self.filters], self.filters)
+        kernel = [*self._size, self._channels(shape), self.filters]
+        self._kernel = self._add_kernel(kernel, self.filters)
 
     def call(self, inputs: Tensor) -> Any:
         """Build the outputs."""
@@ -119,8 +122,8 @@ class Transposed(Convolution):
 
     def build(self, shape: Any) -> None:
         """Create the kernel and the bias for inputs of a shape."""
-        (channels,) = known_sizes(self, shape, [self._layout.index("C")])
-        self._kernel = self._add_kernel([*self._size, self.filters, channels], self.filters)
+        kernel = [*self._size, self.filters, self._channels(shape)]
+        self._kernel = self._add_kernel(kernel, self.filters)
 
     def call(self, inputs: Tensor) -> Any:
         """Build the outputs."""
@@ -201,14 +204,11 @@ class SeparableConv2D(Convolution):
             dilation_rate=dilation_rate, **settings,
         )  # fmt: skip
         (self._multiplier,) = per_axis("depth_multiplier", depth_multiplier, 1)
-        self._of_depthwise = {
-            "initializer": initializer_of(depthwise_initializer),
-            "regularizer": depthwise_regularizer,
-        }
+        self._of_depthwise = weight_arguments(depthwise_initializer, depthwise_regularizer)
 
     def build(self, shape: Any) -> None:
         """Create both kernels and the bias for inputs of a shape."""
-        (channels,) = known_sizes(self, shape, [self._layout.index("C")])
+        channels = self._channels(shape)
         first = [*self._size, channels, self._multiplier]
         self._depthwise = self.add_weight("depthwise_kernel", first, **self._of_depthwise)
         mixed = [1, 1, channels * self._multiplier, self.filters]

@@ -9,8 +9,7 @@ from actorsession import ops
 from actorsession.graph.dtypes import DType, float32
 from actorsession.graph.operation import Tensor
 from actorsession.ops.neural.embedding import embedding_lookup
-from actorsession.train.layers.layer import Layer, LayerSettings, Regularizer
-from actorsession.train.layers.names import initializer_of
+from actorsession.train.layers.layer import Layer, LayerSettings, Regularizer, weight_arguments
 
 __all__ = ["Embedding"]
 
@@ -58,11 +57,9 @@ class Embedding(Layer):
         self.input_dim, self.output_dim = input_dim, output_dim
         if embeddings_initializer is None:
             embeddings_initializer = ops.random_uniform_initializer(-_LARGEST, _LARGEST)
-        self._of_table: dict[str, Any] = {
-            "initializer": initializer_of(embeddings_initializer),
-            "regularizer": embeddings_regularizer,
-            "constraint": embeddings_constraint,
-        }
+        self._of_table = weight_arguments(
+            embeddings_initializer, embeddings_regularizer, embeddings_constraint
+        )
 
     def _converted(self, inputs: Any) -> Any:
         return ops.convert_to_tensor(inputs)

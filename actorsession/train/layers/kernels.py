@@ -9,12 +9,12 @@ from actorsession import ops
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.neural.biases import bias_add
-from actorsession.train.layers.layer import Layer, LayerSettings, Regularizer
-from actorsession.train.layers.names import activation_of, initializer_of
+from actorsession.train.layers.layer import Layer, LayerSettings, Regularizer, weight_arguments
+from actorsession.train.layers.names import activation_of
 
 __all__ = [
-    "KernelLayer", "KernelSettings", "check_rank", "data_layout", "per_axis", "spatial_axes",
-    "tensor_size",
+    "KernelLayer", "KernelSettings", "check_rank", "data_layout", "padding_of", "per_axis",
+    "spatial_axes", "tensor_size",
 ]  # fmt: skip
 
 
@@ -68,10 +68,10 @@ class KernelLayer(Layer):
         super().__init__(**settings)
         self._activation = None if activation is None else activation_of(activation)
         self._use_bias = use_bias
-        self._of_kernel = _weight_arguments(
+        self._of_kernel = weight_arguments(
             kernel_initializer, kernel_regularizer, kernel_constraint
         )
-        self._of_bias = _weight_arguments(
+        self._of_bias = weight_arguments(
             "zeros" if bias_initializer is None else bias_initializer,
             bias_regularizer,
             bias_constraint,
@@ -93,14 +93,6 @@ class KernelLayer(Layer):
         if self._bias is not None:
             outputs = bias_add(outputs, self._bias, data_format=layout)
         return outputs if self._activation is None else self._activation(outputs)
-
-
-def _weight_arguments(initializer: Any, regularizer: Any, constraint: Any) -> dict[str, Any]:
-    return {
-        "initializer": initializer_of(initializer),
-        "regularizer": regularizer,
-        "constraint": constraint,
-    }
 
 
 # -- spatial axes --------------------------------------------------------------------------------
@@ -126,6 +118,17 @@ def data_layout(data_format: str, spatial: int) -> str:
 def spatial_axes(layout: str) -> range:
     """Return the spatial axes of a layout."""
     return range(2, len(layout)) if layout.startswith("NC") else range(1, len(layout) - 1)
+
+
+def padding_of(given: str) -> str:
+    """Return ``VALID`` or ``SAME`` for either, in letters of any case.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    if given.upper() not in ("VALID", "SAME"):
+        raise ValueError(f"padding is valid or same, got {given!r}")
+    return given.upper()
 
 
 def per_axis(what: str, given: Any, spatial: int) -> tuple[int, ...]:

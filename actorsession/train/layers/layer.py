@@ -28,9 +28,11 @@ from actorsession.ops import VariableScope
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.variables.store import Reuse
 from actorsession.train.layers import nests
-from actorsession.train.layers.names import snake_case
+from actorsession.train.layers.names import initializer_of, snake_case
 
-__all__ = ["Layer", "LayerSettings", "Regularizer", "known_sizes", "smart_cond"]
+__all__ = [
+    "Layer", "LayerSettings", "Regularizer", "known_flag", "known_sizes", "smart_cond", "weight_arguments",
+]  # fmt: skip
 
 Regularizer: TypeAlias = Callable[[Any], Any]
 
@@ -346,6 +348,27 @@ def _is_symbolic(value: Any) -> bool:
     return hasattr(value, "_operand") or hasattr(value, "_as_graph_element")
 
 
+def weight_arguments(
+    initializer: Any, regularizer: Regularizer | None, constraint: Callable[..., Any] | None = None
+) -> dict[str, Any]:
+    """Return the arguments of ``Layer.add_weight`` that users give for a weight.
+
+    Args:
+        initializer: a function or the name of one; ``None`` for that of the variable scope.
+        regularizer: a function of the weight that returns a loss.
+        constraint: a function that optimisers apply to the updated weight.
+
+    Raises:
+        ValueError: for an unknown name.
+        TypeError: for an initialiser that is no function.
+    """
+    return {
+        "initializer": initializer_of(initializer),
+        "regularizer": regularizer,
+        "constraint": constraint,
+    }
+
+
 def known_sizes(layer: Layer, shape: Any, axes: Iterable[int]) -> list[int]:
     """Return the sizes of axes of inputs, which the weights of a layer depend on.
 
@@ -370,6 +393,22 @@ def known_sizes(layer: Layer, shape: Any, axes: Iterable[int]) -> list[int]:
     return found
 
 
+def known_flag(pred: Any) -> bool | None:
+    """Return the value of a bool, 0 or 1, or scalar bool tensor; ``None`` if only a step knows it.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    value = pred
+    if _is_symbolic(pred):
+        value = get_static_value(pred) if isinstance(pred, Tensor) else None
+        if value is None:
+            return None
+    if np.ndim(value) or value not in (0, 1):
+        raise TypeError(f"training is a bool or a scalar bool tensor, got {pred!r:.100}")
+    return bool(value)
+
+
 def smart_cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
     """Return the result of one of two functions.
 
@@ -381,12 +420,8 @@ def smart_cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any
     Raises:
         TypeError: for anything else.
     """
-    value = pred
-    if _is_symbolic(pred):
-        flag = ops.convert_to_tensor(pred)
-        value = get_static_value(flag)
-        if value is None:
-            return ops.cond(flag, true_fn, false_fn)
-    if np.ndim(value) or value not in (0, 1):
-        raise TypeError(f"training is a bool or a scalar bool tensor, got {pred!r:.100}")
+    flag = ops.convert_to_tensor(pred) if _is_symbolic(pred) else pred
+    value = known_flag(flag)
+    if value is None:
+        return ops.cond(flag, true_fn, false_fn)
     return true_fn() if value else false_fn()

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
 from actorsession import ops
-from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import DType, as_dtype, bfloat16, float16, float32
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
@@ -16,8 +15,10 @@ from actorsession.train.layers.layer import (
     Layer,
     LayerSettings,
     Regularizer,
+    known_flag,
     known_sizes,
     smart_cond,
+    weight_arguments,
 )
 from actorsession.train.layers.names import initializer_of
 
@@ -51,12 +52,8 @@ class _Normalization(Layer):
         self._epsilon = epsilon
         self._wanted = {"gamma": scale, "beta": center}
         self._of = {
-            name: {
-                "initializer": initializer_of(initializer),
-                "regularizer": regularizer,
-                "constraint": constraint,
-            }
-            for name, initializer, regularizer, constraint in zip(
+            name: weight_arguments(*given)
+            for name, *given in zip(
                 ("beta", "gamma"), initializers, regularizers, constraints, strict=True
             )
         }
@@ -186,7 +183,7 @@ class BatchNormalization(_Normalization):
         else:
             outputs, mean, variance = self._composed(inputs, training, rank)
         outputs.set_shape(inputs.shape)
-        if not _is_false(training):
+        if known_flag(training) is not False:
             decay = smart_cond(
                 training,
                 lambda: ops.constant(1.0 - self._momentum, self.dtype),
@@ -241,11 +238,6 @@ class BatchNormalization(_Normalization):
             self._epsilon,
         )  # fmt: skip
         return outputs, mean, variance
-
-
-def _is_false(training: Any) -> bool:
-    value = get_static_value(training) if isinstance(training, Tensor) else training
-    return value is not None and not hasattr(value, "_operand") and not value
 
 
 class LayerNormalization(_Normalization):

@@ -10,7 +10,13 @@ from typing import Any, ClassVar, Unpack
 from actorsession import ops
 from actorsession.graph.operation import Tensor
 from actorsession.ops.convolutions.pooling import pool
-from actorsession.train.layers.kernels import check_rank, data_layout, per_axis, spatial_axes
+from actorsession.train.layers.kernels import (
+    check_rank,
+    data_layout,
+    padding_of,
+    per_axis,
+    spatial_axes,
+)
 from actorsession.train.layers.layer import Layer, LayerSettings
 
 __all__ = [
@@ -41,9 +47,7 @@ class Pooling(Layer):
         self._strides = self._size
         if strides is not None:
             self._strides = per_axis("strides", strides, self._spatial)
-        if padding.upper() not in ("VALID", "SAME"):
-            raise ValueError(f"padding is valid or same, got {padding!r}")
-        self._padding = padding.upper()
+        self._padding = padding_of(padding)
 
     def _check_inputs(self, inputs: Tensor) -> None:
         check_rank(self, inputs, len(self._layout), f"laid out as {self._layout}")

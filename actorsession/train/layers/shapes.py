@@ -7,6 +7,7 @@ from typing import Any, Unpack
 from actorsession import ops
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
+from actorsession.train.layers.kernels import data_layout
 from actorsession.train.layers.layer import Layer, LayerSettings
 
 __all__ = ["Flatten"]
@@ -28,9 +29,7 @@ class Flatten(Layer):
         self, *, data_format: str = "channels_last", **settings: Unpack[LayerSettings]
     ) -> None:
         super().__init__(**settings)
-        if data_format not in ("channels_last", "channels_first"):
-            raise ValueError(f"data_format is channels_last or channels_first, got {data_format!r}")
-        self._channels_first = data_format == "channels_first"
+        self._channels_first = data_layout(data_format, 1) == "NCW"
 
     def call(self, inputs: Tensor) -> Any:
         """Build the outputs."""
