@@ -386,7 +386,8 @@ class Link:
         if work is not None:
             _ = self._children.start(work, name=f"probe {self.peer_name}")
         if why is not None:
-            self._end(self._told(f"was given up: {why}"), ours=False, abort=True)
+            given_up = f"the connection to it at {self.address} was given up"
+            self._end(f"{self.peer_name}: {why}; {given_up}", ours=False, abort=True)
             return
         self._schedule_tick()
         if look.beat_due:

@@ -146,9 +146,11 @@ def test_a_worker_that_is_stopped_in_the_middle_of_a_kernel_is_lost_within_two_l
                     await soon(run)
                 assert time.monotonic() - start < 2 * workers.lease
                 assert info.value.task == W1
-                found = f"process {stopped.pid} is stopped (SIGSTOP?)"
-                assert re.search(
-                    rf"nothing came from it for \d.* s: {re.escape(found)}", str(info.value)
+                found = re.escape(f"{W1}: process {stopped.pid} is stopped (SIGSTOP?)")
+                assert re.match(
+                    rf"{found}; nothing came from it for \d.* s; the connection to it at .* was given up; "
+                    r"step \d+ was to compute ",
+                    str(info.value),
                 )
                 assert await soon(session.run(model.short)) == 6.0
 

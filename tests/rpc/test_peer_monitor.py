@@ -278,7 +278,7 @@ def test_a_watched_peer_is_lost_when_something_is_found_and_the_lease_is_over() 
     vigil = PeerMonitor(watch, 1.0, "ps")
     watch.found = "process 7 is gone"
     assert [judged(vigil, silence) for silence in (1.0, 2.0, 4.0)] == [None] * 3
-    assert judged(vigil, 5.25) == "nothing came from it for 5.25 s: process 7 is gone"
+    assert judged(vigil, 5.25) == "process 7 is gone; nothing came from it for 5.25 s"
 
 
 def test_a_watched_peer_is_waited_for_while_nothing_is_found() -> None:

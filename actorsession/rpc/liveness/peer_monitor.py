@@ -142,7 +142,7 @@ class PeerMonitor:
             return None, work
         found = self._watch.finding(now, look.silence)
         if found is not None:
-            return f"{said}: {found}", work
+            return f"{found}; {said}", work
         if not self._waiting:
             self._waiting = True
             _log.info("%s is waited for: %s, but it does not look dead", self._peer, said)
