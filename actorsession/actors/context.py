@@ -6,11 +6,11 @@ Actors pass a ``CallContext`` to handlers, and links make one per call. The modu
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from actorsession.actors.deadline import DEFAULT_SECONDS, NEVER, Deadline
 
-__all__ = ["LOCAL", "LOCAL_TELL", "CallContext", "Watch"]
+__all__ = ["LOCAL", "LOCAL_TELL", "CallContext", "ProgramTable", "Watch"]
 
 Watch: TypeAlias = Callable[[Callable[[], None]], Callable[[], None]]
 """Registers a callback for the end of a link, and returns a function that unregisters it."""
@@ -19,15 +19,26 @@ LOCAL = "local"
 """The peer of calls from this process."""
 
 
+class ProgramTable(Protocol):
+    """The step programs that the peer of a link may run; see ``rpc.step_calls``."""
+
+    def register(self, program: Any) -> int:
+        """Let the peer run a program, and return its number."""
+
+    def drop(self, number: int) -> None:
+        """Remove a program; an unknown number is not an error."""
+
+
 class CallContext:
     """The circumstances of one message.
 
     Attributes:
         peer: cluster task of the caller, or ``local``.
         address: address of the caller, or ``local``.
+        programs: the step programs that the caller may run over its link; ``None`` for a local caller.
     """
 
-    __slots__ = ("_deadline", "_watch", "address", "peer")
+    __slots__ = ("_deadline", "_watch", "address", "peer", "programs")
 
     def __init__(
         self,
@@ -35,12 +46,14 @@ class CallContext:
         peer: str = LOCAL,
         address: str = LOCAL,
         watch: Watch | None = None,
+        programs: ProgramTable | None = None,
     ) -> None:
         # The default deadline is made on first access: most direct calls never read it.
         self._deadline = deadline
         self._watch = watch
         self.peer = peer
         self.address = address
+        self.programs = programs
 
     @property
     def deadline(self) -> Deadline:

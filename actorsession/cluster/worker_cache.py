@@ -39,6 +39,7 @@ from actorsession.rpc.dial import dial
 from actorsession.rpc.link import Link, LinkStatistics
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.rpc.liveness.peer_monitor import probe_factory
+from actorsession.rpc.step_calls import StepCalls
 from transports import (
     AuthenticationError,
     Connection,
@@ -244,6 +245,11 @@ class WorkerCache:
     def current_link(self, task: str) -> Link | None:
         """Return the link to a task if there is one."""
         return self._links.get(task)
+
+    def step_calls(self, task: str, incarnation: int) -> StepCalls | None:
+        """Return the step frames of the link to an incarnation of a task; see the interface."""
+        link = self._links.get(task)
+        return None if link is None or link.peer.incarnation != incarnation else link.steps
 
     def is_linked(self, task: str) -> bool:
         """Return whether there is a link to a task."""

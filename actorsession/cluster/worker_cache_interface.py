@@ -13,6 +13,7 @@ from typing import Protocol
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
 from actorsession.messages.worker import EndGroup, PushTensors, ValuesLost
+from actorsession.rpc.step_calls import StepCalls
 
 __all__ = ["WorkerCacheInterface"]
 
@@ -27,6 +28,9 @@ class WorkerCacheInterface(Protocol):
             task: the task; the worker of this task is called directly.
             incarnation: the expected incarnation of the task; any if left out.
         """
+
+    def step_calls(self, task: str, incarnation: int) -> StepCalls | None:
+        """Return the step frames of the link to an incarnation of a task, if there is one."""
 
     def is_linked(self, task: str) -> bool:
         """Return whether there is a link to a task."""

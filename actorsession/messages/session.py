@@ -19,7 +19,8 @@ from actorsession.records import dataclass
 __all__ = [
     "MASTER", "AskSessionWhy", "CloseSession", "CreateSession", "DeviceList", "ExtendSession",
     "FindPlacement", "ListDevices", "PartialRun", "PartialRunDrop", "PartialRunReady",
-    "PartialRunSetup", "PlacementFound", "PrepareStep", "ReattachSession", "ResetContainers", "RunStep",
+    "PartialRunSetup", "PlacementFound", "PrepareStep", "ProgramRegistered", "ReattachSession",
+    "RegisterProgram", "ResetContainers", "RunStep",
     "SessionCreated", "SessionExtended", "SessionReattached", "SessionWhy", "StepDone", "StepReceived",
     "StepValues", "TakeStepValues",
 ]  # fmt: skip
@@ -144,6 +145,38 @@ class PrepareStep:
     partial: bool
     wiring: list[Any] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
+
+
+@message("register_program", reply="program_registered")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterProgram:
+    """Requests a step program for runs of one signature without options, to be run over the same link.
+
+    Attributes:
+        session_handle: the session.
+        feeds: tensor names, in the order in which runs bring their values.
+        fetches: as in ``RunStep``.
+        targets: as in ``RunStep``.
+        wiring: as in ``RunStep``.
+    """
+
+    session_handle: str
+    feeds: list[str]
+    fetches: list[str]
+    targets: list[str]
+    wiring: list[Any]
+
+
+@message("program_registered")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramRegistered:
+    """Reports the step program of a signature.
+
+    Attributes:
+        program: its number; 0 if the signature has to be run by ``RunStep``.
+    """
+
+    program: int
 
 
 @message("step_done")

@@ -225,9 +225,11 @@ class GraphRegistered:
 
     Attributes:
         graph_handle: identifies them in ``RunGraph``; chosen by the worker.
+        program: number of the step program that runs them over this link; 0 for none.
     """
 
     graph_handle: str
+    program: int = 0
 
 
 @message("deregister_graph", reply="done")

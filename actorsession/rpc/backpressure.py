@@ -53,6 +53,11 @@ class Backpressure:
         """Return whether so many bytes are unsent that their producers should pause."""
         return self._connection.unsent > BACKLOG
 
+    @property
+    def is_congested(self) -> bool:
+        """Whether asks with arrays wait now."""
+        return self.waiting > 0 or self._connection.congested
+
     async def drain(self) -> None:
         """Wait while there is a backlog; return when the connection has ended."""
         while self.is_backlogged():
@@ -69,7 +74,7 @@ class Backpressure:
         """
         if self._pending.full:
             return True
-        if not (self.waiting or self._connection.congested):
+        if not self.is_congested:
             return False
         return self._connection.ahead > _AHEAD or _brings_arrays(message)
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actorsession.actors.clock import SYSTEM_CLOCK, Clock
@@ -42,26 +42,30 @@ from actorsession.errors import (
     UnavailableError,
 )
 from actorsession.messages import (
+    WORKER,
     Beat,
     Call,
     Cancel,
     Envelope,
     Failure,
+    PushTensors,
     Reply,
     Tell,
     UnreadableMessage,
     decode,
     encode,
 )
+from actorsession.messages.step_frames import is_step_frame
 from actorsession.metrics import LinkMetrics, add_link, end_link
 from actorsession.rpc.backpressure import Backpressure
 from actorsession.rpc.link_statistics import LinkStatistics
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
 from actorsession.rpc.liveness.peer_monitor import PeerMonitor, ProbeFactory, probe_for
-from actorsession.rpc.pending_calls import PendingCalls
+from actorsession.rpc.pending_calls import MAX_PENDING, PendingCalls
 from actorsession.rpc.service import Service
-from transports import Connection, ConnectionClosed, Frame, TransportError
+from actorsession.rpc.step_calls import StepCalls
+from transports import Buffer, Connection, ConnectionClosed, Frame, TransportError
 
 __all__ = ["Link", "LinkStatistics"]
 
@@ -87,6 +91,7 @@ class Link:
         peer: the hello of the other end, including its incarnation.
         peer_name: the cluster task of the other end.
         address: the address of the other end.
+        steps: the runs of step programs and the pushed values.
 
     Args:
         connection: the connection that carries the link, which owns it from now on.
@@ -129,6 +134,14 @@ class Link:
         self._waiting_asks = Children(f"waiting asks to {self.peer_name}")
         self._pending = PendingCalls(self.peer_name, self.address, self._send)
         self._backpressure = Backpressure(connection, self._pending)
+        self.steps = StepCalls(
+            self.peer_name,
+            send=self._send_step,
+            push=lambda message: self._service.tell(Tell(WORKER, message)),
+            congested=self._backpressure.is_backlogged,
+            drain=self.drain,
+            children=self._children,
+        )
         self._service = Service(
             serves,
             peer=self.peer_name,
@@ -139,6 +152,7 @@ class Link:
             clock=clock,
             congested=self._backpressure.is_backlogged,
             drain=self.drain,
+            programs=self.steps,
         )
         self._handlers: dict[type[Envelope], Callable[[Any], None]] = {
             Beat: lambda _: None,
@@ -166,6 +180,12 @@ class Link:
     def backlogged(self) -> bool:
         """Whether so many bytes are unsent that their producers should pause."""
         return self._over is None and self._backpressure.is_backlogged()
+
+    @property
+    def must_wait(self) -> bool:
+        """Whether a run of a step program would have to wait before it is sent, or the link has ended."""
+        busy = self.steps.pending >= MAX_PENDING or self._backpressure.is_congested
+        return self._over is not None or busy
 
     async def drain(self) -> None:
         """Wait while the link is backlogged; return when it has ended."""
@@ -263,7 +283,10 @@ class Link:
             CancelledError: the link was closed at this end.
             InvalidArgumentError: the message cannot be encoded.
         """
-        self._send(Tell(target, message), bulk=ordered)
+        if type(message) is PushTensors:
+            self.steps.push(message)
+        else:
+            self._send(Tell(target, message), bulk=ordered)
         self._tells_sent += 1
 
     async def aclose(self, grace: float = STOP_GRACE) -> None:
@@ -302,18 +325,18 @@ class Link:
         return LinkStatistics(
             peer=self.peer_name,
             address=self.address,
-            calls_sent=self._pending.sent,
-            calls_received=self._service.calls,
+            calls_sent=self._pending.sent + self.steps.sent,
+            calls_received=self._service.calls + self.steps.received,
             tells_sent=self._tells_sent,
             tells_received=self._service.tells,
             frames_sent=seen.frames_sent,
             frames_received=seen.frames_received,
             bytes_sent=seen.bytes_sent,
             bytes_received=seen.bytes_received,
-            pending=len(self._pending),
-            serving=len(self._service),
+            pending=len(self._pending) + self.steps.pending,
+            serving=len(self._service) + self.steps.serving,
             over=None if self._over is None else self._over.message,
-            held=self._service.held,
+            held=self._service.held + self.steps.held,
             waiting=self._backpressure.waiting,
             send_buffer=seen.send_buffer,
         )
@@ -347,6 +370,9 @@ class Link:
         if self._over is not None:
             return
         try:
+            if is_step_frame(frame.header):
+                self.steps.receive(frame.header, frame.segments)
+                return
             envelope = decode(frame.header, frame.segments)
             self._handlers[type(envelope)](envelope)
         except UnreadableMessage as exc:
@@ -362,6 +388,16 @@ class Link:
         if self._over is not None:
             raise self._over_error()
         header, segments = encode(envelope)
+        self._write(header, segments, type(envelope).__name__, bulk=bulk)
+
+    def _send_step(self, header: bytes, segments: Sequence[Buffer]) -> None:
+        if self._over is not None:
+            raise self._over_error()
+        self._write(header, tuple(segments), "step")
+
+    def _write(
+        self, header: bytes, segments: tuple[Buffer, ...], what: str, *, bulk: bool = False
+    ) -> None:
         bulk = bulk or bool(segments) or len(header) > _LONG_HEADER
         try:
             self._connection.write(Frame(header, segments), bulk=bulk)
@@ -369,7 +405,7 @@ class Link:
             self._end(str(exc), ours=exc.by_us)
             raise self._over_error() from exc
         except ValueError as exc:
-            raise InvalidArgumentError(f"a {type(envelope).__name__} is too large: {exc}") from exc
+            raise InvalidArgumentError(f"a {what} is too large: {exc}") from exc
 
     # -- heartbeats ------------------------------------------------------------------------------
 
@@ -416,6 +452,7 @@ class Link:
         if self._tick is not None:
             self._tick.cancel()
         self._pending.fail_all(self._over_error)
+        self.steps.end(self._over_error)
         self._service.cancel_all()
         self._closed.set()
         end_link(self)

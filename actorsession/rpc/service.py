@@ -21,7 +21,7 @@ from contextlib import suppress
 from typing import Any
 
 from actorsession.actors.clock import Clock
-from actorsession.actors.context import CallContext, Watch
+from actorsession.actors.context import CallContext, ProgramTable, Watch
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.actors.ref import LocalRef, Ref
 from actorsession.actors.supervision import Children
@@ -77,6 +77,7 @@ class Service:
         clock: clock of the deadlines that handlers get.
         congested: whether many bytes to the peer are unsent.
         drain: waits until few are, or the link has ended.
+        programs: the table of the step programs that the peer may run.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class Service:
         clock: Clock,
         congested: Callable[[], bool] = lambda: False,
         drain: Callable[[], Awaitable[None]] | None = None,
+        programs: ProgramTable | None = None,
     ) -> None:
         self._serves = serves
         self._peer = peer
@@ -103,6 +105,7 @@ class Service:
         self._congested = congested
         self._drain = drain
         self._held: OrderedDict[int, tuple[Call, Deadline]] = OrderedDict()
+        self._programs = programs
         self._early: OrderedDict[int, None] = OrderedDict()
         self._tell_context = CallContext(NEVER, peer, address, watch)
         self.calls = self.tells = 0
@@ -217,7 +220,7 @@ class Service:
             name = type(call.message).__name__
             raise UnimplementedError(f"{name} has no reply; it can only be told")
         if isinstance(ref, LocalRef) and ref.is_here():
-            context = CallContext(deadline, self._peer, self._address, self._watch)
+            context = CallContext(deadline, self._peer, self._address, self._watch, self._programs)
             return ref.submit(call.message, context)
         name = f"pass {type(call.message).__name__} of {self._peer} on to {ref.name}"
         return self._children.start(ref.ask(call.message, deadline), name=name, awaited=True)

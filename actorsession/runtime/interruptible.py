@@ -40,7 +40,7 @@ class CancelScope:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._future: concurrent.futures.Future[Any] | None = None
+        self._cancel: Callable[[], object] | None = None
         self._cancelled = False
 
     def __enter__(self) -> CancelScope:
@@ -56,17 +56,17 @@ class CancelScope:
         """Cancel the current wait of the thread in the block, and all later ones."""
         with self._lock:
             self._cancelled = True
-            future = self._future
-        if future is not None:
-            future.cancel()
+            cancel = self._cancel
+        if cancel is not None:
+            cancel()
 
-    def hold(self, future: concurrent.futures.Future[Any]) -> None:
-        """Register the future for which the thread waits next."""
+    def hold(self, cancel: Callable[[], object]) -> None:
+        """Register the function that ends the next wait of the thread."""
         with self._lock:
-            self._future = future
+            self._cancel = cancel
             cancelled = self._cancelled
         if cancelled:
-            future.cancel()
+            cancel()
 
 
 def result_of(future: concurrent.futures.Future[T]) -> T:
@@ -82,7 +82,7 @@ def result_of(future: concurrent.futures.Future[T]) -> T:
     """
     scope: CancelScope | None = getattr(_entered, "scope", None)
     if scope is not None:
-        scope.hold(future)
+        scope.hold(future.cancel)
     if _is_main():
         while not future.done():
             # Not ``result()``, because its own TimeoutError could not be told from the future's.
@@ -154,16 +154,23 @@ async def _checked(work: Coroutine[Any, Any, T], check: Callable[[], None]) -> T
         waited.cancel()
 
 
-def acquire(lock: threading.Lock, seconds: float | None) -> bool:
+def acquire(
+    lock: threading.Lock, seconds: float | None, cancel: Callable[[], object] | None = None
+) -> bool:
     """Acquire a lock that another thread may hold for long.
 
     Args:
         lock: the lock.
         seconds: how long to wait; ``None`` for no limit.
+        cancel: makes the other thread release the lock, if the ``CancelScope`` of this one is cancelled.
 
     Returns:
         Whether it was acquired.
     """
+    if cancel is not None:
+        scope: CancelScope | None = getattr(_entered, "scope", None)
+        if scope is not None:
+            scope.hold(cancel)
     if lock.acquire(blocking=False):
         return True
     if not _is_main():

@@ -135,6 +135,24 @@ class SessionInterface(ABC, Generic[P]):
             OpError: the step's first error.
         """
 
+    def run_in_thread(
+        self, plan: P, feeds: Sequence[Any], limit: float | None,
+        call: Callable[[Callable[[], object]], None],
+    ) -> Sequence[Any] | None:  # fmt: skip
+        """Run a step without options for a thread that blocks, by a shorter way than ``run``.
+
+        Args:
+            plan: a result of ``prepare``.
+            feeds: as in ``run``.
+            limit: as in ``run``.
+            call: calls a function on the event loop of the session's coroutines.
+
+        Returns:
+            The fetched values as ``run`` returns them, or ``None`` if nothing was run and ``run`` must be
+            called.
+        """
+        return None
+
     async def offload(self, work: Callable[[], T]) -> T:
         """Do work on large values in a worker thread, if the session has any."""
         return work()

@@ -119,6 +119,10 @@ class Session(SyncPartialRuns, BaseSession):
         local = self._local
         if local is not None and local.runs_here(plan, feeds, limit, options):
             return local.run_here(plan, feeds, options, run_metadata, limit)
+        if options is None and run_metadata is None and local is None:
+            found = self._run_at_master(plan, feeds, limit)
+            if found is not None:
+                return found
         delivery = ValueDelivery(self._settle_run)
         try:
             found = self._wait(
@@ -129,6 +133,26 @@ class Session(SyncPartialRuns, BaseSession):
             raise
         delivery.end(received=True)
         return found
+
+    def _run_at_master(
+        self, plan: SessionPlan, feeds: Sequence[Any], limit: float | None
+    ) -> Sequence[Any] | None:
+        """Run without a coroutine on the session's loop, where that can be done."""
+        thread = self._thread
+        if thread is None or blocks_loop():  # ``_wait`` says what is wrong
+            return None
+        return self._session.run_in_thread(plan, feeds, limit, self._call)
+
+    def _call(self, callback: CallableType[[], object]) -> None:
+        """Schedule a callback on the session's loop.
+
+        Raises:
+            CancelledError: if the session was closed, so that the loop may not run it any more.
+        """
+        with self._lock:  # see ``_wait``
+            if self._thread is None:
+                raise CancelledError(_CLOSED)
+            self._thread.call(callback)
 
     def _settle_run(self, callback: CallableType[[], object]) -> None:
         """Settle a run: in this thread, or on the loop of the connection to the master."""

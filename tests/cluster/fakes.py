@@ -84,6 +84,9 @@ class FakeWorkerCache:
     def worker(self, task: str, incarnation: int | None = None) -> FakeWorker:
         return self.workers.setdefault(task, FakeWorker(task))
 
+    def step_calls(self, task: str, incarnation: int) -> None:
+        return None
+
     def is_linked(self, task: str) -> bool:
         return False
 

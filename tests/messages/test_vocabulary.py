@@ -37,6 +37,11 @@ PROTOCOL = {
         "values: list[Any], metadata: dict[str, Any] | None, unconfirmed: bool",
         None,
     ),
+    "register_program": (
+        "session_handle: str, feeds: list[str], fetches: list[str], targets: list[str], wiring: list[Any]",
+        "program_registered",
+    ),
+    "program_registered": ("program: int", None),
     "step_received": ("session_handle: str, request_id: str, received: bool", None),
     "list_devices": ("session_handle: str", "device_list"),
     "device_list": ("devices: list[Any]", None),
@@ -110,7 +115,7 @@ PROTOCOL = {
     ),
     "group_completed": ("devices: list[str], incarnations: list[int], number: int", None),
     "end_group": ("scope: str, group: int, step_id: int, error: list[Any]", None),
-    "graph_registered": ("graph_handle: str", None),
+    "graph_registered": ("graph_handle: str, program: int", None),
     "deregister_graph": ("session_handle: str, graph_handle: str", "done"),
     "run_graph": (
         "session_handle: str, graph_handle: str, step_id: int, feeds: list[Any], trace: bool, "

@@ -35,6 +35,7 @@ class TaskPart:
         feeds: for each feed of the task, its position in the signature.
         fetches: for each fetch of the task, its position in the signature.
         graph_handle: the worker's handle, once registered.
+        program: number of its step program at the worker; 0 for none.
         takes: whether a node takes something out of a queue or the like.
     """
 
@@ -44,6 +45,7 @@ class TaskPart:
     fetches: tuple[int, ...]
     graph_handle: str = ""
     takes: bool = False
+    program: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -70,6 +72,7 @@ class ClientGraph:
         group_scope: the scope in which the members of its collectives find each other, if no other session
             has a part in them.
         survey: what is watched, if it is the graph of debugged runs.
+        last_used: when it was last run, as a number that grows with each run of the session.
     """
 
     signature: RunSignature
@@ -89,6 +92,16 @@ class ClientGraph:
     nbytes: int = 0
     group_scope: str = field(default_factory=lambda: secrets.token_hex(8))
     survey: PlanSurvey | None = None
+    last_used: int = 0
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether step programs may run it.
+
+        Others need more of a step than its values: confirmation that values taken out of a queue have
+        arrived, and reports on collectives that wait.
+        """
+        return not (self.takes or self.meets)
 
 
 def split_by_task(

@@ -87,7 +87,10 @@ class ClientGraphs:
         self._workers = workers
         self._build = build
         self._children = children
-        self._cache: PlanCache[ClientGraph] = PlanCache(limit, self._evicted)
+        self._cache: PlanCache[ClientGraph] = PlanCache(
+            limit, self._evicted, lambda graph: graph.last_used
+        )
+        self._uses = itertools.count(1)
 
     @property
     def registering(self) -> tuple[tuple[str, ...], ...]:
@@ -99,7 +102,14 @@ class ClientGraphs:
     def ready(self, signature: RunSignature) -> ClientGraph | None:
         """Return the client graph of a signature, if it is registered."""
         graph = self._cache.get(signature)
-        return graph if graph is not None and graph.registered else None
+        if graph is None or not graph.registered:
+            return None
+        self.touch(graph)
+        return graph
+
+    def touch(self, graph: ClientGraph) -> None:
+        """Record that a graph is used, so that others are evicted before it."""
+        graph.last_used = next(self._uses)
 
     async def acquire(self, signature: RunSignature, deadline: Deadline) -> ClientGraph:
         """Return the registered client graph of a signature; the caller must ``release`` it.
@@ -178,6 +188,7 @@ class ClientGraphs:
     def hold(self, graph: ClientGraph) -> None:
         """Count one more user."""
         graph.users += 1
+        self.touch(graph)
 
     def release(self, graph: ClientGraph) -> None:
         """Decrement the user count; the last release of an evicted graph deregisters it."""
@@ -230,7 +241,7 @@ class ClientGraphs:
             answer = await self._workers[part.task].ask(message, deadline)
         except OpError as error:
             raise error.locate(task=part.task) from error.__cause__
-        part.graph_handle = answer.graph_handle
+        part.graph_handle, part.program = answer.graph_handle, answer.program
 
     def _group_leader(self, graph: ClientGraph) -> str:
         """Return the task that leads the scope of a graph's groups."""

@@ -40,6 +40,7 @@ from actorsession.messages.session import (
     PartialRunSetup,
     PrepareStep,
     ReattachSession,
+    RegisterProgram,
     ResetContainers,
     RunStep,
     SessionCreated,
@@ -86,7 +87,8 @@ class Master(Actor):
 
     @routes(
         RunStep, PrepareStep, ExtendSession, ListDevices, FindPlacement, ReattachSession, AskSessionWhy,
-        PartialRunSetup, PartialRun, PartialRunDrop, TakeStepValues, by="session_handle",
+        PartialRunSetup, PartialRun, PartialRunDrop, RegisterProgram, TakeStepValues,
+        by="session_handle",
     )  # fmt: skip
     def _session(self, handle: str) -> MasterSession:
         session = self._sessions.get(handle)

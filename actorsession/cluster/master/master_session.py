@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from actorsession.actors.actor import Actor, answers
-from actorsession.actors.context import CallContext
-from actorsession.actors.deadline import Deadline
+from actorsession.actors.context import CallContext, ProgramTable
+from actorsession.actors.deadline import NEVER, Deadline
+from actorsession.actors.ref import Ref
+from actorsession.actors.timer_wheel import TimerWheel
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.client_graphs import ClientGraphs
 from actorsession.cluster.master.debug_runs import DebugRuns
 from actorsession.cluster.master.device_discovery import sooner
 from actorsession.cluster.master.env import Changes, MasterEnv
+from actorsession.cluster.master.master_program import MasterProgram, ProgramStep
 from actorsession.cluster.master.master_step import MasterStep
 from actorsession.cluster.master.partial_runs import MasterPartialRuns
 from actorsession.cluster.master.restart_losses import place_of, restart_losses
@@ -29,6 +32,7 @@ from actorsession.cluster.master.step_observer import StepObserver
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.cluster.server.statistics import OpenSession
 from actorsession.cluster.wait_graphs import collect_wait_graphs
+from actorsession.cluster.worker.worker_session import BeginPart
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions, whose_limit
 from actorsession.errors import (
     AbortedError,
@@ -54,7 +58,9 @@ from actorsession.messages.session import (
     PartialRunSetup,
     PlacementFound,
     PrepareStep,
+    ProgramRegistered,
     ReattachSession,
+    RegisterProgram,
     RunStep,
     SessionExtended,
     SessionReattached,
@@ -64,11 +70,12 @@ from actorsession.messages.session import (
     StepValues,
     TakeStepValues,
 )  # fmt: skip
-from actorsession.messages.worker import AskVariables
+from actorsession.messages.worker import AskVariables, GraphDone
 from actorsession.metrics import session_tally
 from actorsession.plan.partial import check_signature
 from actorsession.plan.placement_log import log_devices
 from actorsession.plan.signature import DebugSignature, RunSignature, Wiring
+from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.admission import Admission, AdmissionStatistics
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.wait_graph import MasterWaits
@@ -77,6 +84,7 @@ __all__ = ["MasterSession"]
 
 T = TypeVar("T")
 _NO_OPTIONS = RunOptions()
+_LOCAL_STEP = CallContext(NEVER)
 _GIVEN_UP = CancelledError("the step was given up by its caller while the answer was on its way")
 
 
@@ -95,6 +103,7 @@ class MasterSession(Actor):
 
     Attributes:
         client: the client's id for its session.
+        wheel: the deadlines of the steps of programs.
         last_used: the time of the latest request by the monotonic clock; the master keeps it.
 
     Raises:
@@ -131,7 +140,9 @@ class MasterSession(Actor):
         )  # fmt: skip
         self._moves = 0  # moves of nodes after which the former client graphs were dropped
         self._lost: dict[str, None] = {}  # variables lost with a task that have had no value since
-        self._running: dict[int, MasterStep] = {}
+        self._running: dict[int, MasterStep | ProgramStep] = {}
+        self._programs: dict[tuple[ProgramTable, RunSignature], int] = {}
+        self.wheel = TimerWheel()
         self._deliveries = UnconfirmedValues()
         self._debug_runs = DebugRuns(handle, members.workers)
         self._partials = MasterPartialRuns(
@@ -292,6 +303,88 @@ class MasterSession(Actor):
             return self._finish(step, graph, message.request_id, signature, options)
         self._inflight.leave(nbytes)
         return self._answer(step, graph, message.request_id, signature, options)
+
+    # -- step programs -------------------------------------------------------------------------
+
+    @answers(RegisterProgram)
+    def on_register_program(self, message: RegisterProgram, call: CallContext) -> ProgramRegistered:
+        """Let the client run a signature that has run before by step frames."""
+        wiring = Wiring.from_wire(message.wiring)
+        signature = RunSignature(
+            tuple(message.feeds), tuple(message.fetches), tuple(message.targets), wiring
+        )
+        programs = call.programs
+        if programs is None:
+            return ProgramRegistered(program=0)
+        key = programs, signature
+        number = self._programs.get(key, 0)
+        graph = self._graphs.ready(signature)
+        special = self._observer.is_active or (graph is not None and not graph.is_plain)
+        if number or special:
+            return ProgramRegistered(program=number)
+        while len(self._programs) >= self._config.plan_cache_size:
+            self._drop_program(next(iter(self._programs)))
+        program = MasterProgram(self, signature, message.wiring)
+        number = self._programs[key] = programs.register(program)
+        call.on_gone(lambda: self._forget_program(key))
+        return ProgramRegistered(program=number)
+
+    def _forget_program(self, key: tuple[ProgramTable, RunSignature]) -> None:
+        self._programs.pop(key, None)
+
+    def _drop_program(self, key: tuple[ProgramTable, RunSignature]) -> None:
+        key[0].drop(self._programs.pop(key))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether steps may be run by programs now."""
+        return not (self._closed or self._observer.is_active or self._members.changed)
+
+    def plain_graph(self, signature: RunSignature) -> ClientGraph | None:
+        """Return the registered client graph of a signature, if programs may run it."""
+        graph = self._graphs.ready(signature)
+        return graph if graph is not None and graph.is_plain else None
+
+    def step_calls(self, task: str) -> StepCalls | None:
+        """Return the step frames of the link to another task."""
+        return self._members.step_calls(task)
+
+    def admit(self, nbytes: int) -> bool:
+        """Admit a step of a program, unless it would have to wait."""
+        return self._inflight.enter_nowait(nbytes)
+
+    def began(self, step: ProgramStep, graph: ClientGraph) -> None:
+        """Record that a step of a program has begun."""
+        self.last_used = step.since
+        self._tally.runs += 1
+        self._graphs.hold(graph)
+        self._running[step.step_id] = step
+
+    def ended(self, step: ProgramStep, graph: ClientGraph, nbytes: int) -> None:
+        """Record that a step of a program has ended."""
+        del self._running[step.step_id]
+        self._graphs.release(graph)
+        self._inflight.leave(nbytes)
+
+    def begin_part(self, task: str, message: BeginPart) -> GraphDone | None:
+        """Begin the partitions of the master's own task; see ``BeginPart``."""
+        answer: GraphDone | None = self._workers[task].submit(message, _LOCAL_STEP)
+        return answer
+
+    @property
+    def workers(self) -> Mapping[str, Ref]:
+        """The worker of each task."""
+        return self._workers
+
+    def step_seconds(self, limit: float | None) -> float:
+        """Return the seconds that a step may take, given the limit of its run."""
+        return self._step_limit if limit is None else limit
+
+    def whose_limit(self, limit: float | None) -> str:
+        """Return whose limit that is, as words for errors."""
+        return self._whose_step_limit if limit is None else whose_limit(round(limit * 1000), 0)
+
+    # -- steps by message ----------------------------------------------------------------------
 
     @answers(PrepareStep)
     async def on_prepare_step(self, message: PrepareStep, call: CallContext) -> Done:
@@ -642,6 +735,12 @@ class MasterSession(Actor):
             return
         self._closed = True
         self._planning.close(CancelledError(why))
+        for key in list(self._programs):
+            self._drop_program(key)
+        for step in list(self._running.values()):
+            if isinstance(step, ProgramStep):
+                step.fail(AbortedError(f"session {self.handle!r} was closed: {why}"))
+        self.wheel.close()
         self._inflight.close(CancelledError(why))
         self._partials.runs.abort_all(CancelledError(why))
         await self.stop(why)

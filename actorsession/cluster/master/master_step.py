@@ -41,15 +41,15 @@ from actorsession.plan.partition import RECV, SEND
 from actorsession.plan.prune import ARG
 from actorsession.runtime.wait_graph import TaskWaits
 
-__all__ = ["MasterStep"]
+__all__ = ["STEP_IDS", "MasterStep", "clean_up", "part_error", "step_too_late"]
 
 _log = logging.getLogger("actorsession.cluster")
 # Steps of the session that are looked through for the collectives of one, and those that an error names.
 _MOST, _NAMED = 50, 2
 # Nodes that an error does not name, because no line of the user's program built them.
 _NOT_NAMED = (ARG, SEND, RECV)
-# Step ids start at a random number, so that those of two masters differ.
-_STEP_IDS = itertools.count(secrets.randbits(61))
+STEP_IDS = itertools.count(secrets.randbits(61))
+"""The numbers of steps; they start at a random one, so that those of two masters differ."""
 
 
 class MasterStep:
@@ -84,7 +84,7 @@ class MasterStep:
         deadline: Deadline,
         debug_run: list[Any] | None = None,
     ) -> None:
-        self.step_id = next(_STEP_IDS)
+        self.step_id = next(STEP_IDS)
         self.since = 0.0
         # Fetches of a partial run whose values the caller has received, by position.
         self.handed_out: set[int] = set()
@@ -228,18 +228,7 @@ class MasterStep:
         error = None if call.cancelled() else call.exception()
         if error is None:
             return CancelledError(f"step {self.step_id} was cancelled", derived=True)
-        part = self._graph.parts[index]
-        located = from_exception(error).locate(task=part.task)
-        if isinstance(located, UnavailableError) and located.node is None:
-            located.message += f"; {self._lost(part)}"
-        return located
-
-    def _lost(self, part: TaskPart) -> str:
-        """Return what of the step was lost with a task: the last node that it would have computed."""
-        nodes = [node for p in part.partitions for node in p.nodes if node.op not in _NOT_NAMED]
-        node = f" {nodes[-1].name!r}" if nodes else " its part"
-        source = f", built at {nodes[-1].source}" if nodes and nodes[-1].source else ""
-        return f"step {self.step_id} was to compute{node} there{source}"
+        return part_error(error, self._graph.parts[index], self.step_id)
 
     def _raise_first(self, errors: list[OpError], late: list[str]) -> None:
         """Raise the root cause of a failed step; ``late`` are the tasks without an outcome."""
@@ -250,13 +239,7 @@ class MasterStep:
         raise error or self._too_late(late)
 
     def _too_late(self, tasks: Iterable[str]) -> DeadlineExceededError:
-        # Which task the others wait for is not known here, so all tasks that still run are named.
-        at_work = sorted(set(tasks))
-        return DeadlineExceededError(
-            f"step {self.step_id} exceeded {self._deadline.whose}; "
-            f"still at work on it: {', '.join(at_work)}{self._collectives}",
-            task=at_work[0] if len(at_work) == 1 else None,
-        )
+        return step_too_late(self.step_id, self._deadline.whose, tasks, self._collectives)
 
     def _waiting_collectives(self) -> str:
         """Return the text on the collectives of the master's own task, whose worker answers at once."""
@@ -290,15 +273,63 @@ class MasterStep:
         self._tell(self._graph.parts, error, ran=False)
 
     def _tell(self, parts: Iterable[TaskPart], error: OpError | None, *, ran: bool) -> None:
-        message = CleanupGraph(
-            step_id=self.step_id, error=None if error is None else error_to_wire(error), ran=ran,
-            handed_out=sorted(self.handed_out),
-        )  # fmt: skip
-        for part in parts:
-            try:
-                self._workers[part.task].tell(message)
-            except OpError as failed:
-                _log.debug("no clean-up of step %d at %s: %s", self.step_id, part.task, failed)
+        clean_up(self._workers, parts, self.step_id, error, ran=ran, handed_out=self.handed_out)
+
+
+def clean_up(
+    workers: Mapping[str, Ref],
+    parts: Iterable[TaskPart],
+    step_id: int,
+    error: OpError | None,
+    *,
+    ran: bool = False,
+    handed_out: Iterable[int] = (),
+) -> None:
+    """Report the end of a step to the workers of some of its parts; see ``CleanupGraph``."""
+    message = CleanupGraph(
+        step_id=step_id, error=None if error is None else error_to_wire(error), ran=ran,
+        handed_out=sorted(handed_out),
+    )  # fmt: skip
+    for part in parts:
+        try:
+            workers[part.task].tell(message)
+        except (OpError, KeyError) as failed:  # the task is lost, or has left the cluster
+            _log.debug("no clean-up of step %d at %s: %s", step_id, part.task, failed)
+
+
+def part_error(error: BaseException, part: TaskPart, step_id: int) -> OpError:
+    """Return the error of a part of a step with its task, and what of the step was lost if the task was."""
+    located = from_exception(error).locate(task=part.task)
+    if isinstance(located, UnavailableError) and located.node is None:
+        located.message += f"; {_lost(part, step_id)}"
+    return located
+
+
+def _lost(part: TaskPart, step_id: int) -> str:
+    """Return what of a step was lost with a task: the last node that it would have computed."""
+    nodes = [node for p in part.partitions for node in p.nodes if node.op not in _NOT_NAMED]
+    node = f" {nodes[-1].name!r}" if nodes else " its part"
+    source = f", built at {nodes[-1].source}" if nodes and nodes[-1].source else ""
+    return f"step {step_id} was to compute{node} there{source}"
+
+
+def step_too_late(
+    step_id: int, whose: str, tasks: Iterable[str], more: str = ""
+) -> DeadlineExceededError:
+    """Return the error of a step that has exceeded a limit.
+
+    Args:
+        step_id: the step.
+        whose: whose limit it was, and how long.
+        tasks: those that are still at work on it. Which of them the others wait for is not known to the
+            master.
+        more: appended to the message.
+    """
+    at_work = sorted(set(tasks))
+    return DeadlineExceededError(
+        f"step {step_id} exceeded {whose}; still at work on it: {', '.join(at_work)}{more}",
+        task=at_work[0] if len(at_work) == 1 else None,
+    )
 
 
 async def _cancel(calls: Iterable[asyncio.Future[Any]]) -> None:

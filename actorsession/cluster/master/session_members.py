@@ -59,6 +59,7 @@ from actorsession.messages.worker import (
     UpdateWorkerSession,
 )  # fmt: skip
 from actorsession.plan.device_set import DeviceSet
+from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.device_filters import DeviceFilters
 
 __all__ = ["SessionMembers"]
@@ -494,6 +495,13 @@ class SessionMembers:
         """
         now = self._wanted()
         return {task: now.get(task, address) for task, address in tasks.items()}
+
+    def step_calls(self, task: str) -> StepCalls | None:
+        """Return the step frames of the link to the incarnation of a task that the session knows."""
+        member = self._members.get(task)
+        if member is None or member.lapsed:
+            return None
+        return self._cache.step_calls(task, member.found.incarnation)
 
     def _worker(self, task: str, incarnation: int | None = None) -> Ref:
         return self._cache.worker(task, incarnation)

@@ -57,6 +57,7 @@ class StepObserver:
     Attributes:
         cost_model: the measurements so far; ``None`` without ``build_cost_model``.
         review: when to check the placement; ``None`` without ``placement_period``.
+        is_active: whether any step may be traced although its options do not request it.
     """
 
     def __init__(
@@ -71,14 +72,14 @@ class StepObserver:
         self.review: PlacementReview | None = None
         if self.cost_model is not None and config.placement_period:
             self.review = PlacementReview(config.placement_period, self.cost_model, OFFLOAD_ABOVE)
-        self._is_active = bool(self._timeline_every or self._sampling.every or factory is not None)
+        self.is_active = bool(self._timeline_every or self._sampling.every or factory is not None)
         self._numbers = itertools.count(1)
         self._last = 0
         self._publishers: dict[ClientGraph, StatsPublisherInterface | None] = {}
 
     def begin(self, graph: ClientGraph, options: RunOptions) -> Observation | None:
         """Count a step, and return what it is traced for beside its options, if anything."""
-        if not self._is_active:
+        if not self.is_active:
             return None
         number = self._last = next(self._numbers)
         runs, graph.runs = graph.runs, graph.runs + 1

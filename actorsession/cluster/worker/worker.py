@@ -19,7 +19,12 @@ from actorsession.cluster.worker.collective_groups import TaskGroups, complete_g
 from actorsession.cluster.worker.session_mgr import SessionMgr
 from actorsession.cluster.worker.stalled_sends import MissingTensorProbe
 from actorsession.cluster.worker.worker_rendezvous import Push, RendezvousTable
-from actorsession.cluster.worker.worker_session import OpenStepRendezvous, WorkerEnv, WorkerSession
+from actorsession.cluster.worker.worker_session import (
+    BeginPart,
+    OpenStepRendezvous,
+    WorkerEnv,
+    WorkerSession,
+)  # fmt: skip
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import (
     AbortedError,
@@ -118,7 +123,7 @@ class Worker(Actor):
     # -- messages ------------------------------------------------------------------------------
 
     @routes(
-        RunGraph, RegisterGraph, OpenStepRendezvous, AskVariables, TakeWatchedValues,
+        RunGraph, BeginPart, RegisterGraph, OpenStepRendezvous, AskVariables, TakeWatchedValues,
         by="session_handle",
     )  # fmt: skip
     def _session(self, handle: str) -> WorkerSession:

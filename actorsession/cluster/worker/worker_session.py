@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import field
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 from actorsession.actors.actor import Actor, answers
 from actorsession.actors.context import CallContext
@@ -29,10 +30,17 @@ from actorsession.cluster.worker.worker_rendezvous import (
     WorkerRendezvous,
 )
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
-from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError
+from actorsession.errors import (
+    AbortedError,
+    CancelledError,
+    InvalidArgumentError,
+    OpError,
+    from_exception,
+)  # fmt: skip
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.node import nodes_in
 from actorsession.messages.done import Done
+from actorsession.messages.step_frames import WireValues
 from actorsession.messages.worker import (
     AskVariables,
     DeregisterGraph,
@@ -49,6 +57,7 @@ from actorsession.plan.cost_model import CostModel, prime
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
+from actorsession.rpc.step_calls import ServedRun
 from actorsession.runtime.collective.groups import GroupResolver, GroupTable
 from actorsession.runtime.debug.task_debugger import TaskDebugPlan, TaskWatches
 from actorsession.runtime.devices import Device
@@ -60,7 +69,11 @@ from actorsession.runtime.engine.takes import ended_from_outside
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import Planning
 
-__all__ = ["OpenStepRendezvous", "WorkerCounters", "WorkerEnv", "WorkerSession"]
+__all__ = [
+    "BeginPart", "OpenStepRendezvous", "PartWaiter", "WorkerCounters", "WorkerEnv", "WorkerSession",
+]  # fmt: skip
+
+_CANCELLED = "step {} was cancelled"
 
 
 @dataclass(slots=True)
@@ -119,7 +132,34 @@ class OpenStepRendezvous:
     step_id: int
 
 
+class PartWaiter(Protocol):
+    """Who waits for the partitions of a step at this worker, in the same process."""
+
+    def part_done(self, answer: GraphDone) -> None:
+        """They have run."""
+
+    def part_failed(self, error: OpError) -> None:
+        """They have failed."""
+
+
 @dataclass(frozen=True, slots=True)
+class BeginPart:
+    """A request to run partitions whose answer goes to a waiter; see ``OpenStepRendezvous``.
+
+    Answered with what they have returned, or with ``None`` if they have to wait.
+
+    Attributes:
+        session_handle: the session.
+        run: the request.
+        waiter: called once when they have ended, if they have to wait.
+    """
+
+    session_handle: str
+    run: RunGraph
+    waiter: PartWaiter
+
+
+@dataclass(slots=True)
 class _Registered:
     """A graph with the number of feeds of its steps, its groups, what it sends to, and what is watched."""
 
@@ -129,6 +169,51 @@ class _Registered:
     groups: GroupResolver
     sends_to: tuple[str, ...] = ()
     debug: TaskDebugPlan | None = None
+    drop_program: Callable[[], None] | None = None
+
+
+class _PartProgram:
+    """The step program of registered partitions, for a master at another task; see ``rpc.step_calls``."""
+
+    __slots__ = ("_graph_handle", "_session")
+
+    def __init__(self, session: WorkerSession, graph_handle: str) -> None:
+        self._session = session
+        self._graph_handle = graph_handle
+
+    def begin(self, run: ServedRun) -> None:
+        """Run the partitions for the step whose id is the number of the run."""
+        session = self._session
+        if not session.has_graph(self._graph_handle):
+            run.gone()
+            return
+        message = RunGraph(
+            session_handle=session.handle, graph_handle=self._graph_handle, step_id=run.call,
+            feeds=run.values.read_all(), trace=False,
+        )  # fmt: skip
+        session.note_run(message, run.peer)
+        waiter = _RemoteWaiter(run)
+        run.on_cancel = lambda: session.cancel_part(run.call)
+        answer = session.begin_part(message, waiter)
+        if answer is not None:
+            waiter.part_done(answer)
+
+
+class _RemoteWaiter:
+    """The master of a step, at another task."""
+
+    __slots__ = ("_run",)
+
+    def __init__(self, run: ServedRun) -> None:
+        self._run = run
+
+    def part_done(self, answer: GraphDone) -> None:
+        """See ``PartWaiter.part_done``."""
+        self._run.done(WireValues.of(answer.values), answer.pushed or None)
+
+    def part_failed(self, error: OpError) -> None:
+        """See ``PartWaiter.part_failed``."""
+        self._run.fail(error)
 
 
 class WorkerSession(Actor):
@@ -155,6 +240,7 @@ class WorkerSession(Actor):
         self._pool = None if env.pool is None else env.pool.share()
         self._cluster_devices: Mapping[str, DeviceAttributes] = {}
         self._held_steps = StepGate(env.workers, self._run_graph, self.children)
+        self._held_parts: dict[int, asyncio.Future[GraphDone]] = {}
         self._debug_runs = TaskDebugRuns()
         self._gate = Gate()  # never closed: inline steps run on the loop that would close it
         self._over: OpError | None = None
@@ -233,16 +319,22 @@ class WorkerSession(Actor):
     def _keep(self, registered: _Registered, call: CallContext) -> GraphRegistered:
         handle = secrets.token_hex(8)
         self._graphs[handle] = registered
+        program, programs = 0, call.programs
+        if programs is not None and registered.debug is None:
+            program = programs.register(_PartProgram(self, handle))
+            registered.drop_program = partial(programs.drop, program)
         if isinstance(registered.groups, GroupTable):
             self._env.groups.lead(registered.group_scope, registered.groups)
         if not self.handle:
             # The legacy session has no master and never ends, so its graphs are released with the link of the
             # client that registered them.
             call.on_gone(lambda: self._release(handle))
-        return GraphRegistered(graph_handle=handle)
+        return GraphRegistered(graph_handle=handle, program=program)
 
     def _release(self, graph_handle: str) -> None:
         registered = self._graphs.pop(graph_handle, None)
+        if registered is not None and registered.drop_program is not None:
+            registered.drop_program()
         if registered is not None and isinstance(registered.groups, GroupTable):
             self._env.groups.stop_leading(registered.group_scope)
 
@@ -306,15 +398,74 @@ class WorkerSession(Actor):
         self, message: RunGraph, call: CallContext
     ) -> GraphDone | asyncio.Future[GraphDone]:
         """Run this worker's partitions for one step; see the module docstring."""
-        log = self._env.log
-        if log.enabled:
-            log.note(message.step_id, "RunGraph", call.peer, message.feeds)
+        self.note_run(message, call.peer)
         return self._run_graph(message)
 
+    def note_run(self, message: RunGraph, peer: str) -> None:
+        """Log a request to run partitions, if messages are logged."""
+        log = self._env.log
+        if log.enabled:
+            log.note(message.step_id, "RunGraph", peer, message.feeds)
+
     def _run_graph(self, message: RunGraph) -> GraphDone | asyncio.Future[GraphDone]:
-        """Run this worker's partitions for one step.
+        started = self._begin_or_hold(message)
+        return self._answer_later(started) if isinstance(started, Step) else started
+
+    @answers(BeginPart, direct=True)
+    def on_begin_part(self, message: BeginPart, call: CallContext) -> GraphDone | None:
+        """Run this worker's partitions for one step of a master in this process."""
+        self.note_run(message.run, call.peer)
+        return self.begin_part(message.run, message.waiter)
+
+    def begin_part(self, message: RunGraph, waiter: PartWaiter) -> GraphDone | None:
+        """Run partitions for one step, and return their answer or call the waiter with it later."""
+        started = self._begin_or_hold(message)
+        if isinstance(started, GraphDone):
+            return started
+        if isinstance(started, Step):
+            started.on_done(partial(self._report, started, waiter))
+        else:
+            self._held_parts[message.step_id] = started
+            started.add_done_callback(partial(self._report_held, message.step_id, waiter))
+        return None
+
+    def _report(self, step: Step, waiter: PartWaiter) -> None:
+        try:
+            answer = self._finish(step)
+        except OpError as error:
+            waiter.part_failed(error)
+        else:
+            waiter.part_done(answer)
+
+    def _report_held(
+        self, step_id: int, waiter: PartWaiter, held: asyncio.Future[GraphDone]
+    ) -> None:
+        self._held_parts.pop(step_id, None)
+        error = CancelledError(_CANCELLED.format(step_id)) if held.cancelled() else held.exception()
+        if error is None:
+            waiter.part_done(held.result())
+        else:
+            waiter.part_failed(from_exception(error))
+
+    def cancel_part(self, step_id: int) -> None:
+        """Cancel partitions that ``begin_part`` has begun; their waiter is called as they end."""
+        held, step = self._held_parts.get(step_id), self._steps.get(step_id)
+        if held is not None:
+            held.cancel()
+        if step is not None:
+            step.fail(CancelledError(_CANCELLED.format(step_id), derived=True))
+
+    def has_graph(self, graph_handle: str) -> bool:
+        """Return whether partitions are registered."""
+        return graph_handle in self._graphs
+
+    def _begin_or_hold(self, message: RunGraph) -> GraphDone | Step | asyncio.Future[GraphDone]:
+        """Begin this worker's partitions for one step, or hold it while a link that it needs is backlogged.
 
         Whatever can run without waiting has run when this returns.
+
+        Returns:
+            What the partitions have returned, the step if they have to wait, or the answer of a held step.
         """
         registered = self._graph_of(message)
         if registered.sends_to:
@@ -340,7 +491,7 @@ class WorkerSession(Actor):
         )  # fmt: skip
         self._steps[message.step_id] = step
         graph.begin(step, message.feeds)
-        return self._finish(step) if step.done else self._answer_later(step)
+        return self._finish(step) if step.done else step
 
     @answers(OpenStepRendezvous, direct=True)
     def on_open_rendezvous(
@@ -384,7 +535,7 @@ class WorkerSession(Actor):
 
         def cancelled(future: asyncio.Future[GraphDone]) -> None:
             if future.cancelled():
-                step.fail(CancelledError(f"step {step.step_id} was cancelled", derived=True))
+                step.fail(CancelledError(_CANCELLED.format(step.step_id), derived=True))
 
         step.on_done(give)
         answer.add_done_callback(cancelled)

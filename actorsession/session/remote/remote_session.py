@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
+from actorsession.actors.timer_wheel import TimerWheel
 from actorsession.config import (
     CONNECT_TIMEOUT,
     DEFAULT_STEP_TIMEOUT,
@@ -35,9 +36,10 @@ from actorsession.errors import (
     CancelledError,
     DeadlineExceededError,
     OpError,
+    ProtocolError,
     UnavailableError,
 )  # fmt: skip
-from actorsession.graph.codec import bytes_held
+from actorsession.graph.codec import INLINE_LIMIT, bytes_held, unpack
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef, nodes_in
@@ -55,7 +57,9 @@ from actorsession.messages.session import (
     PartialRun,
     PlacementFound,
     PrepareStep,
+    ProgramRegistered,
     ReattachSession,
+    RegisterProgram,
     RunStep,
     SessionCreated,
     SessionExtended,
@@ -64,10 +68,13 @@ from actorsession.messages.session import (
     StepDone,
     StepReceived,
 )  # fmt: skip
+from actorsession.messages.step_frames import WireValues
 from actorsession.metrics import session_tally
 from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
+from actorsession.rpc.exit_reports import add_exit_status
+from actorsession.rpc.link import Link
 from actorsession.rpc.security import security_of
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.debug.dump import DumpStore
@@ -83,8 +90,16 @@ from actorsession.session.reattach import Reattached
 from actorsession.session.remote.master_connection import RETRY, MasterConnection
 from actorsession.session.remote.master_restart import MasterRestart
 from actorsession.session.remote.remote_debugger import RemoteDebugger
+from actorsession.session.remote.session_program import (
+    AsyncRun,
+    ProgramGone,
+    ProgramRun,
+    ThreadRun,
+    programs_are_used,
+)  # fmt: skip
 from actorsession.session.remote.values import (
     RemotePlan,
+    SessionProgram,
     copies_much,
     fill_metadata,
     own_values,
@@ -126,6 +141,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
     Attributes:
         handle: the master's name for the session; "" while there is none.
         tally: the counters of the session for the process metrics.
+        wheel: the deadlines of the runs of programs.
 
     Raises:
         InvalidArgumentError: for a malformed target, settings that only local sessions support, a negative
@@ -171,6 +187,9 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._closed = False
         self._debugger = RemoteDebugger(self)
         self._partial_runs = RemotePartialRuns(self, self._debugger)
+        self._uses_programs = programs_are_used()
+        self._calls = itertools.count()  # numbers of the runs of programs
+        self.wheel = TimerWheel()
         self.tally = session_tally("remote", self)
 
     @property
@@ -342,10 +361,10 @@ class RemoteSession(SessionInterface[RemotePlan]):
         """
         self._check_open()
         if limit is None:
-            limit = self._config.operation_timeout or DEFAULT_STEP_TIMEOUT
+            limit = self.step_limit
         self._steps += 1
         try:
-            return await self.ask(message, Deadline.after(limit + _ANSWER_MARGIN), reply)
+            return await self.ask(message, Deadline.after(self.patience(limit)), reply)
         except _GONE as error:
             if self._closed:
                 raise CancelledError(_CLOSED) from error
@@ -510,6 +529,14 @@ class RemoteSession(SessionInterface[RemotePlan]):
             OpError: the step's first error.
         """
         self._check_open()
+        if options is None and metadata is None and self.over_link:
+            program = await self._program_of(plan)
+            if program is not None and not copies_much(feeds, over_link=True):
+                values = WireValues.of(feeds)
+                with contextlib.suppress(ProgramGone):
+                    found = await AsyncRun(self, program, values, limit, len(plan.fetches)).run()
+                    return own_values(found, over_link=True)
+                plan.program = None
         nbytes = 0 if self._may_wait else bytes_held(feeds)
         if not self._inflight.enter_nowait(nbytes):
             deadline = Deadline.after(limit or DEFAULT_STEP_TIMEOUT)
@@ -553,6 +580,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
             wiring=plan.wiring,
         )
         done = await self.ask_values(message, limit or DEFAULT_STEP_TIMEOUT, delivery)
+        if options is None and metadata is None and self._uses_programs:
+            self._register(plan)
         if metadata is not None or done.metadata:
             report = RunMetadata() if metadata is None else metadata
             fill_metadata(report, done.metadata)
@@ -560,6 +589,131 @@ class RemoteSession(SessionInterface[RemotePlan]):
             if timeline is not None:
                 self._timelines.append(timeline)
         return own_values(done.values, over_link=over_link)
+
+    # -- step programs -------------------------------------------------------------------------
+
+    def _register(self, plan: RemotePlan) -> None:
+        """Register the step program of a plan that has run, unless that was done over the present link."""
+        link = self._master.link
+        known = plan.program is not None and plan.program.link is link
+        if link is None or known or plan.registering is not None:
+            return
+        with contextlib.suppress(AbortedError):  # the session is closing
+            plan.registering = self._children.start(
+                self._ask_for_program(plan, link), name="register a step program", awaited=True
+            )
+
+    async def _ask_for_program(self, plan: RemotePlan, link: Link) -> None:
+        signature = plan.signature
+        message = RegisterProgram(
+            session_handle=self.handle, feeds=list(signature.feeds), fetches=plan.fetches,
+            targets=plan.targets, wiring=plan.wiring,
+        )  # fmt: skip
+        try:
+            found = await self.ask(message, Deadline.after(CONNECT_TIMEOUT), ProgramRegistered)
+            plan.program = SessionProgram(link, found.program)
+        except OpError:
+            pass  # runs go by messages, whose errors reach their callers
+        finally:
+            plan.registering = None
+
+    async def _program_of(self, plan: RemotePlan) -> SessionProgram | None:
+        """Return the program of a plan, after its registration if that is under way."""
+        if plan.registering is not None:
+            await asyncio.wait({plan.registering})
+        return self._usable_program(plan)
+
+    def _usable_program(self, plan: RemotePlan) -> SessionProgram | None:
+        program = plan.program
+        if program is None or not program.number or program.link is not self._master.link:
+            return None
+        return program
+
+    def run_in_thread(
+        self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
+        call: Callable[[Callable[[], object]], None],
+    ) -> Sequence[Any] | None:  # fmt: skip
+        """Run a step of a program for a thread that waits; see ``SessionInterface.run_in_thread``."""
+        program = self._usable_program(plan)
+        if program is None:
+            return None
+        run = ThreadRun(self, program, WireValues.of(feeds), limit, len(plan.fetches))
+        call(run.begin)
+        try:
+            return own_values(run.wait(call), over_link=True)
+        except ProgramGone:
+            plan.program = None
+            return None
+
+    def admit(self, run: ProgramRun, program: SessionProgram, nbytes: int) -> bool:
+        """Admit a run of a program, unless it has to go by message.
+
+        Raises:
+            CancelledError: if the session is closed.
+        """
+        self._check_open()
+        link = program.link
+        if link is not self._master.link or link.must_wait or self._restart.is_due:
+            return False
+        run.nbytes = 0 if self._may_wait or nbytes <= INLINE_LIMIT else nbytes
+        if not self._inflight.enter_nowait(run.nbytes):
+            return False
+        self.tally.runs += 1
+        self._steps += 1
+        return True
+
+    def leave(self, run: ProgramRun) -> None:
+        """Record that a run that was admitted has ended."""
+        self._steps -= 1
+        self._inflight.leave(run.nbytes)
+
+    def next_call(self) -> int:
+        """Return a number for the next run of a program."""
+        return next(self._calls)
+
+    @property
+    def step_limit(self) -> float:
+        """Seconds that a step may take by default."""
+        return self._config.operation_timeout or DEFAULT_STEP_TIMEOUT
+
+    def patience(self, limit: float | None) -> float:
+        """Return the seconds within which the answer of a run with a limit must come."""
+        return (limit or self.step_limit) + _ANSWER_MARGIN
+
+    def take_report(self, report: bytes) -> None:
+        """Keep the timeline that a run of a program was traced for, if it was.
+
+        Raises:
+            ProtocolError: for bytes that are no report.
+        """
+        wire = unpack(report)
+        if not isinstance(wire, dict):
+            raise ProtocolError(f"a report on a run is a map, found {wire!r:.100}")
+        metadata = RunMetadata()
+        fill_metadata(metadata, wire)
+        timeline = timeline_of(metadata, wire)
+        if timeline is not None:
+            self._timelines.append(timeline)
+
+    def explain(self, error: OpError, then: Callable[[OpError], None]) -> None:
+        """Pass on the error of a run, with the exit status of a lost task."""
+        if self._closed:
+            then(CancelledError(_CLOSED) if isinstance(error, _GONE) else error)
+            return
+        if isinstance(error, UnavailableError):
+
+            async def ask() -> None:
+                try:
+                    await add_exit_status(error, self._master.address)
+                finally:
+                    then(error)
+
+            with contextlib.suppress(AbortedError):  # the session is closing
+                _ = self._children.start(ask(), name="exit status of a lost task")
+                return
+        then(error)
+
+    # -- steps by message ----------------------------------------------------------------------
 
     async def ask_values(
         self, message: RunStep | PartialRun, limit: float | None, delivery: ValueDelivery | None
@@ -667,6 +821,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         if self._pool is not None:
             self._pool.shutdown(wait=False)
         self._inflight.close(CancelledError(_CLOSED))
+        self.wheel.close()
         self._debugger.close(CancelledError(_CLOSED))
         handle, self.handle = self.handle, ""
         if handle and self._master.reached:

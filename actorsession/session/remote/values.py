@@ -6,6 +6,7 @@ copied anyway. Plain data and functions, used by remote sessions and their parti
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -15,15 +16,29 @@ from actorsession.config import CostGraphDef, RunMetadata, RunOptions, SessionMe
 from actorsession.graph.node import GraphDef
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
+from actorsession.rpc.link import Link
 from actorsession.runtime.kept_feeds import kept_feed, large_arrays
 
 __all__ = [
-    "RemotePlan", "copies_much", "fill_metadata", "own_values", "sent_feeds", "timeline_of",
-    "wire_limit", "wire_options",
+    "RemotePlan", "SessionProgram", "copies_much", "fill_metadata", "own_values",
+    "sent_feeds", "timeline_of", "wire_limit", "wire_options",
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class SessionProgram:
+    """The step program of a plan.
+
+    Attributes:
+        link: the link over which it was registered.
+        number: its number at the master; 0 if the plan has to be run by messages.
+    """
+
+    link: Link
+    number: int
+
+
+@dataclass(slots=True, eq=False)
 class RemotePlan:
     """A remote session's record of a plan: the names in the order in which values are sent.
 
@@ -32,6 +47,8 @@ class RemotePlan:
         fetches: its fetches, as a list for messages.
         targets: its targets, as a list for messages.
         wiring: its wiring in wire form.
+        program: its step program, once it was registered.
+        registering: ends with the registration, while that is under way.
         needs_loop: whether a step needs an event loop: always.
     """
 
@@ -40,6 +57,8 @@ class RemotePlan:
     fetches: list[str]
     targets: list[str]
     wiring: list[Any]
+    program: SessionProgram | None = None
+    registering: asyncio.Task[None] | None = None
 
 
 def sent_feeds(feeds: Sequence[Any], *, over_link: bool) -> Sequence[Any]:

@@ -1,0 +1,366 @@
+"""Step programs at a master: the runs of one signature of a session, without options, over one link.
+
+A client that runs a plan again registers it. From then on each run is a step frame: the feeds of other tasks
+are passed on as they came, the partitions of the master's own task run by a direct call, and their values and
+those of the other tasks go back in one frame. ``ProgramStep`` is such a step; in the steady state it does
+what ``MasterStep`` does, for which it needs no asyncio task and no future.
+
+Whatever is not plain goes through ``MasterSession.on_run_step``, with the values of the frame: a session that
+observes its steps, members that have changed, a client graph that was dropped, a step that has to wait for
+admission.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from actorsession.actors.context import CallContext
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.timer_wheel import Alarm
+from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
+from actorsession.cluster.master.master_step import STEP_IDS, clean_up, part_error, step_too_late
+from actorsession.cluster.worker.worker_session import BeginPart
+from actorsession.config import RunOptions
+from actorsession.errors import (
+    AbortedError,
+    CancelledError,
+    InvalidArgumentError,
+    OpError,
+    ProtocolError,
+    first_error,
+    from_exception,
+)
+from actorsession.graph.codec import pack
+from actorsession.messages.session import RunStep, StepDone
+from actorsession.messages.step_frames import WireValues
+from actorsession.messages.worker import GraphDone, RunGraph
+from actorsession.plan.signature import RunSignature
+from actorsession.records import dataclass
+from actorsession.rpc.step_calls import ServedRun, StepCalls
+
+if TYPE_CHECKING:
+    from actorsession.cluster.master.master_session import MasterSession
+
+__all__ = ["MasterProgram", "ProgramStep"]
+
+
+@dataclass(frozen=True, slots=True)
+class _BoundPart:
+    """A part of a client graph, as a program runs it.
+
+    Attributes:
+        part: the part.
+        feeds: for each feed of the task, its position among the values of a frame.
+        steps: the step frames of the link to the task; ``None`` for the master's own.
+    """
+
+    part: TaskPart
+    feeds: tuple[int, ...]
+    steps: StepCalls | None
+
+
+class MasterProgram:
+    """The step program of one signature.
+
+    Args:
+        session: the session.
+        signature: its names, in the order in which runs bring and get values.
+        wiring: its wiring in wire form.
+    """
+
+    def __init__(self, session: MasterSession, signature: RunSignature, wiring: list[Any]) -> None:
+        self.session = session
+        self.signature = signature
+        self._wiring = wiring
+        self.graph: ClientGraph | None = None
+        self.parts: tuple[_BoundPart, ...] = ()
+        # For each fetch of the signature, the part that returns it and its position there.
+        self.fetches: tuple[tuple[int, int], ...] = ()
+
+    def bind(self) -> bool:
+        """Bind the client graph that the session has for the signature; return whether it has a plain one."""
+        session = self.session
+        graph = self.graph = session.plain_graph(self.signature)
+        if graph is None:
+            return False
+        place = {name: at for at, name in enumerate(self.signature.feeds)}
+        feeds = [place[name] for name in graph.signature.feeds]
+        bound = []
+        returned: dict[str, tuple[int, int]] = {}
+        for number, part in enumerate(graph.parts):
+            steps = None
+            if number != graph.here:
+                steps = session.step_calls(part.task)
+                if steps is None or not part.program:
+                    self.graph = None
+                    return False
+            bound.append(_BoundPart(part, tuple([feeds[at] for at in part.feeds]), steps))
+            for at, position in enumerate(part.fetches):
+                returned[graph.signature.fetches[position]] = number, at
+        self.parts = tuple(bound)
+        self.fetches = tuple([returned[name] for name in self.signature.fetches])
+        return True
+
+    def begin(self, run: ServedRun) -> None:
+        """Run a step; see ``StepProgram.begin``."""
+        session, graph = self.session, self.graph
+        expected = len(self.signature.feeds)
+        if len(run.values) != expected:
+            raise InvalidArgumentError(
+                f"a run of {self.signature} brings {expected} values, got {len(run.values)}"
+            )
+        if (graph is None or graph.dropped) and not (session.is_plain and self.bind()):
+            self._run_message(run)
+            return
+        graph = self.graph
+        assert graph is not None
+        nbytes = 0 if graph.may_wait else graph.nbytes + run.values.nbytes
+        if not session.is_plain or not session.admit(nbytes):
+            self._run_message(run)
+            return
+        ProgramStep(self, graph, run, nbytes).begin()
+
+    def _run_message(self, run: ServedRun) -> None:
+        """Run a step as one that was requested by a message."""
+        signature = self.signature
+        feeds = dict(zip(signature.feeds, run.values.read_all(), strict=True))
+        limit = 0 if run.seconds is None else max(1, round(run.seconds * 1000))
+        message = RunStep(
+            session_handle=self.session.handle, feeds=feeds, fetches=list(signature.fetches),
+            targets=list(signature.targets), wiring=self._wiring, request_id="",
+            options=RunOptions(timeout_in_ms=limit).to_wire() if limit else {},
+        )  # fmt: skip
+        context = CallContext(Deadline.after(run.seconds), run.peer)
+        answer = self.session.submit(message, context)
+        if isinstance(answer, asyncio.Future):
+            run.on_cancel = partial(_cancel, answer)
+            answer.add_done_callback(partial(_answer_later, run))
+        else:
+            _answer(run, answer)
+
+
+def _cancel(answer: asyncio.Future[StepDone]) -> None:
+    answer.cancel()
+
+
+def _answer(run: ServedRun, answer: StepDone) -> None:
+    extra = pack(answer.metadata) if answer.metadata else None
+    run.done(WireValues.of(answer.values), extra)
+
+
+def _answer_later(run: ServedRun, answer: asyncio.Future[StepDone]) -> None:
+    if answer.cancelled():
+        run.fail(CancelledError("the step was cancelled"))
+        return
+    error = answer.exception()
+    if error is None:
+        _answer(run, answer.result())
+    else:
+        run.fail(from_exception(error))
+
+
+class ProgramStep:
+    """One step of a program.
+
+    Attributes:
+        step_id: its number.
+        since: when it began, by the monotonic clock.
+    """
+
+    __slots__ = (
+        "_alarm", "_answers", "_errors", "_graph", "_left", "_nbytes", "_over", "_program", "_pushed",
+        "_run", "since", "step_id",
+    )  # fmt: skip
+
+    def __init__(
+        self, program: MasterProgram, graph: ClientGraph, run: ServedRun, nbytes: int
+    ) -> None:
+        self.step_id = next(STEP_IDS)
+        self.since = time.monotonic()
+        self._program = program
+        self._graph = graph
+        self._run = run
+        self._nbytes = nbytes
+        self._answers: list[WireValues | Sequence[Any] | None] = [None] * len(program.parts)
+        self._left = len(program.parts)
+        self._pushed = 0
+        self._errors: list[tuple[int, OpError]] = []
+        self._alarm: Alarm | None = None
+        self._over = False
+
+    @property
+    def unfinished(self) -> tuple[str, ...]:
+        """The tasks whose partitions have not ended."""
+        failed = {number for number, _ in self._errors}
+        parts = enumerate(self._program.parts)
+        return tuple(
+            [
+                bound.part.task
+                for number, bound in parts
+                if self._answers[number] is None and number not in failed
+            ]
+        )
+
+    def begin(self) -> None:
+        """Begin all parts, that of the master's own task first, so that its values are pushed before."""
+        program = self._program
+        program.session.began(self, self._graph)
+        here = self._graph.here
+        if here is not None:
+            self._begin_here(here, program.parts[here])
+        if self._left and not self._over:
+            self._run.on_cancel = self._cancelled
+            seconds = program.session.step_seconds(self._run.seconds)
+            self._alarm = program.session.wheel.add(seconds, self._expired)
+            for number, bound in enumerate(program.parts):
+                if bound.steps is not None and not self._errors:
+                    self._begin_there(number, bound, bound.steps)
+
+    def _begin_here(self, number: int, bound: _BoundPart) -> None:
+        values = self._run.values
+        message = RunGraph(
+            session_handle=self._program.session.handle, graph_handle=bound.part.graph_handle,
+            step_id=self.step_id, feeds=[values.read(at) for at in bound.feeds], trace=False,
+        )  # fmt: skip
+        waiter = _LocalPart(self, number)
+        try:
+            answer = self._program.session.begin_part(
+                bound.part.task, BeginPart(message.session_handle, message, waiter)
+            )
+        except OpError as error:
+            self.part_failed(number, error)
+            return
+        if answer is not None:
+            self.part_done(number, answer.values, answer.pushed)
+
+    def _begin_there(self, number: int, bound: _BoundPart, steps: StepCalls) -> None:
+        values = WireValues([])
+        for at in bound.feeds:
+            self._run.values.pass_on(at, values)
+        waiter = _RemotePart(self, number, len(bound.part.fetches))
+        try:
+            steps.run(self.step_id, bound.part.program, None, values, waiter)
+        except OpError as error:
+            self.part_failed(number, error)
+
+    # -- what the parts report -----------------------------------------------------------------
+
+    def part_done(self, number: int, values: WireValues | Sequence[Any], pushed: int) -> None:
+        """Take what a part has returned; with the last one the step has ended."""
+        if self._over:
+            return
+        self._answers[number] = values
+        self._pushed += pushed
+        self._left -= 1
+        if not self._left and not self._errors:
+            self._succeed()
+
+    def part_failed(self, number: int, error: OpError) -> None:
+        """Take the error of a part; the step ends when others that arrive at the same time are here, too."""
+        if self._over:
+            return
+        self._errors.append((number, error))
+        if len(self._errors) == 1:
+            asyncio.get_running_loop().call_soon(self._fail_with_first)
+
+    def _succeed(self) -> None:
+        answers, out = self._answers, WireValues([])
+        for number, at in self._program.fetches:
+            found = answers[number]
+            if isinstance(found, WireValues):
+                found.pass_on(at, out)
+            else:
+                assert found is not None
+                out.add(found[at])
+        self._end()
+        self._graph.nbytes = out.nbytes + self._pushed
+        self._run.done(out)
+
+    # -- how it ends otherwise -----------------------------------------------------------------
+
+    def _fail_with_first(self) -> None:
+        if self._over:
+            return
+        parts = self._program.parts
+        found = [part_error(e, parts[n].part, self.step_id) for n, e in self._errors]
+        error = first_error(found)
+        assert error is not None
+        self.fail(error)
+
+    def _expired(self) -> None:
+        whose = self._program.session.whose_limit(self._run.seconds)
+        self.fail(step_too_late(self.step_id, whose, self.unfinished))
+
+    def _cancelled(self) -> None:
+        self.fail(CancelledError("the step was cancelled"))
+
+    def fail(self, error: OpError) -> None:
+        """End the step with an error, on all tasks; do nothing if it has ended."""
+        if self._over:
+            return
+        self._end()
+        program = self._program
+        for bound in program.parts:
+            if bound.steps is not None:
+                bound.steps.cancel(self.step_id)
+        clean_up(program.session.workers, [b.part for b in program.parts], self.step_id, error)
+        self._run.fail(error)
+
+    def _end(self) -> None:
+        self._over = True
+        session = self._program.session
+        if self._alarm is not None:
+            session.wheel.discard(self._alarm)
+        session.ended(self, self._graph, self._nbytes)
+
+
+class _LocalPart:
+    """Waits for the part of a step at the master's own task."""
+
+    __slots__ = ("_number", "_step")
+
+    def __init__(self, step: ProgramStep, number: int) -> None:
+        self._step = step
+        self._number = number
+
+    def part_done(self, answer: GraphDone) -> None:
+        """See ``PartWaiter.part_done``."""
+        self._step.part_done(self._number, answer.values, answer.pushed)
+
+    def part_failed(self, error: OpError) -> None:
+        """See ``PartWaiter.part_failed``."""
+        self._step.part_failed(self._number, error)
+
+
+class _RemotePart:
+    """Waits for the part of a step at another task."""
+
+    __slots__ = ("_fetches", "_number", "_step")
+
+    def __init__(self, step: ProgramStep, number: int, fetches: int) -> None:
+        self._step = step
+        self._number = number
+        self._fetches = fetches
+
+    def done(self, values: WireValues, extra: Any) -> None:
+        """See ``RunWaiter.done``."""
+        if len(values) != self._fetches or not (
+            extra is None or (type(extra) is int and extra >= 0)
+        ):
+            raise ProtocolError(
+                f"a part with {self._fetches} fetches was answered by {len(values)} values and "
+                f"{extra!r:.100}"
+            )
+        self._step.part_done(self._number, values, extra or 0)
+
+    def failed(self, error: OpError) -> None:
+        """See ``RunWaiter.failed``."""
+        self._step.part_failed(self._number, error)
+
+    def gone(self) -> None:
+        """See ``RunWaiter.gone``."""
+        self.failed(AbortedError("its graph is not registered: the worker has probably restarted"))

@@ -1,0 +1,264 @@
+"""Step frames: what repeats in every step, in a fixed layout.
+
+The runs of a step program and the values that tasks push to each other travel as frames of their own beside
+the envelopes. The header of a step frame is one flat msgpack list: a kind, which continues the kinds of
+envelopes, some numbers, and two items for each value. It has no text and no names but for a rendezvous key
+that a link has not carried before. Links call this module; it imports the value codec.
+
+    run     [6, call, program, seconds or nil, values...]
+    done    [7, call, extra or nil, values...]
+    fail    [8, call, error in wire form]
+    gone    [9, call]: the program is not known, and nothing was run
+    cancel  [10, call]
+    push    [11, step id, key, value, key, value...]
+
+A value is a *form* and a *content*. The form of a tensor is a string of bytes, a number of its dtype and its
+sizes; the content is its bytes, or the number of a segment of the frame. Any other value, such as a tensor of
+strings, has the form nil and is encoded by the value codec; a dead tensor has nil twice. A key is text, or
+its number among the texts that the sender has sent over this link.
+
+Invariants: for any bytes, reading returns values or raises ``ProtocolError``. The length of a content is
+compared with its form before anything refers to it. A value may be passed on to another link as it came.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgpack
+import numpy as np
+
+from actorsession.errors import OpError, ProtocolError, error_from_wire
+from actorsession.graph.codec import INLINE_LIMIT, Buffer, pack, unpack
+from actorsession.graph.dtypes import ALL_TYPES
+
+__all__ = [
+    "CANCEL", "DONE", "FAIL", "GONE", "PUSH", "RUN", "WireValues", "is_step_frame", "read_error",
+    "read_header", "write_header",
+]  # fmt: skip
+
+RUN, DONE, FAIL, GONE, CANCEL, PUSH = range(6, 12)
+"""The kinds of step frames; those of envelopes are below."""
+
+# The first bytes of msgpack lists: of up to 15 items, and of those with a length of two and of four bytes.
+# The kind follows the length.
+_SHORT, _LONG, _LONGEST = 0x90, 0xDC, 0xDD
+_KIND_AT = {_LONG: 3, _LONGEST: 5}
+
+_NUMBERS = 2**63  # the range that every msgpack implementation supports
+_MAX_RANK = 64  # numpy's own limit
+# Forms that are kept with what was read of them; a program has a few, and a peer must not fill the memory.
+_KEPT = 4096
+# Above this a header goes through the value codec, which limits the number of lists in it.
+_LARGE = 2**20
+
+_Form = tuple[np.dtype[Any], tuple[int, ...], int]
+
+_DTYPES = {t.as_datatype_enum: t.np_dtype for t in ALL_TYPES if t.kind not in "srv"}
+_NUMBER_OF = {dtype: number for number, dtype in _DTYPES.items()}
+_forms: dict[bytes, _Form] = {}
+_form_of: dict[tuple[np.dtype[Any], tuple[int, ...]], bytes] = {}
+
+_BAD_BYTES = (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException)
+
+
+def is_step_frame(header: Buffer) -> bool:
+    """Return whether a header is that of a step frame, rather than an envelope; any bytes are accepted."""
+    first = header[0] if len(header) else 0
+    at = 1 if first & 0xF0 == _SHORT else _KIND_AT.get(first, len(header))
+    return at < len(header) and RUN <= header[at] <= PUSH
+
+
+def write_header(wire: list[Any]) -> bytes:
+    """Encode the header of a step frame."""
+    data: bytes = msgpack.packb(wire)
+    return data
+
+
+def read_header(header: Buffer) -> list[Any]:
+    """Decode the header of a step frame, and check that its call or step is a number.
+
+    Raises:
+        ProtocolError: for bytes of any other form.
+    """
+    try:
+        wire = unpack(header) if len(header) > _LARGE else msgpack.unpackb(header)
+    except _BAD_BYTES as exc:
+        raise ProtocolError(f"cannot decode a step frame: {type(exc).__name__}: {exc}") from exc
+    if type(wire) is not list or len(wire) < 2 or not is_number(wire[1]):
+        raise ProtocolError(f"a step frame is a list with a number, found {reprlib.repr(wire)}")
+    return wire
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a received value is an int that may number calls, programs, steps or keys."""
+    return type(value) is int and 0 <= value < _NUMBERS
+
+
+def read_error(wire: Sequence[Any]) -> OpError:
+    """Return the error of a ``FAIL`` frame.
+
+    Raises:
+        ProtocolError: for anything else.
+    """
+    if len(wire) != 3:
+        raise ProtocolError(f"a failed run has one error, found {reprlib.repr(wire)}")
+    return error_from_wire(wire[2])
+
+
+class WireValues:
+    """Values as they travel: two items each, and the segments that the items refer to.
+
+    Attributes:
+        items: the forms and contents, which follow the numbers of a header.
+        segments: the buffers of large tensors.
+    """
+
+    __slots__ = ("items", "segments")
+
+    def __init__(self, items: list[Any], segments: Sequence[Buffer] = ()) -> None:
+        self.items = items
+        self.segments: list[Buffer] = list(segments)
+
+    @classmethod
+    def of(cls, values: Iterable[Any]) -> WireValues:
+        """Return values in the form in which they travel; arrays are borrowed until they were sent."""
+        made = cls([])
+        for value in values:
+            made.add(value)
+        return made
+
+    @classmethod
+    def received(cls, items: list[Any], segments: Sequence[Buffer]) -> WireValues:
+        """Return the values of a frame that has arrived.
+
+        Raises:
+            ProtocolError: if any of them is malformed.
+        """
+        if len(items) % 2:
+            raise ProtocolError(f"values are pairs of items, found {len(items)} items")
+        for at in range(0, len(items), 2):
+            _check(items[at], items[at + 1], segments)
+        return cls(items, segments)
+
+    def __len__(self) -> int:
+        """Return the number of values."""
+        return len(self.items) // 2
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of tensors that are too large for a header, as ``bytes_held`` counts them."""
+        return sum(map(len, self.segments))
+
+    def add(self, value: Any) -> None:
+        """Add a value; an array is borrowed until it was sent.
+
+        Raises:
+            InvalidArgumentError: for a value that cannot be encoded.
+        """
+        if type(value) is not np.ndarray:
+            if not isinstance(value, (np.ndarray, np.generic)):
+                self.items += (None, pack(value))
+                return
+            value = np.asarray(value)
+        form = _form_of.get((value.dtype, value.shape))
+        if form is None:
+            form = _new_form(value)
+        if form is None:
+            self.items += (None, pack(value))
+        elif value.nbytes <= INLINE_LIMIT:
+            self.items += (form, value.tobytes())
+        else:
+            self.items += (form, len(self.segments))
+            self.segments.append(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
+
+    def add_dead(self) -> None:
+        """Add a dead tensor."""
+        self.items += (None, None)
+
+    def pass_on(self, number: int, other: WireValues) -> None:
+        """Add one of these values to others, without reading it."""
+        form, content = self.items[2 * number : 2 * number + 2]
+        if type(content) is int:
+            other.segments.append(self.segments[content])
+            content = len(other.segments) - 1
+        other.items += (form, content)
+
+    def is_dead(self, number: int) -> bool:
+        """Return whether a value is a dead tensor."""
+        return self.items[2 * number + 1] is None
+
+    def read(self, number: int) -> Any:
+        """Return a value, which belongs to the caller; a segment is not copied.
+
+        Raises:
+            ProtocolError: if the value codec cannot read it.
+        """
+        form, content = self.items[2 * number : 2 * number + 2]
+        if form is None:
+            return None if content is None else unpack(content)
+        dtype, shape, _ = _forms.get(form) or _read_form(form)
+        if type(content) is int:
+            # Not ``np.ndarray``, which refers to what a memoryview views, and not to the memoryview: the end
+            # of a place in shared memory would go unnoticed.
+            return np.frombuffer(self.segments[content], np.uint8).view(dtype).reshape(shape)
+        # A copy, so that the array is writable as one from a segment is.
+        return np.ndarray(shape, dtype, bytearray(content))
+
+    def read_all(self) -> list[Any]:
+        """Return all values; see ``read``."""
+        return [self.read(number) for number in range(len(self.items) // 2)]
+
+
+def _new_form(array: np.ndarray[Any, Any]) -> bytes | None:
+    """Return the form of an array, or ``None`` if the value codec has to encode it."""
+    number = _NUMBER_OF.get(array.dtype)  # none for another byte order, either
+    if number is None:
+        return None
+    form = bytes([number]) + np.array(array.shape, "<u8").tobytes()
+    if len(_form_of) < _KEPT:
+        _form_of[array.dtype, array.shape] = form
+    return form
+
+
+def _read_form(form: bytes) -> _Form:
+    """Read and keep the dtype, the shape and the number of bytes that a form stands for.
+
+    Raises:
+        ProtocolError: for bytes that are no form.
+    """
+    dtype = _DTYPES.get(form[0]) if form else None
+    sizes = form[1:]
+    if dtype is None or len(sizes) % 8 or len(sizes) > 8 * _MAX_RANK:
+        raise ProtocolError(
+            f"a tensor has a dtype and up to {_MAX_RANK} sizes, found {form[:80]!r}"
+        )
+    shape = tuple(np.frombuffer(sizes, "<u8").tolist())
+    # numpy's own limit, which counts a size of 0 as 1.
+    if math.prod([size or 1 for size in shape]) * dtype.itemsize >= _NUMBERS:
+        raise ProtocolError(f"a tensor of shape {shape} cannot be held")
+    read = dtype, shape, math.prod(shape) * dtype.itemsize
+    if len(_forms) < _KEPT:
+        _forms[form] = read
+    return read
+
+
+def _check(form: Any, content: Any, segments: Sequence[Buffer]) -> None:
+    if type(form) is bytes:
+        needed = (_forms.get(form) or _read_form(form))[2]
+        if type(content) is int and 0 <= content < len(segments):
+            content = segments[content]
+        elif type(content) is not bytes:
+            raise ProtocolError(
+                f"a tensor's content is bytes or one of {len(segments)} segments, found "
+                f"{reprlib.repr(content)}"
+            )
+        if len(content) != needed:
+            raise ProtocolError(f"a tensor takes {needed} bytes, got {len(content)}")
+    elif form is not None or not (content is None or type(content) is bytes):
+        raise ProtocolError(
+            f"a value has a form and a content, found {reprlib.repr((form, content))}"
+        )

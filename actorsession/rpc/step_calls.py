@@ -1,0 +1,410 @@
+"""The step frames of one link: runs of step programs in both directions, and pushed values.
+
+A *step program* is a client graph with everything that a step needs bound once: at a client the plan of a
+session, at a master the registered client graph, at a worker its partitions. A peer registers a program by an
+ordinary message, whose answer has the number of the program, and runs it from then on by step frames. A frame
+is handled in the call that received it, without an actor's mailbox, an asyncio task or a future.
+
+``Link`` owns a ``StepCalls``: it passes on the frames that arrive and reports its end. ``RunWaiter`` is who
+waits for a run that was requested here, ``StepProgram`` what runs here for the peer.
+
+Invariants: each run that the peer requests is answered once, by its values, an error or ``GONE``, unless the
+peer has cancelled it or the link has ended. Each run that is requested here ends once. A process uses no
+number of a program twice, and begins at a random one: a program of a former link, or of a former incarnation,
+is not found.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import secrets
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+from actorsession.actors.supervision import Children
+from actorsession.errors import (
+    CancelledError,
+    InvalidArgumentError,
+    OpError,
+    ProtocolError,
+    ResourceExhaustedError,
+    UnavailableError,
+    error_to_wire,
+    from_exception,
+)
+from actorsession.graph.codec import Buffer
+from actorsession.messages.step_frames import (
+    CANCEL,
+    DONE,
+    FAIL,
+    GONE,
+    PUSH,
+    RUN,
+    WireValues,
+    is_number,
+    read_error,
+    read_header,
+    write_header,
+)
+from actorsession.messages.worker import PushTensors
+
+__all__ = ["MAX_RUNS", "RunWaiter", "ServedRun", "StepCalls", "StepProgram"]
+
+MAX_RUNS = 20_000
+"""Runs of one peer that may be in progress; as for calls, see ``service``."""
+
+# Keys that a link numbers, a few hundred bytes each. Those of further programs travel as text.
+_MAX_KEYS = 65_536
+
+_NUMBERS = itertools.count(1 + secrets.randbits(48))
+
+logger = logging.getLogger("actorsession.actors")
+
+
+class RunWaiter(Protocol):
+    """Who waits for a run that was requested here; one of these is called, once, on the link's loop."""
+
+    def done(self, values: WireValues, extra: Any) -> None:
+        """The run has succeeded; raises ``ProtocolError`` for values that cannot be its own."""
+
+    def failed(self, error: OpError) -> None:
+        """The run has failed, or the link has ended."""
+
+    def gone(self) -> None:
+        """The peer does not know the program; nothing was run."""
+
+
+class StepProgram(Protocol):
+    """A program that runs here for a peer."""
+
+    def begin(self, run: ServedRun) -> None:
+        """Begin a run, which calls ``done``, ``fail`` or ``gone`` of it at once or later.
+
+        Raises:
+            OpError: the error of the run.
+        """
+
+
+class ServedRun:
+    """A run that the peer has requested.
+
+    Attributes:
+        call: its number, chosen by the peer.
+        seconds: how long the peer waits at most; ``None`` for no limit.
+        values: its feeds; checked, and not decoded.
+        on_cancel: called if the peer cancels the run or the link ends before it was answered.
+    """
+
+    __slots__ = ("_calls", "call", "on_cancel", "seconds", "values")
+
+    def __init__(
+        self, calls: StepCalls, call: int, seconds: float | None, values: WireValues
+    ) -> None:
+        self._calls = calls
+        self.call = call
+        self.seconds = seconds
+        self.values = values
+        self.on_cancel: Callable[[], None] | None = None
+
+    @property
+    def peer(self) -> str:
+        """The cluster task of the peer."""
+        return self._calls.peer
+
+    @property
+    def waits(self) -> bool:
+        """Whether the peer still waits for the answer."""
+        return self._calls.is_serving(self)
+
+    def done(self, values: WireValues, extra: Any = None) -> None:
+        """Answer the run with its values."""
+        if self._calls.finish(self.call):
+            self._calls.answer(self.call, [DONE, self.call, extra, *values.items], values.segments)
+
+    def fail(self, error: OpError) -> None:
+        """Answer the run with an error."""
+        if self._calls.finish(self.call):
+            self._calls.answer(self.call, [FAIL, self.call, error_to_wire(error)])
+
+    def gone(self) -> None:
+        """Answer that nothing was run, because the program cannot be used any more."""
+        if self._calls.finish(self.call):
+            self._calls.answer(self.call, [GONE, self.call])
+
+
+class StepCalls:
+    """The step frames of one link.
+
+    Args:
+        peer: cluster task of the peer.
+        send: sends the header of a frame with its segments; raises ``UnavailableError`` or
+            ``CancelledError`` once the link has ended.
+        push: takes values that the peer has pushed.
+        congested: whether many bytes to the peer are unsent.
+        drain: waits until few are, or the link has ended.
+        children: own the waiting for the peer to read on.
+
+    Attributes:
+        sent: how many runs were requested here.
+        received: how many runs the peer has requested.
+    """
+
+    def __init__(
+        self,
+        peer: str,
+        *,
+        send: Callable[[bytes, Sequence[Buffer]], None],
+        push: Callable[[PushTensors], None],
+        congested: Callable[[], bool],
+        drain: Callable[[], Awaitable[None]],
+        children: Children,
+    ) -> None:
+        self.peer = peer
+        self._send = send
+        self._push = push
+        self._congested = congested
+        self._drain = drain
+        self._children = children
+        self._programs: dict[int, StepProgram] = {}
+        self._serving: dict[int, ServedRun] = {}
+        self._held: OrderedDict[int, tuple[StepProgram, ServedRun]] = OrderedDict()
+        self._waiting: dict[int, RunWaiter] = {}
+        self._keys_sent: dict[str, int] = {}
+        self._keys_received: dict[str, int] = {}
+        self._received_texts: list[str] = []
+        self.sent = self.received = 0
+        self._receivers: dict[int, Callable[[list[Any], Sequence[Buffer]], None]] = {
+            RUN: self._receive_run,
+            DONE: self._receive_done,
+            FAIL: self._receive_fail,
+            GONE: self._receive_gone,
+            CANCEL: self._receive_cancel,
+            PUSH: self._receive_push,
+        }
+
+    @property
+    def pending(self) -> int:
+        """How many runs that were requested here have no answer yet."""
+        return len(self._waiting)
+
+    @property
+    def serving(self) -> int:
+        """How many runs of the peer have no answer yet."""
+        return len(self._serving)
+
+    @property
+    def held(self) -> int:
+        """How many of these have not begun because the peer does not read its answers."""
+        return len(self._held)
+
+    # -- programs that run here ----------------------------------------------------------------
+
+    def register(self, program: StepProgram) -> int:
+        """Let the peer run a program, and return its number."""
+        number = next(_NUMBERS)
+        self._programs[number] = program
+        return number
+
+    def drop(self, number: int) -> None:
+        """Remove a program; runs of it that have begun go on."""
+        self._programs.pop(number, None)
+
+    # -- runs requested here -------------------------------------------------------------------
+
+    def run(
+        self, call: int, program: int, seconds: float | None, values: WireValues, waiter: RunWaiter
+    ) -> None:
+        """Request a run of a program of the peer.
+
+        Args:
+            call: a number for the run, which no other run over this link has at the same time.
+            program: the number of the program.
+            seconds: how long this end waits at most; ``None`` for no limit.
+            values: its feeds.
+            waiter: called when the run has ended.
+
+        Raises:
+            OpError: the link has ended, or the values cannot be sent; the waiter is not called.
+        """
+        self._send(write_header([RUN, call, program, seconds, *values.items]), values.segments)
+        self.sent += 1
+        self._waiting[call] = waiter
+
+    def cancel(self, call: int) -> None:
+        """Cancel a run that was requested here; its waiter is not called any more."""
+        if self._waiting.pop(call, None) is not None:
+            with suppress(UnavailableError, CancelledError):  # its end cancels the run
+                self._send(write_header([CANCEL, call]), ())
+
+    def push(self, message: PushTensors) -> None:
+        """Send values to the rendezvous of a step at the peer.
+
+        Raises:
+            OpError: the link has ended, or the values cannot be sent.
+        """
+        values = WireValues([])
+        items: list[Any] = [PUSH, message.step_id]
+        for key, value, dead in zip(message.keys, message.values, message.dead, strict=True):
+            if dead:
+                values.add_dead()
+            else:
+                values.add(value)
+            items += (self._keys_sent.get(key, key), *values.items[-2:])
+        self._send(write_header(items), values.segments)
+        # Only frames without segments arrive in the order in which they are sent: a number that a frame with
+        # segments has defined might be used before it arrives.
+        if not values.segments:
+            self._number(items[2::3], self._keys_sent)
+
+    # -- what arrives --------------------------------------------------------------------------
+
+    def receive(self, header: Buffer, segments: Sequence[Buffer]) -> None:
+        """Handle a step frame that has arrived.
+
+        Raises:
+            ProtocolError: the frame is malformed, or does not fit the state of the link.
+            ResourceExhaustedError: it pushes values and the receiver has no room for them.
+        """
+        wire = read_header(header)
+        receiver = self._receivers.get(wire[0]) if type(wire[0]) is int else None
+        if receiver is None:
+            raise ProtocolError(f"unknown kind of step frame: {wire[0]!r:.100}")
+        receiver(wire, segments)
+
+    def _receive_run(self, wire: list[Any], segments: Sequence[Buffer]) -> None:
+        if len(wire) < 4 or not is_number(wire[2]):
+            raise ProtocolError("a run has a program and a limit")
+        call, number, seconds = wire[1:4]
+        # The comparison is false for a NaN, which would make a deadline that never comes.
+        if seconds is not None and not (
+            type(seconds) in (int, float) and 0 <= seconds < float("inf")
+        ):
+            raise ProtocolError(
+                f"the limit of a run is a number of seconds, found {seconds!r:.100}"
+            )
+        if call in self._serving:
+            raise ProtocolError(f"run {call} is requested twice at the same time")
+        self.received += 1
+        run = ServedRun(self, call, seconds, WireValues.received(wire[4:], segments))
+        self._serving[call] = run
+        program = self._programs.get(number)
+        if program is None:
+            run.gone()
+        elif len(self._serving) > MAX_RUNS:
+            run.fail(
+                ResourceExhaustedError(
+                    f"{self.peer} has {len(self._serving)} runs in progress here, which is the limit"
+                )
+            )
+        elif self._held or self._congested():
+            self._hold(program, run)
+        else:
+            self._begin(program, run)
+
+    def _begin(self, program: StepProgram, run: ServedRun) -> None:
+        try:
+            program.begin(run)
+        except Exception as exc:
+            run.fail(from_exception(exc))
+
+    def _hold(self, program: StepProgram, run: ServedRun) -> None:
+        """Begin a run when the peer reads its answers again."""
+        self._held[run.call] = program, run
+        if len(self._held) == 1:
+            _ = self._children.start(self._begin_held(), name=f"held runs of {self.peer}")
+
+    async def _begin_held(self) -> None:
+        while self._held:
+            await self._drain()
+            while self._held and not self._congested():
+                _, (program, run) = self._held.popitem(last=False)
+                self._begin(program, run)
+
+    def _receive_done(self, wire: list[Any], segments: Sequence[Buffer]) -> None:
+        if len(wire) < 3:
+            raise ProtocolError("a run that is done has values")
+        values = WireValues.received(wire[3:], segments)
+        waiter = self._waiting.pop(wire[1], None)
+        if waiter is not None:  # else it was cancelled
+            waiter.done(values, wire[2])
+
+    def _receive_fail(self, wire: list[Any], segments: Sequence[Buffer]) -> None:
+        error = read_error(wire)
+        waiter = self._waiting.pop(wire[1], None)
+        if waiter is not None:
+            waiter.failed(error.locate(task=self.peer))
+
+    def _receive_gone(self, wire: list[Any], segments: Sequence[Buffer]) -> None:
+        waiter = self._waiting.pop(wire[1], None)
+        if waiter is not None:
+            waiter.gone()
+
+    def _receive_cancel(self, wire: list[Any], segments: Sequence[Buffer]) -> None:
+        self._cancel(self._serving.pop(wire[1], None))
+
+    def _receive_push(self, wire: list[Any], segments: Sequence[Buffer]) -> None:
+        if len(wire) % 3 != 2:
+            raise ProtocolError(f"a push has three items for each value, found {len(wire) - 2}")
+        keys = [key if type(key) is str else self._known_key(key) for key in wire[2::3]]
+        items = [item for at in range(3, len(wire), 3) for item in wire[at : at + 2]]
+        values = WireValues.received(items, segments)
+        if not segments:
+            self._number(wire[2::3], self._keys_received)
+        dead = [values.is_dead(number) for number in range(len(keys))]
+        self._push(PushTensors(step_id=wire[1], keys=keys, values=values.read_all(), dead=dead))
+
+    def _number(self, keys: Iterable[Any], numbers: dict[str, int]) -> None:
+        """Number the keys of a frame that travelled as text, at both ends alike."""
+        for key in keys:
+            if type(key) is str and len(numbers) < _MAX_KEYS and key not in numbers:
+                numbers[key] = len(numbers)
+                if numbers is self._keys_received:
+                    self._received_texts.append(key)
+
+    def _known_key(self, number: Any) -> str:
+        known = self._received_texts
+        if type(number) is not int or not 0 <= number < len(known):
+            raise ProtocolError(
+                f"a key is text or one of {len(known)} numbers, found {number!r:.100}"
+            )
+        return known[number]
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def is_serving(self, run: ServedRun) -> bool:
+        """Return whether a run of the peer has no answer yet, and was not cancelled."""
+        return self._serving.get(run.call) is run
+
+    def finish(self, call: int) -> bool:
+        """Forget a run of the peer; return whether it still waits for an answer."""
+        return self._serving.pop(call, None) is not None
+
+    def answer(self, call: int, wire: list[Any], segments: Sequence[Buffer] = ()) -> None:
+        """Send the answer to a run; one that cannot be sent is answered with the reason."""
+        with suppress(UnavailableError, CancelledError):  # the link has ended: there is no waiter
+            try:
+                self._send(write_header(wire), segments)
+            except InvalidArgumentError as exc:
+                self._send(write_header([FAIL, call, error_to_wire(exc)]), ())
+
+    def end(self, make_error: Callable[[], OpError]) -> None:
+        """End all runs, because the link has ended.
+
+        Args:
+            make_error: makes the error of a run that was requested here.
+        """
+        self._programs.clear()
+        waiting, self._waiting = self._waiting, {}
+        for waiter in waiting.values():
+            waiter.failed(make_error())
+        serving, self._serving = self._serving, {}
+        self._held.clear()
+        for run in serving.values():
+            self._cancel(run)
+
+    def _cancel(self, run: ServedRun | None) -> None:
+        if run is not None and self._held.pop(run.call, None) is None and run.on_cancel is not None:
+            run.on_cancel()

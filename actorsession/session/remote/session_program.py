@@ -1,0 +1,229 @@
+"""Step programs at a client: runs of a remote session's plan by step frames.
+
+When a plan has run once, the session registers it with the master. From the second run on, a run is one frame
+each way, without a coroutine in between. An ``AsyncRun`` is awaited on the session's loop. A ``ThreadRun`` is
+begun for a thread that waits for a lock: it wakes the loop once and is woken once.
+
+A run with options or metadata goes by message, as does one that would have to wait before it is sent, and one
+whose program the master does not know any more; nothing has run then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from actorsession.actors.timer_wheel import Alarm
+from actorsession.errors import CancelledError, DeadlineExceededError, OpError, ProtocolError
+from actorsession.messages.step_frames import WireValues
+from actorsession.runtime.interruptible import acquire
+from actorsession.session.remote.values import SessionProgram
+
+if TYPE_CHECKING:
+    from actorsession.session.remote.remote_session import RemoteSession
+
+__all__ = ["AsyncRun", "ProgramGone", "ProgramRun", "ThreadRun", "programs_are_used"]
+
+# Seconds that a thread waits beyond the limit for its loop, which ends each run in time unless it hangs.
+_LOOP_MARGIN = 10.0
+
+
+def programs_are_used() -> bool:
+    """Return whether step programs are used; ``ACTORSESSION_STEP_PROGRAMS=0`` turns them off."""
+    return os.environ.get("ACTORSESSION_STEP_PROGRAMS", "1") != "0"
+
+
+class ProgramGone(Exception):
+    """Nothing was run: the run has to go by message."""
+
+
+class ProgramRun:
+    """One run of a program; the base of both kinds.
+
+    Everything but the constructor and ``result`` belongs to the session's loop.
+
+    Args:
+        session: the session.
+        program: the program.
+        values: the feeds; arrays are borrowed until the run has ended.
+        limit: seconds; ``None`` for the default.
+        fetches: how many values the run returns.
+
+    Attributes:
+        nbytes: the bytes for which the run counts in the session's admission.
+    """
+
+    __slots__ = (
+        "_alarm", "_call", "_error", "_extra", "_fetches", "_found", "_limit", "_program", "_session",
+        "_values", "nbytes",
+    )  # fmt: skip
+
+    def __init__(
+        self, session: RemoteSession, program: SessionProgram, values: WireValues,
+        limit: float | None, fetches: int,
+    ) -> None:  # fmt: skip
+        self._session = session
+        self._program = program
+        self._values = values
+        self._limit = limit
+        self._fetches = fetches
+        self.nbytes = 0
+        self._call = -1  # none is under way
+        self._alarm: Alarm | None = None
+        self._found: WireValues | None = None
+        self._extra: Any = None
+        self._error: BaseException | None = None
+
+    def begin(self) -> None:
+        """Request the run, unless it has to go by message."""
+        session, program = self._session, self._program
+        try:
+            if not session.admit(self, program, self._values.nbytes):
+                self._end(ProgramGone())
+                return
+            call = session.next_call()
+            steps = program.link.steps
+            try:
+                steps.run(call, program.number, self._limit, self._values, self)
+            except BaseException:
+                session.leave(self)
+                raise
+        except OpError as error:
+            self._end(error)
+            return
+        self._call = call
+        self._alarm = session.wheel.add(session.patience(self._limit), self._expired)
+
+    def result(self) -> Sequence[Any]:
+        """Return the fetched values of a run that has ended; arrays are the caller's own.
+
+        Raises:
+            ProgramGone: if nothing was run.
+            OpError: the error of the run.
+        """
+        if self._error is not None:
+            raise self._error
+        assert self._found is not None
+        return self._found.read_all()
+
+    def cancel(self) -> None:
+        """Cancel the run; do nothing if it has ended."""
+        if self._call >= 0:
+            self._program.link.steps.cancel(self._call)
+            self._leave()
+            self._end(CancelledError("the run was cancelled"))
+
+    # -- RunWaiter -----------------------------------------------------------------------------
+
+    def done(self, values: WireValues, extra: Any) -> None:
+        """See ``RunWaiter.done``."""
+        if len(values) != self._fetches or not (extra is None or type(extra) is bytes):
+            error = ProtocolError(
+                f"a run with {self._fetches} fetches was answered by {len(values)} values"
+            )
+            self.failed(error)
+            raise error
+        self._leave()
+        if extra is not None:
+            self._session.take_report(extra)
+        self._found = values
+        self._end(None)
+
+    def failed(self, error: OpError) -> None:
+        """See ``RunWaiter.failed``."""
+        self._leave()
+        self._session.explain(error, self._end)
+
+    def gone(self) -> None:
+        """See ``RunWaiter.gone``."""
+        self._leave()
+        self._end(ProgramGone())
+
+    def _expired(self) -> None:
+        self._program.link.steps.cancel(self._call)
+        link = self._program.link
+        where, seconds = f"{link.peer_name} at {link.address}", self._session.patience(self._limit)
+        self.failed(DeadlineExceededError(f"{where} did not answer a step within {seconds:.3g} s"))
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def _leave(self) -> None:
+        self._call = -1
+        if self._alarm is not None:
+            self._session.wheel.discard(self._alarm)
+        self._session.leave(self)
+
+    def _end(self, error: BaseException | None) -> None:
+        self._error = error
+        self._wake()
+
+    def _wake(self) -> None:
+        """Wake the caller."""
+        raise NotImplementedError
+
+
+class AsyncRun(ProgramRun):
+    """A run that is awaited on the session's loop."""
+
+    __slots__ = ("_ended",)
+
+    def __init__(
+        self, session: RemoteSession, program: SessionProgram, values: WireValues,
+        limit: float | None, fetches: int,
+    ) -> None:  # fmt: skip
+        super().__init__(session, program, values, limit, fetches)
+        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def _wake(self) -> None:
+        if not self._ended.done():
+            self._ended.set_result(None)
+
+    async def run(self) -> Sequence[Any]:
+        """Run to the end and return the values; cancelling the call aborts the step; see ``result``."""
+        self.begin()
+        try:
+            await self._ended
+        except asyncio.CancelledError:
+            self.cancel()
+            raise
+        return self.result()
+
+
+class ThreadRun(ProgramRun):
+    """A run for which another thread waits."""
+
+    __slots__ = ("_ended",)
+
+    def __init__(
+        self, session: RemoteSession, program: SessionProgram, values: WireValues,
+        limit: float | None, fetches: int,
+    ) -> None:  # fmt: skip
+        super().__init__(session, program, values, limit, fetches)
+        self._ended = threading.Lock()
+        self._ended.acquire()
+
+    def _wake(self) -> None:
+        self._ended.release()
+
+    def wait(self, call: Callable[[Callable[[], object]], None]) -> Sequence[Any]:
+        """Wait in the calling thread for a run that is begun on the loop; see ``result``.
+
+        Ctrl-C, or any other exception of a signal handler, cancels the run.
+
+        Args:
+            call: calls a function on the session's loop.
+        """
+        patience = self._session.patience(self._limit) + _LOOP_MARGIN
+        try:
+            ended = acquire(self._ended, patience, lambda: call(self.cancel))
+        except BaseException:
+            call(self.cancel)
+            raise
+        if not ended:
+            raise DeadlineExceededError(
+                f"the event loop of the session has not ended a run within {patience:.3g} s"
+            )
+        return self.result()
