@@ -202,8 +202,8 @@ class WireValues:
             return None if content is None else unpack(content)
         dtype, shape, _ = _forms.get(form) or _read_form(form)
         if type(content) is int:
-            # Not ``np.ndarray``, which refers to what a memoryview views, and not to the memoryview: the end
-            # of a place in shared memory would go unnoticed.
+            # Not ``np.ndarray``, which would refer to the owner of the memory instead of the segment: the
+            # segment would count as free.
             return np.frombuffer(self.segments[content], np.uint8).view(dtype).reshape(shape)
         # A copy, so that the array is writable as one from a segment is.
         return np.ndarray(shape, dtype, bytearray(content))

@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import msgpack
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actorsession.errors import InvalidArgumentError, NotFoundError, ProtocolError, error_to_wire
+from actorsession.graph.codec import INLINE_LIMIT
+from actorsession.messages import Beat, encode
+from actorsession.messages.step_frames import (
+    CANCEL,
+    FAIL,
+    PUSH,
+    RUN,
+    WireValues,
+    is_step_frame,
+    read_error,
+    read_header,
+    write_header,
+)
+from tests.messages.strategies import envelopes, same, tensors
+from tests.rows import for_each
+
+FLOAT32, FLOAT64 = 1, 2  # TensorFlow's numbers
+
+
+def form_of(number: int, *sizes: int) -> bytes:
+    return bytes([number]) + np.array(sizes, "<u8").tobytes()
+
+
+def arrived(values: WireValues) -> WireValues:
+    """Values through bytes, with segments in writable buffers, as a transport delivers them."""
+    wire = read_header(write_header([RUN, 1, 2, None, *values.items]))
+    return WireValues.received(wire[4:], [bytearray(segment) for segment in values.segments])
+
+
+@given(st.lists(tensors, max_size=4))
+def test_values_arrive_as_they_were_sent(sent: list[Any]) -> None:
+    got = arrived(WireValues.of(sent)).read_all()
+    assert len(got) == len(sent)
+    assert all(same(value, found) for value, found in zip(sent, got, strict=True))
+
+
+@given(st.lists(tensors, min_size=1, max_size=3), st.lists(tensors, max_size=3))
+def test_values_may_be_passed_on_as_they_came(first: list[Any], second: list[Any]) -> None:
+    """A master passes the values of a task on behind its own, in the same frame."""
+    out = WireValues.of(second)
+    received = arrived(WireValues.of(first))
+    for number in reversed(range(len(first))):
+        received.pass_on(number, out)
+    got = arrived(out).read_all()
+    assert all(same(v, g) for v, g in zip([*second, *reversed(first)], got, strict=True))
+
+
+@for_each(
+    "array", [np.arange(3.0), np.zeros(INLINE_LIMIT, np.int8), np.zeros(INLINE_LIMIT + 1, np.int8)]
+)
+def test_what_arrives_is_writable_and_the_receivers_own(array: np.ndarray) -> None:
+    values = arrived(WireValues.of([array]))
+    (got,) = values.read_all()
+    assert got.flags.writeable
+    assert bool(values.segments) == (array.nbytes > INLINE_LIMIT)
+
+
+def test_an_array_in_a_segment_keeps_the_segment_itself() -> None:
+    """A transport knows that a place in shared memory is free when the array that it lent has ended."""
+    lent = np.zeros(16, np.uint8)[4:12]
+    ended = weakref.ref(lent)
+    values = WireValues.received([form_of(FLOAT32, 2), 0], [lent.data])
+    (got,) = values.read_all()
+    del lent, values
+    assert ended() is not None
+    assert got.tolist() == [0.0, 0.0]
+    del got
+    assert ended() is None
+
+
+@for_each(
+    "array",
+    [
+        np.arange(6.0).reshape(2, 3).T,
+        np.arange(4, dtype=">i4"),
+        np.zeros((3, 0, 2), np.float64),
+        np.array(["text", b"bytes"], object),
+        np.float16(2.5),
+    ],
+)
+def test_arrays_of_any_layout_arrive_with_their_values(array: Any) -> None:
+    (got,) = arrived(WireValues.of([array])).read_all()
+    expected = np.asarray(array)
+    assert got.shape == expected.shape
+    if expected.dtype == object:
+        assert got.tolist() == [b"text", b"bytes"]
+    else:
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_a_dead_tensor_is_told_from_a_value() -> None:
+    values = WireValues.of([np.float32(1)])
+    values.add_dead()
+    received = arrived(values)
+    assert [received.is_dead(0), received.is_dead(1)] == [False, True]
+    assert received.read(1) is None
+
+
+def test_a_value_that_cannot_be_sent_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="cannot send a object"):
+        WireValues.of([object()])
+
+
+# -- hostile bytes ---------------------------------------------------------------------------------
+
+
+@for_each(
+    "items, segments, words",
+    [
+        ([form_of(FLOAT32, 2)], [], "pairs of items, found 1"),
+        ([form_of(FLOAT32, 2), b"1234567"], [], "takes 8 bytes, got 7"),
+        ([form_of(FLOAT32, 2), b"123456789"], [], "takes 8 bytes, got 9"),
+        ([form_of(FLOAT32, 2), 0], [], "bytes or one of 0 segments, found 0"),
+        ([form_of(FLOAT32, 2), 1], [bytearray(8)], "bytes or one of 1 segments, found 1"),
+        ([form_of(FLOAT32, 2), -1], [bytearray(8)], "bytes or one of 1 segments, found -1"),
+        ([form_of(FLOAT32, 2), True], [bytearray(8)] * 2, "bytes or one of 2 segments, found True"),
+        ([form_of(FLOAT32, 2), 0], [bytearray(7)], "takes 8 bytes, got 7"),
+        ([form_of(FLOAT32, 2), None], [], "segments, found None"),
+        ([form_of(FLOAT32, 2), "12345678"], [], "segments, found '12345678'"),
+        ([b"", b""], [], "has a dtype and up to 64 sizes"),
+        ([form_of(200), b""], [], "has a dtype and up to 64 sizes"),
+        ([form_of(7), b""], [], "has a dtype and up to 64 sizes"),  # strings have no form
+        ([form_of(FLOAT32, 2) + b"x", b""], [], "has a dtype and up to 64 sizes"),
+        ([form_of(FLOAT32, *[1] * 65), b"1234"], [], "has a dtype and up to 64 sizes"),
+        ([form_of(FLOAT64, 2**62, 2**62), b""], [], "cannot be held"),
+        ([form_of(FLOAT64, 2**63, 0), b""], [], "cannot be held"),
+        ([None, 5], [], "a form and a content"),
+        (["x", b""], [], "a form and a content"),
+        ([1.5, b""], [], "a form and a content"),
+    ],
+)  # fmt: skip
+def test_malformed_values_are_refused_before_anything_refers_to_them(
+    items: list[Any], segments: Sequence[bytearray], words: str
+) -> None:
+    with pytest.raises(ProtocolError) as info:
+        WireValues.received(items, segments)
+    assert words in str(info.value)
+
+
+def test_a_value_that_the_codec_cannot_read_is_a_protocol_error() -> None:
+    values = WireValues.received([None, b"\xc1"], [])
+    with pytest.raises(ProtocolError, match="cannot decode"):
+        values.read_all()
+
+
+@for_each(
+    "header",
+    [b"", b"\xc1", msgpack.packb({}), msgpack.packb([RUN]), msgpack.packb([RUN, "1"]),
+     msgpack.packb([RUN, -1]), msgpack.packb([RUN, 2**63]), msgpack.packb([RUN, True]),
+     msgpack.packb([RUN, 1])[:-1], b"\xdd\xff\xff\xff\xff\x06"],
+    ids=repr,
+)  # fmt: skip
+def test_a_header_is_a_list_with_a_number(header: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        read_header(header)
+
+
+@given(st.binary(max_size=40))
+def test_any_bytes_are_values_or_a_protocol_error(data: bytes) -> None:
+    is_step_frame(data)
+    try:
+        wire = read_header(data)
+        WireValues.received(wire[2:], []).read_all()
+    except ProtocolError:
+        pass
+
+
+def test_many_lists_in_a_large_header_are_refused_without_being_made() -> None:
+    with pytest.raises(ProtocolError, match="lists and maps"):
+        read_header(b"\xdd" + (2**23).to_bytes(4, "big") + bytes([RUN]) + b"\x90" * (2**23 - 1))
+
+
+@for_each("wire", [[FAIL, 1], [FAIL, 1, None], [FAIL, 1, [], 2], [FAIL, 1, ["nope"]]], ids=repr)
+def test_a_failure_has_one_error(wire: list[Any]) -> None:
+    with pytest.raises(ProtocolError):
+        read_error(wire)
+
+
+def test_an_error_keeps_its_class_and_its_origin() -> None:
+    error = NotFoundError("no such thing").locate(node="n", device="d", task="t", source="f.py:1")
+    assert same(read_error(read_header(write_header([FAIL, 3, error_to_wire(error)]))), error)
+
+
+# -- beside envelopes ------------------------------------------------------------------------------
+
+
+@given(envelopes)
+def test_no_envelope_is_taken_for_a_step_frame(envelope: Any) -> None:
+    assert not is_step_frame(encode(envelope)[0])
+
+
+@for_each("items", [0, 1, 13, 14, 20, 70_000])
+def test_a_step_frame_is_known_by_its_kind_however_long_its_list_is(items: int) -> None:
+    for kind in range(RUN, PUSH + 1):
+        assert is_step_frame(write_header([kind, 1, *[None] * items]))
+    assert not is_step_frame(write_header([PUSH + 1, 1, *[None] * items]))
+    assert not is_step_frame(write_header([RUN - 1, 1, *[None] * items]))
+
+
+def test_what_is_no_list_is_no_step_frame() -> None:
+    assert not any(map(is_step_frame, (b"", b"\xdc", b"\xdc\x00\x10", b"\xdd\x00\x00", b"\x06")))
+    assert not is_step_frame(encode(Beat())[0])
+    assert is_step_frame(write_header([CANCEL, 1]))

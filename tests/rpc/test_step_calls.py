@@ -1,0 +1,425 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession.actors import Children
+from actorsession.errors import (
+    CancelledError,
+    InternalError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+    ProtocolError,
+    UnavailableError,
+)
+from actorsession.graph.codec import Buffer
+from actorsession.messages.step_frames import (
+    CANCEL,
+    DONE,
+    FAIL,
+    GONE,
+    PUSH,
+    RUN,
+    WireValues,
+    read_header,
+    write_header,
+)
+from actorsession.messages.worker import PushTensors
+from actorsession.rpc import step_calls
+from actorsession.rpc.step_calls import ServedRun, StepCalls
+from tests.rows import for_each
+
+LARGE = np.zeros(5000)
+
+
+class End:
+    """One end of a link: what it has sent, and what was pushed to it."""
+
+    def __init__(self, peer: str = "peer") -> None:
+        self.sent: list[tuple[list[Any], tuple[Buffer, ...]]] = []
+        self.pushed: list[PushTensors] = []
+        self.busy = False
+        self.error: OpError | None = None
+        self.read_on = asyncio.Event()
+        self.children = Children("test")
+        self.calls = StepCalls(
+            peer, send=self._send, push=self.pushed.append, congested=lambda: self.busy,
+            drain=self._drain, children=self.children,
+        )  # fmt: skip
+
+    def _send(self, header: bytes, segments: Sequence[Buffer]) -> None:
+        if self.error is not None:
+            raise self.error
+        self.sent.append((read_header(header), tuple(segments)))
+
+    async def _drain(self) -> None:
+        await self.read_on.wait()
+
+    def receive(self, *wire: Any, segments: Sequence[Buffer] = ()) -> None:
+        self.calls.receive(write_header(list(wire)), segments)
+
+    def take(self) -> list[list[Any]]:
+        taken, self.sent = [wire for wire, _ in self.sent], []
+        return taken
+
+
+def carry(sender: End, receiver: End) -> None:
+    """Takes over what one end has sent, in order."""
+    sent, sender.sent = sender.sent, []
+    for wire, segments in sent:
+        receiver.receive(*wire, segments=[bytearray(segment) for segment in segments])
+
+
+class Waiter:
+    """Who waits for a run."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def done(self, values: WireValues, extra: Any) -> None:
+        self.told.append(([float(value) for value in values.read_all()], extra))
+
+    def failed(self, error: OpError) -> None:
+        self.told.append(error)
+
+    def gone(self) -> None:
+        self.told.append("gone")
+
+
+class Program:
+    """Runs that are answered by the test, or as they begin."""
+
+    def __init__(self, begin: Callable[[ServedRun], None] = lambda run: None) -> None:
+        self.runs: list[ServedRun] = []
+        self.cancelled: list[int] = []
+        self._begin = begin
+
+    def begin(self, run: ServedRun) -> None:
+        run.on_cancel = lambda: self.cancelled.append(run.call)
+        self.runs.append(run)
+        self._begin(run)
+
+
+def double(run: ServedRun) -> None:
+    run.done(WireValues.of([2 * value for value in run.values.read_all()]), 7)
+
+
+async def test_a_run_goes_there_and_its_values_come_back() -> None:
+    here, there = End("there"), End("here")
+    program, waiter = Program(double), Waiter()
+    number = there.calls.register(program)
+    here.calls.run(5, number, 2.5, WireValues.of([np.float32(3.0)]), waiter)
+    assert (here.calls.pending, waiter.told) == (1, [])
+    carry(here, there)
+    (run,) = program.runs
+    assert (run.call, run.seconds, run.peer) == (5, 2.5, "here")
+    carry(there, here)
+    assert waiter.told == [([6.0], 7)]
+    assert (here.calls.pending, there.calls.serving) == (0, 0)
+    assert (here.calls.sent, there.calls.received) == (1, 1)
+
+
+async def test_a_run_may_be_answered_later_and_out_of_order() -> None:
+    here, there = End(), End()
+    program, waiters = Program(), [Waiter() for _ in range(3)]
+    number = there.calls.register(program)
+    for call, waiter in enumerate(waiters):
+        here.calls.run(call, number, None, WireValues.of([np.float32(call)]), waiter)
+    carry(here, there)
+    assert there.calls.serving == 3
+    for run in reversed(program.runs):
+        assert run.waits
+        run.done(run.values)
+        assert not run.waits
+    carry(there, here)
+    assert [waiter.told for waiter in waiters] == [[([float(n)], None)] for n in range(3)]
+
+
+async def test_an_error_keeps_its_class_and_gets_the_task_of_the_peer() -> None:
+    def refuse(run: ServedRun) -> None:
+        raise NotFoundError("no such thing")
+
+    here, there = End("/job:w/task:1"), End()
+    waiter = Waiter()
+    here.calls.run(1, there.calls.register(Program(refuse)), None, WireValues([]), waiter)
+    carry(here, there)
+    carry(there, here)
+    (error,) = waiter.told
+    assert isinstance(error, NotFoundError)
+    assert (error.message, error.task) == ("no such thing", "/job:w/task:1")
+
+
+async def test_an_exception_that_is_no_error_of_ours_is_answered_as_one() -> None:
+    def fail(run: ServedRun) -> None:
+        raise RuntimeError("a mistake")
+
+    here, there = End(), End()
+    waiter = Waiter()
+    here.calls.run(1, there.calls.register(Program(fail)), None, WireValues([]), waiter)
+    carry(here, there)
+    carry(there, here)
+    assert isinstance(waiter.told[0], OpError)
+    assert "a mistake" in str(waiter.told[0])
+
+
+async def test_a_program_that_is_not_known_is_gone() -> None:
+    here, there = End(), End()
+    number = there.calls.register(Program(double))
+    there.calls.drop(number)
+    there.calls.drop(number)
+    waiter = Waiter()
+    here.calls.run(1, number, None, WireValues([]), waiter)
+    carry(here, there)
+    carry(there, here)
+    assert waiter.told == ["gone"]
+
+
+async def test_no_number_of_a_program_is_used_twice() -> None:
+    """A program of a former link is not found at the next one of the same process."""
+    numbers = [End().calls.register(Program()) for _ in range(100)]
+    assert len(set(numbers)) == 100
+    assert min(numbers) > 0
+
+
+async def test_a_cancelled_run_is_not_answered() -> None:
+    here, there = End(), End()
+    program, waiter = Program(), Waiter()
+    here.calls.run(1, there.calls.register(program), None, WireValues([]), waiter)
+    carry(here, there)
+    here.calls.cancel(1)
+    here.calls.cancel(1)
+    assert [wire[0] for wire, _ in here.sent] == [CANCEL]
+    carry(here, there)
+    assert program.cancelled == [1]
+    (run,) = program.runs
+    assert not run.waits
+    run.done(WireValues([]))
+    run.fail(InternalError("too late"))
+    assert there.sent == []
+    here.receive(DONE, 1, None)  # it was on its way
+    assert waiter.told == []
+
+
+async def test_a_cancellation_of_an_answered_run_is_too_late() -> None:
+    there = End()
+    program = Program(double)
+    there.receive(RUN, 1, there.calls.register(program), None)
+    there.receive(CANCEL, 1)
+    assert program.cancelled == []
+
+
+async def test_the_end_of_the_link_fails_what_waits_here_and_cancels_what_runs_here() -> None:
+    end = End()
+    program, waiter = Program(), Waiter()
+    number = end.calls.register(program)
+    end.receive(RUN, 3, number, None)
+    end.calls.run(1, 2, None, WireValues([]), waiter)
+    end.calls.end(lambda: UnavailableError("lost"))
+    assert [str(told) for told in waiter.told] == ["lost"]
+    assert program.cancelled == [3]
+    assert (end.calls.pending, end.calls.serving) == (0, 0)
+    end.receive(RUN, 4, number, None)
+    assert end.take()[-1] == [GONE, 4]
+
+
+@for_each("error", [UnavailableError("over"), CancelledError("closed here")], ids=repr)
+async def test_a_run_that_cannot_be_sent_is_refused_and_does_not_wait(error: OpError) -> None:
+    end = End()
+    end.error = error
+    waiter = Waiter()
+    with pytest.raises(type(error)):
+        end.calls.run(1, 2, None, WireValues([]), waiter)
+    assert (end.calls.pending, end.calls.sent, waiter.told) == (0, 0, [])
+
+
+async def test_an_answer_after_the_end_of_the_link_is_dropped() -> None:
+    end = End()
+    program = Program()
+    end.receive(RUN, 1, end.calls.register(program), None)
+    end.error = UnavailableError("over")
+    program.runs[0].done(WireValues([]))
+    assert end.calls.serving == 0
+
+
+async def test_an_answer_that_cannot_be_sent_is_answered_by_the_reason() -> None:
+    end = End()
+    program = Program()
+    end.receive(RUN, 1, end.calls.register(program), None)
+    refused = iter([InvalidArgumentError("a step is too large")])
+    send = end._send
+
+    def refuse_once(header: bytes, segments: Sequence[Buffer]) -> None:
+        error = next(refused, None)
+        if error is not None:
+            raise error
+        send(header, segments)
+
+    end.calls._send = refuse_once
+    program.runs[0].done(WireValues([]))
+    ((wire, _),) = end.sent
+    assert wire[:2] == [FAIL, 1]
+    assert "too large" in str(wire)
+
+
+async def test_runs_of_a_peer_that_does_not_read_are_held_in_order() -> None:
+    end = End()
+    program = Program(double)
+    number = end.calls.register(program)
+    end.busy = True
+    for call in range(3):
+        end.receive(RUN, call, number, None, *WireValues.of([np.float32(call)]).items)
+    assert (program.runs, end.calls.held, end.calls.serving) == ([], 3, 3)
+    end.receive(CANCEL, 1)
+    assert (end.calls.held, end.calls.serving) == (2, 2)
+    end.busy = False
+    end.receive(RUN, 3, number, None)  # not before those that are held
+    assert program.runs == []
+    end.read_on.set()
+    async with asyncio.timeout(60):
+        while end.calls.held:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+    assert [run.call for run in program.runs] == [0, 2, 3]
+    assert program.cancelled == []
+    await end.children.stop()
+
+
+async def test_the_runs_of_a_peer_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_calls, "MAX_RUNS", 2)
+    end = End()
+    number = end.calls.register(Program())
+    for call in range(3):
+        end.receive(RUN, call, number, None)
+    ((wire, _),) = end.sent
+    assert wire[:2] == [FAIL, 2]
+    assert "3 runs in progress here, which is the limit" in str(wire)
+    assert end.calls.serving == 2
+
+
+# -- pushes ----------------------------------------------------------------------------------------
+
+
+def push(*pairs: tuple[str, Any], step: int = 9) -> PushTensors:
+    return PushTensors(
+        step_id=step, keys=[key for key, _ in pairs], values=[value for _, value in pairs],
+        dead=[value is None for _, value in pairs],
+    )  # fmt: skip
+
+
+def told(messages: Sequence[PushTensors]) -> list[tuple[int, list[tuple[str, Any, bool]]]]:
+    return [
+        (
+            m.step_id,
+            [
+                (key, None if dead else np.asarray(value).ravel()[:2].tolist(), dead)
+                for key, value, dead in zip(m.keys, m.values, m.dead, strict=True)
+            ],
+        )
+        for m in messages
+    ]
+
+
+async def test_pushed_values_arrive_with_their_keys() -> None:
+    here, there = End(), End()
+    messages = [
+        push(("a", np.float32(1)), ("b", None)),
+        push(("b", np.float32(2)), step=10),
+        push(),
+    ]
+    for message in messages:
+        here.calls.push(message)
+    carry(here, there)
+    assert told(there.pushed) == told(messages)
+
+
+async def test_a_key_travels_as_text_once_and_then_as_its_number() -> None:
+    here, there = End(), End()
+    for _ in range(2):
+        here.calls.push(push(("key one", np.float32(1)), ("key two", np.float32(2))))
+    sent = [wire[2::3] for wire, _ in here.sent]
+    assert sent == [["key one", "key two"], [0, 1]]
+    carry(here, there)
+    assert [message.keys for message in there.pushed] == [["key one", "key two"]] * 2
+
+
+async def test_a_key_twice_in_one_push_has_one_number() -> None:
+    here, there = End(), End()
+    for _ in range(2):
+        here.calls.push(push(("a", np.float32(1)), ("a", np.float32(2)), ("b", np.float32(3))))
+    carry(here, there)
+    assert [message.keys for message in there.pushed] == [["a", "a", "b"]] * 2
+
+
+async def test_the_key_of_a_large_value_gets_no_number() -> None:
+    """Small frames overtake large ones, so a number that a large one defines might be used too early."""
+    here, there = End(), End()
+    here.calls.push(push(("a", LARGE)))
+    here.calls.push(push(("b", np.float32(1))))
+    here.calls.push(push(("a", np.float32(2))))
+    assert [wire[2] for wire, _ in here.sent] == ["a", "b", "a"]
+    here.sent.append(here.sent.pop(0))  # overtaken by both
+    here.calls.push(push(("a", np.float32(3)), ("b", LARGE)))
+    carry(here, there)
+    assert [message.keys for message in there.pushed] == [["b"], ["a"], ["a"], ["a", "b"]]
+
+
+async def test_keys_beyond_the_limit_travel_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_calls, "_MAX_KEYS", 2)
+    here, there = End(), End()
+    for _ in range(2):
+        here.calls.push(push(*[(key, np.float32(1)) for key in "abc"]))
+    assert [wire[2::3] for wire, _ in here.sent] == [["a", "b", "c"], [0, 1, "c"]]
+    carry(here, there)
+    assert [message.keys for message in there.pushed] == [["a", "b", "c"]] * 2
+
+
+# -- what a peer must not do -----------------------------------------------------------------------
+
+
+@for_each(
+    "wire, words",
+    [
+        ([RUN, 1], "a run has a program and a limit"),
+        ([RUN, 1, "x", None], "a run has a program and a limit"),
+        ([RUN, 1, 2, -1.0], "a number of seconds"),
+        ([RUN, 1, 2, float("nan")], "a number of seconds"),
+        ([RUN, 1, 2, float("inf")], "a number of seconds"),
+        ([RUN, 1, 2, "soon"], "a number of seconds"),
+        ([RUN, 1, 2, True], "a number of seconds"),
+        ([RUN, 1, 2, None, b"x"], "pairs of items"),
+        ([DONE, 1], "a run that is done has values"),
+        ([DONE, 1, None, b"x"], "pairs of items"),
+        ([FAIL, 1], "a failed run has one error"),
+        ([PUSH, 1, "key"], "three items for each value"),
+        ([PUSH, 1, 0, None, None], "one of 0 numbers, found 0"),
+        ([PUSH, 1, None, None, None], "one of 0 numbers, found None"),
+        ([PUSH, 1, "key", None, 5], "a form and a content"),
+        ([5, 1], "unknown kind of step frame: 5"),
+        (["run", 1], "unknown kind of step frame: 'run'"),
+    ],
+)  # fmt: skip
+async def test_a_malformed_frame_is_a_protocol_error(wire: list[Any], words: str) -> None:
+    end = End()
+    with pytest.raises(ProtocolError) as info:
+        end.receive(*wire)
+    assert words in str(info.value)
+    assert (end.sent, end.pushed, end.calls.serving) == ([], [], 0)
+
+
+async def test_a_call_must_not_be_used_twice_at_the_same_time() -> None:
+    end = End()
+    number = end.calls.register(Program())
+    end.receive(RUN, 1, number, None)
+    with pytest.raises(ProtocolError, match="run 1 is requested twice"):
+        end.receive(RUN, 1, number, None)
+
+
+async def test_answers_to_runs_that_nobody_waits_for_are_dropped() -> None:
+    end = End()
+    end.receive(DONE, 1, None)
+    end.receive(GONE, 2)
+    assert end.sent == []
