@@ -1,22 +1,29 @@
 """The interface of a connection, independent of the transport that carries it.
 
 Callers hold a ``Connection`` and need only this file. ``stream`` and ``inproc`` implement the interface,
-and one conformance suite tests both. The module imports ``errors``, ``frame`` and ``hello``.
+and one conformance suite tests both. The module imports ``delivery``, ``errors``, ``frame`` and ``hello``.
+
+A consumer of frames either calls ``deliver`` once, and is called back for each frame and for the end, or
+awaits ``recv`` for one frame after the other. Callbacks are what links use: a frame is handled in the call
+that read it, and what is written meanwhile leaves in one write.
 
 Invariants. Each frame arrives whole and exactly once. Urgent frames arrive in the order in which they were
 written, and so do bulk frames. An urgent frame may overtake bulk frames, and never waits for more than the
 high-water mark. ``write`` never blocks; a caller that writes faster than the peer reads should await
-``drain``. A connection ends once, closed by this end or by the peer, and every later call reports which.
-Cancelling a ``recv`` or a ``drain`` loses nothing: the next call continues from the same state.
+``drain``. A consumer that is slower than the peer makes the peer wait. A connection ends once, closed by
+this end or by the peer, and every later call reports which. Cancelling a ``recv`` or a ``drain`` loses
+nothing: the next call continues from the same state.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from transports.delivery import Delivery, OnEnd, OnFrame
 from transports.errors import ConnectionClosed
 from transports.frame import Frame
 from transports.hello import Hello
@@ -25,10 +32,6 @@ from transports.hello import Hello
 # therefore always passes, and a stalled peer costs its sender at most one MiB beyond that frame.
 HIGH_WATER = 2**20
 LOW_WATER = HIGH_WATER // 4
-
-# recv() yields to the event loop after this many frames without a pause. At 10 us of work each they occupy
-# the loop for 5 ms, and a flood from a peer must not stop our heartbeats.
-MAX_BURST = 512
 
 # How long aclose() waits for queued bytes to be sent, in seconds. The kernel takes megabytes at once, so
 # bytes that are still queued after this time belong to a peer that does not read.
@@ -41,7 +44,7 @@ class ConnectionStatistics:
 
     Attributes:
         frames_sent: Frames accepted by ``write``.
-        frames_received: Frames received whole, whether ``recv`` has returned them or not.
+        frames_received: Frames received whole, whether the consumer has got them or not.
         bytes_sent: Size in bytes of the frames sent, as on the wire. Frames that go through shared memory
             count as if they went over the wire.
         bytes_received: Bytes received, counted likewise, including those of an incomplete frame.
@@ -60,8 +63,8 @@ class Connection(ABC):
     """A bidirectional, ordered and reliable channel for frames to one identified peer.
 
     A connection is not thread-safe: all calls must be made on the event loop on which the connection was
-    made. At most one child at a time may be in ``recv``; any number may write and drain. A connection is an
-    async context manager that closes it on exit.
+    made. There is one consumer: the callbacks passed to ``deliver``, or one child at a time in ``recv``. Any
+    number may write and drain. A connection is an async context manager that closes it on exit.
 
     Attributes:
         local_address: The address of this end.
@@ -74,6 +77,7 @@ class Connection(ABC):
     peer_address: str
     peer: Hello
     wire_version: int
+    _delivery: Delivery  # made by the derived class
 
     @property
     @abstractmethod
@@ -94,6 +98,15 @@ class Connection(ABC):
             ConnectionClosed: The connection has ended.
             ValueError: The frame is larger than any receiver accepts, or a buffer is not C-contiguous.
         """
+
+    def hold_writes(self) -> AbstractContextManager[None]:
+        """Return a context in which writes to all connections of this event loop are held.
+
+        What was written leaves at the end of the outermost such block, with one system call per connection; a
+        large amount leaves before. Callbacks of ``deliver`` run within such a block. There must be no
+        ``await`` in it.
+        """
+        return self._delivery.turn
 
     @property
     @abstractmethod
@@ -124,7 +137,24 @@ class Connection(ABC):
             ConnectionClosed: The connection has ended.
         """
 
-    @abstractmethod
+    def deliver(self, on_frame: OnFrame, on_end: OnEnd) -> None:
+        """Have each frame passed to a callback from now on, in the call that reads it.
+
+        Frames that have arrived before are passed in the next iteration of the event loop. In one iteration
+        at most ``delivery.FRAMES_PER_TURN`` are passed; the peer is not read from while more are waiting.
+        Callbacks run in a copy of the context of this call, one after the other.
+
+        Args:
+            on_frame: Called with each frame, which belongs to the callee as that of ``recv`` does. If it
+                raises an ``Exception``, the connection is aborted and ``on_end`` is called with that.
+            on_end: Called once, with the error that ``recv`` would raise, after all frames that are
+                delivered. It must not raise.
+
+        Raises:
+            RuntimeError: The connection has a consumer already.
+        """
+        self._delivery.deliver(on_frame, on_end)
+
     async def recv(self) -> Frame:
         """Return the next frame, suspending only if none has arrived.
 
@@ -139,8 +169,9 @@ class Connection(ABC):
             ConnectionClosed: The connection has ended. Frames that arrived before the peer closed are
                 returned first; after a local ``aclose`` or ``abort`` no frame is.
             ProtocolError: The peer sent something that is not a frame; the connection is closed.
-            RuntimeError: Another child is in ``recv``.
+            RuntimeError: The connection has another consumer.
         """
+        return await self._delivery.recv()
 
     @abstractmethod
     async def aclose(self, *, grace: float = CLOSE_GRACE) -> None:

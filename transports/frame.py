@@ -64,9 +64,9 @@ class Frame:
 
     Attributes:
         header: The message; ``bytes`` in decoded frames.
-        segments: C-contiguous buffers beside the header. In decoded frames they are writable bytearrays
-            that belong to the receiver. A frame passed to ``Connection.write`` is borrowed until it is
-            sent: its buffers must not change.
+        segments: C-contiguous buffers beside the header. In decoded frames they are writable memoryviews
+            of bytes, whose memory belongs to the receiver. A frame passed to ``Connection.write`` is
+            borrowed until it is sent: its buffers must not change.
     """
 
     header: Buffer

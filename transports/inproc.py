@@ -9,8 +9,8 @@ like those of a socket: a deque has a high-water mark, ``write`` may exceed it b
 ``drain``, and ``drain`` waits until the other end has received enough. Sizes are counted as on the wire, so
 that a program waits at the same places over every transport.
 
-Invariant: a frame is in exactly one deque from ``write`` to ``recv``. The futures only wake waiters; they
-carry no frame.
+Invariant: a frame is in exactly one deque from ``write`` to its delivery, which is never in the call that
+wrote it: a writer is not called back by what it calls.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from transports.connection import (
     CLOSE_GRACE,
     HIGH_WATER,
     LOW_WATER,
-    MAX_BURST,
     Connection,
     ConnectionStatistics,
 )
-from transports.errors import BindError, ConnectError
+from transports.delivery import Delivery
+from transports.errors import BindError, ConnectError, ConnectionClosed
 from transports.frame import Frame, measure_frame
 from transports.handshake import NONCE_SIZE, Establish, Fail, Handshake, Instruction, Role, Send
 from transports.hello import Hello
@@ -58,9 +58,14 @@ class InprocConnection(Connection):
         self._other = self
         self._incoming: deque[tuple[Frame, int]] = deque()
         self._incoming_bytes = 0
-        self._burst = 0
+        self._delivery = Delivery(
+            self._incoming,
+            self._take_next,
+            hold=lambda _: None,  # what the other end may write is limited by drain()
+            abort=self.abort,
+            closed_error=self._closed_error,
+        )
         self._closed_by_us: bool | None = None  # None: not closed
-        self._receiver: asyncio.Future[None] | None = None
         self._drainers: set[asyncio.Future[None]] = set()
         self._frames_sent = self._bytes_sent = 0
         self._frames_received = self._bytes_received = 0
@@ -82,11 +87,11 @@ class InprocConnection(Connection):
     def write(self, frame: Frame, *, bulk: bool = False) -> None:
         """Queue a frame at the other end; bulk frames are not overtaken, because none takes any time."""
         if self._closed_by_us is not None:
-            raise self._end(by_us=self._closed_by_us)
+            raise self._closed_error()
         size = measure_frame(frame)
         self._frames_sent += 1
         self._bytes_sent += size
-        self._other._take(frame, size)
+        self._other._accept(frame, size)
 
     @property
     def unsent(self) -> int:
@@ -114,29 +119,7 @@ class InprocConnection(Connection):
             finally:
                 other._drainers.discard(drainer)
         if self._closed_by_us is not None:
-            raise self._end(by_us=self._closed_by_us)
-
-    async def recv(self) -> Frame:
-        """Return the next frame of the deque, or wait for one."""
-        if self._receiver is not None:
-            raise RuntimeError(f"another child is in recv() of {self!r}; only one may be at a time")
-        if self._burst >= MAX_BURST:
-            self._burst = 0
-            await asyncio.sleep(0)
-        self._burst += 1
-        while not self._incoming:
-            if self._closed_by_us is not None:
-                raise self._end(by_us=self._closed_by_us)
-            self._receiver = asyncio.get_running_loop().create_future()
-            try:
-                await self._receiver
-            finally:
-                self._receiver = None
-        frame, size = self._incoming.popleft()
-        self._incoming_bytes -= size
-        if self._drainers and not self._is_above(LOW_WATER, LOW_WATER_FRAMES):
-            self._wake_drainers()
-        return frame
+            raise self._closed_error()
 
     async def aclose(self, *, grace: float = CLOSE_GRACE) -> None:
         """Close both ends; frames already written are in the other end's deque."""
@@ -146,7 +129,6 @@ class InprocConnection(Connection):
         """Close both ends; the other end can still receive the frames in its deque."""
         if self.closed:
             return
-        self._incoming.clear()
         self._incoming_bytes = 0
         self._ended(by_us=True)
         if self._other._closed_by_us is None:
@@ -162,29 +144,38 @@ class InprocConnection(Connection):
             send_buffer=self.unsent,
         )
 
-    def _take(self, frame: Frame, size: int) -> None:
+    def _accept(self, frame: Frame, size: int) -> None:
         """Accept a frame that the other end wrote."""
-        self._incoming.append((frame, size))
         self._incoming_bytes += size
         self._frames_received += 1
         self._bytes_received += size
-        self._wake_receiver()
+        self._delivery.put_later((frame, size))
+
+    def _take_next(self) -> Frame:
+        """Remove the first frame of the deque for its delivery, and wake drainers if enough are removed."""
+        frame, size = self._incoming.popleft()
+        self._incoming_bytes -= size
+        if self._drainers and not self._is_above(LOW_WATER, LOW_WATER_FRAMES):
+            self._wake_drainers()
+        return frame
 
     def _is_above(self, size: int, frames: int) -> bool:
         """Return whether the deque exceeds these numbers of bytes or frames."""
         return self._incoming_bytes > size or len(self._incoming) > frames
 
     def _ended(self, *, by_us: bool) -> None:
-        """Record the end, and wake every waiter of this end and every drainer of the other end."""
+        """Record the end, report it, and wake the drainers of both ends."""
         self._closed_by_us = by_us
-        self._wake_receiver()
+        if by_us:
+            self._delivery.close(self._closed_error())
+        else:
+            self._delivery.end(self._closed_error, later=True)
         self._wake_drainers()
         self._other._wake_drainers()
 
-    def _wake_receiver(self) -> None:
-        """Make a pending recv() check its condition again."""
-        if self._receiver is not None and not self._receiver.done():
-            self._receiver.set_result(None)
+    def _closed_error(self) -> ConnectionClosed:
+        """Return the error that reports how the connection ended."""
+        return self._end(by_us=bool(self._closed_by_us))
 
     def _wake_drainers(self) -> None:
         """Make drainers of this deque check their condition again."""

@@ -64,7 +64,7 @@ class Backpressure:
             try:
                 await self._connection.drain(BACKLOG)
             except ConnectionClosed:
-                return  # the receive loop gets the same error
+                return  # the link is told of the same error
             await asyncio.sleep(0)
 
     def must_wait(self, message: Any) -> bool:

@@ -6,8 +6,9 @@ when the peer has been silent for too long, and ``PeerMonitor`` whether it is lo
 itself handles the connection. It imports transports for that, and the codec of messages: above transports,
 frames are read and written only here.
 
-The receive loop handles each envelope at once and in order. A tell is delivered synchronously. So is a
-call: if its handler needs no child, the reply is written before the next frame is processed.
+Each envelope is handled in the call of the event loop that read it, and in order. A tell is delivered
+synchronously. So is a call: if its handler needs no child, the reply is written before the next frame is
+processed. What the handlers of one such call write leaves together.
 
 Frames with large arrays go by the bulk lane of the connection, where small envelopes overtake them: a
 heartbeat, a cancellation or the end of a step never waits behind an array. A cancellation may therefore
@@ -23,7 +24,6 @@ arrays wait only when there are too many of them.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -68,10 +68,6 @@ from actorsession.rpc.step_calls import StepCalls
 from transports import Buffer, Connection, ConnectionClosed, Frame, TransportError
 
 __all__ = ["Link", "LinkStatistics"]
-
-# A burst of small frames is decoded without awaiting. After this many, some 0.4 ms of work, the receive
-# loop yields, so that a flood from one peer does not delay timers and the other links.
-FRAMES_PER_TURN = 32
 
 # Bytes of a header above which it goes by the bulk lane, as all frames with segments do. Graphs have such
 # headers, and no urgent message has.
@@ -205,7 +201,8 @@ class Link:
         self._running = True
         self._schedule_tick()
         try:
-            await self._receive()
+            self._connection.deliver(self._dispatch, self._on_connection_end)
+            await self._closed.wait()
         finally:
             self._end(
                 self._told("was given up: its receive loop was cancelled"), ours=True, abort=True
@@ -351,19 +348,17 @@ class Link:
 
     # -- frames ----------------------------------------------------------------------------------
 
-    async def _receive(self) -> None:
-        try:
-            for count in itertools.count(1):
-                self._dispatch(await self._connection.recv())
-                if count % FRAMES_PER_TURN == 0:
-                    await asyncio.sleep(0)
-        except ConnectionClosed as exc:
-            self._end(str(exc), ours=exc.by_us)
-        except TransportError as exc:  # bytes that are not a frame
-            self._end(self._told(f"was given up: {exc}"), ours=False, abort=True)
-        except Exception as exc:
-            logger.exception("the link to %s at %s: our own mistake", self.peer_name, self.address)
-            why = f"was given up: handling a message from it failed: {exc!r}"
+    def _on_connection_end(self, error: Exception) -> None:
+        if isinstance(error, ConnectionClosed):
+            self._end(str(error), ours=error.by_us)
+        elif isinstance(error, TransportError):  # bytes that are not a frame
+            self._end(self._told(f"was given up: {error}"), ours=False, abort=True)
+        else:  # raised by _dispatch
+            logger.error(
+                "the link to %s at %s: our own mistake",
+                self.peer_name, self.address, exc_info=error,
+            )  # fmt: skip
+            why = f"was given up: handling a message from it failed: {error!r}"
             self._end(self._told(why), ours=True, abort=True)
 
     def _dispatch(self, frame: Frame) -> None:
@@ -430,7 +425,7 @@ class Link:
             try:
                 self._send(_BEAT)
             except OpError:
-                return  # the receive loop gets the same error
+                return  # _on_connection_end gets the same error
 
     # -- the end ---------------------------------------------------------------------------------
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import random
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from transports.decoder import FIRST_ROOM, FrameDecoder
+from transports.decoder import DIRECT_FROM, FIRST_ROOM, READ_SIZE, FrameDecoder
 from transports.errors import ProtocolError
 from transports.frame import (
     CHUNK_FLAG,
@@ -76,8 +78,9 @@ def test_headers_are_bytes_and_segments_writable_buffers_of_their_own() -> None:
     assert type(frame.header) is bytes
     assert frame == Frame(b"head", (b"one", b"", b"three"))
     for segment in frame.segments:
-        assert type(segment) is bytearray
-        segment += b"resizable: nothing else holds it"
+        assert isinstance(segment, memoryview)
+        segment[:] = bytes(len(segment))
+    assert [len(segment) for segment in frame.segments] == [3, 0, 5]
 
 
 def test_a_large_segment_fills_a_buffer_that_is_allocated_once() -> None:
@@ -90,6 +93,90 @@ def test_a_large_segment_fills_a_buffer_that_is_allocated_once() -> None:
     (frame,) = decoder.feed(data[-1:])
     assert frame.segments[0] is filling
     assert filling == bytes(range(256)) * 4096
+
+
+# -- bytes that are written where the decoder says -------------------------------------------------
+
+
+def read_into(decoder: FrameDecoder, data: bytes, most: int = READ_SIZE) -> list[Frame]:
+    """Write data to the decoder's buffers as a kernel does, at most so much at a time; return all frames."""
+    found: list[Frame] = []
+    at = 0
+    while at < len(data):
+        buffer = decoder.get_buffer()
+        count = min(len(buffer), len(data) - at, most)
+        assert count > 0
+        buffer[:count] = data[at : at + count]
+        found += decoder.received(count)
+        at += count
+    return found
+
+
+@given(
+    lengths=st.lists(st.integers(0, 3 * DIRECT_FROM), max_size=3),
+    size=st.sampled_from([0, 100, DIRECT_FROM - 1, DIRECT_FROM, 2 * DIRECT_FROM]),
+    most=st.sampled_from([7, 1000, DIRECT_FROM, READ_SIZE]),
+)
+def test_it_makes_no_difference_whether_bytes_are_written_or_passed(
+    lengths: list[int], size: int, most: int
+) -> None:
+    """Segments around the size from which they are read directly, in chunks of all sizes and without."""
+    sent = Frame(b"head", tuple(random.Random(n).randbytes(n) for n in lengths))
+    small = Frame(b"small")
+    stream = b"".join(
+        piece + wire(small) for piece in (chunked(wire(sent), size) if size else [wire(sent)])
+    )
+    passed, written = FrameDecoder(), FrameDecoder()
+    expected = feed_chopped(passed, stream, [])
+    assert read_into(written, stream, most) == expected
+    assert sent in expected
+    written.finish()
+
+
+@pytest.mark.parametrize("size", [0, 2 * DIRECT_FROM])
+def test_a_large_segment_is_read_into_its_own_memory_and_the_next_prefix_with_it(size: int) -> None:
+    content = random.Random(1).randbytes(6 * DIRECT_FROM)
+    whole = wire(Frame(b"head", (content,)))
+    stream = b"".join(chunked(whole, size)) if size else whole
+    decoder = FrameDecoder()
+    at = 100
+    assert decoder.feed(stream[:at]) == []
+    inner = decoder._chunked if size else decoder
+    assert inner is not None
+    (segment,) = inner._segments
+    direct: list[bool] = []
+    found: list[Frame] = []
+    while at < len(stream):
+        buffer = decoder.get_buffer()
+        direct.append(buffer.obj is segment.obj)
+        count = min(len(buffer), len(stream) - at)
+        buffer[:count] = stream[at : at + count]
+        found += decoder.received(count)
+        at += count
+    assert [frame.segments for frame in found] == [(content,)]
+    # One read, or one for each chunk; the last chunk has so little that others may come with it.
+    assert direct == ([True, True, True, False] if size else [True])
+
+
+def test_small_frames_share_a_read() -> None:
+    sent = [Frame(b"%d" % number, (bytes(number),)) for number in range(100)]
+    data = wire(*sent)
+    assert len(data) < READ_SIZE
+    decoder = FrameDecoder()
+    decoder.get_buffer()[: len(data)] = data
+    assert decoder.received(len(data)) == sent
+
+
+@pytest.mark.parametrize("size", [0, DIRECT_FROM])
+def test_an_error_behind_a_segment_that_was_read_directly_is_found(size: int) -> None:
+    frame = Frame(b"head", (bytes(3 * DIRECT_FROM),))
+    stream = b"".join(chunked(wire(frame), size)) if size else wire(frame)
+    decoder = FrameDecoder()
+    assert read_into(decoder, stream) == [frame]
+    with pytest.raises(ProtocolError, match="must begin with"):
+        read_into(decoder, b"no frame ...")
+    with pytest.raises(ProtocolError):
+        decoder.received(1)
 
 
 good = wire(Frame(b"good", (b"one",)))
@@ -139,22 +226,44 @@ def test_a_length_over_the_limit_allocates_nothing() -> None:
 
 
 def test_a_length_alone_makes_nobody_hold_as_much() -> None:
+    """Neither address space, above the first room, nor any memory before bytes have come."""
+    before = resident_bytes()
     decoder = FrameDecoder()
     assert decoder.feed(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (2**33).to_bytes(8)) == []
     assert [len(s) for s in decoder._segments] == [FIRST_ROOM]
-    decoder.feed(bytes(FIRST_ROOM))
-    assert [len(s) for s in decoder._segments] == [4 * FIRST_ROOM]
+    assert resident_bytes() - before < FIRST_ROOM / 8
 
 
-@pytest.mark.parametrize("more", [-1, 0, 1, 2**20])
-def test_a_segment_that_outgrows_its_first_room_is_whole(more: int) -> None:
-    sent = Frame(b"head", (random.Random(more).randbytes(FIRST_ROOM + more), b"tail"))
+def resident_bytes() -> int:
+    """How much memory this process holds."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_a_segment_grows_when_the_room_before_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transports.decoder.FIRST_ROOM", 2**20)
+    decoder = FrameDecoder()
+    assert decoder.feed(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (2**33).to_bytes(8)) == []
+    decoder.feed(bytes(2**20 - 1))
+    assert [len(s) for s in decoder._segments] == [2**20]
+    decoder.feed(bytes(1))
+    assert [len(s) for s in decoder._segments] == [4 * 2**20]
+
+
+@pytest.mark.parametrize("reads", [True, False], ids=["written", "passed"])
+@pytest.mark.parametrize("more", [-1, 0, 1, 2**20, 2**23])
+def test_a_segment_that_outgrows_its_first_room_is_whole(
+    monkeypatch: pytest.MonkeyPatch, more: int, reads: bool
+) -> None:
+    monkeypatch.setattr("transports.decoder.FIRST_ROOM", 2**20)
+    sent = Frame(b"head", (random.Random(more).randbytes(2**20 + more), b"tail"))
     data = b"".join(bytes(piece) for piece in encode_frame(sent))
-    decoder, found = FrameDecoder(), []
-    for at in range(0, len(data), 2**20 - 7):
-        found += decoder.feed(data[at : at + 2**20 - 7])
+    decoder = FrameDecoder()
+    if reads:
+        found = read_into(decoder, data)
+    else:
+        found = feed_chopped(decoder, data, list(range(0, len(data), 2**18 - 7)))
     assert found == [sent]
-    assert len(found[0].segments[0]) == FIRST_ROOM + more
+    assert len(found[0].segments[0]) == 2**20 + more
 
 
 def test_a_length_that_memory_does_not_hold_is_the_peers_fault(

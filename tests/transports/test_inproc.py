@@ -18,7 +18,8 @@ from tests.transports.peers import (
     start,
 )
 from transports import BindError, ConnectError, Frame, connect, listen
-from transports.connection import HIGH_WATER, MAX_BURST
+from transports.connection import HIGH_WATER
+from transports.delivery import FRAMES_PER_TURN
 from transports.inproc import HIGH_WATER_FRAMES, _listeners
 
 
@@ -43,9 +44,9 @@ async def test_many_empty_frames_fill_the_queue_as_bytes_do() -> None:
 
 async def test_a_flood_lets_the_loop_turn() -> None:
     async with linked("inproc://flood") as (dialled, accepted):
-        for number in range(3 * MAX_BURST):
+        for number in range(3 * FRAMES_PER_TURN):
             dialled.write(numbered(number))
-        assert 1 < await recv_until_the_loop_turns(accepted) <= MAX_BURST + 1
+        assert 1 < await recv_until_the_loop_turns(accepted) <= FRAMES_PER_TURN + 1
 
 
 async def test_an_unknown_name_is_refused_with_the_names_there_are() -> None:

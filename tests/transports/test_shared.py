@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,8 +68,9 @@ async def carry(writer: Connection, reader: Connection, frame: Frame) -> Frame:
 
 
 def was_shared(segment: object) -> bool:
-    """Whether a segment that was received is somebody else's memory; what is sent comes in a bytearray."""
-    return isinstance(segment, memoryview)
+    """Whether a segment that was received is somebody else's memory; what is sent has memory of its own."""
+    assert isinstance(segment, memoryview)
+    return isinstance(segment.obj, np.ndarray) and segment.obj.base is not None
 
 
 def pages(connection: Connection) -> int:

@@ -16,7 +16,7 @@ from tests.transports.peers import (
     start,
 )
 from transports import ConnectionClosed, Frame, ProtocolError
-from transports.connection import MAX_BURST
+from transports.delivery import FRAMES_PER_TURN
 from transports.frame import MAGIC, PREFIX, WIRE_VERSION, encode_frame
 from transports.handshake import NONCE_SIZE, Establish, Handshake, Role
 from transports.stream.handshake import shake_hands
@@ -119,17 +119,19 @@ async def test_decoded_frames_are_returned_without_awaiting(socket_address: str)
 async def test_a_flood_lets_the_loop_turn(socket_address: str) -> None:
     """Frames that have come are returned without awaiting, but not for ever."""
     async with raw_peer(socket_address) as (connection, _, writer):
-        burst = (bytes(p) for n in range(3 * MAX_BURST) for p in encode_frame(numbered(n)))
+        burst = (bytes(p) for n in range(3 * FRAMES_PER_TURN) for p in encode_frame(numbered(n)))
         writer.write(b"".join(burst))
         assert await connection.recv() == numbered(0)
-        assert MAX_BURST / 2 < await recv_until_the_loop_turns(connection) <= MAX_BURST + 1
+        assert (
+            FRAMES_PER_TURN / 2 < await recv_until_the_loop_turns(connection) <= FRAMES_PER_TURN + 1
+        )
 
 
 async def test_cancelling_recv_while_it_lets_the_loop_turn_loses_no_frame(
     socket_address: str,
 ) -> None:
     found: list[Frame] = []
-    sent = [numbered(number) for number in range(3 * MAX_BURST)]
+    sent = [numbered(number) for number in range(3 * FRAMES_PER_TURN)]
     async with raw_peer(socket_address) as (connection, _, writer):
         writer.write(b"".join(bytes(piece) for frame in sent for piece in encode_frame(frame)))
         cancelled = 0

@@ -21,12 +21,12 @@ from tests.transports.peers import (
     until,
 )
 from transports import Listener, connect, listen, parse_address
+from transports.decoder import READ_SIZE
 from transports.frame import HANDSHAKE_VERSION, PREFIX, Frame, encode_frame
 from transports.handshake import MAX_MESSAGE, NONCE_SIZE, Handshake, Role, Send
 from transports.stream import listener as stream_listener
 from transports.stream import sockets
 from transports.stream.bytestream import ByteStreams
-from transports.stream.connection import READ_SIZE
 from transports.stream.listener import STRANGER_LIMIT, StreamListener
 
 

@@ -4,7 +4,7 @@
 accepts them. A frame that is written to the transport meanwhile waits for no more than its high-water mark,
 however many bytes are queued here. Segments that go through shared memory are copied here too, so that
 later frames do not overtake them. The module imports ``bytestream``, ``connection`` for the marks,
-``frame`` for the chunks, and ``shm.lane``.
+``frame`` for the chunks, ``outbox``, through which chunks are written, and ``shm.lane``.
 
 Invariants: pieces are sent in the order in which they were queued, each once. The child that writes them
 exists only while pieces are queued, and ends when the stream does.
@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from transports.connection import HIGH_WATER
 from transports.frame import CHUNK_SIZE, Buffer, encode_chunk_prefix
+from transports.outbox import Outbox
 from transports.shm.lane import Copy
-from transports.stream.bytestream import ByteWriter
+from transports.stream.bytestream import ByteTransport
 
 # Chunks that are written in one iteration of the event loop. A transport that passes everything on at once,
 # as over loopback, would otherwise occupy the loop until the last chunk.
@@ -36,16 +37,28 @@ class BulkLane:
         overhead: The number of bytes of chunk prefixes written so far.
     """
 
-    __slots__ = ("_child", "_drained", "_pieces", "_version", "_writer", "nbytes", "overhead")
+    __slots__ = (
+        "_child", "_drain", "_drained", "_outbox", "_pieces", "_transport", "_version", "nbytes", "overhead",
+    )  # fmt: skip
 
-    def __init__(self, writer: ByteWriter, version: int) -> None:
+    def __init__(
+        self,
+        outbox: Outbox,
+        transport: ByteTransport,
+        drain: Callable[[], Awaitable[None]],
+        version: int,
+    ) -> None:
         """Make an empty lane.
 
         Args:
-            writer: Where chunks are written.
+            outbox: Where chunks are written.
+            transport: What the outbox writes to.
+            drain: Waits while the transport has too much queued.
             version: The wire version that both sides agreed upon.
         """
-        self._writer = writer
+        self._outbox = outbox
+        self._transport = transport
+        self._drain = drain
         self._version = version
         self._pieces: deque[memoryview | Copy] = deque()
         self._child: asyncio.Task[None] | None = None
@@ -75,7 +88,7 @@ class BulkLane:
 
     async def wait_until_below(self, above: int) -> None:
         """Wait while more than ``above`` bytes are unsent and some of them are queued here."""
-        while self.nbytes and self.nbytes + self._writer.transport.get_write_buffer_size() > above:
+        while self.nbytes and self.nbytes + self._transport.get_write_buffer_size() > above:
             self._drained.clear()
             await self._drained.wait()
 
@@ -94,13 +107,11 @@ class BulkLane:
 
     async def _write_all(self) -> None:
         try:
-            while self.nbytes and not self._writer.transport.is_closing():
-                await self._writer.drain()
-                if not self._writer.transport.is_closing():
+            while self.nbytes and not self._transport.is_closing():
+                await self._drain()
+                if not self._transport.is_closing():
                     self._write_some()
                 await asyncio.sleep(0)
-        except OSError:
-            pass  # the receiving side reports how the stream has ended
         finally:
             self._child = None
             if self.nbytes:  # no child is left to write it
@@ -108,7 +119,7 @@ class BulkLane:
 
     def _write_some(self) -> None:
         """Write chunks while the transport accepts them, for one iteration of the event loop."""
-        transport = self._writer.transport
+        transport = self._transport
         copied = 0
         for _ in range(_PER_TURN):
             copied += self._copy_some(_COPIED_PER_TURN - copied)
@@ -123,8 +134,7 @@ class BulkLane:
             else:
                 self._pieces[0] = piece[CHUNK_SIZE:]
             prefix = encode_chunk_prefix(len(chunk), self._version)
-            transport.write(prefix)
-            transport.write(chunk)
+            self._outbox.write_now((prefix, chunk), len(prefix) + len(chunk))
             self.nbytes -= len(chunk)
             self.overhead += len(prefix)
         self._drained.set()  # waiters check their condition themselves

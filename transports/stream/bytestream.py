@@ -6,7 +6,8 @@ implement them, and so does ``tls.TlsStream``. The module imports ``frame`` for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Coroutine, Iterable
 from typing import Any, Protocol, TypeAlias
 
 from transports.frame import Buffer
@@ -15,8 +16,11 @@ from transports.frame import Buffer
 class ByteReader(Protocol):
     """The reading side: asyncio's ``StreamReader``, or a ``TlsStream``."""
 
-    async def read(self, n: int, /) -> bytes:
-        """Return available bytes, b"" at the end."""
+    def read(self, n: int, /) -> Coroutine[Any, Any, bytes]:
+        """Return available bytes, b"" at the end; wait only if there are none."""
+
+    def at_eof(self) -> bool:
+        """Return whether the stream has ended and everything was read."""
 
     async def readexactly(self, n: int, /) -> bytes:
         """Return exactly ``n`` bytes."""
@@ -27,6 +31,9 @@ class ByteTransport(Protocol):
 
     def write(self, data: Buffer, /) -> None:
         """Queue bytes."""
+
+    def writelines(self, pieces: Iterable[Buffer], /) -> None:
+        """Queue pieces."""
 
     def write_eof(self) -> None:
         """End the sending direction."""
@@ -42,6 +49,19 @@ class ByteTransport(Protocol):
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         """Set the limits between which ``drain`` waits."""
+
+
+class DuplexTransport(ByteTransport, Protocol):
+    """The transport of a stream with its reading side, which asyncio's types of writers leave out."""
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol, /) -> None:
+        """Pass all further events to a protocol."""
+
+    def pause_reading(self) -> None:
+        """Stop passing bytes to the protocol."""
+
+    def resume_reading(self) -> None:
+        """Pass bytes to the protocol again."""
 
 
 class ByteWriter(Protocol):

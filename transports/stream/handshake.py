@@ -2,7 +2,7 @@
 
 ``listener.become_connection`` calls it on both sides before there is a ``StreamConnection``. The content of
 the messages is decided in ``transports.handshake``. The module imports that, ``bytestream``, ``errors``,
-``frame``, and ``connection`` for the sizes.
+``frame``, and ``connection`` for the time that a peer has.
 
 Invariant: no byte beyond the handshake is read from the stream.
 """
@@ -17,7 +17,7 @@ from transports.errors import ProtocolError, TransportError
 from transports.frame import HANDSHAKE_VERSION, PREFIX, Frame, encode_frame, parse_prefix
 from transports.handshake import MAX_MESSAGE, Establish, Fail, Handshake, Role, Send, refusal
 from transports.stream.bytestream import ByteReader, ByteWriter
-from transports.stream.connection import LINGER, READ_SIZE
+from transports.stream.connection import LINGER
 
 # The first bytes of TLS records: of a handshake, and of the alert that answers data that is not TLS.
 TLS_HANDSHAKE, TLS_ALERT = b"\x16\x03", b"\x15\x03"
@@ -127,7 +127,7 @@ async def hang_up(reader: ByteReader, writer: ByteWriter) -> None:
         async with asyncio.timeout(LINGER):
             if not transport.is_closing():
                 transport.write_eof()
-                while await reader.read(READ_SIZE):
+                while await reader.read(MAX_MESSAGE):
                     pass
     except (OSError, TimeoutError):
         pass

@@ -33,7 +33,7 @@ from transports.listener import Listener, OnConnection, logger
 from transports.security import tls_error
 from transports.stream import sockets
 from transports.stream.bytestream import ByteReader, ByteStreams, ByteWriter
-from transports.stream.connection import STREAM_LIMIT, StreamConnection
+from transports.stream.connection import StreamConnection
 from transports.stream.handshake import hang_up, shake_hands
 from transports.stream.peer_user import check_user
 
@@ -95,7 +95,8 @@ class StreamListener(Listener):
         loop = asyncio.get_running_loop()
 
         def make_protocol() -> asyncio.StreamReaderProtocol:
-            return asyncio.StreamReaderProtocol(HandshakeReader(loop), self._accept, loop=loop)
+            reader = asyncio.StreamReader(limit=STRANGER_LIMIT, loop=loop)
+            return asyncio.StreamReaderProtocol(reader, self._accept, loop=loop)
 
         if sock.family == socket.AF_UNIX:
             self._server = await loop.create_unix_server(make_protocol, sock=sock, backlog=BACKLOG)
@@ -191,16 +192,10 @@ class StreamListener(Listener):
             reason, _ = explain(error, self._handshake_timeout, "hello")
             logger.info("%s closed a connection from %s: %s", self.address, peer, reason)
         else:
-            self._trust(reader)
+            child = asyncio.current_task()
+            assert child is not None  # _own_child made it
+            self._in_handshake.pop(child, None)
             await self._serve(connection)
-
-    def _trust(self, reader: asyncio.StreamReader) -> None:
-        """Record that the calling child serves a peer and is no longer a stranger."""
-        child = asyncio.current_task()
-        assert child is not None  # _own_child made it
-        self._in_handshake.pop(child, None)
-        if isinstance(reader, HandshakeReader):
-            reader.trust()
 
     def _peer_address(self, writer: asyncio.StreamWriter) -> str:
         """Return the address of a dialler; on a unix socket diallers have no address but the listener's."""
@@ -208,21 +203,6 @@ class StreamListener(Listener):
         if not isinstance(name, tuple):  # a unix socket's, or the peer is gone already
             return self.address
         return str(Address(scheme=self._parsed.scheme, host=name[0], port=name[1]))
-
-
-class HandshakeReader(asyncio.StreamReader):
-    """A reader that reads little ahead until the peer is identified."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Make the reader of an accepted stream."""
-        super().__init__(limit=STRANGER_LIMIT, loop=loop)
-
-    def trust(self) -> None:
-        """Read ahead as for an identified peer from now on.
-
-        The limit of a stream reader cannot be changed by its public interface after construction.
-        """
-        self._limit = STREAM_LIMIT
 
 
 def user_check(writer: asyncio.StreamWriter, address: str, who: str) -> Callable[[], None]:

@@ -1,7 +1,9 @@
 """TLS over an asyncio stream, with the interface of the stream that it replaces.
 
 ``tls_transport`` makes one per connection, once the plain stream is open. ``connection`` uses it like
-asyncio's own streams. The module imports ``frame`` and ``errors``.
+asyncio's own streams: the handshake of the connection reads from it, and then a protocol takes it over, for
+which a ``TlsReceiver`` decrypts what the plain transport reads. The module imports ``frame``, ``errors`` and
+``protocol``.
 
 The ssl module's memory buffers do the cryptography, and this module moves bytes between them and the
 stream. asyncio's own TLS is not used for three reasons. It shakes hands before the listener is notified of
@@ -21,10 +23,11 @@ import ssl
 from collections.abc import Iterable
 from contextlib import suppress
 from errno import ECONNABORTED
-from typing import Any
+from typing import Any, cast
 
 from transports.errors import ProtocolError
 from transports.frame import MAGIC, Buffer
+from transports.stream.protocol import StreamProtocol
 
 # TLS cuts data into records of 16 KiB. A few records are encrypted at a time, so that the copy is sent
 # while it is still in the cache.
@@ -58,7 +61,7 @@ class TlsStream:
         """
         self._reader = reader
         self._writer = writer
-        self._plain_transport = writer.transport
+        self._plain_transport = cast(asyncio.Transport, writer.transport)
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(
             self._incoming, self._outgoing, server_side=server_side, server_hostname=host
@@ -116,21 +119,21 @@ class TlsStream:
             return data
         if self._close_sent:
             return await self._reader.read(limit)
-        while True:
-            if data := self._decrypt(limit):
-                return data
+        buffer = bytearray(limit)
+        while not (count := self._decrypt(memoryview(buffer))):
             if self._pending_error is not None:
                 raise self._pending_error
             if self._close_received:
                 return b""
             data = await self._reader.read(limit)
             if not data:
-                words = (
-                    "the stream ended before TLS was shut down: the peer has died, or the "
-                    "connection was cut"
-                )
-                raise ConnectionAbortedError(ECONNABORTED, words)
+                raise _cut_off()
             self._incoming.write(data)
+        return bytes(buffer[:count])
+
+    def at_eof(self) -> bool:
+        """Return whether the peer's close_notify was received and everything before it was read."""
+        return self._close_received and not self._decrypted
 
     async def readexactly(self, count: int) -> bytes:
         """Return exactly this many bytes.
@@ -148,17 +151,23 @@ class TlsStream:
         data, self._decrypted = data[:count], data[count:] + self._decrypted
         return data
 
-    def _decrypt(self, limit: int) -> bytes:
-        """Return decrypted bytes up to a limit, and record an end or error that follows them."""
-        records: list[bytes] = []
+    def _decrypt(self, buffer: memoryview) -> int:
+        """Decrypt received bytes into a buffer, and record an end or error that follows them.
+
+        Returns:
+            How many bytes were decrypted; 0 only if more must be received first, or nothing follows.
+        """
+        filled = 0
         try:
-            while limit > 0:
-                record = self._tls.read(min(limit, _RECORD))
-                if not record:
+            while filled < len(buffer):
+                # With a buffer, the result is a number, and any writable buffer will do.
+                count = cast(
+                    int, self._tls.read(len(buffer) - filled, cast(bytearray, buffer[filled:]))
+                )
+                if not count:
                     self._close_received = True
                     break
-                records.append(record)
-                limit -= len(record)
+                filled += count
         except ssl.SSLWantReadError:
             pass
         except ssl.SSLZeroReturnError:
@@ -166,7 +175,44 @@ class TlsStream:
         except ssl.SSLError as error:
             self._pending_error = error
         self._send_pending()
-        return records[0] if len(records) == 1 else b"".join(records)
+        return filled
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        """Pass what is decrypted from now on to a protocol."""
+        assert isinstance(protocol, StreamProtocol)  # TLS errors are passed to its fail()
+        self._plain_transport.set_protocol(TlsReceiver(self, protocol))
+
+    def pause_reading(self) -> None:
+        """Stop reading from the stream."""
+        self._plain_transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Read from the stream again."""
+        self._plain_transport.resume_reading()
+
+    def decrypt_into(self, data: memoryview, protocol: StreamProtocol) -> None:
+        """Pass decrypted bytes, and an end or error behind them, to a protocol.
+
+        Args:
+            data: Encrypted bytes that were read; after a local ``write_eof`` they are discarded.
+            protocol: The one that was passed to ``set_protocol``.
+        """
+        if self._close_sent:
+            return
+        self._incoming.write(data)
+        while count := self._decrypt(protocol.get_buffer(-1)):
+            protocol.buffer_updated(count)
+        if self._pending_error is not None:
+            protocol.fail(self._pending_error)
+        elif self._close_received:
+            protocol.eof_received()
+
+    def stream_ended(self, protocol: StreamProtocol) -> None:
+        """Pass the end of the stream below to a protocol: an error, unless it was announced."""
+        if self._close_sent or self._close_received:
+            protocol.eof_received()
+        else:
+            protocol.fail(_cut_off())
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -177,18 +223,20 @@ class TlsStream:
 
     def write(self, data: Buffer) -> None:
         """Encrypt bytes and queue them; drop bytes that are written to a failed stream."""
-        view = memoryview(data)
-        try:
-            for at in range(0, len(view), CHUNK):
-                self._tls.write(view[at : at + CHUNK])
-                self._plain_transport.write(self._outgoing.read())
-        except ssl.SSLError:
-            self._plain_transport.abort()  # the reading side raises the error
+        self.writelines((data,))
 
     def writelines(self, pieces: Iterable[Buffer]) -> None:
-        """Encrypt pieces and queue them."""
-        for piece in pieces:
-            self.write(piece)
+        """Encrypt pieces and queue them together, large ones in several steps."""
+        try:
+            for piece in pieces:
+                view = memoryview(piece)
+                for at in range(0, len(view), CHUNK):
+                    self._tls.write(view[at : at + CHUNK])
+                    if self._outgoing.pending > CHUNK:
+                        self._send_pending()
+            self._send_pending()
+        except ssl.SSLError:
+            self._plain_transport.abort()  # the reading side raises the error
 
     def write_eof(self) -> None:
         """Send close_notify, and end this direction."""
@@ -238,3 +286,36 @@ class TlsStream:
         """Pass TLS messages that are waiting to the stream."""
         if self._outgoing.pending:
             self._plain_transport.write(self._outgoing.read())
+
+
+class TlsReceiver(asyncio.BufferedProtocol):
+    """The protocol of the plain transport below a ``TlsStream``, from the end of the handshake on."""
+
+    def __init__(self, stream: TlsStream, inner: StreamProtocol) -> None:
+        """Make a protocol that passes decrypted bytes to ``inner``, and flow control and ends as they are."""
+        self._stream = stream
+        self._inner = inner
+        self._received = memoryview(bytearray(CHUNK))
+        self.pause_writing = inner.pause_writing  # type: ignore[method-assign]
+        self.resume_writing = inner.resume_writing  # type: ignore[method-assign]
+        self.connection_lost = inner.connection_lost  # type: ignore[method-assign]
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Return the buffer for encrypted bytes."""
+        return self._received
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Decrypt bytes that were read."""
+        self._stream.decrypt_into(self._received[:nbytes], self._inner)
+
+    def eof_received(self) -> bool:
+        """Pass the end on; the transport stays open for our own direction."""
+        self._stream.stream_ended(self._inner)
+        return True
+
+
+def _cut_off() -> ConnectionAbortedError:
+    words = (
+        "the stream ended before TLS was shut down: the peer has died, or the connection was cut"
+    )
+    return ConnectionAbortedError(ECONNABORTED, words)

@@ -1,0 +1,220 @@
+"""The delivery of frames that have arrived: to callbacks, or one by one to ``recv``.
+
+Every connection has one ``Delivery`` between what brings frames and what consumes them. ``stream.connection``
+and ``inproc`` put frames in; ``Connection.deliver`` and ``Connection.recv`` take them out. The module imports
+``frame`` and ``outbox``.
+
+A consumer with callbacks gets a frame in the call that put it in: no task is woken and nothing is awaited. It
+gets at most ``FRAMES_PER_TURN`` in one iteration of the event loop. Others are set aside until the next one,
+and if more arrive in the meantime, their source is paused until none is left.
+
+Invariants. Frames leave in the order in which they arrived. The end comes behind the frames that arrived
+before it, is reported once, and nothing is delivered after it. All callbacks of a connection run in one
+``contextvars.Context``, and each run of them is a turn of ``outbox``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextvars import Context, copy_context
+from typing import Any, TypeAlias
+
+from transports.frame import Frame
+from transports.outbox import WriteTurn, turn_of
+
+# At 10 us of work each they occupy the event loop for less than a millisecond, so that a flood from one peer
+# does not delay timers and other connections.
+FRAMES_PER_TURN = 32
+
+OnFrame: TypeAlias = Callable[[Frame], None]
+OnEnd: TypeAlias = Callable[[Exception], None]
+
+
+class Delivery:
+    """The frames of one connection between their arrival and their consumer.
+
+    Attributes:
+        turn: The turn of the event loop, within which the callbacks run.
+    """
+
+    def __init__(
+        self,
+        waiting: deque[Any],
+        take: Callable[[], Frame],
+        *,
+        hold: Callable[[bool], None],
+        abort: Callable[[], None],
+        closed_error: Callable[[], Exception],
+    ) -> None:
+        """Make a delivery without a consumer.
+
+        Args:
+            waiting: An item per frame that waits; only ``put`` and the owner add to it.
+            take: Removes the first item and returns its frame.
+            hold: Called with True when frames arrive while others wait, and with False when none is left.
+            abort: Ends the connection, because its consumer has failed.
+            closed_error: Makes the error that ``recv`` raises after the end was reported.
+        """
+        self._loop = asyncio.get_running_loop()
+        self.turn: WriteTurn = turn_of(self._loop)
+        self._waiting = waiting
+        self._take = take
+        self._hold = hold
+        self._abort = abort
+        self._closed_error = closed_error
+        self._is_held = False
+        self._on_frame: OnFrame | None = None
+        self._on_end: OnEnd | None = None
+        self._context: Context | None = None
+        self._is_scheduled = False  # _run is to be called, or is running
+        self._receiver: asyncio.Future[None] | None = None
+        self._burst = 0
+        self._is_over = False  # nothing is delivered any more, except _error
+        self._finish: Callable[[], Exception] | None = None
+        self._error: Exception | None = None  # the end, to be reported
+
+    # -- the source --------------------------------------------------------------------------------
+
+    def put(self, items: Sequence[Any]) -> None:
+        """Add items and deliver their frames now, unless others were set aside before."""
+        is_behind = bool(self._waiting)
+        self._waiting += items
+        if is_behind and items and not self._is_held:
+            self._is_held = True
+            self._hold(True)
+        if self._context is None:
+            self._wake()
+        elif not (is_behind or self._is_scheduled):
+            self._context.run(self._run)
+
+    def put_later(self, item: Any) -> None:
+        """Add an item and deliver its frame in the next iteration of the event loop."""
+        self._waiting.append(item)
+        self._continue()
+
+    def end(self, finish: Callable[[], Exception], *, later: bool = False) -> None:
+        """Report an end that the peer or the stream has caused, behind the frames that wait.
+
+        Args:
+            finish: Called once the end is reached; records it and returns the error that reports it.
+            later: Whether it is reached in the next iteration of the event loop at the earliest.
+        """
+        if self._is_over or self._finish is not None:
+            return
+        self._finish = finish
+        if self._context is None:
+            self._reach_end()
+        elif later or self._waiting:
+            self._continue()
+        elif not self._is_scheduled:
+            self._context.run(self._run)
+
+    def close(self, error: Exception) -> None:
+        """Drop the frames that wait, and report an end that this side has caused.
+
+        The callback is called in the next iteration, so that nobody is called by what he calls.
+        """
+        self._waiting.clear()
+        if not self._is_over:
+            self._is_over, self._error = True, error
+            self._continue()
+
+    # -- the consumer ------------------------------------------------------------------------------
+
+    def deliver(self, on_frame: OnFrame, on_end: OnEnd) -> None:
+        """Call back from now on; see ``Connection.deliver``."""
+        self._check_unused()
+        self._on_frame, self._on_end = on_frame, on_end
+        self._context = copy_context()
+        if self._is_over and self._error is None:
+            self._error = self._closed_error()
+        if self._waiting or self._is_over:
+            self._continue()
+
+    async def recv(self) -> Frame:
+        """Return the next frame; see ``Connection.recv``."""
+        self._check_unused()
+        if self._burst >= FRAMES_PER_TURN:
+            self._burst = 0
+            await asyncio.sleep(0)
+        self._burst += 1
+        while not self._waiting:
+            if self._is_over:
+                error, self._error = self._error or self._closed_error(), None
+                raise error
+            self._burst = 0
+            self._receiver = self._loop.create_future()
+            try:
+                await self._receiver
+            finally:
+                self._receiver = None
+        frame = self._take()
+        self._after_taking()
+        return frame
+
+    def _check_unused(self) -> None:
+        if self._receiver is not None or self._context is not None:
+            raise RuntimeError(
+                "the frames of this connection go to another child in recv(), or to callbacks; only one "
+                "consumer may have them"
+            )
+
+    def _continue(self) -> None:
+        """Serve the consumer in the next iteration, or wake the one in ``recv``."""
+        if self._context is None:
+            self._wake()
+        elif not self._is_scheduled:
+            self._is_scheduled = True
+            self._loop.call_soon(self._run, context=self._context)
+
+    def _wake(self) -> None:
+        if self._receiver is not None and not self._receiver.done():
+            self._receiver.set_result(None)
+
+    def _run(self) -> None:
+        """Call back for the frames that wait, up to the limit, and for the end if it is reached."""
+        assert self._on_frame is not None
+        self._is_scheduled = True  # what is put in by the callbacks is served below
+        with self.turn:
+            try:
+                for _ in range(FRAMES_PER_TURN):
+                    if not self._waiting:
+                        break
+                    self._on_frame(self._take())
+            except Exception as error:
+                self._fail(error)
+            finally:
+                self._is_scheduled = False
+                self._after_taking()
+
+    def _after_taking(self) -> None:
+        """Continue with the frames that are left; if none is, release the source and report an end."""
+        if self._waiting:
+            self._continue()
+            return
+        if self._is_held:
+            self._is_held = False
+            self._hold(False)
+        if self._finish is not None:
+            self._reach_end()
+        if self._error is not None and self._on_end is not None:
+            error, self._error = self._error, None
+            self._on_end(error)
+
+    def _reach_end(self) -> None:
+        """Record the end, unless frames wait in front of it."""
+        if not self._waiting and self._finish is not None:
+            finish, self._finish = self._finish, None
+            if not self._is_over:
+                self._is_over = True
+                self._error = finish()
+                self._wake()
+
+    def _fail(self, error: Exception) -> None:
+        """End the connection because the callback for a frame has raised."""
+        if not self._is_over:
+            self._is_over, self._error = True, error
+        self._waiting.clear()
+        self._abort()

@@ -1,0 +1,149 @@
+"""Writes that are gathered: what is written in one turn leaves each connection in one system call.
+
+Each write wakes the peer, and a wake-up costs more than a step's own work. Event loops do not join writes:
+uvloop 0.23 and the standard loop pass each to the kernel at once while nothing is queued. So a connection
+over a stream writes to an ``Outbox``, which keeps what is written while the ``WriteTurn`` of its event loop
+is open, and writes it when the turn ends. ``delivery`` opens a turn around the callbacks of a connection, and
+``Connection.hold_writes`` opens one for any other code. Outside a turn everything is written at once.
+
+``delivery``, ``stream.connection`` and ``stream.bulk`` use the module, which imports ``frame``. Invariants:
+pieces are written in the order in which they were passed; an outbox is empty outside a turn; no turn is open
+while the event loop waits, because turns contain no ``await``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+from transports.frame import Buffer
+
+# An outbox writes within a turn when it holds more than this many bytes: a further system call is nothing
+# against the time that sending them takes, and the peer can begin to read.
+_MOST_HELD = 2**18
+# Up to this many bytes are joined for transports whose writelines() would join everything. The copy takes
+# some microseconds, as a system call does.
+_JOIN_UP_TO = 2**16
+
+
+class WriteTurn:
+    """The turn of one event loop: a context manager around code that writes, without an ``await``.
+
+    Turns may be nested; the outermost one counts.
+    """
+
+    __slots__ = ("_depth", "_waiting")
+
+    def __init__(self) -> None:
+        """Make a turn that is not open."""
+        self._depth = 0
+        self._waiting: list[Outbox] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether writes are held."""
+        return self._depth > 0
+
+    def add(self, outbox: Outbox) -> None:
+        """Have an outbox written at the end of the turn, after those added before."""
+        self._waiting.append(outbox)
+
+    def __enter__(self) -> None:
+        """Hold writes until the end of the block."""
+        self._depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        """Write what was held, whether the block has raised or not."""
+        self._depth -= 1
+        if self._waiting and not self._depth:
+            waiting, self._waiting = self._waiting, []
+            for outbox in waiting:
+                outbox.flush()
+
+
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, WriteTurn] = WeakKeyDictionary()
+
+
+def turn_of(loop: asyncio.AbstractEventLoop) -> WriteTurn:
+    """Return the turn that all connections of an event loop share."""
+    turn = _turns.get(loop)
+    if turn is None:
+        turn = _turns[loop] = WriteTurn()
+    return turn
+
+
+class Writable(Protocol):
+    """What an outbox needs of a transport."""
+
+    def write(self, data: Buffer, /) -> None:
+        """Queue bytes."""
+
+    def writelines(self, pieces: Iterable[Buffer], /) -> None:
+        """Queue pieces."""
+
+    def is_closing(self) -> bool:
+        """Return whether nothing more can be written."""
+
+
+class Outbox:
+    """What was written to one transport and is held until the end of the turn.
+
+    Attributes:
+        nbytes: The number of bytes held.
+    """
+
+    __slots__ = ("_gathers", "_pieces", "_transport", "_turn", "nbytes")
+
+    def __init__(self, transport: Writable, turn: WriteTurn) -> None:
+        """Make an empty outbox.
+
+        Args:
+            transport: What is written to.
+            turn: Of the event loop of the transport.
+        """
+        self._transport = transport
+        self._turn = turn
+        # The inherited method, which that of Python 3.11's standard event loop is, joins the pieces, however
+        # large they are; any other method passes them to one system call.
+        self._gathers = type(transport).writelines is not asyncio.WriteTransport.writelines
+        self._pieces: list[Buffer] = []
+        self.nbytes = 0
+
+    def write(self, pieces: Sequence[Buffer], size: int) -> None:
+        """Write pieces of ``size`` bytes together, at the end of the turn if one is open."""
+        if not self._turn.is_open:
+            self._pass_on(pieces, size)
+            return
+        if not self._pieces:
+            self._turn.add(self)
+        self._pieces += pieces
+        self.nbytes += size
+        if self.nbytes > _MOST_HELD:
+            self.flush()
+
+    def write_now(self, pieces: Sequence[Buffer], size: int) -> None:
+        """Write what is held, and then pieces of ``size`` bytes, without waiting for the end of the turn."""
+        self.flush()
+        self._pass_on(pieces, size)
+
+    def flush(self) -> None:
+        """Write what is held, or drop it if the transport is closed."""
+        if self._pieces:
+            pieces, size = self._pieces, self.nbytes
+            self._pieces, self.nbytes = [], 0
+            if not self._transport.is_closing():
+                self._pass_on(pieces, size)
+
+    def _pass_on(self, pieces: Sequence[Buffer], size: int) -> None:
+        """Pass pieces to the transport: in one call, unless that would copy large ones."""
+        if len(pieces) == 1:
+            self._transport.write(pieces[0])
+        elif self._gathers:
+            self._transport.writelines(pieces)
+        elif size <= _JOIN_UP_TO:
+            self._transport.write(b"".join(pieces))
+        else:
+            for piece in pieces:
+                self._transport.write(piece)
