@@ -37,7 +37,7 @@ from actorsession.graph.dtypes import ALL_TYPES
 
 __all__ = [
     "CANCEL", "DONE", "FAIL", "GONE", "PUSH", "RUN", "WireValues", "is_step_frame", "read_error",
-    "read_header", "write_header",
+    "read_header", "read_value", "write_header", "write_value",
 ]  # fmt: skip
 
 RUN, DONE, FAIL, GONE, CANCEL, PUSH = range(6, 12)
@@ -72,9 +72,18 @@ def is_step_frame(header: Buffer) -> bool:
     return at < len(header) and RUN <= header[at] <= PUSH
 
 
+# To make a packer allocates a buffer, which costs more than most headers. It calls nothing of Python's, so
+# threads take turns.
+_packer = msgpack.Packer()
+
+
 def write_header(wire: list[Any]) -> bytes:
     """Encode the header of a step frame."""
-    data: bytes = msgpack.packb(wire)
+    try:
+        data: bytes = _packer.pack(wire)
+    except BaseException:
+        _packer.reset()
+        raise
     return data
 
 
@@ -88,14 +97,9 @@ def read_header(header: Buffer) -> list[Any]:
         wire = unpack(header) if len(header) > _LARGE else msgpack.unpackb(header)
     except _BAD_BYTES as exc:
         raise ProtocolError(f"cannot decode a step frame: {type(exc).__name__}: {exc}") from exc
-    if type(wire) is not list or len(wire) < 2 or not is_number(wire[1]):
+    if type(wire) is not list or len(wire) < 2 or type(wire[1]) is not int or wire[1] < 0:
         raise ProtocolError(f"a step frame is a list with a number, found {reprlib.repr(wire)}")
     return wire
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a received value is an int that may number calls, programs, steps or keys."""
-    return type(value) is int and 0 <= value < _NUMBERS
 
 
 def read_error(wire: Sequence[Any]) -> OpError:
@@ -141,7 +145,12 @@ class WireValues:
         if len(items) % 2:
             raise ProtocolError(f"values are pairs of items, found {len(items)} items")
         for at in range(0, len(items), 2):
-            _check(items[at], items[at + 1], segments)
+            form, content = items[at], items[at + 1]
+            if type(form) is bytes:
+                known = _forms.get(form) or _read_form(form)
+                if type(content) is bytes and len(content) == known[2]:
+                    continue
+            _check(form, content, segments)
         return cls(items, segments)
 
     def __len__(self) -> int:
@@ -159,25 +168,7 @@ class WireValues:
         Raises:
             InvalidArgumentError: for a value that cannot be encoded.
         """
-        if type(value) is not np.ndarray:
-            if not isinstance(value, (np.ndarray, np.generic)):
-                self.items += (None, pack(value))
-                return
-            value = np.asarray(value)
-        form = _form_of.get((value.dtype, value.shape))
-        if form is None:
-            form = _new_form(value)
-        if form is None:
-            self.items += (None, pack(value))
-        elif value.nbytes <= INLINE_LIMIT:
-            self.items += (form, value.tobytes())
-        else:
-            self.items += (form, len(self.segments))
-            self.segments.append(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
-
-    def add_dead(self) -> None:
-        """Add a dead tensor."""
-        self.items += (None, None)
+        write_value(value, self.items, self.segments)
 
     def pass_on(self, number: int, other: WireValues) -> None:
         """Add one of these values to others, without reading it."""
@@ -187,30 +178,64 @@ class WireValues:
             content = len(other.segments) - 1
         other.items += (form, content)
 
-    def is_dead(self, number: int) -> bool:
-        """Return whether a value is a dead tensor."""
-        return self.items[2 * number + 1] is None
-
     def read(self, number: int) -> Any:
-        """Return a value, which belongs to the caller; a segment is not copied.
-
-        Raises:
-            ProtocolError: if the value codec cannot read it.
-        """
-        form, content = self.items[2 * number : 2 * number + 2]
-        if form is None:
-            return None if content is None else unpack(content)
-        dtype, shape, _ = _forms.get(form) or _read_form(form)
-        if type(content) is int:
-            # Not ``np.ndarray``, which would refer to the owner of the memory instead of the segment: the
-            # segment would count as free.
-            return np.frombuffer(self.segments[content], np.uint8).view(dtype).reshape(shape)
-        # A copy, so that the array is writable as one from a segment is.
-        return np.ndarray(shape, dtype, bytearray(content))
+        """Return a value, which belongs to the caller; see ``read_value``."""
+        return read_value(self.items[2 * number], self.items[2 * number + 1], self.segments)
 
     def read_all(self) -> list[Any]:
-        """Return all values; see ``read``."""
-        return [self.read(number) for number in range(len(self.items) // 2)]
+        """Return all values; see ``read_value``."""
+        items, segments = self.items, self.segments
+        return [read_value(items[at], items[at + 1], segments) for at in range(0, len(items), 2)]
+
+
+def write_value(value: Any, items: list[Any], segments: list[Buffer]) -> None:
+    """Append the form and the content of a value; an array is borrowed until it was sent.
+
+    Args:
+        value: the value.
+        items: the items of a header.
+        segments: the segments of its frame, for an array that is too large for the header.
+
+    Raises:
+        InvalidArgumentError: for a value that cannot be encoded.
+    """
+    if type(value) is not np.ndarray:
+        if not isinstance(value, (np.ndarray, np.generic)):
+            items += (None, pack(value))
+            return
+        value = np.asarray(value)
+    form = _form_of.get((value.dtype, value.shape)) or _new_form(value)
+    if form is None:
+        items += (None, pack(value))
+    elif value.nbytes <= INLINE_LIMIT:
+        items += (form, value.tobytes())
+    else:
+        items += (form, len(segments))
+        segments.append(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
+
+
+def read_value(form: Any, content: Any, segments: Sequence[Buffer]) -> Any:
+    """Return the value of a form and a content, which belongs to the caller; a segment is not copied.
+
+    Args:
+        form: its form.
+        content: its content; ``None`` for a dead tensor, which has no value.
+        segments: the segments of its frame.
+
+    Raises:
+        ProtocolError: if they are malformed.
+    """
+    if type(form) is bytes:
+        dtype, shape, nbytes = _forms.get(form) or _read_form(form)
+        if type(content) is bytes and len(content) == nbytes:
+            # A copy, so that the array is writable as one from a segment is.
+            return np.ndarray(shape, dtype, bytearray(content))
+    _check(form, content, segments)
+    if form is None:
+        return None if content is None else unpack(content)
+    # Not ``np.ndarray``, which would refer to the owner of the memory instead of the segment: the segment
+    # would count as free.
+    return np.frombuffer(segments[content], np.uint8).view(dtype).reshape(shape)
 
 
 def _new_form(array: np.ndarray[Any, Any]) -> bytes | None:

@@ -44,10 +44,11 @@ from actorsession.messages.step_frames import (
     PUSH,
     RUN,
     WireValues,
-    is_number,
     read_error,
     read_header,
+    read_value,
     write_header,
+    write_value,
 )
 from actorsession.messages.worker import PushTensors
 
@@ -173,8 +174,8 @@ class StepCalls:
         self._held: OrderedDict[int, tuple[StepProgram, ServedRun]] = OrderedDict()
         self._waiting: dict[int, RunWaiter] = {}
         self._keys_sent: dict[str, int] = {}
-        self._keys_received: dict[str, int] = {}
-        self._received_texts: list[str] = []
+        self._keys_received: list[str] = []
+        self._texts_received: set[str] = set()
         self.sent = self.received = 0
         self._receivers: dict[int, Callable[[list[Any], Sequence[Buffer]], None]] = {
             RUN: self._receive_run,
@@ -245,19 +246,22 @@ class StepCalls:
         Raises:
             OpError: the link has ended, or the values cannot be sent.
         """
-        values = WireValues([])
         items: list[Any] = [PUSH, message.step_id]
+        segments: list[Buffer] = []
+        numbers, new = self._keys_sent, False
         for key, value, dead in zip(message.keys, message.values, message.dead, strict=True):
+            number = numbers.get(key)
+            new = new or number is None
+            items.append(key if number is None else number)
             if dead:
-                values.add_dead()
+                items += (None, None)
             else:
-                values.add(value)
-            items += (self._keys_sent.get(key, key), *values.items[-2:])
-        self._send(write_header(items), values.segments)
+                write_value(value, items, segments)
+        self._send(write_header(items), segments)
         # Only frames without segments arrive in the order in which they are sent: a number that a frame with
         # segments has defined might be used before it arrives.
-        if not values.segments:
-            self._number(items[2::3], self._keys_sent)
+        if new and not segments:
+            self._number(message.keys)
 
     # -- what arrives --------------------------------------------------------------------------
 
@@ -275,7 +279,7 @@ class StepCalls:
         receiver(wire, segments)
 
     def _receive_run(self, wire: list[Any], segments: Sequence[Buffer]) -> None:
-        if len(wire) < 4 or not is_number(wire[2]):
+        if len(wire) < 4 or type(wire[2]) is not int:
             raise ProtocolError("a run has a program and a limit")
         call, number, seconds = wire[1:4]
         # The comparison is false for a NaN, which would make a deadline that never comes.
@@ -348,29 +352,39 @@ class StepCalls:
     def _receive_push(self, wire: list[Any], segments: Sequence[Buffer]) -> None:
         if len(wire) % 3 != 2:
             raise ProtocolError(f"a push has three items for each value, found {len(wire) - 2}")
-        keys = [key if type(key) is str else self._known_key(key) for key in wire[2::3]]
-        items = [item for at in range(3, len(wire), 3) for item in wire[at : at + 2]]
-        values = WireValues.received(items, segments)
-        if not segments:
-            self._number(wire[2::3], self._keys_received)
-        dead = [values.is_dead(number) for number in range(len(keys))]
-        self._push(PushTensors(step_id=wire[1], keys=keys, values=values.read_all(), dead=dead))
+        keys: list[str] = []
+        values: list[Any] = []
+        dead: list[bool] = []
+        known, new = self._keys_received, False
+        for at in range(2, len(wire), 3):
+            key = wire[at]
+            if type(key) is str:
+                new = True
+            elif type(key) is int and 0 <= key < len(known):
+                key = known[key]
+            else:
+                raise ProtocolError(
+                    f"a key is text or one of {len(known)} numbers, found {key!r:.100}"
+                )
+            keys.append(key)
+            values.append(read_value(wire[at + 1], wire[at + 2], segments))
+            dead.append(wire[at + 2] is None)
+        if new and not segments:
+            self._learn(keys)
+        self._push(PushTensors(step_id=wire[1], keys=keys, values=values, dead=dead))
 
-    def _number(self, keys: Iterable[Any], numbers: dict[str, int]) -> None:
-        """Number the keys of a frame that travelled as text, at both ends alike."""
+    def _number(self, keys: Iterable[str]) -> None:
+        """Number the keys that were sent as text, as the receiver does."""
         for key in keys:
-            if type(key) is str and len(numbers) < _MAX_KEYS and key not in numbers:
-                numbers[key] = len(numbers)
-                if numbers is self._keys_received:
-                    self._received_texts.append(key)
+            if len(self._keys_sent) < _MAX_KEYS:
+                self._keys_sent.setdefault(key, len(self._keys_sent))
 
-    def _known_key(self, number: Any) -> str:
-        known = self._received_texts
-        if type(number) is not int or not 0 <= number < len(known):
-            raise ProtocolError(
-                f"a key is text or one of {len(known)} numbers, found {number!r:.100}"
-            )
-        return known[number]
+    def _learn(self, keys: Iterable[str]) -> None:
+        """Number the keys that were received as text, as their sender does."""
+        for key in keys:
+            if len(self._keys_received) < _MAX_KEYS and key not in self._texts_received:
+                self._texts_received.add(key)
+                self._keys_received.append(key)
 
     # -- the end -------------------------------------------------------------------------------
 
