@@ -42,7 +42,6 @@ from actorsession.errors import (
     UnavailableError,
 )
 from actorsession.messages import (
-    WORKER,
     Beat,
     Call,
     Cancel,
@@ -133,7 +132,7 @@ class Link:
         self.steps = StepCalls(
             self.peer_name,
             send=self._send_step,
-            push=lambda message: self._service.tell(Tell(WORKER, message)),
+            push=lambda message: self._service.pushed(message),
             congested=self._backpressure.is_backlogged,
             drain=self.drain,
             children=self._children,

@@ -40,10 +40,12 @@ from actorsession.errors import (
 )
 from actorsession.messages import (
     VOCABULARY,
+    WORKER,
     Call,
     Cancel,
     Envelope,
     Failure,
+    PushTensors,
     Reply,
     Tell,
     UnreadableMessage,
@@ -191,6 +193,15 @@ class Service:
             logger.info("a tell of %s at %s came too late: %s", self._peer, self._address, exc)
         except OpError as exc:
             logger.warning("a tell of %s at %s is lost: %s", self._peer, self._address, exc)
+
+    def pushed(self, message: PushTensors) -> None:
+        """Deliver values that the peer has pushed; a tell that comes with each hop of a step."""
+        ref = self._serves.get(WORKER)
+        if isinstance(ref, LocalRef) and ref.is_here():
+            self.tells += 1
+            ref.deliver(message, self._tell_context)
+        else:
+            self.tell(Tell(WORKER, message))
 
     def cancel(self, cancel: Cancel) -> None:
         """Cancel a call's handler; a call that has not arrived yet is not started when it does."""

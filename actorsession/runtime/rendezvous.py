@@ -160,7 +160,8 @@ class Rendezvous:
 
     def close(self) -> None:
         """End all waits with a derived ``CancelledError``; called at the end of a step."""
-        self.abort(CancelledError("the step is over", derived=True))
+        if self._aborted is None:
+            self.abort(CancelledError("the step is over", derived=True))
 
     @property
     def aborted(self) -> OpError | None:

@@ -76,17 +76,16 @@ class WorkerRendezvous(Rendezvous):
         peers: the tasks of the step's session; ``None`` if they are those of the worker's cluster.
         pushed: bytes of the tensors that were pushed, as ``bytes_held`` counts them.
         holder: the table that keeps the rendezvous beyond the end of the partitions here, for a partial run.
-        what: what it belongs to, for messages.
     """
 
     __slots__ = (
-        "_gathered", "_push", "begun", "created", "holder", "peers", "pushed", "step_id", "task", "what",
+        "_gathered", "_push", "_what", "begun", "created", "holder", "peers", "pushed", "step_id", "task",
     )  # fmt: skip
 
     def __init__(self, step_id: int, task: str, push: Push) -> None:
         super().__init__()
         self.step_id = step_id
-        self.what = f"step {step_id}"
+        self._what = ""
         self.begun = False
         self.holder: RendezvousTable | None = None
         self.pushed = 0
@@ -95,6 +94,15 @@ class WorkerRendezvous(Rendezvous):
         self._push = push
         self.peers: SessionPeers | None = None
         self._gathered: dict[str, tuple[list[str], list[Any], list[bool]]] = {}
+
+    @property
+    def what(self) -> str:
+        """What it belongs to, for messages: its step, unless it was set."""
+        return self._what or f"step {self.step_id}"
+
+    @what.setter
+    def what(self, what: str) -> None:
+        self._what = what
 
     def bind(self, peers: SessionPeers) -> None:
         """Set the tasks of the session, and this task's name among them."""
@@ -158,6 +166,7 @@ class RendezvousTable:
         self._push = push
         self._steps: dict[int, WorkerRendezvous] = {}
         self._over: OrderedDict[int, OpError | None] = OrderedDict()
+        self._unbegun = 0  # how many of the steps have been pushed to and have not begun
 
     def begin(self, step_id: int, peers: SessionPeers | None = None) -> WorkerRendezvous:
         """Return the rendezvous of a step that starts here.
@@ -171,7 +180,11 @@ class RendezvousTable:
         """
         if step_id in self._over:
             raise self._over[step_id] or CancelledError(f"step {step_id} is over", derived=True)
-        rendezvous = self._steps.get(step_id) or self._new(step_id)
+        rendezvous = self._steps.get(step_id)
+        if rendezvous is None:
+            rendezvous = self._new(step_id)
+        elif not rendezvous.begun:
+            self._unbegun -= 1
         rendezvous.begun = True
         if peers is not None:
             rendezvous.bind(peers)
@@ -195,7 +208,11 @@ class RendezvousTable:
         if not len(keys) == len(values) == len(dead):
             sizes = [len(keys), len(values), len(dead)]
             raise InvalidArgumentError(f"a push has as many keys as values, got {sizes}")
-        rendezvous = self._steps.get(message.step_id) or self._new(message.step_id)
+        rendezvous = self._steps.get(message.step_id)
+        if rendezvous is None:
+            self._drop_unbegun()
+            rendezvous = self._new(message.step_id)
+            self._unbegun += 1
         for i, key in enumerate(keys):
             if rendezvous.aborted is None:
                 rendezvous.deliver(key, values[i], dead[i])
@@ -213,8 +230,12 @@ class RendezvousTable:
         if len(self._over) > _TOMBSTONES:
             self._over.popitem(last=False)
         rendezvous = self._steps.pop(step_id, None)
-        if rendezvous is not None:
-            rendezvous.abort(error or CancelledError("the step is over", derived=True))
+        if rendezvous is not None and not rendezvous.begun:
+            self._unbegun -= 1
+        if rendezvous is not None and error is None:
+            rendezvous.close()
+        elif rendezvous is not None and error is not None:
+            rendezvous.abort(error)
 
     def find(self, step_id: int) -> WorkerRendezvous | None:
         """Return the rendezvous of a step that is in progress here."""
@@ -233,12 +254,13 @@ class RendezvousTable:
         return [r for r in self._steps.values() if r.begun and r.created < moment]
 
     def _new(self, step_id: int) -> WorkerRendezvous:
-        self._drop_unbegun()
         rendezvous = self._steps[step_id] = WorkerRendezvous(step_id, self._task, self._push)
         return rendezvous
 
     def _drop_unbegun(self) -> None:
         """End steps that were pushed to and never started; their master is gone."""
+        if not self._unbegun:
+            return
         limit = time.monotonic() - _UNBEGUN
         # Insertion order is order of creation, so the oldest come first.
         for step_id, rendezvous in list(islice(self._steps.items(), 8)):

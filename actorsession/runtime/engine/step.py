@@ -75,6 +75,13 @@ class Step:
         takes: what the step has taken out of queues and the like.
     """
 
+    __slots__ = (
+        "__weakref__", "_cancelled", "_collectives", "_deadline", "_draining", "_groups", "_in_pool",
+        "_on_done", "_ready", "_sync_on_finish", "_unbegun", "_unfinished", "collector", "debug",
+        "done", "engines", "error", "handed_out", "loop", "outputs", "pool", "pooled", "rendezvous",
+        "since", "step_id", "takes",
+    )  # fmt: skip
+
     def __init__(
         self,
         step_id: int,
