@@ -386,7 +386,14 @@ class WorkerCache:
     def push(self, task: str, message: PushTensors) -> None:
         """Deliver tensors to the worker of another task; never blocks."""
         self._server.pushes += 1
-        self.tell_after_pushes(task, message)
+        link = self._links.get(task)
+        if link is None or self._unsent:
+            self.tell_after_pushes(task, message)
+            return
+        try:
+            link.tell(WORKER, message)
+        except OpError as error:
+            self._on_lost_push(message.step_id, error.locate(task=task))
 
     def tell_after_pushes(self, task: str, message: _Told) -> None:
         """Deliver a message to the worker of another task after all earlier pushes; never blocks."""

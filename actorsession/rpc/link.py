@@ -131,7 +131,7 @@ class Link:
         self._backpressure = Backpressure(connection, self._pending)
         self.steps = StepCalls(
             self.peer_name,
-            send=self._send_step,
+            send=self._write,
             push=lambda message: self._service.pushed(message),
             congested=self._backpressure.is_backlogged,
             drain=self.drain,
@@ -379,22 +379,24 @@ class Link:
             self._end(self._told(why), ours=False, abort=True)
 
     def _send(self, envelope: Envelope, *, bulk: bool = False) -> None:
-        if self._over is not None:
+        if self._over is not None:  # what is sent then need not be encoded
             raise self._over_error()
         header, segments = encode(envelope)
         self._write(header, segments, type(envelope).__name__, bulk=bulk)
 
-    def _send_step(self, header: bytes, segments: Sequence[Buffer]) -> None:
+    def _write(
+        self,
+        header: bytes,
+        segments: Sequence[Buffer],
+        what: str = "step",
+        *,
+        bulk: bool = False,
+    ) -> None:
         if self._over is not None:
             raise self._over_error()
-        self._write(header, tuple(segments), "step")
-
-    def _write(
-        self, header: bytes, segments: tuple[Buffer, ...], what: str, *, bulk: bool = False
-    ) -> None:
         bulk = bulk or bool(segments) or len(header) > _LONG_HEADER
         try:
-            self._connection.write(Frame(header, segments), bulk=bulk)
+            self._connection.write(Frame(header, tuple(segments)), bulk=bulk)
         except ConnectionClosed as exc:
             self._end(str(exc), ours=exc.by_us)
             raise self._over_error() from exc

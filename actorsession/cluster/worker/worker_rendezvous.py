@@ -64,6 +64,10 @@ def _destination(key: str) -> str:
     return parse_key(key).dst_task
 
 
+# Stores a value that another task has pushed; ``send`` would look for the task of its key.
+_store = Rendezvous.send
+
+
 class WorkerRendezvous(Rendezvous):
     """The rendezvous of one step at one task.
 
@@ -119,7 +123,7 @@ class WorkerRendezvous(Rendezvous):
         """Store a value for a device of this task, or gather it for the task of its device."""
         task = _destination(key)
         if task == self.task:
-            super().send(key, value, dead)
+            _store(self, key, value, dead)
             return
         if self.aborted is not None:
             raise self.aborted
@@ -131,10 +135,6 @@ class WorkerRendezvous(Rendezvous):
         keys.append(key)
         values.append(value)
         deads.append(dead)
-
-    def deliver(self, key: str, value: Any, dead: bool) -> None:
-        """Store a value that another task pushed."""
-        super().send(key, value, dead)
 
     def flush(self) -> None:
         """Push what was gathered, one message per task."""
@@ -213,9 +213,9 @@ class RendezvousTable:
             self._drop_unbegun()
             rendezvous = self._new(message.step_id)
             self._unbegun += 1
-        for i, key in enumerate(keys):
+        for key, value, is_dead in zip(keys, values, dead, strict=True):
             if rendezvous.aborted is None:
-                rendezvous.deliver(key, values[i], dead[i])
+                _store(rendezvous, key, value, is_dead)
 
     def end(self, step_id: int, error: OpError | None = None) -> None:
         """End a step: waiting receives fail, and what arrives later is dropped.
