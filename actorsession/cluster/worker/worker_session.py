@@ -133,7 +133,7 @@ class OpenStepRendezvous:
 
 
 class PartWaiter(Protocol):
-    """Who waits for the partitions of a step at this worker, in the same process."""
+    """Receives the outcome of the partitions of a step at this worker, in the same process."""
 
     def part_done(self, answer: GraphDone) -> None:
         """They have run."""
