@@ -5,8 +5,8 @@ session, at a master the registered client graph, at a worker its partitions. A 
 ordinary message, whose answer has the number of the program, and runs it from then on by step frames. A frame
 is handled in the call that received it, without an actor's mailbox, an asyncio task or a future.
 
-``Link`` owns a ``StepCalls``: it passes on the frames that arrive and reports its end. A ``RunWaiter`` receives
-the outcome of a run that was requested here; a ``StepProgram`` runs here for the peer.
+``Link`` owns a ``StepCalls``: it passes on the frames that arrive and reports its end. A ``RunWaiter``
+receives the outcome of a run that was requested here; a ``StepProgram`` runs here for the peer.
 
 Invariants: each run that the peer requests is answered once, by its values, an error or ``GONE``, unless the
 peer has cancelled it or the link has ended. Each run that is requested here ends once. A process uses no

@@ -31,6 +31,7 @@ from actorsession.cluster.server.process_memory import process_memory
 from actorsession.config import ConfigProto
 from actorsession.graph.graph import Graph
 from actorsession.messages import decode
+from actorsession.messages.step_frames import PUSH, is_step_frame, read_header
 from actorsession.session import AsyncSession
 from tests.cluster.script import command, environment
 from tests.fuzz.mutations import OF_BYTES, OF_MESSAGES, change_values, wire
@@ -104,6 +105,8 @@ class Attacker:
         self.corpus = [frame for c in recording.conversations for frame in c.frames]
         self.names = _names(self.corpus)
         self.steps = _steps(self.corpus)
+        programs = [_program(bytes(frame.header)) for frame in self.corpus]
+        self.programs = [found for found in programs if found is not None]
         # Keys of tensors name the life of a device.
         self.lives = {
             b"%016x" % recorded: b"%016x" % incarnations[device]
@@ -201,6 +204,10 @@ class _Play:
                 self._living[old] = secrets.token_hex(len(old) // 2).encode()
                 if tag:
                     self._awaited[tag].append(old)
+        # The numbers of step programs come with the same answers.
+        self._programs: dict[bytes, list[bytes]] = {tag: [] for tag in _GIVES_PROGRAM}
+        for tag, number in attacker.programs:
+            self._programs[tag].append(number)
         # Numbers of steps are used once as well.
         later = chance.getrandbits(48)
         for step in attacker.steps:
@@ -294,6 +301,9 @@ class _Play:
         given = _NAME.search(answer)
         if tag and given and self._awaited[tag]:
             self._living[self._awaited[tag].pop(0)] = given[0]
+        of_program = _program(answer)
+        if of_program is not None and self._programs[of_program[0]]:
+            self._living[self._programs[of_program[0]].pop(0)] = of_program[1]
 
 
 _CALL = b"\x95\x01"  # how the list of five begins that a call is
@@ -315,10 +325,28 @@ def _names(corpus: list[Frame]) -> dict[bytes, bytes]:
     return found
 
 
+# Answers that end with the number of a step program.
+_GIVES_PROGRAM = (b"program_registered", b"graph_registered")
+
+
+def _program(answer: bytes) -> tuple[bytes, bytes] | None:
+    """The number of a program that an answer gives, as msgpack has it, with the answer."""
+    tag = next((t for t in _GIVES_PROGRAM if t in answer), None)
+    number = answer[-9:]
+    return (tag, number) if tag is not None and number[:1] == b"\xcf" else None
+
+
 def _steps(corpus: list[Frame]) -> set[int]:
     """The numbers of the steps."""
-    messages: list[Any] = [getattr(decode(f.header, f.segments), "message", None) for f in corpus]
-    return {m.step_id for m in messages if hasattr(m, "step_id")}
+    found: set[int] = set()
+    for frame in corpus:
+        if is_step_frame(frame.header):
+            kind, number = read_header(frame.header)[:2]
+            found |= {number} if kind == PUSH else set()
+            continue
+        message: Any = getattr(decode(frame.header, frame.segments), "message", None)
+        found |= {message.step_id} if hasattr(message, "step_id") else set()
+    return found
 
 
 def _packed(number: int) -> bytes:

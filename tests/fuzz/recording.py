@@ -114,23 +114,27 @@ async def use(target: str) -> dict[str, int]:
             devices = await session.list_devices()
             await session.run(init)
             fed = {x: np.ones(3, np.float32)}
-            assert await session.run(z, fed) == 1.0 + 9.0 + 25.0
+            for _ in range(4):  # from the second on by a step program
+                assert await session.run(z, fed) == 1.0 + 9.0 + 25.0
             traced = RunOptions(trace_level=TraceLevel.FULL_TRACE)
             await session.run([y, back], fed, options=traced, run_metadata=RunMetadata())
             watching = DebugOptions(debug_tensor_watch_opts=[DebugTensorWatch(node_name="z")])
             await session.run(z, fed, options=RunOptions(debug_options=watching))
-            with suppress(OpError):
-                await session.run(z, {x: np.ones(4, np.float32)})
+            for options in (None, traced):  # by its program, and by a message
+                with suppress(OpError):
+                    await session.run(z, {x: np.ones(4, np.float32)}, options)
             with graph.device(W1):
                 w = ops.reshape(ops.placeholder("float64", [None], name="w"), [-1, 2])
                 total = ops.reduce_sum(w) + ops.cast(z, "float64")
             large = np.arange(8192, dtype=np.float64)
-            assert await session.run(total, {"w:0": large, **fed}) == large.sum() + 35.0
+            for _ in range(3):
+                assert await session.run(total, {"w:0": large, **fed}) == large.sum() + 35.0
             await _in_parts(session, x, y, z)
-            running = asyncio.ensure_future(session.run(total, {"w:0": large, **fed}))
-            await asyncio.sleep(0)
-            running.cancel()
-            await asyncio.wait({running})
+            for options in (None, traced):  # by its program, and by a message
+                running = asyncio.ensure_future(session.run(total, {"w:0": large, **fed}, options))
+                await asyncio.sleep(0)
+                running.cancel()
+                await asyncio.wait({running})
             return {device.name: device.incarnation for device in devices}
 
 
