@@ -56,6 +56,7 @@ _NAMES = {
     ),
     "transports.inproc": "InprocTransport",
     "transports.listener": "OnConnection",
+    "transports.delivery": "Delivery",
     "transports.stream.abstract": "AbstractTransport",
     "transports.stream.connection": "STREAM_LIMIT",
     "transports.stream.tls_transport": "TlsTransport",

@@ -89,6 +89,7 @@ from transports import WrongPeer as WrongPeer
 from transports import parse_address as parse_address
 from transports import register_transport as register_transport
 from transports import transport_schemes as transport_schemes
+from transports.delivery import Delivery as Delivery
 from transports.inproc import InprocTransport as InprocTransport
 from transports.listener import OnConnection as OnConnection
 from transports.stream.abstract import AbstractTransport as AbstractTransport
@@ -101,18 +102,18 @@ from transports.stream.transport import UnixTransport as UnixTransport
 
 __all__ = [
 "AbstractTransport", "Address", "Array", "AuthenticationError", "BindError", "CPU_PRIORITY",
-"ConfigProto", "ConnectError", "Connection", "ConnectionClosed", "Device", "DeviceAttributes",
-"DeviceFactory", "DeviceSet", "Frame", "Gradient", "GraphPass", "Hello", "IndexedSlices",
-"InferContext", "InprocTransport", "Kernel", "KernelContext", "Listener", "NOT_DIFFERENTIABLE",
-"NodeDef", "NotDifferentiable", "OnConnection", "OnEvict", "OpDef", "Operation",
-"OptimiserSettings", "Partition", "PassContext", "PassGroup", "PassStatistics", "PlacedGraph",
-"PluginWarning", "ProtocolError", "REQUIRED", "RegisterGradient", "ResourceHost", "STREAM_LIMIT",
-"SecurityConfig", "SessionFactory", "SessionInterface", "SessionOptions", "Shapes", "StepGraph",
-"StreamTransport", "Streams", "TcpTransport", "Tensor", "TensorShape", "TensorSpec", "TlsTransport",
-"Transport", "TransportError", "UnixTransport", "VariableHolder", "VirtualDevices", "WrongPeer",
-"broadcast", "broadcasts", "by_rank", "check_inputs", "checked", "convert_to_tensor", "first",
-"get_default_graph", "many", "merged_shape", "new_incarnation", "no_outputs", "node", "one", "op",
-"parse_address", "register_device_factory", "register_graph_pass", "register_op",
+"ConfigProto", "ConnectError", "Connection", "ConnectionClosed", "Delivery", "Device",
+"DeviceAttributes", "DeviceFactory", "DeviceSet", "Frame", "Gradient", "GraphPass", "Hello",
+"IndexedSlices", "InferContext", "InprocTransport", "Kernel", "KernelContext", "Listener",
+"NOT_DIFFERENTIABLE", "NodeDef", "NotDifferentiable", "OnConnection", "OnEvict", "OpDef",
+"Operation", "OptimiserSettings", "Partition", "PassContext", "PassGroup", "PassStatistics",
+"PlacedGraph", "PluginWarning", "ProtocolError", "REQUIRED", "RegisterGradient", "ResourceHost",
+"STREAM_LIMIT", "SecurityConfig", "SessionFactory", "SessionInterface", "SessionOptions", "Shapes",
+"StepGraph", "StreamTransport", "Streams", "TcpTransport", "Tensor", "TensorShape", "TensorSpec",
+"TlsTransport", "Transport", "TransportError", "UnixTransport", "VariableHolder", "VirtualDevices",
+"WrongPeer", "broadcast", "broadcasts", "by_rank", "check_inputs", "checked", "convert_to_tensor",
+"first", "get_default_graph", "many", "merged_shape", "new_incarnation", "no_outputs", "node",
+"one", "op", "parse_address", "register_device_factory", "register_graph_pass", "register_op",
 "register_session_factory", "register_transport", "registered_device_types",
 "registered_graph_passes", "registered_ops", "same", "scalar", "transport_schemes",
 "unregister_graph_pass"

@@ -144,7 +144,7 @@ class FrameDecoder:
         Raises:
             ProtocolError: The bytes at the front are not a frame within the limits.
         """
-        return self._collect(self._feed, data)
+        return self._collect(self._feed, flat(data))
 
     def get_buffer(self) -> memoryview:
         """Return where the next bytes of the stream are to be written, at least one and from the start on.
@@ -214,7 +214,6 @@ class FrameDecoder:
 
     def _feed(self, data: Buffer, frames: list[Frame]) -> None:
         """Consume all of data and append the frames that it completes."""
-        data = flat(data)
         at, end = 0, len(data)
         while at < end:
             if self._target is not None:

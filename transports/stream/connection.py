@@ -96,6 +96,7 @@ class StreamConnection(Connection):
         self._transport = cast(DuplexTransport, writer.transport)
         self._transport.set_write_buffer_limits(high=HIGH_WATER, low=LOW_WATER)
         self._decoder = FrameDecoder(version=wire_version)
+        self.get_buffer = self._decoder.get_buffer
         self._protocol = StreamProtocol(self._transport, self)
         self._ready: deque[Frame] = deque()
         self._delivery = Delivery(
@@ -214,10 +215,6 @@ class StreamConnection(Connection):
 
     # -- the sink of the protocol ------------------------------------------------------------------
 
-    def get_buffer(self) -> memoryview:
-        """Return where the decoder wants the next bytes."""
-        return self._decoder.get_buffer()
-
     def received(self, count: int) -> None:
         """Decode bytes that were read, and deliver the frames."""
         self._bytes_received += count
@@ -229,7 +226,7 @@ class StreamConnection(Connection):
             broken = error
         else:
             broken = self._decoder.error
-        if any(type(frame) is SharedFrame for frame in frames):
+        if SharedFrame in map(type, frames):
             frames, broken = self._pass_through_lane(frames, broken)
         self._frames_received += len(frames)
         self._delivery.put(frames)
