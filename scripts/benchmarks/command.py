@@ -27,8 +27,9 @@ from .side_process import SideError, SideProcess
 __all__ = ["main"]
 
 _OK, _FAILED, _CALLED_WRONGLY, _INTERRUPTED = 0, 1, 2, 130
-# Seconds for any one request to a side; the longest builds and runs a graph of 200,000 nodes with TensorFlow.
-_PATIENCE = 600.0
+# Seconds for any one request to a side; the longest is the peer's start of a cluster. Rows about growth build
+# and run graphs of 200,000 nodes.
+_PATIENCE, _GROWTH_PATIENCE = 180.0, 600.0
 # Idle threads of BLAS libraries spin for a while before they sleep; the next round must not compete with
 # them.
 _SETTLE = 0.05
@@ -283,7 +284,7 @@ def _measure_times(result: Result, sides: Mapping[str, SideProcess], rounds: Rou
     ready = []
     for name, side in sides.items():
         try:
-            side.ask("open", _PATIENCE, row=row.question)
+            side.ask("open", _patience(row), row=row.question)
             ready.append((name, side))
         except SideError as error:
             result.errors.append(f"{name}: {error}")
@@ -308,7 +309,7 @@ def _measure_fresh(result: Result, sides: Mapping[str, SideProcess], rounds: Rou
         for name, side in sides.items():
             try:
                 side.stop()
-                side.ask("open", _PATIENCE, row=result.row.question)
+                side.ask("open", _patience(result.row), row=result.row.question)
                 _add_round(result, name, side, rounds)
             except SideError as error:
                 result.errors.append(f"{name}: {error}")
@@ -318,5 +319,10 @@ def _measure_fresh(result: Result, sides: Mapping[str, SideProcess], rounds: Rou
 
 
 def _add_round(result: Result, name: str, side: SideProcess, rounds: Rounds) -> None:
-    reply = side.ask("measure", _PATIENCE, seconds=rounds.seconds, least=rounds.least)
+    patience = _patience(result.row)
+    reply = side.ask("measure", patience, seconds=rounds.seconds, least=rounds.least)
     result.sides.setdefault(name, Times()).rounds.append(reply["times"])
+
+
+def _patience(row: Row) -> float:
+    return _GROWTH_PATIENCE if row.group == "growth" else _PATIENCE

@@ -24,7 +24,7 @@ HOPS = 20
 CALLERS = 8
 # Steps of each caller in one sample of rows with several: what it costs to start and to join them does not
 # count.
-CALLS, TRAINING_CALLS = 20, 3
+CALLS, TRAINING_CALLS = 5, 3
 STEPS_BEFORE_IDLE = 100
 ITERATIONS = 1000
 # The number of steps that are compared with numpy's before a training row is timed.
@@ -273,8 +273,8 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "reduce-1mb-4": lambda: _reduce(2**20, 4),
     "reduce-64mb-4": lambda: _reduce(64 * 2**20, 4),
     "cluster-start": _start,
-    "build-2000": lambda: layered(_SMALL),
-    "build-200000": lambda: layered(_LARGE),
+    "build-2000": lambda: plans(_SMALL),
+    "build-200000": lambda: plans(_LARGE),
     "first-run-2000": lambda: layered(_SMALL),
     "first-run-200000": lambda: layered(_LARGE),
     "step-2000": lambda: layered(_SMALL),
