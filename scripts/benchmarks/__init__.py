@@ -1,7 +1,7 @@
 """Benchmarks: the time of a step with actorsession and, if Pythons that have them are named, with its peers.
 
 ``rows`` is the table of benchmarks; ``questions`` holds their inputs and the answers computed with numpy.
-Each side answers the same questions in a process of its own: ``side_actorsession`` through the public API, and
+Each side answers the same questions in its own process: ``side_actorsession`` through the public API, and
 ``side_tensorflow``, ``side_ray`` and ``side_pyzmq``, which the Pythons of the peers run. ``command`` is the
 driver, which alternates between the sides.
 
