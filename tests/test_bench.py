@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import os
 import re
@@ -16,19 +17,30 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scripts.benchmarks import mlp
+from scripts.benchmarks import compare, mlp
 from scripts.benchmarks.case import Effort, SyncCase
-from scripts.benchmarks.cluster_actorsession import ClusterRows
+from scripts.benchmarks.clusters_actorsession import Clusters
 from scripts.benchmarks.command import main
 from scripts.benchmarks.install_size import installed_bytes
-from scripts.benchmarks.questions import QUESTIONS, Question, WrongAnswerError
-from scripts.benchmarks.result import Result, Times
-from scripts.benchmarks.rows import GROUPS, ROWS, Budget, Row
-from scripts.benchmarks.side_actorsession import LOCAL
+from scripts.benchmarks.questions import (
+    QUESTIONS,
+    Question,
+    WrongAnswerError,
+    in_process,
+    layered,
+    open_sessions,
+    plans,
+)
+from scripts.benchmarks.result import OURS, Result, Times, growth
+from scripts.benchmarks.rows import GROUPS, ROWS, SLOPES, Budget, Row
+from scripts.benchmarks.side_actorsession import builders
+from scripts.benchmarks.side_process import SideProcess
 
 ROOT = Path(__file__).resolve().parent.parent
 BENCHMARKS = ROOT / "scripts" / "benchmarks"
-TIMED = {row.name for row in ROWS if row.group != "install"}
+TIMED = {row.question for row in ROWS if row.group != "install"}
+# The rows that the tests run with their own smaller questions, or not at all: processes cost seconds.
+LARGE = {row.name for row in ROWS if row.one_core} | {"ps-sgd-4"}
 
 
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -49,22 +61,49 @@ def test_rows_have_names_of_their_own_and_known_groups() -> None:
 
 def test_every_row_that_can_run_has_a_question_and_our_side_answers_it() -> None:
     assert set(QUESTIONS) == TIMED
-    assert set(LOCAL) | set(ClusterRows().builders) == TIMED
+    assert set(builders(Clusters())) == TIMED
 
 
-def test_the_peer_answers_the_same_rows() -> None:
-    """Read from the source, because TensorFlow is not here."""
-    answered = set()
-    for name in ("side_tensorflow.py", "cluster_tensorflow.py"):
+def rows_in(*names: str) -> set[str]:
+    """The rows that a peer answers, read from the source because the peers are not here."""
+    answered: set[str] = set()
+    for name in names:
         for node in ast.walk(ast.parse((BENCHMARKS / name).read_text(encoding="utf-8"))):
             if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Dict):
-                answered |= {key.value for key in node.value.keys if isinstance(key, ast.Constant)}
-    assert answered == TIMED
+                answered |= {str(ast.literal_eval(key)) for key in node.value.keys if key}
+    return answered
+
+
+def test_tensorflow_answers_all_rows() -> None:
+    names = ("side", "cluster", "concurrent", "growth")
+    assert rows_in(*(f"{name}_tensorflow.py" for name in names)) == TIMED
+
+
+@pytest.mark.parametrize("peer", ["ray", "pyzmq"])
+def test_a_peer_answers_the_rows_that_have_a_budget_beside_it(peer: str) -> None:
+    answered = rows_in(f"side_{peer}.py")
+    assert answered <= TIMED
+    beside = {row.question for row in ROWS for budget in row.budgets if budget.unit == peer}
+    assert beside
+    assert beside <= answered
+
+
+def test_each_remote_row_has_the_same_on_one_core_after_it() -> None:
+    remote = [row for row in ROWS if row.group == "remote" and row.unit == "s"]
+    for free, bound in zip(remote[::2], remote[1::2], strict=True):
+        assert (bound.name, bound.question) == (f"{free.name}-one-core", free.name)
+        assert (free.one_core, bound.one_core) == (False, True)
+        assert bound.budgets == free.budgets
+
+
+def test_slopes_are_those_of_rows() -> None:
+    names = {row.name for row in ROWS}
+    assert all({slope.small, slope.large} <= names for slope in SLOPES)
 
 
 def test_the_page_on_benchmarks_explains_every_row() -> None:
     page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    assert [row.name for row in ROWS if f"`{row.name}`" not in page] == []
+    assert [row.name for row in ROWS if f"`{row.question}`" not in page] == []
 
 
 # --- questions and answers
@@ -155,17 +194,36 @@ def test_the_99th_percentile_is_the_slowest_of_few(steps: int, p99: float) -> No
 def test_a_budget_is_held_against_the_peer_or_is_absolute(
     budget: Budget, ours: float, peer: float | None, verdict: str
 ) -> None:
-    result = Result(Row("row", "local", "", budget), Times([[ours]]))
+    result = Result(Row("row", "local", "", budget), {OURS: Times([[ours]])})
     if peer is not None:
-        result.peer.rounds.append([peer])
-    assert result.verdict == verdict
+        result.sides["tensorflow"] = Times([[peer]])
+    assert result.verdict(budget) == verdict
+
+
+def test_each_budget_is_held_against_its_own_peer() -> None:
+    sides = {OURS: Times([[1.0]]), "tensorflow": Times([[4.0]]), "ray": Times([[0.5]])}
+    row = Row("row", "remote", "", Budget(0.5), others=(Budget(1.0, "ray"), Budget(0.8, "pyzmq")))
+    result = Result(row, sides)
+    assert [result.verdict(budget) for budget in row.budgets] == ["ok", "over by 100%", ""]
+
+
+def test_a_slope_is_the_growth_of_the_cost_beside_that_of_the_size() -> None:
+    """Of the three that have rows here, one has only one of them."""
+    sides = [{OURS: Times([[1.0]]), "ray": Times([[1.0]])}, {OURS: Times([[150.0]])}]
+    rows = [Row("build-2000", "growth", ""), Row("build-200000", "growth", "")]
+    lonely = Result(Row("step-2000", "growth", ""), sides[0])
+    (slope,) = growth([*map(Result, rows, sides), lonely])
+    assert (slope.slope.name, slope.sides) == ("build", {OURS: 1.5})
+    assert slope.verdict == "over by 25%"
 
 
 def test_sizes_are_held_against_a_budget_in_megabytes() -> None:
-    row = Row("row", "install", "", Budget(100, "MB"))
-    assert Result(row, sizes=[90_000_000]).verdict == "ok"
-    assert Result(row, sizes=[150_000_000, 300_000_000]).verdict == "over by 50%"
-    assert Result(row, sizes=[150_000_000, 300_000_000]).ratio == 0.5
+    budget = Budget(100, "MB")
+    row = Row("row", "install", "", budget)
+    assert Result(row, {OURS: Times([[90_000_000]])}).verdict(budget) == "ok"
+    sides = {OURS: Times([[150_000_000]]), "tensorflow": Times([[300_000_000]])}
+    assert Result(row, sides).verdict(budget) == "over by 50%"
+    assert Result(row, sides).ratio("tensorflow") == 0.5
 
 
 def test_the_installed_size_is_that_of_a_distribution_and_all_that_it_requires(
@@ -211,32 +269,138 @@ def test_help_of_the_driver_names_its_options(capsys: pytest.CaptureFixture[str]
         main(["--help"])
     out, err = capsys.readouterr()
     assert (ended.value.code, err) == (0, "")
-    for option in ("--peer", "--group", "--rows", "--rounds", "--quick", "--json", "--list"):
+    options = ("--peer", "--peer-ray", "--peer-zmq", "--group", "--rows", "--rounds", "--quick")
+    for option in (*options, "--json", "--compare", "--list"):
         assert option in out
 
 
 @pytest.mark.process
-def test_a_quick_run_measures_every_row_of_some_groups_and_says_on_what(tmp_path: Path) -> None:
+@pytest.mark.parametrize("group", ["local", "remote"])
+def test_a_quick_run_measures_every_row_of_a_group_and_says_on_what(
+    tmp_path: Path, group: str
+) -> None:
     saved = tmp_path / "bench.json"
-    groups = {"local", "remote"}
-    run = bench("--quick", "--group", "local", "--group", "remote", "--json", str(saved))
+    names = [row.name for row in ROWS if row.group == group and row.name not in LARGE]
+    run = bench("--quick", "--json", str(saved), "--rows", *names)
     assert (run.returncode, run.stderr) == (0, "")
     whole = json.loads(saved.read_text(encoding="utf-8"))
-    assert whole["ours"]["numpy"] == np.__version__
-    rows = {row["name"]: row for row in whole["rows"]}
-    assert set(rows) == {row.name for row in ROWS if row.group in groups}
-    for row in ROWS:
-        if row.group not in groups:
-            continue
-        assert row.name in run.stdout
-        ours = rows[row.name]["ours"]
-        assert rows[row.name]["status"] == "measured"
-        assert 0 < ours["median_us"] <= ours["p99_us"]
+    assert whole["sides"][OURS]["numpy"] == np.__version__
+    assert [row["name"] for row in whole["rows"]] == names
+    for row in whole["rows"]:
+        assert row["name"] in run.stdout
+        assert row["status"] == "measured"
+        assert 0 <= row["sides"][OURS]["median"] <= row["sides"][OURS]["p99"]
+
+
+@pytest.mark.parametrize(
+    ("row", "question"),
+    [
+        ("build-2000", plans(2)),
+        ("first-run-2000", layered(2)),
+        ("step-2000", layered(2)),
+        ("new-plan-2000", plans(2)),
+        ("in-process-10", in_process(3)),
+        ("memory-session", open_sessions(2)),
+        ("memory-plan", plans(2, count=2)),
+        pytest.param("memory-server", open_sessions(2), marks=pytest.mark.process),
+    ],
+)
+def test_rows_about_growth_run_with_small_questions(row: str, question: Question) -> None:
+    with contextlib.closing(Clusters()) as clusters:
+        case = builders(clusters)[row](question)
+        try:
+            question.check(case.answer())
+            assert case.times(Effort(seconds=0.0, least=1))
+        finally:
+            case.close()
+
+
+@pytest.mark.process
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cores cannot be chosen here")
+def test_the_process_of_rows_on_one_core_is_bound_to_it() -> None:
+    core = max(os.sched_getaffinity(0))
+    side = SideProcess(OURS, sys.executable, os.environ, core)
+    with contextlib.closing(side):
+        assert side.ask("describe", 60.0)["cores"] == 1
 
 
 def test_an_unknown_row_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--rows", "feed-add", "no-such-row"]) == 2
     assert "no row 'no-such-row'" in capsys.readouterr().err
+
+
+# --- what has changed since an earlier run
+
+
+def report(ours: list[float], peer: list[float] | None = None) -> compare.Report:
+    """The report of a run with one row, of which these are the medians of the rounds."""
+    sides = {OURS: {"round_medians": ours}}
+    if peer is not None:
+        sides["tensorflow"] = {"round_medians": peer}
+    return {"date": "then", "rows": [{"name": "hops", "unit": "s", "sides": sides}]}
+
+
+SAME = "  1 rows have not changed by more than the noise"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (report([1.0, 2.0, 3.0]), report([2.5, 3.0, 4.0]), SAME),
+        (
+            report([2.0, 2.5, 3.0]),
+            report([4.0, 5.0, 6.0]),
+            "  hops: 2.00 times more, 2.5 (2 to 3) -> 5 (4 to 6) s",
+        ),
+        (
+            report([4.0, 5.0, 6.0]),
+            report([2.0, 2.5, 3.0]),
+            "  hops: 2.00 times less, 5 (4 to 6) -> 2.5 (2 to 3) s",
+        ),
+        # The machine is half as fast as it was, for both sides.
+        (report([1.0] * 3, [10.0] * 3), report([2.0] * 3, [20.0] * 3), SAME),
+        (
+            report([1.0] * 3, [10.0] * 3),
+            report([1.0] * 3, [5.0] * 3),
+            "  hops: 2.00 times more, 0.1 (0.1 to 0.1) -> 0.2 (0.2 to 0.2) x TensorFlow",
+        ),
+        # Without the peer in both runs, times are compared.
+        (report([1.0] * 3, [10.0] * 3), report([1.0] * 3), SAME),
+        (
+            report([1.0] * 2),
+            report([9.0] * 3),
+            "  not known with fewer than 3 rounds in both runs: hops",
+        ),
+    ],
+)
+def test_a_change_is_named_if_it_is_more_than_the_noise_of_both_runs(
+    old: compare.Report, new: compare.Report, says: str
+) -> None:
+    heading, *lines = compare.lines(old, new)[1:]
+    assert heading == "since then:"
+    assert says in lines
+    assert says == SAME or SAME not in lines
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, "cannot read"),
+        ("{", "was not written by --json of this version"),
+        ('{"rows": [{"name": "hops", "ours": {}}]}', "was not written by --json of this version"),
+    ],
+)
+def test_a_file_to_compare_with_that_is_no_report_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, says: str
+) -> None:
+    old = tmp_path / "old.json"
+    if text is not None:
+        old.write_text(text, encoding="utf-8")
+    assert main(["--rows", "constant", "--compare", str(old)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("scripts/bench: --compare: ")
+    assert str(old) in error
+    assert says in error
 
 
 @pytest.mark.process

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -19,12 +20,16 @@ def _main() -> int:
     if child not in ("side", "serve"):
         code: int = _module("command").main(sys.argv[1:])
         return code
+    name, *arguments = rest
+    if child == "side" and arguments and hasattr(os, "sched_setaffinity"):
+        # Before numpy and the peers are imported, which count the cores; children inherit it.
+        os.sched_setaffinity(0, {int(arguments[0])})
     # Before any other import, because only the parent may read a child's standard output.
     out = _module("side").take_stdout()
     if child == "side":
-        _module(f"side_{rest[0]}").main(out)
+        _module(f"side_{name}").main(out)
     else:
-        _module("server_tensorflow").main(out, rest)
+        _module(f"server_{name}").main(out, arguments)
     return 0
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-__all__ = ["Case", "Effort", "SyncCase", "collector_off", "how_many"]
+__all__ = ["Callers", "Case", "Effort", "FigureCase", "SyncCase", "collector_off", "how_many"]
 
 clock = time.perf_counter
 
@@ -59,6 +60,7 @@ class SyncCase:
         closes: releases the row's resources.
         whole: as in ``rows.Row``.
         after: cleans up after a whole step; it is not timed.
+        per: the number of the row's steps that one ``step`` makes.
     """
 
     step: Callable[[], Any]
@@ -66,6 +68,7 @@ class SyncCase:
     closes: Callable[[], object] = lambda: None
     whole: bool = False
     after: Callable[[], object] = lambda: None
+    per: int = 1
 
     def answer(self) -> Sequence[Any]:
         """Return the answer."""
@@ -88,7 +91,7 @@ class SyncCase:
     def _one(self) -> float:
         began = clock()
         self.step()
-        return clock() - began
+        return (clock() - began) / self.per
 
     def _whole_step(self) -> float:
         gc.collect()
@@ -96,6 +99,66 @@ class SyncCase:
             return self._one()
         finally:
             self.after()
+
+
+@dataclass
+class FigureCase:
+    """A row whose figure is no time of a step.
+
+    Attributes:
+        figure: returns the figure of a round.
+        answers: returns the answer.
+        closes: releases the row's resources.
+    """
+
+    figure: Callable[[Effort], float]
+    answers: Callable[[], Sequence[Any]]
+    closes: Callable[[], object] = lambda: None
+
+    def answer(self) -> Sequence[Any]:
+        """Return the answer."""
+        return self.answers()
+
+    def times(self, effort: Effort) -> list[float]:
+        """Return the figure of a round, as its only one."""
+        return [self.figure(effort)]
+
+    def close(self) -> None:
+        """Release the row's resources."""
+        self.closes()
+
+
+class Callers:
+    """Threads that each make a call over and over, all at the same time.
+
+    Args:
+        calls: the call of each thread.
+        times: how often each makes it in one ``run``.
+    """
+
+    def __init__(self, calls: Sequence[Callable[[], Any]], times: int) -> None:
+        self._calls = calls
+        self._times = times
+        self._threads = ThreadPoolExecutor(len(calls), "benchmark caller")
+
+    @property
+    def steps(self) -> int:
+        """The number of calls of one ``run``."""
+        return len(self._calls) * self._times
+
+    def run(self) -> list[Any]:
+        """Make all calls and return the last value of each thread."""
+        running = [self._threads.submit(self._repeat, call) for call in self._calls]
+        return [each.result() for each in running]
+
+    def close(self) -> None:
+        """End the threads."""
+        self._threads.shutdown()
+
+    def _repeat(self, call: Callable[[], Any]) -> Any:
+        for _ in range(self._times - 1):
+            call()
+        return call()
 
 
 def how_many(warm: Sequence[float], effort: Effort) -> int:

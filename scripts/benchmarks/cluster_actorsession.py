@@ -1,125 +1,47 @@
-"""actorsession's rows on a cluster: ``LocalCluster`` and ``AsyncSession`` on a constantly running loop.
-
-The loop has its own thread, because links must send heartbeats while the driver works with the other side.
-Steps are timed inside the loop, so no step includes a switch of threads.
-"""
+"""actorsession's rows on a cluster, with one step at a time: ``LocalCluster`` and ``AsyncSession``."""
 
 from __future__ import annotations
 
-import asyncio
-import os
-import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar
-from unittest.mock import patch
+from typing import Any
 
 import actorsession as acts
-from actorsession.actors.loops import new_event_loop
 from actorsession.train.device_setter import replica_device_setter
 
-from .case import Case, Effort, clock, collector_off, how_many
+from .case import Case
+from .clusters_actorsession import Clusters
+from .loop_case import AsyncCase
 from .mlp import WEIGHTS
 from .network_actorsession import build_network
 from .questions import HOPS, TRAINED_STEPS, Question
 
-__all__ = ["ClusterRows"]
+__all__ = ["ClusterRows", "over_two_workers"]
 
-T = TypeVar("T")
 _PS, _WORKERS = "/job:ps/task:0", ("/job:worker/task:0", "/job:worker/task:1")
 _JOBS = {"ps": 1, "worker": 2}
-
-
-class Loop:
-    """An event loop in its own thread, started on first use."""
-
-    def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on the loop and wait for it."""
-        if self._loop is None:
-            self._loop = new_event_loop()
-            self._thread = threading.Thread(target=self._loop.run_forever, name="benchmark loop")
-            self._thread.start()
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
-
-    def close(self) -> None:
-        """Stop the loop and its thread."""
-        if self._loop is not None and self._thread is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
-            self._loop = None
-
-
-@dataclass
-class AsyncCase:
-    """A row whose steps are awaited.
-
-    Attributes:
-        loop: the event loop on which they run.
-        step: runs one step.
-        answers: returns the answer.
-        after: cleans up after a whole step and at the end of the row; it is not timed.
-        whole: as in ``rows.Row``.
-    """
-
-    loop: Loop
-    step: Callable[[], Awaitable[Any]]
-    answers: Callable[[], Coroutine[Any, Any, Sequence[Any]]]
-    after: Callable[[], Coroutine[Any, Any, None]]
-    whole: bool = False
-
-    def answer(self) -> Sequence[Any]:
-        """Return the answer."""
-        return self.loop.run(self.answers())
-
-    def times(self, effort: Effort) -> list[float]:
-        """Return the seconds of each step of a round."""
-        return self.loop.run(self._whole_step() if self.whole else self._times(effort))
-
-    def close(self) -> None:
-        """Release the row's resources."""
-        self.loop.run(self.after())
-
-    async def _times(self, effort: Effort) -> list[float]:
-        warm = [await self._one() for _ in range(effort.least)]
-        warm += [await self._one() for _ in range(how_many(warm, effort) // 10)]
-        count = how_many(warm, effort)
-        with collector_off():
-            return [await self._one() for _ in range(count)]
-
-    async def _one(self) -> float:
-        began = clock()
-        await self.step()
-        return clock() - began
-
-    async def _whole_step(self) -> list[float]:
-        try:
-            return [await self._one()]
-        finally:
-            await self.after()
 
 
 class ClusterRows:
     """The rows on a cluster.
 
-    They share one cluster of 1 ps and 2 workers, which is started for the first of them. The row that
-    measures the wire has another cluster, whose processes share no memory.
+    Args:
+        clusters: those that the rows use.
     """
 
-    def __init__(self) -> None:
-        self._loop = Loop()
-        self._clusters: dict[tuple[int, bool], acts.LocalCluster] = {}
+    def __init__(self, clusters: Clusters) -> None:
+        self._clusters = clusters
+        self._loop = clusters.loop
         self.builders: dict[str, Callable[[Question], Case]] = {
             "remote-step": self._remote_step,
             "two-workers": self._two_workers,
             "hops": self._hops,
             "push-64mb-host": self._push,
+            "push-64mb-result": lambda question: self._push(question, result=True),
             "push-64mb": lambda question: self._push(question, shared=False),
+            "feed-1mb": self._feed,
+            "fetch-1mb": self._fetch,
+            "feed-64mb": self._feed,
             "fetch-64mb": self._fetch,
             "ps-sgd": self._ps_sgd,
             "reduce-4kb-2": self._reduce,
@@ -130,22 +52,6 @@ class ClusterRows:
             "reduce-64mb-4": self._reduce,
             "cluster-start": self._start,
         }
-
-    def close(self) -> None:
-        """Stop the clusters and the loop."""
-        for cluster in self._clusters.values():
-            self._loop.run(cluster.stop())
-        self._clusters.clear()
-        self._loop.close()
-
-    def _running(self, workers: int = 2, *, shared: bool = True) -> acts.LocalCluster:
-        """Return the cluster with some workers whose processes share memory, as is the default, or do not."""
-        if (workers, shared) not in self._clusters:
-            cluster = acts.LocalCluster({"ps": 1, "worker": workers})
-            with patch.dict(os.environ, {} if shared else {"ACTORSESSION_SHARED_MEMORY": "0"}):
-                self._loop.run(cluster.start())
-            self._clusters[workers, shared] = cluster
-        return self._clusters[workers, shared]
 
     def _case(
         self,
@@ -159,7 +65,7 @@ class ClusterRows:
         shared: bool = True,
     ) -> Case:
         """Return the case that runs ``fetches`` with ``feeds`` in each step, after ``first`` once."""
-        cluster = self._running(workers, shared=shared)
+        cluster = self._clusters.running(workers, shared=shared)
         session = acts.AsyncSession(cluster.target("worker", 0), graph=graph)
         if first is not None:
             self._loop.run(session.run(first))
@@ -178,12 +84,7 @@ class ClusterRows:
         return self._case(graph, total, {a: question.given["a"], b: question.given["b"]})
 
     def _two_workers(self, question: Question) -> Case:
-        with acts.Graph().as_default() as graph:
-            with acts.device(_WORKERS[1]):
-                x = acts.placeholder(acts.float32, [])
-                half = x * 0.5
-            with acts.device(_WORKERS[0]):
-                more = half + 1.0
+        graph, x, more = over_two_workers()
         return self._case(graph, more, {x: question.given["x"]})
 
     def _hops(self, question: Question) -> Case:
@@ -200,14 +101,22 @@ class ClusterRows:
             initialize = acts.global_variables_initializer()
         return self._case(graph, y, {x: question.given["x"]}, first=initialize)
 
-    def _push(self, question: Question, shared: bool = True) -> Case:
+    def _push(self, question: Question, *, shared: bool = True, result: bool = False) -> Case:
         with acts.Graph().as_default() as graph:
             with acts.device(_WORKERS[1]):
                 big = _big(question)
-                read = big.value()
+                term = acts.placeholder(acts.float32, [])
+                sent = big.value() + term if result else big.value()
             with acts.device(_WORKERS[0]):
-                few = read[:: question.given["stride"]]
-        return self._case(graph, few, first=big.initializer, shared=shared)
+                few = sent[:: question.given["stride"]]
+        feeds = {term: question.given["term"]} if result else None
+        return self._case(graph, few, feeds, first=big.initializer, shared=shared)
+
+    def _feed(self, question: Question) -> Case:
+        with _on(_WORKERS[0]) as graph:
+            fed = acts.placeholder(acts.float32, [question.given["size"]])
+            few = fed[:: question.given["stride"]]
+        return self._case(graph, few, {fed: question.given["fed"]})
 
     def _fetch(self, question: Question) -> Case:
         with _on(_WORKERS[0]) as graph:
@@ -215,7 +124,9 @@ class ClusterRows:
         return self._case(graph, big, first=big.initializer)
 
     def _ps_sgd(self, question: Question) -> Case:
-        placed = replica_device_setter(cluster=self._running().spec, worker_device=_WORKERS[0])
+        placed = replica_device_setter(
+            cluster=self._clusters.running().spec, worker_device=_WORKERS[0]
+        )
         with _on(placed) as graph:
             network = build_network(question)
             initialize = acts.global_variables_initializer()
@@ -270,6 +181,17 @@ class ClusterRows:
                 await stop()
 
         return AsyncCase(self._loop, start, answer, stop, whole=True)
+
+
+def over_two_workers() -> tuple[acts.Graph, acts.Tensor, acts.Tensor]:
+    """Return a graph that is fed at one worker and fetched from the other, with what is fed and fetched."""
+    with acts.Graph().as_default() as graph:
+        with acts.device(_WORKERS[1]):
+            x = acts.placeholder(acts.float32, [])
+            half = x * 0.5
+        with acts.device(_WORKERS[0]):
+            more = half + 1.0
+    return graph, x, more
 
 
 @contextmanager

@@ -17,27 +17,32 @@ from .network_tensorflow import build_network
 from .questions import HOPS, TRAINED_STEPS, Question
 from .tensorflow_module import collective_ops, tf
 
-__all__ = ["ClusterRows"]
+__all__ = ["ClusterRows", "Clusters", "free_addresses", "over_two_workers"]
 
 _PS, _WORKERS = "/job:ps/task:0", ("/job:worker/task:0", "/job:worker/task:1")
 
 
 class Cluster:
-    """One ps and some workers on loopback.
+    """Parameter servers and workers on loopback.
 
     Args:
-        workers: their number.
+        workers: the number of workers.
+        ps: the number of parameter servers.
+
+    Attributes:
+        spec: the addresses by job.
+        pids: of the processes, parameter servers first.
 
     Raises:
         RuntimeError: if a process does not start.
     """
 
-    def __init__(self, workers: int = 2) -> None:
-        addresses = _free_addresses(1 + workers)
-        self.spec = {"ps": addresses[:1], "worker": addresses[1:]}
-        self.target = f"grpc://{addresses[1]}"
-        tasks = [("ps", 0), *[("worker", index) for index in range(workers)]]
+    def __init__(self, workers: int = 2, ps: int = 1) -> None:
+        addresses = free_addresses(ps + workers)
+        self.spec = {"ps": addresses[:ps], "worker": addresses[ps:]}
+        tasks = [(job, index) for job, of in self.spec.items() for index in range(len(of))]
         self._processes = [self._start(job, index) for job, index in tasks]
+        self.pids = [process.pid for process in self._processes]
         try:
             for process in self._processes:
                 assert process.stdout is not None
@@ -50,9 +55,13 @@ class Cluster:
     def _start(self, job: str, index: int) -> subprocess.Popen[bytes]:
         entry = str(Path(__file__).parent)
         return subprocess.Popen(
-            [sys.executable, entry, "serve", json.dumps(self.spec), job, str(index)],
+            [sys.executable, entry, "serve", "tensorflow", json.dumps(self.spec), job, str(index)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
+
+    def target(self, worker: int = 0) -> str:
+        """Return the address of a worker, for sessions that use it as their master."""
+        return f"grpc://{self.spec['worker'][worker]}"
 
     def stop(self) -> None:
         """Kill all processes."""
@@ -62,7 +71,7 @@ class Cluster:
             process.communicate()
 
 
-def _free_addresses(count: int) -> list[str]:
+def free_addresses(count: int) -> list[str]:
     """Return unused addresses; TensorFlow must be given them before its servers bind."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
@@ -71,17 +80,45 @@ def _free_addresses(count: int) -> list[str]:
         return ["{}:{}".format(*one.getsockname()) for one in sockets]
 
 
-class ClusterRows:
-    """The rows on a cluster, which they share; it is started for the first of them."""
+class Clusters:
+    """Clusters by their number of workers; each is started for the first row that needs it."""
 
     def __init__(self) -> None:
-        self._clusters: dict[int, Cluster] = {}
+        self._running: dict[tuple[int, int], Cluster] = {}
+
+    def running(self, workers: int = 2, *, ps: int = 1) -> Cluster:
+        """Return a cluster."""
+        key = workers, ps
+        if key not in self._running:
+            self._running[key] = Cluster(workers, ps)
+        return self._running[key]
+
+    def close(self) -> None:
+        """Stop the clusters."""
+        for cluster in self._running.values():
+            cluster.stop()
+        self._running.clear()
+
+
+class ClusterRows:
+    """The rows on a cluster.
+
+    Args:
+        clusters: those that the rows use.
+    """
+
+    def __init__(self, clusters: Clusters) -> None:
+        self._clusters = clusters
         self.builders: dict[str, Callable[[Question], Case]] = {
             "remote-step": self._remote_step,
             "two-workers": self._two_workers,
             "hops": self._hops,
             "push-64mb-host": self._push,
+            "push-64mb-result": lambda question: self._push(question, result=True),
             "push-64mb": self._push,
+            "feed-1mb": self._feed,
+            "fetch-1mb": self._fetch,
+            "feed-64mb": self._feed,
             "fetch-64mb": self._fetch,
             "ps-sgd": self._ps_sgd,
             "reduce-4kb-2": self._reduce,
@@ -92,17 +129,6 @@ class ClusterRows:
             "reduce-64mb-4": self._reduce,
             "cluster-start": self._start,
         }
-
-    def close(self) -> None:
-        """Stop the clusters."""
-        for cluster in self._clusters.values():
-            cluster.stop()
-        self._clusters.clear()
-
-    def _running(self, workers: int = 2) -> Cluster:
-        if workers not in self._clusters:
-            self._clusters[workers] = Cluster(workers)
-        return self._clusters[workers]
 
     def _case(
         self,
@@ -116,7 +142,7 @@ class ClusterRows:
         options: Any = None,
     ) -> Case:
         """Return the case that runs ``fetches`` with ``feeds`` in each step, after ``first`` once."""
-        session = tf.Session(self._running(workers).target, graph=graph)
+        session = tf.Session(self._clusters.running(workers).target(), graph=graph)
         if first is not None:
             session.run(first)
         return SyncCase(
@@ -132,12 +158,7 @@ class ClusterRows:
         return self._case(graph, total, {a: question.given["a"], b: question.given["b"]})
 
     def _two_workers(self, question: Question) -> Case:
-        with tf.Graph().as_default() as graph:
-            with tf.device(_WORKERS[1]):
-                x = tf.placeholder(tf.float32, [])
-                half = x * 0.5
-            with tf.device(_WORKERS[0]):
-                more = half + 1.0
+        graph, x, more = over_two_workers()
         return self._case(graph, more, {x: question.given["x"]})
 
     def _hops(self, question: Question) -> Case:
@@ -154,14 +175,22 @@ class ClusterRows:
             initialize = tf.global_variables_initializer()
         return self._case(graph, y, {x: question.given["x"]}, first=initialize)
 
-    def _push(self, question: Question) -> Case:
+    def _push(self, question: Question, *, result: bool = False) -> Case:
         with tf.Graph().as_default() as graph:
             with tf.device(_WORKERS[1]):
                 big = _big(question)
-                read = big.read_value()
+                term = tf.placeholder(tf.float32, [])
+                sent = big.read_value() + term if result else big.read_value()
             with tf.device(_WORKERS[0]):
-                few = read[:: question.given["stride"]]
-        return self._case(graph, few, first=big.initializer)
+                few = sent[:: question.given["stride"]]
+        feeds = {term: question.given["term"]} if result else None
+        return self._case(graph, few, feeds, first=big.initializer)
+
+    def _feed(self, question: Question) -> Case:
+        with _on(_WORKERS[0]) as graph:
+            fed = tf.placeholder(tf.float32, [question.given["size"]])
+            few = fed[:: question.given["stride"]]
+        return self._case(graph, few, {fed: question.given["fed"]})
 
     def _fetch(self, question: Question) -> Case:
         with _on(_WORKERS[0]) as graph:
@@ -170,7 +199,7 @@ class ClusterRows:
 
     def _ps_sgd(self, question: Question) -> Case:
         placed = tf.train.replica_device_setter(
-            cluster=self._running().spec, worker_device=_WORKERS[0]
+            cluster=self._clusters.running().spec, worker_device=_WORKERS[0]
         )
         with _on(placed) as graph:
             network = build_network(question)
@@ -208,7 +237,7 @@ class ClusterRows:
         def start() -> Any:
             cluster = Cluster()
             started.append(cluster.stop)
-            session = tf.Session(cluster.target, graph=graph)
+            session = tf.Session(cluster.target(), graph=graph)
             started.append(session.close)
             session.run(initialize)
             return session.run(total, {x: question.given["x"]})
@@ -224,6 +253,17 @@ class ClusterRows:
                 stop()
 
         return SyncCase(start, answer, closes=stop, whole=True, after=stop)
+
+
+def over_two_workers() -> tuple[Any, Any, Any]:
+    """Return a graph that is fed at one worker and fetched from the other, with what is fed and fetched."""
+    with tf.Graph().as_default() as graph:
+        with tf.device(_WORKERS[1]):
+            x = tf.placeholder(tf.float32, [])
+            half = x * 0.5
+        with tf.device(_WORKERS[0]):
+            more = half + 1.0
+    return graph, x, more
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """The driver: parses options, alternates between both sides, and prints and saves the results.
 
 The speed of a noisy machine drifts, so the sides alternate within a row: a round of actorsession, a round of
-the peer, and so on. A row with a wrong answer is reported as failed and not timed.
+each peer, and so on. A row with a wrong answer is reported as failed and not timed. Rows on one core have
+processes of their own, which are bound to it from their start.
 """
 
 from __future__ import annotations
@@ -12,26 +13,35 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from . import report
-from .result import Result, Times
-from .rows import GROUPS, Row, find
+from . import compare, report
+from .result import OURS, Result, Times, growth
+from .rows import GROUPS, OPT_IN, Row, find
 from .side_process import SideError, SideProcess
 
 __all__ = ["main"]
 
 _OK, _FAILED, _CALLED_WRONGLY, _INTERRUPTED = 0, 1, 2, 130
-# Seconds for any one request to a side; the longest is the peer's start of a cluster.
-_PATIENCE = 180.0
+# Seconds for any one request to a side; the longest is the peer's start of a cluster. Rows about growth build
+# and run graphs of 200,000 nodes.
+_PATIENCE, _GROWTH_PATIENCE = 180.0, 600.0
 # Idle threads of BLAS libraries spin for a while before they sleep; the next round must not compete with
 # them.
 _SETTLE = 0.05
-# A whole step takes seconds, so few rounds suffice to recognise a disturbed one.
-_WHOLE_ROUNDS = 3
+# A whole step takes seconds, and so does the start of fresh processes; few rounds suffice to recognise a
+# disturbed one.
+_LONG_ROUNDS = 3
+# The peers, with what the interpreter needs that an option names.
+_PEERS = {
+    "tensorflow": ("--peer", "tensorflow"),
+    "ray": ("--peer-ray", "ray and numpy"),
+    "pyzmq": ("--peer-zmq", "pyzmq, msgpack, numpy and uvloop"),
+}
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,11 @@ def main(arguments: Sequence[str]) -> int:
     if options.json and not options.json.parent.is_dir():
         return _print_error(f"--json: no folder {options.json.parent}", _CALLED_WRONGLY)
     try:
-        results = _run(options, rows, arguments)
+        before = compare.load(options.compare) if options.compare else None
+    except compare.NoReportError as error:
+        return _print_error(f"--compare: {error}", _CALLED_WRONGLY)
+    try:
+        results = _run(options, rows, arguments, before)
     except SideError as error:
         return _print_error(str(error), _FAILED)
     except KeyboardInterrupt:
@@ -87,19 +101,23 @@ def _print_error(what: str, code: int) -> int:
 
 def _groups(asked: list[str] | None) -> Sequence[str]:
     if not asked:
-        return [group for group in GROUPS if group != "install"]
+        return [group for group in GROUPS if group not in OPT_IN]
     return GROUPS if "all" in asked else asked
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="scripts/bench",
-        description="Measures steps of actorsession, beside TensorFlow when a Python that has it is named.",
+        description="Measures steps of actorsession, beside those of peers whose Python is named.",
     )
-    parser.add_argument("--peer", metavar="PYTHON", help="an interpreter with tensorflow")
+    for name, (option, needs) in _PEERS.items():
+        parser.add_argument(
+            option, dest=name, metavar="PYTHON", help=f"an interpreter with {needs}"
+        )
     parser.add_argument(
         "--group", action="append", choices=[*GROUPS, "all"], metavar="GROUP",
-        help=f"rows of a group: {', '.join(GROUPS)} or all; may be repeated (default: all but install)",
+        help=f"rows of a group: {', '.join(GROUPS)} or all; may be repeated "
+        f"(default: all but {' and '.join(OPT_IN)})",
     )  # fmt: skip
     parser.add_argument("--rows", nargs="+", default=[], metavar="NAME", help="these rows only")
     parser.add_argument("--list", action="store_true", help="list the rows and end")
@@ -108,6 +126,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--quick", action="store_true", help="short rounds: to see that all runs")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there, too")
+    parser.add_argument(
+        "--compare", type=Path, metavar="OLD.json",
+        help="say what has changed since that file was written, by more than the noise of both runs",
+    )  # fmt: skip
     return parser
 
 
@@ -119,42 +141,98 @@ def _positive(text: str) -> int:
 
 
 def _run(
-    options: argparse.Namespace, rows: Sequence[Row], arguments: Sequence[str]
+    options: argparse.Namespace,
+    rows: Sequence[Row],
+    arguments: Sequence[str],
+    before: compare.Report | None,
 ) -> list[Result]:
     """Measure rows and print each as soon as it is done."""
     rounds = Rounds(options.rounds or 5, 0.25, 5)
     if options.quick:
         rounds = Rounds(options.rounds or 1, 0.02, 1)
-    with _sides(options.peer) as sides:
-        about = [side.ask("describe", _PATIENCE)["about"] for side in sides]
-        whole = {
+    interpreters = {name: getattr(options, name) for name in _PEERS if getattr(options, name)}
+    with _sides(interpreters) as sides:
+        results = []
+        whole: dict[str, Any] = {
             "command": ["scripts/bench", *arguments],
             "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "machine": report.machine(),
-            "ours": about[0],
-            "peer": about[1] if len(about) > 1 else None,
+            "sides": {side.name: side.describe() for side in sides},
             "rounds": {"count": rounds.count, "seconds": rounds.seconds},
         }
         print(report.head(whole), flush=True)
-        results = []
         for result in _measured(rows, sides, rounds):
-            print(report.line(result), flush=True)
+            print(report.line(result, list(interpreters)), flush=True)
             results.append(result)
+    slopes = growth(results)
+    whole["rows"] = [result.to_json() for result in results]
+    whole["slopes"] = {each.slope.name: each.sides for each in slopes}
+    lines = report.growth_lines(slopes, list(interpreters))
+    if before is not None:
+        lines += compare.lines(before, whole)
+    print("\n".join(lines), end="\n" if lines else "", flush=True)
     if options.json:
-        whole["rows"] = [result.to_json() for result in results]
         options.json.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
     return results
 
 
-@contextmanager
-def _sides(peer: str | None) -> Iterator[list[SideProcess]]:
-    """Start both sides; end them with the block, immediately if it fails.
+class Sides:
+    """One side's processes: one with all cores, and one that is bound to a core for the rows that ask for it.
 
-    The peer's side is only started if there is a peer.
+    Args:
+        name: of the side.
+        python: the interpreter.
+        environment: of the processes.
     """
-    sides = [SideProcess("actorsession", sys.executable, _our_environment())]
-    if peer:
-        sides.append(SideProcess("tensorflow", peer, os.environ))
+
+    def __init__(self, name: str, python: str, environment: Mapping[str, str]) -> None:
+        self.name = name
+        self._free = SideProcess(name, python, environment)
+        self._bound = SideProcess(name, python, environment, core=_last_core())
+        self._answers: Sequence[str] = ()
+
+    def describe(self) -> dict[str, str]:
+        """Ask for versions and settings, and which rows the side answers."""
+        reply = self._free.ask("describe", _PATIENCE)
+        self._answers = reply["rows"]
+        about: dict[str, str] = reply["about"]
+        return about
+
+    def process(self, row: Row) -> SideProcess:
+        """Return the process for a row."""
+        return self._bound if row.one_core else self._free
+
+    def answers(self, row: Row) -> bool:
+        """Whether the side has the row."""
+        if row.one_core and not hasattr(os, "sched_setaffinity"):
+            return False
+        return row.group == "install" or row.question in self._answers
+
+    def kill(self) -> None:
+        """Kill the processes, which also ends everything that they started."""
+        self._free.kill()
+        self._bound.kill()
+
+    def close(self) -> None:
+        """End the processes permanently."""
+        self._free.close()
+        self._bound.close()
+
+
+def _last_core() -> int:
+    """Return the core for rows on one core; without affinity, as on macOS, they are not measured."""
+    return max(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
+
+
+@contextmanager
+def _sides(interpreters: Mapping[str, str]) -> Iterator[list[Sides]]:
+    """Start all sides; end them with the block, immediately if it fails.
+
+    Args:
+        interpreters: of the peers, by name.
+    """
+    sides = [Sides(OURS, sys.executable, _our_environment())]
+    sides += [Sides(name, python, os.environ) for name, python in interpreters.items()]
     try:
         yield sides
     except BaseException:
@@ -179,53 +257,72 @@ def _our_environment() -> dict[str, str]:
     return out
 
 
-def _measured(
-    rows: Sequence[Row], sides: Sequence[SideProcess], rounds: Rounds
-) -> Iterator[Result]:
+def _measured(rows: Sequence[Row], sides: Sequence[Sides], rounds: Rounds) -> Iterator[Result]:
     for row in rows:
         result = Result(row)
-        measure = _measure_size if row.group == "install" else _measure_times
-        measure(result, sides, rounds)
+        having = {side.name: side.process(row) for side in sides if side.answers(row)}
+        if row.group == "install":
+            _measure_size(result, having)
+        elif row.fresh:
+            _measure_fresh(result, having, rounds)
+        else:
+            _measure_times(result, having, rounds)
         yield result
 
 
-def _measure_size(result: Result, sides: Sequence[SideProcess], _rounds: Rounds) -> None:
+def _measure_size(result: Result, sides: Mapping[str, SideProcess]) -> None:
     try:
-        result.sizes = [side.ask("size", _PATIENCE)["bytes"] for side in sides]
+        for name, side in sides.items():
+            result.sides[name] = Times([[side.ask("size", _PATIENCE)["bytes"]]])
     except SideError as error:
         result.errors.append(str(error))
 
 
-def _measure_times(result: Result, sides: Sequence[SideProcess], rounds: Rounds) -> None:
+def _measure_times(result: Result, sides: Mapping[str, SideProcess], rounds: Rounds) -> None:
+    """Measure rounds of all sides that can open the row, by turns."""
     row = result.row
-    ready: list[tuple[SideProcess, Times]] = []
-    for side, times in zip(sides, (result.ours, result.peer), strict=False):
+    ready = []
+    for name, side in sides.items():
         try:
-            side.ask("open", _PATIENCE, row=row.name)
-            ready.append((side, times))
+            side.ask("open", _patience(row), row=row.question)
+            ready.append((name, side))
         except SideError as error:
-            result.errors.append(f"{side.name}: {error}")
-    count = min(rounds.count, _WHOLE_ROUNDS) if row.whole else rounds.count
+            result.errors.append(f"{name}: {error}")
     try:
-        for _ in range(count):
-            for side, times in ready:
+        for _ in range(min(rounds.count, _LONG_ROUNDS) if row.whole else rounds.count):
+            for name, side in ready:
                 time.sleep(_SETTLE)
-                times.rounds.append(_round(side, rounds))
+                _add_round(result, name, side, rounds)
     except SideError as error:
         result.errors.append(str(error))
     finally:
-        _close(result, [side for side, _ in ready])
+        for name, side in ready:
+            try:
+                side.ask("close", _PATIENCE)
+            except SideError as error:
+                result.errors.append(f"{name}: {error}")
 
 
-def _round(side: SideProcess, rounds: Rounds) -> list[float]:
-    reply = side.ask("measure", _PATIENCE, seconds=rounds.seconds, least=rounds.least)
-    times: list[float] = reply["times"]
-    return times
+def _measure_fresh(result: Result, sides: Mapping[str, SideProcess], rounds: Rounds) -> None:
+    """Measure rounds of all sides by turns, each in a process that does nothing else."""
+    for _ in range(min(rounds.count, _LONG_ROUNDS)):
+        for name, side in sides.items():
+            try:
+                side.stop()
+                side.ask("open", _patience(result.row), row=result.row.question)
+                _add_round(result, name, side, rounds)
+            except SideError as error:
+                result.errors.append(f"{name}: {error}")
+                return
+            finally:
+                side.stop()
 
 
-def _close(result: Result, sides: Sequence[SideProcess]) -> None:
-    for side in sides:
-        try:
-            side.ask("close", _PATIENCE)
-        except SideError as error:
-            result.errors.append(f"{side.name}: {error}")
+def _add_round(result: Result, name: str, side: SideProcess, rounds: Rounds) -> None:
+    patience = _patience(result.row)
+    reply = side.ask("measure", patience, seconds=rounds.seconds, least=rounds.least)
+    result.sides.setdefault(name, Times()).rounds.append(reply["times"])
+
+
+def _patience(row: Row) -> float:
+    return _GROWTH_PATIENCE if row.group == "growth" else _PATIENCE

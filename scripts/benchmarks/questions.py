@@ -11,13 +11,21 @@ import numpy as np
 from . import cnn, mlp
 
 __all__ = [
-    "HOPS", "ITERATIONS", "LAYERS", "QUESTIONS", "TRAINED_STEPS", "WIDTH", "Question",
-    "WrongAnswerError",
+    "CALLS", "HOPS", "ITERATIONS", "QUESTIONS", "STEPS_BEFORE_IDLE", "TRAINED_STEPS",
+    "TRAINING_CALLS", "WIDTH", "Question", "WrongAnswerError", "in_process", "layered",
+    "open_sessions", "plans",
 ]  # fmt: skip
 
 # 20,000 nodes in a shape that is typical of programs: neither one long chain nor all independent.
 WIDTH, LAYERS = 100, 198
+# Layers of graphs of 2,000 and of 200,000 nodes.
+_SMALL, _LARGE = 18, 1998
 HOPS = 20
+CALLERS = 8
+# Steps of each caller in one sample of rows with several: what it costs to start and to join them does not
+# count.
+CALLS, TRAINING_CALLS = 5, 3
+STEPS_BEFORE_IDLE = 100
 ITERATIONS = 1000
 # The number of steps that are compared with numpy's before a training row is timed.
 TRAINED_STEPS = 3
@@ -129,14 +137,15 @@ def _matmul() -> Question:
     return Question({"a": a, "b": b}, [a @ b], atol=1e-2)
 
 
-def _train(size: int, rate: float, *, adam: bool) -> Question:
+def _train(size: int, rate: float, *, adam: bool, workers: int = 1) -> Question:
+    """Return the question of training steps, which several workers make one after the other."""
     weights, data = mlp.first_weights(), mlp.batch(size)
-    want = mlp.trained(weights, data, rate, TRAINED_STEPS, adam=adam)
+    steps = max(TRAINED_STEPS, workers)
+    want = mlp.trained(weights, data, rate, steps, adam=adam)
     # Adam divides by the square root of a gradient's mean square, which amplifies float32 noise where a
     # gradient is nearly 0.
-    return Question(
-        {"weights": weights, "rate": rate, "adam": adam, **data}, want, atol=1e-3 if adam else 1e-5
-    )
+    given = {"weights": weights, "rate": rate, "adam": adam, "workers": workers, "steps": steps}
+    return Question(given | data, want, atol=1e-3 if adam else 1e-5)
 
 
 def _train_cnn() -> Question:
@@ -145,13 +154,30 @@ def _train_cnn() -> Question:
     return Question({"weights": weights, "rate": 0.1, **data}, want, rtol=1e-3, atol=1e-4)
 
 
-def _graph() -> Question:
+def layered(layers: int = LAYERS) -> Question:
     """Return the question of layers that alternately add up neighbours and halve values."""
     scales = np.linspace(0.5, 1.5, WIDTH, dtype=np.float32)
     now = 3.0 * scales.astype("f8")
-    for layer in range(LAYERS):
+    for layer in range(layers):
         now = now * 0.5 if layer % 2 else now + np.roll(now, -1)
-    return Question({"x": 3.0, "scales": scales}, [now.sum()])
+    return Question({"x": 3.0, "scales": scales, "layers": layers}, [now.sum()], rtol=1e-3)
+
+
+def plans(layers: int, count: int = 1000) -> Question:
+    """Return the question of the first three nodes of layers, of which others make ``count`` plans."""
+    given = dict(layered(layers).given) | {"count": count}
+    return Question(given, list(given["x"] * given["scales"][:3]))
+
+
+def open_sessions(count: int = 1000) -> Question:
+    """Return the question of ``two-workers``' nodes, which each of some sessions computes."""
+    return Question({"x": 8.0, "count": count}, [5.0])
+
+
+def in_process(workers: int) -> Question:
+    """Return the question of the sum of what each of some workers computes."""
+    factors = [index + 1.0 for index in range(workers)]
+    return Question({"x": 2.0, "factors": factors}, [2.0 * sum(factors)])
 
 
 def _two_workers() -> Question:
@@ -166,13 +192,33 @@ def _hops() -> Question:
     return Question({"x": 3.0, "factors": factors}, [want])
 
 
+def _callers() -> Question:
+    """Return the question of ``two-workers`` by several callers, each with a number of its own."""
+    xs = [float(index) for index in range(CALLERS)]
+    return Question({"xs": xs}, [x * 0.5 + 1.0 for x in xs])
+
+
 def _push() -> Question:
     want = np.arange(0, _BIG, _BIG_STRIDE)
     return Question({"size": _BIG, "stride": _BIG_STRIDE}, [want], rtol=0, atol=0)
 
 
-def _fetch() -> Question:
-    return Question({"size": _BIG}, [np.arange(_BIG, dtype="f4")], rtol=0, atol=0)
+def _push_result() -> Question:
+    """Return the question of indices plus a number that is fed, so that each step computes them anew."""
+    want = np.arange(0, _BIG, _BIG_STRIDE) + 1
+    return Question({"size": _BIG, "stride": _BIG_STRIDE, "term": 1.0}, [want], rtol=0, atol=0)
+
+
+def _feed(nbytes: int) -> Question:
+    fed = np.arange(nbytes // 4, dtype="f4")
+    stride = fed.size // 4
+    given = {"size": fed.size, "stride": stride, "fed": fed}
+    return Question(given, [fed[::stride]], rtol=0, atol=0)
+
+
+def _fetch(nbytes: int) -> Question:
+    size = nbytes // 4
+    return Question({"size": size}, [np.arange(size, dtype="f4")], rtol=0, atol=0)
 
 
 def _reduce(nbytes: int, tasks: int) -> Question:
@@ -203,14 +249,23 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "while-loop": _loop,
     "raw-loop": _loop,
     "partial-run": _partial,
-    "graph-20000": _graph,
+    "graph-20000": layered,
     "remote-step": _add,
     "two-workers": _two_workers,
     "hops": _hops,
+    "threads-8": _callers,
+    "in-flight-8": _callers,
     "push-64mb-host": _push,
+    "push-64mb-result": _push_result,
     "push-64mb": _push,
-    "fetch-64mb": _fetch,
+    "feed-1mb": lambda: _feed(2**20),
+    "fetch-1mb": lambda: _fetch(2**20),
+    "feed-64mb": lambda: _feed(64 * 2**20),
+    "fetch-64mb": lambda: _fetch(64 * 2**20),
     "ps-sgd": lambda: _train(64, 0.1, adam=False),
+    "ps-sgd-2": lambda: _train(64, 0.1, adam=False, workers=2),
+    "ps-sgd-4": lambda: _train(64, 0.1, adam=False, workers=4),
+    "idle": _two_workers,
     "reduce-4kb-2": lambda: _reduce(4 * 2**10, 2),
     "reduce-1mb-2": lambda: _reduce(2**20, 2),
     "reduce-64mb-2": lambda: _reduce(64 * 2**20, 2),
@@ -218,4 +273,17 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "reduce-1mb-4": lambda: _reduce(2**20, 4),
     "reduce-64mb-4": lambda: _reduce(64 * 2**20, 4),
     "cluster-start": _start,
+    "build-2000": lambda: plans(_SMALL),
+    "build-200000": lambda: plans(_LARGE),
+    "first-run-2000": lambda: layered(_SMALL),
+    "first-run-200000": lambda: layered(_LARGE),
+    "step-2000": lambda: layered(_SMALL),
+    "step-200000": lambda: layered(_LARGE),
+    "new-plan-2000": lambda: plans(_SMALL),
+    "new-plan-200000": lambda: plans(_LARGE),
+    "in-process-10": lambda: in_process(10),
+    "in-process-50": lambda: in_process(50),
+    "memory-session": open_sessions,
+    "memory-plan": lambda: plans(_SMALL),
+    "memory-server": open_sessions,
 }

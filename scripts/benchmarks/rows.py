@@ -1,17 +1,19 @@
 """The table of rows, with their budgets.
 
-A budget is a share of the peer's time in the same run, or absolute for rows without a counterpart of the
-peer. Rows of features that do not exist yet are included, so that the table shows what is missing.
+A budget is a share of a peer's time in the same run, or absolute for rows without a counterpart of the
+peer. A budget is kept where it is missed, so that the table shows what is left to do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-__all__ = ["GROUPS", "ROWS", "Budget", "Row", "find"]
+__all__ = ["GROUPS", "OPT_IN", "ROWS", "SLOPES", "Budget", "Row", "Slope", "find"]
 
-GROUPS = ("local", "graph", "remote", "collective", "start", "install")
+GROUPS = ("local", "graph", "remote", "collective", "start", "growth", "install")
+# Groups that are only measured when they are named: they take long, or are no times.
+OPT_IN = ("growth", "install")
 
 
 @dataclass(frozen=True)
@@ -20,11 +22,12 @@ class Budget:
 
     Attributes:
         at_most: the limit.
-        unit: ``peer`` for a multiple of the peer's median, else ``s`` or ``MB``.
+        unit: the name of a peer for a multiple of its median; else ``s``, ``MB`` or ``%``, the unit of an
+            absolute limit.
     """
 
     at_most: float
-    unit: str = "peer"
+    unit: str = "tensorflow"
 
 
 @dataclass(frozen=True)
@@ -35,16 +38,73 @@ class Row:
         name: its name in options and reports.
         group: one of ``GROUPS``.
         title: a description of one step.
-        budget: the limit of its figure.
+        budget: the limit of its figure, beside TensorFlow or absolute; ``None`` if there is none.
         whole: whether a step starts from nothing and is long. Then a round is one step without warm-up, and
             garbage collection stays on, as in a program that does it once.
+        others: limits beside other peers.
+        unit: of its figure: ``s``, ``B`` for bytes, or ``%`` of a core.
+        fresh: whether each round has new processes, because the row measures what its own process does or
+            leaves something behind there.
+        one_core: whether all processes of a side are bound to one core. A wake across cores takes some 30 us
+            on virtual machines, which otherwise decides the figure.
+        question: the row whose question and step it has; its own name if left out.
     """
 
     name: str
     group: str
     title: str
-    budget: Budget
+    budget: Budget | None = None
     whole: bool = False
+    others: tuple[Budget, ...] = ()
+    unit: str = "s"
+    fresh: bool = False
+    one_core: bool = False
+    question: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.question:
+            object.__setattr__(self, "question", self.name)
+
+    @property
+    def budgets(self) -> tuple[Budget, ...]:
+        """All limits."""
+        return self.others if self.budget is None else (self.budget, *self.others)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """How a cost grows from one row to a larger one of the same kind.
+
+    Attributes:
+        name: its name in reports.
+        title: what grows.
+        small: the name of the smaller row.
+        large: the name of the larger row.
+        times: how many times as large it is. A slope of 1 is then a cost in proportion to the size, or with 1
+            one that does not depend on it.
+        at_most: the limit; ``None`` if there is none.
+    """
+
+    name: str
+    title: str
+    small: str
+    large: str
+    times: float
+    at_most: float | None = None
+
+
+def _with_one_core(*rows: Row) -> list[Row]:
+    """Return rows that are each followed by the same on one core."""
+    return [
+        each
+        for row in rows
+        for each in (
+            row,
+            replace(
+                row, name=f"{row.name}-one-core", title=f"{row.title}; on one core", one_core=True
+            ),
+        )
+    ]
 
 
 ROWS = (
@@ -65,13 +125,32 @@ ROWS = (
     Row("partial-run", "local", "partial run in two stages", Budget(0.2)),
     Row("graph-20000", "graph", "build a graph of 20,000 nodes, first run", Budget(0.15),
         whole=True),
-    Row("remote-step", "remote", "feed two scalars, add, fetch, on one worker", Budget(0.3)),
-    Row("two-workers", "remote", "a step over two workers", Budget(0.12)),
-    Row("hops", "remote", "20 hops between two workers", Budget(0.15)),
-    Row("push-64mb-host", "remote", "64 MB worker to worker, shared memory", Budget(0.05)),
-    Row("push-64mb", "remote", "64 MB worker to worker over tcp", Budget(0.8)),
-    Row("fetch-64mb", "remote", "64 MB fetched by a client", Budget(0.1)),
-    Row("ps-sgd", "remote", "1 ps + 1 worker: 784-256-10, batch 64, SGD step", Budget(0.35)),
+    *_with_one_core(
+        Row("remote-step", "remote", "feed two scalars, add, fetch, on one worker", Budget(0.15),
+            others=(Budget(0.7, "pyzmq"),)),
+        Row("two-workers", "remote", "a step over two workers", Budget(0.12),
+            others=(Budget(1.0, "ray"), Budget(0.8, "pyzmq"))),
+        Row("hops", "remote", "20 hops between two workers", Budget(0.15),
+            others=(Budget(0.6, "ray"), Budget(0.6, "pyzmq"))),
+        Row("threads-8", "remote", "a step over two workers, by 8 threads of a session",
+            Budget(0.12)),
+        Row("in-flight-8", "remote", "a step over two workers, 8 at a time", None,
+            others=(Budget(1.0, "pyzmq"),)),
+        Row("push-64mb-host", "remote", "64 MB of a variable worker to worker, shared memory",
+            Budget(0.01)),
+        Row("push-64mb-result", "remote", "64 MB computed by a worker to the other, shared memory",
+            Budget(0.05)),
+        Row("push-64mb", "remote", "64 MB worker to worker over tcp", Budget(0.8)),
+        Row("feed-1mb", "remote", "1 MB fed by a client"),
+        Row("fetch-1mb", "remote", "1 MB fetched by a client"),
+        Row("feed-64mb", "remote", "64 MB fed by a client"),
+        Row("fetch-64mb", "remote", "64 MB fetched by a client", Budget(0.06)),
+        Row("ps-sgd", "remote", "1 ps + 1 worker: 784-256-10, batch 64, SGD step", Budget(0.35)),
+        Row("ps-sgd-2", "remote", "1 ps + 2 workers at once, per step", Budget(0.35)),
+        Row("ps-sgd-4", "remote", "1 ps + 4 workers at once, per step", Budget(0.35)),
+    ),
+    Row("idle", "remote", "two workers and a client that do nothing", Budget(1.0, "%"), unit="%",
+        fresh=True),
     Row("reduce-4kb-2", "collective", "all-reduce of 4 KB, 2 tasks", Budget(0.15)),
     Row("reduce-1mb-2", "collective", "all-reduce of 1 MB, 2 tasks", Budget(0.3)),
     Row("reduce-64mb-2", "collective", "all-reduce of 64 MB, 2 tasks", Budget(0.25)),
@@ -80,8 +159,33 @@ ROWS = (
     Row("reduce-64mb-4", "collective", "all-reduce of 64 MB, 4 tasks", Budget(0.25)),
     Row("cluster-start", "start", "1 ps + 2 workers: from nothing to the first step",
         Budget(1.5, "s"), whole=True),
+    Row("build-2000", "growth", "build a graph of 2,000 nodes", whole=True),
+    Row("build-200000", "growth", "build a graph of 200,000 nodes", whole=True),
+    Row("first-run-2000", "growth", "first run of a graph of 2,000 nodes", whole=True),
+    Row("first-run-200000", "growth", "first run of a graph of 200,000 nodes", whole=True),
+    Row("step-2000", "growth", "a step of 2,000 nodes"),
+    Row("step-200000", "growth", "a step of 200,000 nodes"),
+    Row("new-plan-2000", "growth", "a first run of three nodes, in a graph of 2,000"),
+    Row("new-plan-200000", "growth", "a first run of three nodes, in a graph of 200,000"),
+    Row("in-process-10", "growth", "a step over 10 workers in one process", fresh=True),
+    Row("in-process-50", "growth", "a step over 50 workers in one process", fresh=True),
+    Row("memory-session", "growth", "memory of an open session, of 1,000", unit="B", fresh=True),
+    Row("memory-plan", "growth", "memory of a plan, of 1,000 of a session", unit="B", fresh=True),
+    Row("memory-server", "growth", "memory of a session at a server, of 1,000", unit="B",
+        fresh=True),
     Row("installed-size", "install", "files of the library and all that it requires",
-        Budget(100, "MB")),
+        Budget(100, "MB"), unit="B"),
+)  # fmt: skip
+
+SLOPES = (
+    Slope("build", "a node that is built, of 200,000 to of 2,000", "build-2000", "build-200000",
+        100, 1.2),
+    Slope("first-run", "a node of a first run, of 200,000 to of 2,000", "first-run-2000",
+        "first-run-200000", 100, 1.2),
+    Slope("step", "a node of a step, of 200,000 to of 2,000", "step-2000", "step-200000", 100, 1.2),
+    Slope("new-plan", "a new plan in a graph of 200,000 nodes to of 2,000", "new-plan-2000",
+        "new-plan-200000", 1),
+    Slope("in-process", "a worker of a step, of 50 to of 10", "in-process-10", "in-process-50", 5),
 )  # fmt: skip
 
 

@@ -52,7 +52,7 @@ class Side:
         """
         what = request["do"]
         if what == "describe":
-            return {"about": self._describe()}
+            return {"about": self._describe(), "rows": list(self._builders), "cores": _cores()}
         if what == "open":
             return self._open(request["row"])
         if what == "measure":
@@ -81,6 +81,11 @@ class Side:
         case, self._case = self._case, None
         if case is not None:
             case.close()
+
+
+def _cores() -> int | None:
+    """Return the number of cores on which the process may run."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def take_stdout() -> int:

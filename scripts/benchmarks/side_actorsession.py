@@ -18,13 +18,16 @@ from actorsession.actors.loops import new_event_loop
 from actorsession.ops.blas import loaded_libraries
 from actorsession.ops.flow import dataflow
 
-from . import cluster_actorsession as cluster
 from .case import Case, SyncCase
+from .cluster_actorsession import ClusterRows
+from .clusters_actorsession import Clusters
+from .concurrent_actorsession import ConcurrentRows
+from .growth_actorsession import GrowthRows, build_layers
 from .network_actorsession import Network, build_cnn, build_network
-from .questions import ITERATIONS, LAYERS, TRAINED_STEPS, WIDTH, Question
+from .questions import ITERATIONS, TRAINED_STEPS, Question
 from .side import Side, serve
 
-__all__ = ["main"]
+__all__ = ["builders", "main"]
 
 
 def main(out: int) -> None:
@@ -33,10 +36,18 @@ def main(out: int) -> None:
     Args:
         out: the descriptor for the replies.
     """
-    rows = cluster.ClusterRows()
+    clusters = Clusters()
     packages = ["actorsession", "transports"]
-    side = Side(("actorsession", packages), _describe, LOCAL | rows.builders, rows.close)
+    side = Side(("actorsession", packages), _describe, builders(clusters), clusters.close)
     serve(side, sys.stdin, out)
+
+
+def builders(clusters: Clusters) -> dict[str, Callable[[Question], Case]]:
+    """Return what builds the case of each row."""
+    kinds = (ClusterRows, ConcurrentRows, GrowthRows)
+    return LOCAL | {
+        name: build for kind in kinds for name, build in kind(clusters).builders.items()
+    }
 
 
 def _describe() -> dict[str, str]:
@@ -210,18 +221,9 @@ def _big_graph(question: Question) -> Case:
     sessions: list[acts.Session] = []
 
     def build_and_run() -> Any:
-        with acts.Graph().as_default() as graph:
-            x = acts.placeholder(acts.float32, [])
-            now = [x * scale for scale in question.given["scales"]]
-            half = acts.constant(0.5)
-            for layer in range(LAYERS):
-                if layer % 2:
-                    now = [value * half for value in now]
-                else:
-                    now = [value + now[(i + 1) % WIDTH] for i, value in enumerate(now)]
-            total = acts.add_n(now)
-        sessions.append(acts.Session(graph=graph))
-        return sessions[-1].run(total, {x: question.given["x"]})
+        layers = build_layers(question)
+        sessions.append(acts.Session(graph=layers.graph))
+        return sessions[-1].run(layers.total, {layers.x: question.given["x"]})
 
     def close() -> None:
         while sessions:

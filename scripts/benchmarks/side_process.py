@@ -29,14 +29,19 @@ class SideProcess:
     """One side in a process of its own, which is restarted after it has died.
 
     Args:
-        name: ``actorsession`` or ``tensorflow``.
+        name: ``actorsession`` or that of a peer.
         python: the interpreter.
         environment: the environment of the process.
+        core: the core to which the process and all that it starts are bound; ``None`` for all cores.
     """
 
-    def __init__(self, name: str, python: str, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, name: str, python: str, environment: Mapping[str, str], core: int | None = None
+    ) -> None:
         self.name = name
         self._command = [python, str(Path(__file__).resolve().parent), "side", name]
+        if core is not None:
+            self._command.append(str(core))
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop()

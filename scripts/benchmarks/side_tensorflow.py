@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from . import cluster_tensorflow as cluster
 from .case import Case, SyncCase
+from .cluster_tensorflow import ClusterRows, Clusters
+from .concurrent_tensorflow import ConcurrentRows
+from .growth_tensorflow import GrowthRows, build_layers
 from .network_tensorflow import Network, build_cnn, build_network
-from .questions import ITERATIONS, LAYERS, TRAINED_STEPS, WIDTH, Question
+from .questions import ITERATIONS, TRAINED_STEPS, Question
 from .side import Side, serve
 from .tensorflow_module import tf
 
@@ -26,9 +28,12 @@ def main(out: int) -> None:
     Args:
         out: the descriptor for the replies.
     """
-    rows = cluster.ClusterRows()
+    clusters = Clusters()
+    builders = dict(LOCAL)
+    for kind in (ClusterRows, ConcurrentRows, GrowthRows):
+        builders.update(kind(clusters).builders)
     (distribution, *_) = metadata.packages_distributions()["tensorflow"]
-    side = Side((distribution, []), _describe, {**LOCAL, **rows.builders}, rows.close)
+    side = Side((distribution, []), _describe, builders, clusters.close)
     serve(side, sys.stdin, out)
 
 
@@ -178,18 +183,9 @@ def _big_graph(question: Question) -> Case:
     sessions: list[Any] = []
 
     def build_and_run() -> Any:
-        with tf.Graph().as_default() as graph:
-            x = tf.placeholder(tf.float32, [])
-            now = [x * scale for scale in question.given["scales"]]
-            half = tf.constant(0.5)
-            for layer in range(LAYERS):
-                if layer % 2:
-                    now = [value * half for value in now]
-                else:
-                    now = [value + now[(i + 1) % WIDTH] for i, value in enumerate(now)]
-            total = tf.add_n(now)
-        sessions.append(tf.Session(graph=graph))
-        return sessions[-1].run(total, {x: question.given["x"]})
+        layers = build_layers(question)
+        sessions.append(tf.Session(graph=layers.graph))
+        return sessions[-1].run(layers.total, {layers.x: question.given["x"]})
 
     def close() -> None:
         while sessions:
