@@ -398,11 +398,12 @@ class StepCalls:
 
     def answer(self, call: int, wire: list[Any], segments: Sequence[Buffer] = ()) -> None:
         """Send the answer to a run; one that cannot be sent is answered with the reason."""
-        with suppress(UnavailableError, CancelledError):  # the link has ended: there is no waiter
-            try:
-                self._send(write_header(wire), segments)
-            except InvalidArgumentError as exc:
-                self._send(write_header([FAIL, call, error_to_wire(exc)]), ())
+        try:
+            self._send(write_header(wire), segments)
+        except InvalidArgumentError as exc:
+            self._send(write_header([FAIL, call, error_to_wire(exc)]), ())
+        except (UnavailableError, CancelledError):
+            pass  # the link has ended: there is no waiter
 
     def end(self, make_error: Callable[[], OpError]) -> None:
         """End all runs, because the link has ended.

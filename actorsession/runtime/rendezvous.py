@@ -43,12 +43,13 @@ Waiter: TypeAlias = Callable[[Arrival | OpError], None]
 class Rendezvous:
     """The rendezvous of one step in one process."""
 
-    __slots__ = ("_aborted", "_sent", "_waiting")
+    __slots__ = ("_aborted", "_closed", "_sent", "_waiting")
 
     def __init__(self) -> None:
         self._sent: dict[str, deque[Arrival]] = {}
         self._waiting: dict[str, deque[Waiter]] = {}
         self._aborted: OpError | None = None
+        self._closed = False
 
     def send(self, key: str, value: Any, dead: bool = False) -> None:
         """Pass a value to the oldest receiver of a key, or keep it for the next one.
@@ -64,6 +65,8 @@ class Rendezvous:
         """
         if self._aborted is not None:
             raise self._aborted
+        if self._closed:
+            raise _over()
         waiting = self._waiting.get(key)
         if waiting:
             waiter = waiting.popleft()
@@ -83,8 +86,9 @@ class Rendezvous:
         Raises:
             InvalidArgumentError: for a malformed key.
         """
-        if self._aborted is not None:
-            waiter(self._aborted)
+        reason = self.aborted
+        if reason is not None:
+            waiter(reason)
             return
         sent = self._sent.get(key)
         if sent:
@@ -141,7 +145,7 @@ class Rendezvous:
 
     def _give_back(self, key: str, future: asyncio.Future[Arrival]) -> None:
         """Put back a value that arrived at the moment when its receiver was cancelled."""
-        if future.exception() is None and self._aborted is None:
+        if future.exception() is None and self.aborted is None:
             self._sent.setdefault(key, deque()).appendleft(future.result())
 
     def abort(self, error: OpError) -> None:
@@ -149,7 +153,7 @@ class Rendezvous:
 
         A second abort changes nothing: the first error wins.
         """
-        if self._aborted is not None:
+        if self._aborted is not None or self._closed:
             return
         self._aborted = error
         waiting = [w for queue in self._waiting.values() for w in queue]
@@ -160,13 +164,15 @@ class Rendezvous:
 
     def close(self) -> None:
         """End all waits with a derived ``CancelledError``; called at the end of a step."""
-        if self._aborted is None:
-            self.abort(CancelledError("the step is over", derived=True))
+        if self._waiting:
+            self.abort(_over())
+        self._closed = True
+        self._sent.clear()
 
     @property
     def aborted(self) -> OpError | None:
-        """The error with which the rendezvous was aborted, if it was."""
-        return self._aborted
+        """The error with which the rendezvous was aborted or closed, if it was."""
+        return _over() if self._closed and self._aborted is None else self._aborted
 
     @property
     def pending(self) -> tuple[int, int]:
@@ -183,3 +189,8 @@ class Rendezvous:
     def waiting_keys(self) -> tuple[str, ...]:
         """Return the keys with waiting receivers."""
         return tuple(self._waiting)
+
+
+def _over() -> CancelledError:
+    """Return the error of calls after the end of a step; made when needed, as nearly no step needs one."""
+    return CancelledError("the step is over", derived=True)

@@ -29,6 +29,7 @@ import numpy as np
 
 import actorsession as acts
 from actorsession.actors.loops import run
+from actorsession.config import ConfigProto, RPCOptions
 
 Step = Callable[[], Awaitable[Any]]
 
@@ -90,7 +91,7 @@ async def suspending() -> AsyncIterator[Case]:
 
 
 @asynccontextmanager
-async def two_workers() -> AsyncIterator[Case]:
+async def two_workers(*, over_link: bool = False) -> AsyncIterator[Case]:
     """A feed at one worker, and a value that the other computes from its double."""
     with acts.Graph().as_default() as graph:
         with acts.device("/job:worker/task:1"):
@@ -98,8 +99,20 @@ async def two_workers() -> AsyncIterator[Case]:
             doubled = x * 2.0
         with acts.device("/job:worker/task:0"):
             total = doubled + 1.0
-    async with session_of_workers(2, graph) as session:
+    async with session_of_workers(2, graph, over_link=over_link) as session:
         yield Case(lambda: session.run(total, {x: 1.0}), 3.0)
+
+
+@asynccontextmanager
+async def hops(count: int) -> AsyncIterator[Case]:
+    """A value that goes to and fro between two workers so many times, or stays at the first for none."""
+    with acts.Graph().as_default() as graph:
+        total = x = acts.placeholder(acts.float32, [])
+        for number in range(count + 1):
+            with acts.device(f"/job:worker/task:{number % 2}"):
+                total = total + 1.0
+    async with session_of_workers(2, graph, over_link=True) as session:
+        yield Case(lambda: session.run(total, {x: 1.0}), 2.0 + count)
 
 
 @asynccontextmanager
@@ -141,8 +154,13 @@ async def reads(workers: int, *, reduced: bool) -> AsyncIterator[Case]:
 
 
 @asynccontextmanager
-async def session_of_workers(count: int, graph: acts.Graph) -> AsyncIterator[acts.AsyncSession]:
-    """A session over so many workers in this process; one without a master for none."""
+async def session_of_workers(
+    count: int, graph: acts.Graph, *, over_link: bool = False
+) -> AsyncIterator[acts.AsyncSession]:
+    """A session over so many workers in this process; one without a master for none.
+
+    Their master is called directly, or over a link as one of another process is.
+    """
     async with contextlib.AsyncExitStack() as stack:
         target = ""
         if count:
@@ -153,13 +171,18 @@ async def session_of_workers(count: int, graph: acts.Graph) -> AsyncIterator[act
             for server in servers:
                 await stack.enter_async_context(server)
             target = servers[0].target
-        yield await stack.enter_async_context(acts.AsyncSession(target, graph=graph))
+        rpc = RPCOptions(use_rpc_for_inprocess_master=over_link)
+        config = ConfigProto(rpc_options=rpc)
+        yield await stack.enter_async_context(acts.AsyncSession(target, graph, config))
 
 
 SCENARIOS: dict[str, Callable[[], AbstractAsyncContextManager[Case]]] = {
     "local": local,
     "suspending": suspending,
     "two-workers": two_workers,
+    "link": partial(hops, 0),
+    "link-two-workers": partial(two_workers, over_link=True),
+    "link-20-hops": partial(hops, 20),
     "partial-local": partial(partial_run, 0),
     "partial-two-workers": partial(partial_run, 2),
     "reads-two-workers": partial(reads, 2, reduced=False),

@@ -546,9 +546,10 @@ class WorkerSession(Actor):
         values = step.result()
         if step.takes:
             self._unsettled[step.step_id] = step
-        stats = step.stats.to_wire() if step.stats is not None else None
+        stats = step.stats
         pushed = step.rendezvous.pushed if isinstance(step.rendezvous, WorkerRendezvous) else 0
-        return GraphDone(values=values, stats=stats, pushed=pushed)
+        wire = None if stats is None else stats.to_wire()
+        return GraphDone(values=values, stats=wire, pushed=pushed)
 
     def _end(self, step: Step) -> None:
         self._steps.pop(step.step_id, None)

@@ -533,10 +533,12 @@ class RemoteSession(SessionInterface[RemotePlan]):
             program = await self._program_of(plan)
             if program is not None and not copies_much(feeds, over_link=True):
                 values = WireValues.of(feeds)
-                with contextlib.suppress(ProgramGone):
+                try:
                     found = await AsyncRun(self, program, values, limit, len(plan.fetches)).run()
+                except ProgramGone:
+                    plan.program = None
+                else:
                     return own_values(found, over_link=True)
-                plan.program = None
         nbytes = 0 if self._may_wait else bytes_held(feeds)
         if not self._inflight.enter_nowait(nbytes):
             deadline = Deadline.after(limit or DEFAULT_STEP_TIMEOUT)
