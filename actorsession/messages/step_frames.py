@@ -131,8 +131,9 @@ class WireValues:
     def of(cls, values: Iterable[Any]) -> WireValues:
         """Return values in the form in which they travel; arrays are borrowed until they were sent."""
         made = cls([])
+        items, segments = made.items, made.segments
         for value in values:
-            made.add(value)
+            write_value(value, items, segments)
         return made
 
     @classmethod

@@ -141,6 +141,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
     Attributes:
         handle: the master's name for the session; "" while there is none.
         tally: the counters of the session for the process metrics.
+        calls: the numbers of the runs of programs.
+        step_limit: seconds that a step may take by default.
         wheel: the deadlines of the runs of programs.
 
     Raises:
@@ -188,7 +190,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._debugger = RemoteDebugger(self)
         self._partial_runs = RemotePartialRuns(self, self._debugger)
         self._uses_programs = programs_are_used()
-        self._calls = itertools.count()  # numbers of the runs of programs
+        self.calls = itertools.count()
+        self.step_limit = config.operation_timeout or DEFAULT_STEP_TIMEOUT
         self.wheel = TimerWheel()
         self.tally = session_tally("remote", self)
 
@@ -530,8 +533,10 @@ class RemoteSession(SessionInterface[RemotePlan]):
         """
         self._check_open()
         if options is None and metadata is None and self.over_link:
-            program = await self._program_of(plan)
-            if program is not None and not copies_much(feeds, over_link=True):
+            if plan.registering is not None:
+                await asyncio.wait({plan.registering})
+            program = plan.program
+            if program is not None and program.number and not copies_much(feeds, over_link=True):
                 values = WireValues.of(feeds)
                 try:
                     found = await AsyncRun(self, program, values, limit, len(plan.fetches)).run()
@@ -619,25 +624,13 @@ class RemoteSession(SessionInterface[RemotePlan]):
         finally:
             plan.registering = None
 
-    async def _program_of(self, plan: RemotePlan) -> SessionProgram | None:
-        """Return the program of a plan, after its registration if that is under way."""
-        if plan.registering is not None:
-            await asyncio.wait({plan.registering})
-        return self._usable_program(plan)
-
-    def _usable_program(self, plan: RemotePlan) -> SessionProgram | None:
-        program = plan.program
-        if program is None or not program.number or program.link is not self._master.link:
-            return None
-        return program
-
     def run_in_thread(
         self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
         call: Callable[[Callable[[], object]], None],
     ) -> Sequence[Any] | None:  # fmt: skip
         """Run a step of a program for a thread that waits; see ``SessionInterface.run_in_thread``."""
-        program = self._usable_program(plan)
-        if program is None:
+        program = plan.program
+        if program is None or not program.number:
             return None
         run = ThreadRun(self, program, WireValues.of(feeds), limit, len(plan.fetches))
         call(run.begin)
@@ -668,15 +661,6 @@ class RemoteSession(SessionInterface[RemotePlan]):
         """Record that a run that was admitted has ended."""
         self._steps -= 1
         self._inflight.leave(run.nbytes)
-
-    def next_call(self) -> int:
-        """Return a number for the next run of a program."""
-        return next(self._calls)
-
-    @property
-    def step_limit(self) -> float:
-        """Seconds that a step may take by default."""
-        return self._config.operation_timeout or DEFAULT_STEP_TIMEOUT
 
     def patience(self, limit: float | None) -> float:
         """Return the seconds within which the answer of a run with a limit must come."""

@@ -84,7 +84,7 @@ class ProgramRun:
             if not session.admit(self, program, self._values.nbytes):
                 self._end(ProgramGone())
                 return
-            call = session.next_call()
+            call = next(session.calls)
             steps = program.link.steps
             try:
                 steps.run(call, program.number, self._limit, self._values, self)
