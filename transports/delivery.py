@@ -177,17 +177,23 @@ class Delivery:
         """Call back for the frames that wait, up to the limit, and for the end if it is reached."""
         assert self._on_frame is not None
         self._is_scheduled = True  # what is put in by the callbacks is served below
-        with self.turn:
+        turn = self.turn
+        turn.depth += 1
+        try:
+            for _ in range(FRAMES_PER_TURN):
+                if not self._waiting:
+                    break
+                self._on_frame(self._take())
+        except Exception as error:
+            self._fail(error)
+        finally:
+            self._is_scheduled = False
             try:
-                for _ in range(FRAMES_PER_TURN):
-                    if not self._waiting:
-                        break
-                    self._on_frame(self._take())
-            except Exception as error:
-                self._fail(error)
+                is_ending = self._finish is not None or self._error is not None
+                if self._waiting or self._is_held or is_ending:
+                    self._after_taking()
             finally:
-                self._is_scheduled = False
-                self._after_taking()
+                turn.leave()
 
     def _after_taking(self) -> None:
         """Continue with the frames that are left; if none is, release the source and report an end."""

@@ -22,7 +22,6 @@ peers of any version can report to each other why they are incompatible.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from struct import Struct, pack
 from typing import NamedTuple, TypeAlias
 
@@ -58,8 +57,7 @@ SHARED_FLAG = 2
 JOIN_BELOW = 8 * 2**10
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Frame:
+class Frame(NamedTuple):
     """One unit of transfer: a header and the arrays that belong to it.
 
     Attributes:
@@ -150,8 +148,6 @@ def encode_frame(frame: Frame, version: int = WIRE_VERSION, flags: int = 0) -> l
         ValueError: The frame exceeds the limits of the receiver, or a buffer is not C-contiguous.
     """
     header = flat(frame.header)
-    if not frame.segments and len(header) < JOIN_BELOW:  # most frames: worth a path of its own
-        return [b"".join((PREFIX.pack(MAGIC, version, flags, len(header), 0), header))]
     segments = [flat(segment) for segment in frame.segments]
     _check_limits(len(header), [len(segment) for segment in segments])
     prefix = PREFIX.pack(MAGIC, version, flags, len(header), len(segments))

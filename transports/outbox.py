@@ -32,33 +32,37 @@ class WriteTurn:
     """The turn of one event loop: a context manager around code that writes, without an ``await``.
 
     Turns may be nested; the outermost one counts.
+
+    Attributes:
+        depth: How many blocks are open; writes are held while there is one.
+        waiting: The outboxes to be written at the end of the turn, in this order.
     """
 
-    __slots__ = ("_depth", "_waiting")
+    __slots__ = ("depth", "waiting")
 
     def __init__(self) -> None:
         """Make a turn that is not open."""
-        self._depth = 0
-        self._waiting: list[Outbox] = []
+        self.depth = 0
+        self.waiting: list[Outbox] = []
 
     @property
     def is_open(self) -> bool:
         """Whether writes are held."""
-        return self._depth > 0
-
-    def add(self, outbox: Outbox) -> None:
-        """Have an outbox written at the end of the turn, after those added before."""
-        self._waiting.append(outbox)
+        return self.depth > 0
 
     def __enter__(self) -> None:
         """Hold writes until the end of the block."""
-        self._depth += 1
+        self.depth += 1
 
     def __exit__(self, *_: object) -> None:
         """Write what was held, whether the block has raised or not."""
-        self._depth -= 1
-        if self._waiting and not self._depth:
-            waiting, self._waiting = self._waiting, []
+        self.leave()
+
+    def leave(self) -> None:
+        """End a block that was begun by adding one to ``depth``, which takes fewer calls than ``with``."""
+        self.depth -= 1
+        if self.waiting and not self.depth:
+            waiting, self.waiting = self.waiting, []
             for outbox in waiting:
                 outbox.flush()
 
@@ -113,37 +117,38 @@ class Outbox:
 
     def write(self, pieces: Sequence[Buffer], size: int) -> None:
         """Write pieces of ``size`` bytes together, at the end of the turn if one is open."""
-        if not self._turn.is_open:
-            self._pass_on(pieces, size)
-            return
-        if not self._pieces:
-            self._turn.add(self)
+        turn = self._turn
+        if turn.depth and not self._pieces:
+            turn.waiting.append(self)
         self._pieces += pieces
         self.nbytes += size
-        if self.nbytes > _MOST_HELD:
+        if not turn.depth or self.nbytes > _MOST_HELD:
             self.flush()
 
     def write_now(self, pieces: Sequence[Buffer], size: int) -> None:
         """Write what is held, and then pieces of ``size`` bytes, without waiting for the end of the turn."""
         self.flush()
-        self._pass_on(pieces, size)
+        self._pieces += pieces
+        self.nbytes += size
+        self.flush()
 
     def flush(self) -> None:
-        """Write what is held, or drop it if the transport is closed."""
-        if self._pieces:
-            pieces, size = self._pieces, self.nbytes
-            self._pieces, self.nbytes = [], 0
-            if not self._transport.is_closing():
-                self._pass_on(pieces, size)
+        """Write what is held in one call, unless that would copy large pieces.
 
-    def _pass_on(self, pieces: Sequence[Buffer], size: int) -> None:
-        """Pass pieces to the transport: in one call, unless that would copy large ones."""
+        If the transport is closed, it is dropped.
+        """
+        pieces, size, transport = self._pieces, self.nbytes, self._transport
+        if not pieces:
+            return
+        self._pieces, self.nbytes = [], 0
+        if transport.is_closing():
+            return
         if len(pieces) == 1:
-            self._transport.write(pieces[0])
+            transport.write(pieces[0])
         elif self._gathers:
-            self._transport.writelines(pieces)
+            transport.writelines(pieces)
         elif size <= _JOIN_UP_TO:
-            self._transport.write(b"".join(pieces))
+            transport.write(b"".join(pieces))
         else:
             for piece in pieces:
-                self._transport.write(piece)
+                transport.write(piece)

@@ -364,10 +364,11 @@ class Link:
         if self._over is not None:
             return
         try:
-            if is_step_frame(frame.header):
-                self.steps.receive(frame.header, frame.segments)
+            header, segments = frame
+            if is_step_frame(header):
+                self.steps.receive(header, segments)
                 return
-            envelope = decode(frame.header, frame.segments)
+            envelope = decode(header, segments)
             self._handlers[type(envelope)](envelope)
         except UnreadableMessage as exc:
             (self._pending if exc.answer else self._service).unreadable(exc)

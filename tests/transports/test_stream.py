@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
@@ -15,9 +16,9 @@ from tests.transports.peers import (
     recv_until_the_loop_turns,
     start,
 )
-from transports import ConnectionClosed, Frame, ProtocolError
+from transports import Buffer, ConnectionClosed, Frame, ProtocolError
 from transports.delivery import FRAMES_PER_TURN
-from transports.frame import MAGIC, PREFIX, WIRE_VERSION, encode_frame
+from transports.frame import JOIN_BELOW, MAGIC, PREFIX, WIRE_VERSION, encode_frame
 from transports.handshake import NONCE_SIZE, Establish, Handshake, Role
 from transports.stream.handshake import shake_hands
 
@@ -63,6 +64,22 @@ async def test_a_peer_that_ends_inside_a_frame_has_closed_and_it_is_said_where(
             await connection.recv()
         assert not caught.value.by_us
         assert isinstance(caught.value.__cause__, ProtocolError)
+
+
+@pytest.mark.parametrize("bulk", [False, True], ids=["urgent", "bulk"])
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+async def test_a_frame_is_on_the_wire_as_it_is_encoded_whichever_way_it_takes(
+    socket_address: str, kind: Callable[[bytes], Buffer], bulk: bool
+) -> None:
+    sizes = (0, 1, JOIN_BELOW - 1, JOIN_BELOW, JOIN_BELOW + 1)
+    frames = [Frame(kind(b"h" * size), s) for size in sizes for s in ((), (kind(b"s"),))]
+    async with raw_peer(socket_address) as (connection, reader, _):
+        for frame in frames:
+            connection.write(frame, bulk=bulk)
+        sent = b"".join(bytes(piece) for frame in frames for piece in encode_frame(frame))
+        assert await reader.readexactly(len(sent)) == sent
+        assert connection.statistics().bytes_sent == len(sent)
+        assert connection.statistics().frames_sent == len(frames)
 
 
 async def test_a_frame_that_trickles_in_arrives(socket_address: str) -> None:

@@ -124,6 +124,9 @@ class SharedLane:
 
     A lane is made with the connection, and closed with it. It is not thread-safe, except for the release of
     the buffers that it has returned.
+
+    Attributes:
+        unread: The number of shared bytes that the peer has not received.
     """
 
     def __init__(self, peer_pid: int, send: Callable[[bytes], None]) -> None:
@@ -138,6 +141,7 @@ class SharedLane:
         # Offset and length of the parts that the peer has, or will have once it reads what was sent.
         self._outstanding: dict[int, tuple[int, int]] = {}
         self._unread: dict[int, int] = {}  # the lengths of those that the peer has not received
+        self.unread = 0
         self._read = asyncio.Event()
         self._trimming: asyncio.TimerHandle | None = None
         self._used = False  # since _trim last ran
@@ -147,11 +151,6 @@ class SharedLane:
         self._lent: dict[int, weakref.ref[Bytes]] = {}
         self._notices: dict[bytes, list[int]] = {_TAKEN: [], _RETURNED: []}  # numbers to be sent
         self._closed = False
-
-    @property
-    def unread(self) -> int:
-        """The number of shared bytes that the peer has not received."""
-        return sum(self._unread.values())
 
     async def wait_for_reader(self, above: int) -> None:
         """Wait while more than ``above`` shared bytes have not been received."""
@@ -198,6 +197,7 @@ class SharedLane:
             number = next(self._numbers) % 2**32
             self._outstanding[number] = taken[0], length
             self._unread[number] = length
+            self.unread += length
             places.append(_PLACE.pack(position, number, taken[0], length))
             copies.append(Copy(memoryview(segment), taken[1]))
         if not copies:
@@ -209,11 +209,13 @@ class SharedLane:
     def _on_read(self, numbers: Sequence[int]) -> None:
         """Record that the peer has received parts."""
         for number in numbers:
-            if self._unread.pop(number, None) is None:
+            length = self._unread.pop(number, None)
+            if length is None:
                 raise ProtocolError(
                     f"the peer reports that it has read part {number}, which is not in use or was "
                     "reported before"
                 )
+            self.unread -= length
         self._read.set()  # waiters check their condition themselves
 
     def _on_returned(self, numbers: Sequence[int]) -> None:
@@ -359,6 +361,7 @@ class SharedLane:
         """Release all resources of this end; buffers that were returned stay valid."""
         self._closed = True
         self._unread.clear()
+        self.unread = 0
         self._read.set()
         self._close_peer_descriptor()
         self._mapped = None

@@ -25,7 +25,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import cast
+from typing import NoReturn, cast
 
 from transports.connection import (
     CLOSE_GRACE,
@@ -39,7 +39,11 @@ from transports.delivery import Delivery
 from transports.errors import ConnectionClosed, ProtocolError
 from transports.frame import (
     CHUNK_SIZE,
+    JOIN_BELOW,
+    MAGIC,
+    PREFIX,
     SHARED_FLAG,
+    Buffer,
     Frame,
     SharedFrame,
     encode_frame,
@@ -124,22 +128,37 @@ class StreamConnection(Connection):
         """Pass a frame to the transport, to the bulk lane or to the shared-memory lane."""
         if self._ended is not None or self._transport.is_closing():
             raise self._closed_error()
-        if bulk and frame.segments and self._shared is not None:
-            whole = measure_frame(frame)  # before any of its segments is placed in shared memory
-            if (placed := self._shared.share(frame)) is not None:
-                small, copies = placed
-                self._frames_sent += 1
-                self._bytes_sent += whole
-                self._bulk.put(encode_frame(small, self.wire_version, SHARED_FLAG), copies)
+        header, segments = frame
+        if type(header) is bytes and not segments and (length := len(header)) < JOIN_BELOW:
+            # Most frames: what encode_frame() does, in a fifth of the calls.
+            data = PREFIX.pack(MAGIC, self.wire_version, 0, length, 0) + header
+            pieces: list[Buffer] = [data]
+            size = PREFIX.size + length
+        else:
+            if bulk and segments and self._share(frame):
                 return
-        pieces = encode_frame(frame, self.wire_version)
-        size = sum(map(len, pieces))
+            pieces = encode_frame(frame, self.wire_version)
+            size = sum(map(len, pieces))
         self._frames_sent += 1
         self._bytes_sent += size
         if bulk and self._takes_time(size):
             self._bulk.put(pieces)
         else:
             self._outbox.write(pieces, size)
+
+    def _share(self, frame: Frame) -> bool:
+        """Write a frame through shared memory; return False if there is none for it."""
+        if self._shared is None:
+            return False
+        whole = measure_frame(frame)  # before any of its segments is placed in shared memory
+        placed = self._shared.share(frame)
+        if placed is None:
+            return False
+        small, copies = placed
+        self._frames_sent += 1
+        self._bytes_sent += whole
+        self._bulk.put(encode_frame(small, self.wire_version, SHARED_FLAG), copies)
+        return True
 
     def _write_shared(self, header: bytes) -> None:
         """Write a message of the shared-memory lane, or drop it if the connection has ended."""
@@ -155,7 +174,8 @@ class StreamConnection(Connection):
     def unsent(self) -> int:
         """The number of bytes in outbox, bulk lane and transport, and of unread shared bytes."""
         unread = 0 if self._shared is None else self._shared.unread
-        return self.ahead + self._bulk.nbytes + unread
+        written = self._outbox.nbytes + self._transport.get_write_buffer_size()
+        return written + self._bulk.nbytes + unread
 
     @property
     def ahead(self) -> int:
@@ -217,21 +237,25 @@ class StreamConnection(Connection):
 
     def received(self, count: int) -> None:
         """Decode bytes that were read, and deliver the frames."""
-        self._bytes_received += count
-        broken: ProtocolError | None = None
-        frames: Sequence[Frame] = ()
         try:
-            frames = self._decoder.received(count)
-        except ProtocolError as error:
-            broken = error
-        else:
-            broken = self._decoder.error
-        if SharedFrame in map(type, frames):
-            frames, broken = self._pass_through_lane(frames, broken)
-        self._frames_received += len(frames)
-        self._delivery.put(frames)
-        if broken is not None:
-            self._delivery.end(lambda: self._broken(broken))
+            if self._ended is not None:
+                return
+            self._bytes_received += count
+            try:
+                frames = self._decoder.received(count)
+                broken = self._decoder.error
+            except ProtocolError as error:
+                frames, broken = [], error
+            if SharedFrame in map(type, frames):
+                frames, broken = self._pass_through_lane(frames, broken)
+            self._frames_received += len(frames)
+            self._delivery.put(frames)
+            if broken is not None:
+                self._delivery.end(lambda: self._broken(broken))
+        except Exception:
+            raise
+        except BaseException as interrupt:  # see ByteSink
+            asyncio.get_running_loop().call_soon(_raise, interrupt)
 
     def ended(self, error: Exception | None) -> None:
         """End behind the frames that have arrived, because the stream has ended or is broken."""
@@ -338,3 +362,7 @@ class StreamConnection(Connection):
                 await self._bulk.flush()
                 self._transport.write_eof()
                 await self._protocol.wait_for_end()
+
+
+def _raise(error: BaseException) -> NoReturn:
+    raise error

@@ -3,66 +3,62 @@
 ``connection`` makes a ``StreamProtocol`` when the handshake is complete and calls ``take_over``; until then
 asyncio's stream classes have the stream. The module imports ``bytestream``.
 
-Invariants. The sink is called in the call of the event loop that read the bytes, and no more after
-``discard``. Bytes that the stream reader had buffered come first.
+Invariants. The sink is called in the call of the event loop that read the bytes, by the transport itself:
+each read costs as few calls as possible. Bytes that the stream reader had buffered come first.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import NoReturn, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
 from transports.stream.bytestream import ByteReader, DuplexTransport
 
-# How much one read of bytes that nobody wants returns at most.
-_DISCARDED = 2**16
+# How much is taken from a stream reader at once.
+_TAKEN = 2**16
 
 
 class ByteSink(Protocol):
     """What bytes are written into."""
 
-    def get_buffer(self) -> memoryview:
-        """Return where the next bytes are to be written."""
+    def get_buffer(self, sizehint: int, /) -> memoryview:
+        """Return where the next bytes are to be written; the hint is asyncio's."""
 
-    def received(self, count: int) -> None:
-        """Process bytes that were written to the last ``get_buffer``."""
+    def received(self, count: int, /) -> None:
+        """Process bytes that were written to the last ``get_buffer``; ignore them after an end of its own.
+
+        uvloop takes an interrupt that strikes in here for an error of the connection, and swallows it. So it
+        must be raised by a call of the loop's own, as it would be in a task.
+        """
 
     def ended(self, error: Exception | None) -> None:
         """Process the end: of the peer's direction, or of the whole stream with an error."""
 
 
 class StreamProtocol(asyncio.BufferedProtocol):
-    """The protocol of one transport, from the end of the handshake on."""
+    """The protocol of one transport, from the end of the handshake on.
+
+    Attributes:
+        get_buffer: That of the sink.
+        buffer_updated: The ``received`` of the sink.
+    """
+
+    get_buffer: Callable[[int], memoryview]  # type: ignore[assignment]
+    buffer_updated: Callable[[int], None]  # type: ignore[assignment]
 
     def __init__(self, transport: DuplexTransport, sink: ByteSink) -> None:
         """Make a protocol that has not taken the transport over."""
         self._transport = transport
         self._sink: ByteSink | None = sink
-        self._discarded = memoryview(b"")
+        self.get_buffer = sink.get_buffer
+        self.buffer_updated = sink.received
         self._at_end = asyncio.Event()
         self._lost = asyncio.Event()
         self._writable = asyncio.Event()
         self._writable.set()
 
     # -- reading -----------------------------------------------------------------------------------
-
-    def get_buffer(self, sizehint: int) -> memoryview:
-        """Return the sink's buffer."""
-        return self._discarded if self._sink is None else self._sink.get_buffer()
-
-    def buffer_updated(self, nbytes: int) -> None:
-        """Pass bytes on.
-
-        uvloop takes an interrupt that strikes in here for an error of the connection, and swallows it. So it
-        is raised by a call of the loop's own, as it would be in a task.
-        """
-        try:
-            if self._sink is not None:
-                self._sink.received(nbytes)
-        except Exception:
-            raise
-        except BaseException as interrupt:
-            asyncio.get_running_loop().call_soon(_raise, interrupt)
 
     def eof_received(self) -> bool:
         """Pass the end of the peer's direction on; the transport stays open for ours."""
@@ -87,10 +83,9 @@ class StreamProtocol(asyncio.BufferedProtocol):
             (self._transport.pause_reading if pause else self._transport.resume_reading)()
 
     def discard(self) -> None:
-        """Read on without a sink."""
+        """Read on, although the sink has ended and ignores what is read."""
         if self._sink is not None:
             self._sink = None
-            self._discarded = memoryview(bytearray(_DISCARDED))
             self.pause(False)
 
     async def wait_for_end(self) -> None:
@@ -152,7 +147,7 @@ def _pass_buffered(reader: ByteReader, protocol: StreamProtocol) -> bool:
         OSError: The stream is broken.
     """
     while not reader.at_eof():
-        step = reader.read(_DISCARDED)
+        step = reader.read(_TAKEN)
         try:
             step.send(None)
         except StopIteration as returned:
@@ -170,7 +165,3 @@ def _pass_on(data: memoryview, protocol: StreamProtocol) -> None:
         buffer[:count] = data[:count]
         protocol.buffer_updated(count)
         data = data[count:]
-
-
-def _raise(error: BaseException) -> NoReturn:
-    raise error
