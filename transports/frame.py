@@ -34,6 +34,8 @@ MAGIC = b"\xabF"
 WIRE_VERSION = 1
 HANDSHAKE_VERSION = 0
 PREFIX = Struct("!2sBBII")
+# The prefix again, with the part that is the same in all frames of a stream as one field: 60 % of the time.
+STARTED_PREFIX = Struct("!4sII")
 
 # A header holds a message without its arrays. The largest is a graph: 20,000 nodes of 200 bytes are 4 MB.
 # The limit is sixteen times the largest seen, and small enough for any process to hold.

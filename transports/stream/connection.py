@@ -43,6 +43,7 @@ from transports.frame import (
     MAGIC,
     PREFIX,
     SHARED_FLAG,
+    STARTED_PREFIX,
     Buffer,
     Frame,
     SharedFrame,
@@ -99,6 +100,7 @@ class StreamConnection(Connection):
         )
         self._transport = cast(DuplexTransport, writer.transport)
         self._transport.set_write_buffer_limits(high=HIGH_WATER, low=LOW_WATER)
+        self._start = PREFIX.pack(MAGIC, wire_version, 0, 0, 0)[:4]
         self._decoder = FrameDecoder(version=wire_version)
         self.get_buffer = self._decoder.get_buffer
         self._protocol = StreamProtocol(self._transport, self)
@@ -131,8 +133,7 @@ class StreamConnection(Connection):
         header, segments = frame
         if type(header) is bytes and not segments and (length := len(header)) < JOIN_BELOW:
             # Most frames: what encode_frame() does, in a fifth of the calls.
-            data = PREFIX.pack(MAGIC, self.wire_version, 0, length, 0) + header
-            pieces: list[Buffer] = [data]
+            pieces: list[Buffer] = [STARTED_PREFIX.pack(self._start, length, 0) + header]
             size = PREFIX.size + length
         else:
             if bulk and segments and self._share(frame):
@@ -246,8 +247,10 @@ class StreamConnection(Connection):
                 broken = self._decoder.error
             except ProtocolError as error:
                 frames, broken = [], error
-            if SharedFrame in map(type, frames):
-                frames, broken = self._pass_through_lane(frames, broken)
+            for frame in frames:
+                if type(frame) is SharedFrame:
+                    frames, broken = self._pass_through_lane(frames, broken)
+                    break
             self._frames_received += len(frames)
             self._delivery.put(frames)
             if broken is not None:
