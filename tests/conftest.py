@@ -29,6 +29,10 @@ from tests.ports import HoldPorts, held_ports
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+# OpenBLAS reads it at the first import of numpy, here and in the programs that tests start. Its idle threads
+# would spin for a tenth of a second each time, on cores that other tests need.
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50)
 hypothesis.settings.register_profile("search", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
@@ -156,8 +160,14 @@ def pytest_asyncio_loop_factories(
     return {name: LOOP_FACTORIES[name]}
 
 
+def pytest_collection() -> None:
+    """Let the collector rest while modules and tests are loaded, all of which stay."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Keep the collected tests themselves out of every later garbage collection."""
+    gc.enable()
     _forget_garbage()
 
 
