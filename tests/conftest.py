@@ -160,6 +160,11 @@ def pytest_asyncio_loop_factories(
     return {name: LOOP_FACTORIES[name]}
 
 
+# Objects after which the collector looks at the young ones: 700 by default. Tests end with what they made,
+# and those that wait for a collection ask for it, so most of its work was to no purpose.
+gc.set_threshold(10_000, 10, 10)
+
+
 def pytest_collection() -> None:
     """Let the collector rest while modules and tests are loaded, all of which stay."""
     gc.disable()
