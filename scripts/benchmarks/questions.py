@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import cnn, mlp
+from . import cnn, lstm, mlp, training
 
 __all__ = [
     "HOPS", "ITERATIONS", "LAYERS", "QUESTIONS", "TRAINED_STEPS", "WIDTH", "Question",
@@ -129,20 +129,29 @@ def _matmul() -> Question:
     return Question({"a": a, "b": b}, [a @ b], atol=1e-2)
 
 
-def _train(size: int, rate: float, *, adam: bool) -> Question:
-    weights, data = mlp.first_weights(), mlp.batch(size)
-    want = mlp.trained(weights, data, rate, TRAINED_STEPS, adam=adam)
-    # Adam divides by the square root of a gradient's mean square, which amplifies float32 noise where a
-    # gradient is nearly 0.
-    return Question(
-        {"weights": weights, "rate": rate, "adam": adam, **data}, want, atol=1e-3 if adam else 1e-5
+def _train(
+    network: Any, weights: Any, size: int, rate: float, *, adam: bool = False, **tolerances: float
+) -> Question:
+    """Return the question of some training steps.
+
+    Args:
+        network: the module with the network in numpy.
+        weights: its first weights.
+        size: size of a batch.
+        rate: learning rate.
+        adam: whether Adam takes the steps, else gradient descent.
+        tolerances: those of the question.
+    """
+    data = network.batch(size)
+    want = training.trained(
+        network.loss_and_gradients, weights, data, rate, TRAINED_STEPS, adam=adam
     )
-
-
-def _train_cnn() -> Question:
-    weights, data = cnn.first_weights(), cnn.batch(32)
-    want = cnn.trained(weights, data, 0.1, TRAINED_STEPS)
-    return Question({"weights": weights, "rate": 0.1, **data}, want, rtol=1e-3, atol=1e-4)
+    given = {"weights": weights, "rate": rate, "adam": adam, **data}
+    if adam:
+        # Adam divides by the square root of a gradient's mean square, which amplifies float32 noise where a
+        # gradient is nearly 0.
+        tolerances["atol"] = 1e-3
+    return Question(given, want, **tolerances)
 
 
 def _graph() -> Question:
@@ -197,9 +206,13 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "products": _products,
     "elementwise": _elementwise,
     "matmul-2048": _matmul,
-    "mlp-sgd": lambda: _train(128, 0.1, adam=False),
-    "mlp-adam": lambda: _train(128, 0.001, adam=True),
-    "cnn-sgd": _train_cnn,
+    "mlp-sgd": lambda: _train(mlp, mlp.first_weights(), 128, 0.1),
+    "mlp-adam": lambda: _train(mlp, mlp.first_weights(), 128, 0.001, adam=True),
+    "cnn-sgd": lambda: _train(cnn, cnn.first_weights(8, 16), 32, 0.1, rtol=1e-3, atol=1e-4),
+    "mnist-cnn": lambda: _train(
+        cnn, cnn.first_weights(32, 64, 1024), 50, 0.001, adam=True, rtol=1e-3
+    ),
+    "lstm-128": lambda: _train(lstm, lstm.first_weights(), 64, 0.1),
     "while-loop": _loop,
     "raw-loop": _loop,
     "partial-run": _partial,
@@ -210,7 +223,7 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "push-64mb-host": _push,
     "push-64mb": _push,
     "fetch-64mb": _fetch,
-    "ps-sgd": lambda: _train(64, 0.1, adam=False),
+    "ps-sgd": lambda: _train(mlp, mlp.first_weights(), 64, 0.1),
     "reduce-4kb-2": lambda: _reduce(4 * 2**10, 2),
     "reduce-1mb-2": lambda: _reduce(2**20, 2),
     "reduce-64mb-2": lambda: _reduce(64 * 2**20, 2),

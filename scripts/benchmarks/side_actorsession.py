@@ -20,7 +20,7 @@ from actorsession.ops.flow import dataflow
 
 from . import cluster_actorsession as cluster
 from .case import Case, SyncCase
-from .network_actorsession import Network, build_cnn, build_network
+from .network_actorsession import Network, build_cnn, build_lstm, build_network
 from .questions import ITERATIONS, LAYERS, TRAINED_STEPS, WIDTH, Question
 from .side import Side, serve
 
@@ -245,6 +245,8 @@ LOCAL: dict[str, Callable[[Question], Case]] = {
     "mlp-sgd": _train,
     "mlp-adam": _train,
     "cnn-sgd": lambda question: _train(question, build_cnn),
+    "mnist-cnn": lambda question: _train(question, build_cnn),
+    "lstm-128": lambda question: _train(question, build_lstm),
     "while-loop": _loop,
     "raw-loop": _raw_loop,
     "partial-run": _partial,

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import cluster_tensorflow as cluster
 from .case import Case, SyncCase
-from .network_tensorflow import Network, build_cnn, build_network
+from .network_tensorflow import Network, build_cnn, build_lstm, build_network
 from .questions import ITERATIONS, LAYERS, TRAINED_STEPS, WIDTH, Question
 from .side import Side, serve
 from .tensorflow_module import tf
@@ -213,6 +213,8 @@ LOCAL: dict[str, Callable[[Question], Case]] = {
     "mlp-sgd": _train,
     "mlp-adam": _train,
     "cnn-sgd": lambda question: _train(question, build_cnn),
+    "mnist-cnn": lambda question: _train(question, build_cnn),
+    "lstm-128": lambda question: _train(question, build_lstm),
     "while-loop": _loop,
     "raw-loop": _loop,  # consists of the primitive operations in TensorFlow anyway
     "partial-run": _partial,

@@ -16,12 +16,13 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from itertools import groupby, product
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from actorsession.graph.registry import Array
-from actorsession.ops.blas import in_shares, single_threaded
+from actorsession.ops import blas
+from actorsession.ops.blas import share_products
 from actorsession.ops.convolutions.windows import Pads, blocks, padded, patches, position_slices
 from actorsession.ops.shape_operands import Ints
 from actorsession.records import dataclass
@@ -33,12 +34,7 @@ __all__ = ["Sliding", "convolved", "filter_gradient", "input_gradient"]
 _SHORT_RUN = 16
 
 
-# Multiplications that justify a thread: they take a millisecond or two, starting a thread a tenth of one.
-_FOR_A_THREAD = 1 << 26
-
 Block: TypeAlias = tuple[slice, slice]
-_T = TypeVar("_T")
-_R = TypeVar("_R")
 
 # A thread keeps at most this much memory: a block is half of it, unless a single row of windows takes more.
 _KEPT_BYTES = 1 << 22
@@ -120,7 +116,7 @@ def convolved(x: Array, f: Array, s: Sliding) -> Array:
     """Return the correlation of images ``[batch, *sizes, C]`` with a filter ``[*window, C, D]``."""
     n, batch, deep = len(s.window), x.shape[0], f.shape[-1]
     if _pointwise(s, x):
-        plain: Array = np.dot(x.reshape(-1, x.shape[-1]), f.reshape(-1, deep))
+        plain: Array = blas.product(x.reshape(-1, x.shape[-1]), f.reshape(-1, deep))
         return plain.reshape(batch, *s.counts, deep)
     depth = math.prod(f.shape[:-1])
     matrix = f.reshape(depth, deep)
@@ -138,14 +134,8 @@ def convolved(x: Array, f: Array, s: Sliding) -> Array:
             columns = buffer.reshape(depth, -1).T if short else buffer.reshape(-1, depth)
             np.dot(columns, matrix, out=out[images, rows].reshape(-1, deep))
 
-    _share(convolve, s.blocks(batch, depth, x.itemsize), out.size * depth)
+    share_products(convolve, s.blocks(batch, depth, x.itemsize), out.size * depth)
     return out
-
-
-def _share(work: Callable[[Sequence[_T]], _R], items: Sequence[_T], products: int) -> list[_R]:
-    """Distribute items over as many threads as the number of multiplications justifies."""
-    with single_threaded() as usual:
-        return in_shares(work, items, min(usual, 1 + products // _FOR_A_THREAD))
 
 
 def filter_gradient(x: Array, g: Array, s: Sliding) -> Array:
@@ -153,7 +143,7 @@ def filter_gradient(x: Array, g: Array, s: Sliding) -> Array:
     n, deep, channels = len(s.window), g.shape[-1], x.shape[-1]
     depth = math.prod(s.window) * channels
     if _pointwise(s, x):
-        whole: Array = np.dot(x.reshape(-1, channels).T, g.reshape(-1, deep))
+        whole: Array = blas.product(x.reshape(-1, channels).T, g.reshape(-1, deep))
         return whole.reshape(*s.window, channels, deep)
     # The product with the untransposed patches is the faster one.
     short = _short(s, channels)
@@ -174,7 +164,7 @@ def filter_gradient(x: Array, g: Array, s: Sliding) -> Array:
                 total += np.dot(back.T, buffer.reshape(-1, depth))
         return total
 
-    total, *others = _share(add_up, s.blocks(x.shape[0], depth, x.itemsize), g.size * depth)
+    total, *others = share_products(add_up, s.blocks(x.shape[0], depth, x.itemsize), g.size * depth)
     for other in others:
         total += other
     if not short:
@@ -186,7 +176,7 @@ def input_gradient(f: Array, g: Array, s: Sliding, sizes: Ints) -> Array:
     """Return the gradient by images ``[batch, *sizes, C]`` from the filter and ``[batch, *counts, D]``."""
     batch, channels = g.shape[0], f.shape[-2]
     if all(size == n for size, n in zip(sizes, s.counts, strict=True)) and _pointwise(s, g):
-        whole: Array = np.dot(g.reshape(-1, g.shape[-1]), f.reshape(channels, -1).T)
+        whole: Array = blas.product(g.reshape(-1, g.shape[-1]), f.reshape(channels, -1).T)
         return whole.reshape(batch, *sizes, channels)
     extents = [size + a + b for size, (a, b) in zip(sizes, s.pads, strict=True)]
     wide = np.zeros((batch, *extents, channels), g.dtype)
@@ -231,7 +221,7 @@ def _share_images(
         for images, rows in (block for group in share for block in group):
             add(images, rows)
 
-    _share(add_all, by_images, products)
+    share_products(add_all, by_images, products)
 
 
 def _add_rows(wide: Array, f: Array, g: Array, s: Sliding) -> None:

@@ -16,6 +16,7 @@ from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor
 from actorsession.ops.arrays.fills import ones
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.shape import broadcast_to, reshape
+from actorsession.ops.blas import dot
 from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.linear.matmul import matmul
 from actorsession.ops.operands import writes
@@ -137,7 +138,7 @@ def _channel_sums(grad: Array, axis: int) -> Array:
     if axis == -1 and grad.size and grad.dtype in (np.float32, np.float64):
         rows = grad if grad.ndim == 2 else grad.reshape(-1, grad.shape[-1])
         # BLAS is three to eight times faster than numpy's sum over the first axis.
-        sums = np.ones(len(rows), grad.dtype) @ rows
+        sums = dot(np.ones(len(rows), grad.dtype), rows)
     else:
         sums = np.add.reduce(grad, axis=others, dtype=grad.dtype)
     return sums
