@@ -30,8 +30,8 @@ from actorsession.ops.shares import in_shares, slices
 from actorsession.records import dataclass
 
 __all__ = [
-    "SMALL_PRODUCT", "BlasLibrary", "batch_product", "dot", "loaded_libraries", "lock", "product",
-    "share_products", "single_threaded", "usual_threads",
+    "BLOCK_BYTES", "SMALL_PRODUCT", "BlasLibrary", "batch_product", "dot", "in_blocks",
+    "loaded_libraries", "lock", "product", "share_products", "single_threaded", "usual_threads",
 ]  # fmt: skip
 
 _T = TypeVar("_T")
@@ -43,6 +43,12 @@ SMALL_PRODUCT = 64**3
 _SMALLEST_THREADED_SUM = 9000
 # Multiplications that justify a thread: they take 0.2 to 0.4 ms, handing them to a helper some 20 us.
 _FOR_A_THREAD = 1 << 24
+BLOCK_BYTES = 1 << 20
+"""Bytes of a block of elementwise work, and those that justify a thread.
+
+Such a block takes 0.1 to 0.5 ms. The gradient of a pool over 50x28x28x32 takes 3.9 ms in blocks of this size
+and 5.8 in those of an eighth, whose calls count more; Adam over 3.2M elements takes 8 and 13 ms.
+"""
 
 _MAPS = Path("/proc/self/maps")
 # Builds add the prefix "scipy_" and the suffix "64_", so that several libraries fit into one process.
@@ -200,7 +206,20 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_anew)
 
 
-# -- products ------------------------------------------------------------------------------------
+# -- work in several threads --------------------------------------------------------------------
+
+
+def in_blocks(work: Callable[[Sequence[slice]], object], rows: int, row_bytes: int) -> None:
+    """Cut rows into blocks for the cache, and distribute those over as many threads as their size justifies.
+
+    Args:
+        work: called with some blocks, in any thread.
+        rows: how many rows there are.
+        row_bytes: how many bytes ``work`` reads and writes in each row.
+    """
+    size = rows * row_bytes
+    threads = min(usual_threads(), 1 + size // BLOCK_BYTES) if size > BLOCK_BYTES else 1
+    in_shares(work, slices(rows, max(threads, -(-size // BLOCK_BYTES))), threads)
 
 
 def share_products(

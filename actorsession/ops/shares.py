@@ -17,6 +17,8 @@ from itertools import pairwise
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 __all__ = ["in_shares", "slices"]
 
 _T = TypeVar("_T")
@@ -94,8 +96,9 @@ class _Helpers:
                 threading.Thread(target=self._run, name=name, daemon=True).start()
 
     def _run(self) -> None:
-        while True:
-            self._jobs.get().help()
+        with np.errstate(all="ignore"):  # of this thread
+            while True:
+                self._jobs.get().help()
 
 
 _helpers = _Helpers()

@@ -7,11 +7,13 @@ A window has few elements, so each kernel iterates over these, with one operatio
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.graph.registry import Array
+from actorsession.ops.blas import in_blocks
 from actorsession.ops.convolutions.kernels import Sliding
 from actorsession.ops.convolutions.windows import padded
 from actorsession.ops.shape_operands import Ints
@@ -19,9 +21,6 @@ from actorsession.ops.shape_operands import Ints
 __all__ = [
     "averaged", "averaged_back", "chosen", "largest", "lowest", "spread", "window_argmax",
 ]  # fmt: skip
-
-# Elements of a block, chosen so that masks and gradients of a block fit the cache together.
-_TILE_ELEMENTS = 1 << 15
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
@@ -38,10 +37,18 @@ def _whole(s: Sliding) -> slice:
 def largest(x: Array, s: Sliding) -> Array:
     """Return the maximum of each window, ``[batch, *counts, C]``, or NaN where a window contains NaN."""
     wide = padded(x, s.pads, lowest(x.dtype))
-    first, *others = (wide[(slice(None), *s.at(position, _whole(s)))] for position in s.positions)
-    out = first.copy()
-    for view in others:
-        np.maximum(out, view, out=out)
+    out = np.empty((len(x), *s.counts, x.shape[-1]), x.dtype)
+
+    def choose(share: Sequence[slice]) -> None:
+        for images in share:
+            some = out[images]
+            first, *others = (wide[(images, *s.at(p, _whole(s)))] for p in s.positions)
+            np.copyto(some, first)
+            for view in others:
+                np.maximum(some, view, out=some)
+
+    if x.size:
+        in_blocks(choose, len(x), x.nbytes // len(x))
     return out
 
 
@@ -92,18 +99,21 @@ def _spread_over_tiles(x: Array, y: Array, g: Array, s: Sliding) -> Array:
     """
     out = np.empty(x.shape, g.dtype)
     bits = np.dtype(f"i{g.dtype.itemsize}")
-    per_block = max(1, _TILE_ELEMENTS // max(1, math.prod(y.shape[1:])))
-    for first in range(0, len(x), per_block):
-        block = slice(first, first + per_block)
-        maxima, back = y[block], g[block].view(bits)
-        left = np.ones(maxima.shape, np.bool_)
-        for position in s.positions:
-            where = (block, *s.at(position, _whole(s)))
-            hit = x[where] == maxima
-            hit &= left
-            left ^= hit
-            mask = np.negative(hit.view(np.int8)).astype(bits)
-            np.bitwise_and(mask, back, out=out[where].view(bits))
+
+    def spread_images(share: Sequence[slice]) -> None:
+        for images in share:
+            maxima, back = y[images], g[images].view(bits)
+            left = np.ones(maxima.shape, np.bool_)
+            for position in s.positions:
+                where = (images, *s.at(position, _whole(s)))
+                hit = x[where] == maxima
+                hit &= left
+                left ^= hit
+                mask = np.negative(hit.view(np.int8)).astype(bits)
+                np.bitwise_and(mask, back, out=out[where].view(bits))
+
+    if x.size:
+        in_blocks(spread_images, len(x), x.nbytes // len(x))
     return out
 
 

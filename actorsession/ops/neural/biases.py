@@ -92,16 +92,34 @@ def _bias_add_kernel(ctx: KernelContext) -> Kernel:
                 f"({ctx.attrs['data_format']}) and a bias of shape {list(bias.shape)}"
             )
         if axis == -1:
-            return value + bias
+            return _added(value, bias)
         return value + bias.reshape(-1, *(1,) * (value.ndim - 2))
 
     return kernel
 
 
+# Channels from which numpy's loop over them is long enough: 8 channels of 32x28x28 images take 0.24 ms, in
+# rows of images 0.08.
+_MANY_CHANNELS = 64
+
+
+def _added(value: Array, bias: Array) -> Any:
+    """Return the sum; images with few channels are processed row by row, with a row of repeated biases."""
+    if value.ndim < 3 or bias.size >= _MANY_CHANNELS or not value.flags.c_contiguous:
+        return value + bias
+    width = value.shape[-2]
+    rows = value.reshape(*value.shape[:-2], width * bias.size)
+    total: Array = rows + np.tile(bias, width)
+    return total.reshape(value.shape)
+
+
 def _emit_bias_add(ctx: KernelContext, args: Sequence[str]) -> str | None:
     value, bias = (spec.shape for spec in ctx.inputs)
-    safe = bias.is_fully_defined() and value.rank is not None and value[-1] is not None
-    return f"{args[0]} + {args[1]}" if safe and _channel_axis(ctx.attrs) == -1 else None
+    if _channel_axis(ctx.attrs) == 1 or not bias.is_fully_defined():
+        return None
+    if value.rank is None or value[-1] is None or (value.rank > 2 and bias[0] < _MANY_CHANNELS):
+        return None
+    return f"{args[0]} + {args[1]}"
 
 
 def _bias_add_into(ctx: KernelContext) -> Kernel | None:
