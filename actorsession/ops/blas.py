@@ -30,15 +30,15 @@ from actorsession.ops.shares import in_shares, slices
 from actorsession.records import dataclass
 
 __all__ = [
-    "BLOCK_BYTES", "SMALL_PRODUCT", "BlasLibrary", "batch_product", "dot", "in_blocks",
-    "loaded_libraries", "lock", "product", "share_products", "single_threaded", "usual_threads",
+    "BLOCK_BYTES", "BlasLibrary", "batch_product", "dot", "in_blocks",
+    "loaded_libraries", "lock", "product", "product_of", "share_products", "single_threaded", "usual_threads",
 ]  # fmt: skip
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
-SMALL_PRODUCT = 64**3
-"""Multiplications up to which OpenBLAS itself uses one thread for a product."""
+# Multiplications up to which OpenBLAS itself uses one thread for a product.
+_SMALL_PRODUCT = 64**3
 # The same of a product of a matrix and a vector.
 _SMALLEST_THREADED_SUM = 9000
 # Multiplications that justify a thread: they take 0.2 to 0.4 ms, handing them to a helper some 20 us.
@@ -77,7 +77,7 @@ class BlasLibrary:
             return _aside.numbers.get(self.path) or self.asked()
 
     def set(self, number: int) -> None:
-        """Set the number of threads of products; inside ``single_threaded`` it takes effect at its end."""
+        """Set the number of threads of products; if ``single_threaded`` limits them now, for later."""
         with _aside.lock:
             if self.path in _aside.numbers:
                 _aside.numbers[self.path] = number
@@ -92,12 +92,14 @@ class _Aside:
         lock: reentrant, because a garbage collection may set a number in the thread that holds it.
         users: how many kernels limit the libraries to one thread now.
         numbers: the saved number for each library path, while ``users`` is not 0.
+        usual: the largest number that the first of the users found.
     """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.users = 0
         self.numbers: dict[str, int] = {}
+        self.usual = 1
 
 
 _aside = _Aside()
@@ -132,7 +134,8 @@ def _loaded_files() -> list[str]:
 
 def _open(path: str) -> BlasLibrary | None:
     try:
-        library = ctypes.CDLL(path)
+        # Its functions only read or set a number, which takes less time than releasing the interpreter lock.
+        library = ctypes.PyDLL(path)
     except OSError:
         return None
     for prefix in _PREFIXES:
@@ -170,22 +173,28 @@ class single_threaded:
     """Limit products to one thread within the block, in all threads of the process.
 
     The block's value is how many threads a product uses otherwise; 1 if the library is not found. A class,
-    because a generator takes three microseconds more, and a product of 64x64 takes four in all.
+    because a generator takes a microsecond more, and there is one of these for each product.
     """
 
-    __slots__ = ()
+    __slots__ = ("_limits",)
 
     def __enter__(self) -> int:
         libraries, state = _of_numpy(), _aside
+        self._limits = state.users > 0 or any(library.asked() > 1 for library in libraries)
+        if not self._limits:
+            return 1
         with state.lock:
             state.users += 1
             if state.users == 1:
                 for library in libraries:
                     state.numbers[library.path] = library.asked()
                     library.changed(1)
-            return max(state.numbers.values(), default=1)
+                state.usual = max(state.numbers.values())
+            return state.usual
 
     def __exit__(self, *_: object) -> None:
+        if not self._limits:
+            return
         state = _aside
         with state.lock:
             state.users -= 1
@@ -233,36 +242,41 @@ def share_products(
         return in_shares(work, items, min(usual, 1 + multiplications // _FOR_A_THREAD))
 
 
-def product(a: Array, b: Array, out: Array | None = None) -> Any:
-    """Return the product of two matrices of one dtype, with as many threads as its size justifies.
+def product(a: Array, b: Array) -> Any:
+    """Return the product of two matrices of one dtype, with as many threads as its size justifies."""
+    return product_of(a.shape[0] * a.shape[1] * b.shape[1])(a, b)
 
-    Args:
-        a: a matrix.
-        b: a matrix.
-        out: the array to write to, C-contiguous; a new one if left out.
-    """
+
+def product_of(multiplications: int) -> Callable[[Array, Array], Any]:
+    """Return the function that computes products of two matrices with this number of multiplications."""
+    if multiplications <= _SMALL_PRODUCT:
+        return np.dot
+    return _product_alone if multiplications < _FOR_A_THREAD else _product_in_tiles
+
+
+def _product_alone(a: Array, b: Array) -> Any:
+    with single_threaded():
+        return np.dot(a, b)
+
+
+def _product_in_tiles(a: Array, b: Array) -> Any:
+    if np.may_share_memory(a, b):
+        return np.dot(a, b)  # a matrix by its own transpose is half the work, but only as a whole
     (rows, inner), columns = a.shape, b.shape[1]
-    multiplications = rows * inner * columns
-    if multiplications <= SMALL_PRODUCT or a.dtype.kind not in "fc":
-        return np.dot(a, b, out)
-    if multiplications >= _FOR_A_THREAD and np.may_share_memory(a, b):
-        return np.dot(
-            a, b, out
-        )  # a matrix by its own transpose is half the work, but only as a whole
     with single_threaded() as usual:
-        threads = min(usual, 1 + multiplications // _FOR_A_THREAD)
+        threads = min(usual, 1 + rows * inner * columns // _FOR_A_THREAD)
         if threads == 1:
-            return np.dot(a, b, out)
-        made = np.empty((rows, columns), a.dtype) if out is None else out
+            return np.dot(a, b)
+        out = np.empty((rows, columns), a.dtype)
         # As np.dot does; np.matmul would use a loop of its own for some strides.
-        a, b = (x if x.flags.forc else np.ascontiguousarray(x) for x in (a, b))
+        left, right = (x if x.flags.forc else np.ascontiguousarray(x) for x in (a, b))
 
         def multiply(share: Sequence[tuple[slice, slice]]) -> None:
             for some, others in share:
-                np.matmul(a[some], b[:, others], out=made[some, others])
+                np.matmul(left[some], right[:, others], out=out[some, others])
 
         in_shares(multiply, _tiles(rows, columns, threads), threads)
-    return made
+    return out
 
 
 def _tiles(rows: int, columns: int, count: int) -> list[tuple[slice, slice]]:
@@ -274,7 +288,7 @@ def _tiles(rows: int, columns: int, count: int) -> list[tuple[slice, slice]]:
 def batch_product(x: Array, y: Array) -> Any:
     """Return ``np.matmul(x, y)`` of batches of matrices, with as many threads as their size justifies."""
     multiplications = x.shape[-2] * x.shape[-1] * y.shape[-1]
-    if multiplications <= SMALL_PRODUCT or x.dtype.kind not in "fc":
+    if multiplications <= _SMALL_PRODUCT:
         return np.matmul(x, y)
     if x.ndim == y.ndim == 2:
         return product(x, y)

@@ -155,9 +155,9 @@ def _multiplier(dtype: DType, product: Kernel) -> Kernel:
 def _matmul_kernel(ctx: KernelContext) -> Kernel:
     turn_a, turn_b = bool(ctx.attrs["transpose_a"]), bool(ctx.attrs["transpose_b"])
     known = all(spec.shape.is_fully_defined() for spec in ctx.inputs)
-    # Called directly where no choice is left: a call of 64x64 takes 4 us.
-    small = known and _multiplications(ctx.inputs, turn_b) <= blas.SMALL_PRODUCT
-    multiply = _multiplier(ctx.inputs[0].dtype, np.dot if small else blas.product)
+    # Chosen once where it can be: the choice takes a microsecond, a product of 64x64 four.
+    chosen = blas.product_of(_multiplications(ctx.inputs, turn_b)) if known else blas.product
+    multiply = _multiplier(ctx.inputs[0].dtype, chosen)
 
     def product(a: Array, b: Array) -> Any:
         return multiply(a.T if turn_a else a, b.T if turn_b else b)
