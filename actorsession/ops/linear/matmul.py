@@ -176,8 +176,8 @@ def _matmul_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _multiplications(inputs: Sequence[TensorSpec], turn_b: bool) -> int:
-    a, b = (spec.shape.as_list() for spec in inputs)
-    return math.prod(a) * b[not turn_b]
+    a, b = (spec.shape for spec in inputs)
+    return (a.num_elements() or 0) * (b[not turn_b] or 0)
 
 
 def _batch_matmul_kernel(ctx: KernelContext) -> Kernel:
