@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 
@@ -75,3 +76,17 @@ def test_what_a_share_raises_is_raised_when_all_have_ended(bad: int) -> None:
     with pytest.raises(ZeroDivisionError, match=f"share {bad}"):
         in_shares(work, range(4), 4)
     assert sorted(ended) == [0, 1, 2, 3]
+
+
+@pytest.mark.process
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+def test_a_forked_child_has_helpers_of_its_own() -> None:
+    def meet() -> int:
+        together = threading.Barrier(2)
+        return len(in_shares(lambda share: together.wait(60), [1, 2], 2))
+
+    assert meet() == 2  # now this process has a helper
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if meet() == 2 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
