@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import logging
 
-from actorsession import ops  # noqa: F401 - registers the operation types
-from actorsession.graph import extension
+from actorsession.collector import pause_collector
 from actorsession.lazy_names import lazy_names
+
+with pause_collector():
+    from actorsession import ops  # noqa: F401 - registers the operation types
+    from actorsession.graph import extension
 
 # By the file that has them; see ``lazy_names``. The stub beside this file is made from it.
 _NAMES = {

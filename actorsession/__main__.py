@@ -5,7 +5,10 @@ from __future__ import annotations
 import gc
 import sys
 
-from actorsession.cli import main
+from actorsession.collector import pause_collector
+
+with pause_collector():
+    from actorsession.cli import main
 
 if __name__ == "__main__":
     code = main()

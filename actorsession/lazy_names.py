@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from actorsession.collector import pause_collector
+
 __all__ = ["LazyName", "NoAttributeError", "lazy_names", "read_table"]
 
 
@@ -65,7 +67,8 @@ def lazy_names(
         if where is None:
             inner = {ours: found.module for ours, found in names.items() if not found.attribute}
             raise NoAttributeError(package, name, everything, inner)
-        found = importlib.import_module(where.module)
+        with pause_collector():
+            found = importlib.import_module(where.module)
         value = getattr(found, where.attribute) if where.attribute else found
         setattr(sys.modules[package], name, value)
         return value

@@ -18,6 +18,7 @@ import threading
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextvars import Context
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVarTuple
 
 import hypothesis
@@ -29,6 +30,10 @@ from tests.ports import HoldPorts, held_ports
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+# OpenBLAS reads it at the first import of numpy, here and in the programs that tests start. Its idle threads
+# would spin for a tenth of a second each time, on cores that other tests need.
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50)
 hypothesis.settings.register_profile("search", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
@@ -37,6 +42,8 @@ _Arguments = TypeVarTuple("_Arguments")
 
 LoopContext = dict[str, Any]
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
+
+_HERE = Path(__file__).parent
 
 _HELD_BEFORE = pytest.StashKey[Holdings]()
 _TIMED_OUT_LOOPS: list[tuple[asyncio.AbstractEventLoop, BaseException]] = []
@@ -156,8 +163,27 @@ def pytest_asyncio_loop_factories(
     return {name: LOOP_FACTORIES[name]}
 
 
+# Objects after which the collector looks at the young ones: 700 by default. Tests end with what they made,
+# and those that wait for a collection ask for it, so most of its work was to no purpose.
+gc.set_threshold(10_000, 10, 10)
+
+
+def pytest_collection() -> None:
+    """Let the collector rest while modules and tests are loaded, all of which stay."""
+    gc.disable()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files beside this one, which take the longest each.
+
+    Workers take one file after the other, so a long one at the end would leave cores idle.
+    """
+    items.sort(key=lambda item: item.path.parent != _HERE)
+
+
 def pytest_collection_finish() -> None:
     """Keep the collected tests themselves out of every later garbage collection."""
+    gc.enable()
     _forget_garbage()
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scripts.benchmarks import compare, mlp
+from scripts.benchmarks import cnn, compare, lstm, mlp
 from scripts.benchmarks.case import Effort, SyncCase
 from scripts.benchmarks.clusters_actorsession import Clusters
 from scripts.benchmarks.command import main
@@ -35,6 +35,7 @@ from scripts.benchmarks.result import OURS, Result, Times, growth
 from scripts.benchmarks.rows import GROUPS, ROWS, SLOPES, Budget, Row
 from scripts.benchmarks.side_actorsession import builders
 from scripts.benchmarks.side_process import SideProcess
+from scripts.benchmarks.training import trained
 
 ROOT = Path(__file__).resolve().parent.parent
 BENCHMARKS = ROOT / "scripts" / "benchmarks"
@@ -127,23 +128,46 @@ def test_a_right_answer_may_be_rounded_as_float32_is() -> None:
     Question({}, [np.array([1.0, 2.0])]).check([np.array([1.00001, 2.0], np.float32)])
 
 
-@pytest.mark.parametrize("place", [("w1", (3, 5)), ("b1", (7,)), ("w2", (11, 4)), ("b2", (9,))])
-def test_the_network_s_gradient_is_the_slope_of_its_loss(
-    place: tuple[str, tuple[int, ...]],
+@pytest.mark.parametrize(
+    ("network", "weights", "places"),
+    [
+        (mlp, mlp.first_weights(), {"w1": (3, 5), "b1": (7,), "w2": (11, 4), "b2": (9,)}),
+        (
+            cnn,
+            cnn.first_weights(2, 3, 4),
+            {
+                "f1": (0, 1, 0, 1), "b1": (1,), "f2": (4, 2, 1, 2), "b2": (0,),
+                "w3": (40, 2), "b3": (3,), "w": (1, 7), "b": (9,),
+            },
+        ),
+        (cnn, cnn.first_weights(2, 3), {"f2": (4, 2, 1, 2), "w": (40, 7)}),
+        (lstm, lstm.first_weights(), {"kernel": (30, 200), "bias": (90,), "w": (1, 7), "b": (9,)}),
+    ],
+)  # fmt: skip
+def test_a_network_s_gradient_is_the_slope_of_its_loss(
+    network: Any, weights: Any, places: dict[str, tuple[int, ...]]
 ) -> None:
-    name, index = place
-    weights = {key: value.astype("f8") for key, value in mlp.first_weights().items()}
-    data = mlp.batch(8)
+    weights = {key: value.astype("f8") for key, value in weights.items()}
+    data = network.batch(4)
+    _, gradients = network.loss_and_gradients(weights, data)
+    for name, index in places.items():
 
-    def loss_at(step: float) -> float:
-        moved = {key: value.copy() for key, value in weights.items()}
-        moved[name][index] += step
-        loss, *_ = mlp.trained(moved, data, rate=0.0, steps=1, adam=False)
-        return float(loss)
+        def loss_at(step: float, name: str = name, index: tuple[int, ...] = index) -> float:
+            moved = {key: value.copy() for key, value in weights.items()}
+            moved[name][index] += step
+            return float(network.loss_and_gradients(moved, data)[0])
 
-    _, *after = mlp.trained(weights, data, rate=1.0, steps=1, adam=False)
-    gradient = weights[name][index] - after[mlp.WEIGHTS.index(name)][index]
-    assert (loss_at(1e-5) - loss_at(-1e-5)) / 2e-5 == pytest.approx(gradient, rel=1e-4, abs=1e-9)
+        slope = (loss_at(1e-5) - loss_at(-1e-5)) / 2e-5
+        assert slope == pytest.approx(gradients[name][index], rel=1e-4, abs=1e-9)
+
+
+def test_steps_of_training_take_the_weights_where_numpy_s_gradient_says() -> None:
+    weights, data = mlp.first_weights(), mlp.batch(8)
+    loss, gradients = mlp.loss_and_gradients(weights, data)
+    got, *after = trained(mlp.loss_and_gradients, weights, data, 0.5, 1, adam=False)
+    assert got == pytest.approx(loss, rel=1e-6)
+    for (name, before), now in zip(weights.items(), after, strict=True):
+        np.testing.assert_allclose(now, before - 0.5 * gradients[name], rtol=1e-5, atol=1e-7)
 
 
 # --- timing

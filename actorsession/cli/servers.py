@@ -27,6 +27,7 @@ from actorsession.cli.console import (
     seconds,
     whole_number,
 )
+from actorsession.collector import pause_collector
 
 if TYPE_CHECKING:
     from actorsession.cluster import SecurityConfig
@@ -168,10 +169,11 @@ def _cluster(text: str) -> dict[str, Any]:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from actorsession.actors.loops import run
-    from actorsession.cluster.launch.child import make_guard, serve
-    from actorsession.errors import UnknownError
-    from actorsession.rpc.security import refusal_to_listen
+    with pause_collector():
+        from actorsession.actors.loops import run
+        from actorsession.cluster.launch.child import make_guard, serve
+        from actorsession.errors import UnknownError
+        from actorsession.rpc.security import refusal_to_listen
 
     import_modules(options.imports)  # before the cluster is read: a module may register a transport
     worker = _worker_options(options)

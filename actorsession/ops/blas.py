@@ -1,10 +1,11 @@
-"""The BLAS library that numpy has loaded, and threads that a kernel uses instead of the library's threads.
+"""The BLAS library that numpy has loaded, and products that use threads of our own instead of the library's.
 
 OpenBLAS has one number of threads for the whole process. Its threads spin while they wait for each other, at
-every product. A kernel that makes hundreds of small products, as a convolution does, gains little from them
-on idle cores and stalls on busy cores. (32 images of 28x28x64, a 3x3 filter, two cores with another program
-on one: 12 ms with one thread of BLAS, 96 with two.) Such a kernel therefore limits the library to one thread
-while it runs, and distributes its own blocks over threads that synchronise once, at the end.
+every product. On idle cores a small product gains little from that, and on busy cores it stalls. (Two cores
+at load 6, a 128x784 by a 784x256 matrix: 0.7 ms with one thread of the library, 42 with two.) Therefore the
+library is limited to one thread during a product, and large products are cut into parts, which threads of
+``ops.shares`` compute: those synchronise once, at the end, and do not wait for threads that get no core.
+Kernels that make hundreds of small products, as a convolution does, share out their own blocks.
 
 numpy has no function for this, so the library is called through ctypes, under any of the names that its
 builds give to its functions. ``runtime.blas_threads`` sets the number that sessions request.
@@ -13,25 +14,41 @@ builds give to its functions. ``runtime.blas_threads`` sets the number that sess
 from __future__ import annotations
 
 import ctypes
+import itertools
+import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
+from actorsession.graph.registry import Array
+from actorsession.ops.shares import in_shares, slices
 from actorsession.records import dataclass
 
 __all__ = [
-    "BlasLibrary", "in_shares", "loaded_libraries", "lock", "single_threaded", "usual_threads",
+    "BLOCK_BYTES", "BlasLibrary", "batch_product", "dot", "in_blocks",
+    "loaded_libraries", "lock", "product", "product_of", "share_products", "single_threaded", "usual_threads",
 ]  # fmt: skip
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
+
+# Multiplications up to which OpenBLAS itself uses one thread for a product.
+_SMALL_PRODUCT = 64**3
+# The same of a product of a matrix and a vector.
+_SMALLEST_THREADED_SUM = 9000
+# Multiplications that justify a thread: they take 0.2 to 0.4 ms, handing them to a helper some 20 us.
+_FOR_A_THREAD = 1 << 24
+BLOCK_BYTES = 1 << 20
+"""Bytes of a block of elementwise work, and those that justify a thread.
+
+Such a block takes 0.1 to 0.5 ms. The gradient of a pool over 50x28x28x32 takes 3.9 ms in blocks of this size
+and 5.8 in those of an eighth, whose calls count more; Adam over 3.2M elements takes 8 and 13 ms.
+"""
 
 _MAPS = Path("/proc/self/maps")
 # Builds add the prefix "scipy_" and the suffix "64_", so that several libraries fit into one process.
@@ -60,7 +77,7 @@ class BlasLibrary:
             return _aside.numbers.get(self.path) or self.asked()
 
     def set(self, number: int) -> None:
-        """Set the number of threads of products; inside ``single_threaded`` it takes effect at its end."""
+        """Set the number of threads of products; if ``single_threaded`` limits them now, for later."""
         with _aside.lock:
             if self.path in _aside.numbers:
                 _aside.numbers[self.path] = number
@@ -75,12 +92,14 @@ class _Aside:
         lock: reentrant, because a garbage collection may set a number in the thread that holds it.
         users: how many kernels limit the libraries to one thread now.
         numbers: the saved number for each library path, while ``users`` is not 0.
+        usual: the largest number that the first of the users found.
     """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.users = 0
         self.numbers: dict[str, int] = {}
+        self.usual = 1
 
 
 _aside = _Aside()
@@ -115,7 +134,8 @@ def _loaded_files() -> list[str]:
 
 def _open(path: str) -> BlasLibrary | None:
     try:
-        library = ctypes.CDLL(path)
+        # Its functions only read or set a number, which takes less time than releasing the interpreter lock.
+        library = ctypes.PyDLL(path)
     except OSError:
         return None
     for prefix in _PREFIXES:
@@ -149,29 +169,37 @@ def usual_threads() -> int:
     return max((library.get() for library in _of_numpy()), default=1)
 
 
-@contextmanager
-def single_threaded() -> Iterator[int]:
+class single_threaded:
     """Limit products to one thread within the block, in all threads of the process.
 
-    Yields:
-        How many threads a product uses otherwise; 1 if the library is not found.
+    The block's value is how many threads a product uses otherwise; 1 if the library is not found. A class,
+    because a generator takes a microsecond more, and there is one of these for each product.
     """
-    libraries = _of_numpy()
-    state = _aside
-    with state.lock:
-        state.users += 1
-        if state.users == 1:
-            for library in libraries:
-                state.numbers[library.path] = library.asked()
-                library.changed(1)
-        usual = max((state.numbers[library.path] for library in libraries), default=1)
-    try:
-        yield usual
-    finally:
+
+    __slots__ = ("_limits",)
+
+    def __enter__(self) -> int:
+        libraries, state = _of_numpy(), _aside
+        self._limits = state.users > 0 or any(library.asked() > 1 for library in libraries)
+        if not self._limits:
+            return 1
+        with state.lock:
+            state.users += 1
+            if state.users == 1:
+                for library in libraries:
+                    state.numbers[library.path] = library.asked()
+                    library.changed(1)
+                state.usual = max(state.numbers.values())
+            return state.usual
+
+    def __exit__(self, *_: object) -> None:
+        if not self._limits:
+            return
+        state = _aside
         with state.lock:
             state.users -= 1
             if state.users == 0:
-                for library in libraries:
+                for library in _of_numpy():
                     library.changed(state.numbers.pop(library.path))
 
 
@@ -187,45 +215,98 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_anew)
 
 
-def in_shares(work: Callable[[Sequence[_T]], _R], items: Sequence[_T], threads: int) -> list[_R]:
-    """Distribute items over threads that are started for this call, and wait for all of them.
+# -- work in several threads --------------------------------------------------------------------
+
+
+def in_blocks(work: Callable[[Sequence[slice]], object], rows: int, row_bytes: int) -> None:
+    """Cut rows into blocks for the cache, and distribute those over as many threads as their size justifies.
 
     Args:
-        work: called with each share; the first share runs in the caller's thread, every other in its own.
-        items: the items to distribute, in order; neighbours stay together.
-        threads: how many threads work at most, including the caller's; never more than there are items.
-
-    Returns:
-        The result of each share, in order.
-
-    Raises:
-        Exception: the exception of the first share that failed, after all shares have ended.
+        work: called with some blocks, in any thread.
+        rows: how many rows there are.
+        row_bytes: how many bytes ``work`` reads and writes in each row.
     """
-    count = max(1, min(threads, len(items)))
-    if count == 1:
-        return [work(items)]
-    edges = [len(items) * share // count for share in range(count + 1)]
-    shares = [items[a:b] for a, b in pairwise(edges)]
-    outcomes: list[_R | BaseException] = [RuntimeError("not run")] * count
+    size = rows * row_bytes
+    threads = min(usual_threads(), 1 + size // BLOCK_BYTES) if size > BLOCK_BYTES else 1
+    in_shares(work, slices(rows, max(threads, -(-size // BLOCK_BYTES))), threads)
 
-    def run(number: int) -> None:
-        try:
-            outcomes[number] = work(shares[number])
-        except BaseException as error:
-            outcomes[number] = error
 
-    helpers = [
-        threading.Thread(target=run, args=(number,), name=f"share {number} of a kernel")
-        for number in range(1, count)
-    ]
-    for helper in helpers:
-        helper.start()
-    run(0)
-    for helper in helpers:
-        helper.join()
-    results = []
-    for outcome in outcomes:
-        if isinstance(outcome, BaseException):
-            raise outcome
-        results.append(outcome)
-    return results
+def share_products(
+    work: Callable[[Sequence[_T]], _R], items: Sequence[_T], multiplications: int
+) -> list[_R]:
+    """Call ``in_shares`` with as many threads as a number of multiplications justifies.
+
+    BLAS uses one thread in each of them.
+    """
+    with single_threaded() as usual:
+        return in_shares(work, items, min(usual, 1 + multiplications // _FOR_A_THREAD))
+
+
+def product(a: Array, b: Array) -> Any:
+    """Return the product of two matrices of one dtype, with as many threads as its size justifies."""
+    return product_of(a.shape[0] * a.shape[1] * b.shape[1])(a, b)
+
+
+def product_of(multiplications: int) -> Callable[[Array, Array], Any]:
+    """Return the function that computes products of two matrices with this number of multiplications."""
+    if multiplications <= _SMALL_PRODUCT:
+        return np.dot
+    return _product_alone if multiplications < _FOR_A_THREAD else _product_in_tiles
+
+
+def _product_alone(a: Array, b: Array) -> Any:
+    with single_threaded():
+        return np.dot(a, b)
+
+
+def _product_in_tiles(a: Array, b: Array) -> Any:
+    if np.may_share_memory(a, b):
+        return np.dot(a, b)  # a matrix by its own transpose is half the work, but only as a whole
+    (rows, inner), columns = a.shape, b.shape[1]
+    with single_threaded() as usual:
+        threads = min(usual, 1 + rows * inner * columns // _FOR_A_THREAD)
+        if threads == 1:
+            return np.dot(a, b)
+        out = np.empty((rows, columns), a.dtype)
+        # As np.dot does; np.matmul would use a loop of its own for some strides.
+        left, right = (x if x.flags.forc else np.ascontiguousarray(x) for x in (a, b))
+
+        def multiply(share: Sequence[tuple[slice, slice]]) -> None:
+            for some, others in share:
+                np.matmul(left[some], right[:, others], out=out[some, others])
+
+        in_shares(multiply, _tiles(rows, columns, threads), threads)
+    return out
+
+
+def _tiles(rows: int, columns: int, count: int) -> list[tuple[slice, slice]]:
+    """Cut a matrix into about ``count`` parts that are as square as possible, so that BLAS reads little."""
+    across = max(1, min(count, round(math.sqrt(count * columns / rows))))
+    return list(itertools.product(slices(rows, count // across), slices(columns, across)))
+
+
+def batch_product(x: Array, y: Array) -> Any:
+    """Return ``np.matmul(x, y)`` of batches of matrices, with as many threads as their size justifies."""
+    multiplications = x.shape[-2] * x.shape[-1] * y.shape[-1]
+    if multiplications <= _SMALL_PRODUCT:
+        return np.matmul(x, y)
+    if x.ndim == y.ndim == 2:
+        return product(x, y)
+    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    out = np.empty((*batch, x.shape[-2], y.shape[-1]), x.dtype)
+    left, right = (np.broadcast_to(z, (*batch, *z.shape[-2:])) for z in (x, y))
+
+    def multiply(share: Sequence[slice]) -> None:
+        for some in share:
+            np.matmul(left[some], right[some], out=out[some])
+
+    share_products(multiply, slices(len(out), len(out)), math.prod(batch) * multiplications)
+    return out
+
+
+def dot(a: Array, b: Array) -> Any:
+    """Return ``np.dot`` of a matrix and a vector or the reverse; only a large matrix gets several threads."""
+    if not _SMALLEST_THREADED_SUM < max(a.size, b.size) < _FOR_A_THREAD:
+        return np.dot(a, b)
+    with single_threaded():
+        return np.dot(a, b)

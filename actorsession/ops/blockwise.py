@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.ops.blas import in_shares, usual_threads
+from actorsession.ops.blas import usual_threads
+from actorsession.ops.shares import in_shares
 from actorsession.plan.codegen.bind import GENERATED_CODE_NAMES
 from actorsession.plan.codegen.fusion import LEAST
 

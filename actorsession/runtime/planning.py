@@ -17,13 +17,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-import gc
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar
 
+from actorsession.collector import pause_collector
 from actorsession.errors import OpError
 
 __all__ = ["LARGE", "Planning"]
@@ -127,7 +127,7 @@ class _Job:
         result, error = None, None
         try:
             self._planning.check()
-            with _calm():
+            with pause_collector():  # a plan stays as long as its session
                 result = self._context.run(self._work)
         except BaseException as exc:
             error = exc
@@ -189,49 +189,10 @@ class _Threads:
 _threads = _Threads()
 
 
-class _Collector:
-    """The number of work items during which the garbage collector must be off."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.resting = 0
-        self.was_on = False
-
-
-_collector = _Collector()
-
-
-@contextlib.contextmanager
-def _calm() -> Iterator[None]:
-    """Switch the garbage collector off for a block, and count its objects as old afterwards.
-
-    A graph is a million objects that exist as long as its session. The collector would traverse them several
-    times while they are made, each time for 100 ms with the interpreter lock held.
-    """
-    with _collector.lock:
-        if not _collector.resting:
-            _collector.was_on = gc.isenabled()
-            gc.disable()
-        _collector.resting += 1
-    try:
-        yield
-    finally:
-        with _collector.lock:
-            _collector.resting -= 1
-            if not _collector.resting and _collector.was_on:
-                if not gc.get_freeze_count():  # objects that the program has frozen stay frozen
-                    # Both only link lists: new objects join the oldest generation without being traversed.
-                    gc.freeze()
-                    gc.unfreeze()
-                gc.enable()
-
-
 def _start_anew() -> None:
     """Reset the state in a forked child, where threads and lock holders do not exist."""
-    global _threads, _collector
-    if _collector.resting and _collector.was_on:
-        gc.enable()
-    _threads, _collector = _Threads(), _Collector()
+    global _threads
+    _threads = _Threads()
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,7 +1,8 @@
-"""A small convolutional network in numpy, in double precision: the reference results of training steps.
+"""Small convolutional networks in numpy: their first weights, a batch, and their gradients.
 
-The network has two 5x5 convolutions with 8 and 16 channels, each with a bias, a rectifier and a 2x2 max pool,
-and a product with a 784x10 matrix. The images have 28x28 pixels with one channel.
+A network has two 5x5 convolutions, each with a bias, a rectifier and a 2x2 max pool, possibly a hidden
+layer with a bias and a rectifier, and a product that gives ten logits. The images have 28x28 pixels with one
+channel.
 """
 
 from __future__ import annotations
@@ -11,21 +12,30 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-__all__ = ["WEIGHTS", "batch", "first_weights", "trained"]
+from .training import Arrays, cross_entropy
 
-Arrays = dict[str, Any]
+__all__ = ["batch", "first_weights", "loss_and_gradients"]
 
-WEIGHTS = ("f1", "b1", "f2", "b2", "w", "b")
-_SIZES = {
-    "f1": (5, 5, 1, 8), "b1": (8,), "f2": (5, 5, 8, 16), "b2": (16,), "w": (784, 10), "b": (10,),
-}  # fmt: skip
 _MARGIN = ((0, 0), (2, 2), (2, 2), (0, 0))
 
 
-def first_weights() -> Arrays:
-    """Return the initial weights of the training, as float32."""
+def first_weights(first: int, second: int, hidden: int = 0) -> Arrays:
+    """Return the initial weights of the training, as float32.
+
+    Args:
+        first: channels of the first convolution.
+        second: channels of the second one.
+        hidden: units of the hidden layer; 0 for none.
+    """
+    sizes: dict[str, tuple[int, ...]] = {
+        "f1": (5, 5, 1, first), "b1": (first,), "f2": (5, 5, first, second), "b2": (second,),
+    }  # fmt: skip
+    inputs = 7 * 7 * second
+    if hidden:
+        sizes |= {"w3": (inputs, hidden), "b3": (hidden,)}
+    sizes |= {"w": (hidden or inputs, 10), "b": (10,)}
     random = np.random.default_rng(7)
-    return {name: random.normal(0.0, 0.1, size).astype("f4") for name, size in _SIZES.items()}
+    return {name: random.normal(0.0, 0.1, size).astype("f4") for name, size in sizes.items()}
 
 
 def batch(size: int) -> Arrays:
@@ -37,38 +47,34 @@ def batch(size: int) -> Arrays:
     }
 
 
-def trained(weights: Arrays, data: Arrays, rate: float, steps: int) -> list[Any]:
-    """Return the loss before each of some steps of gradient descent, and the weights after them."""
-    now = {name: value.astype("f8") for name, value in weights.items()}
-    losses = []
-    for _ in range(steps):
-        loss, grads = _loss_and_gradients(now, data)
-        losses.append(loss)
-        now = {name: now[name] - rate * grads[name] for name in WEIGHTS}
-    return [*losses, *(now[name] for name in WEIGHTS)]
-
-
-def _loss_and_gradients(now: Arrays, data: Arrays) -> tuple[float, Arrays]:
-    x, labels = data["x"].astype("f8"), data["labels"]
-    rows = np.arange(len(labels))
+def loss_and_gradients(now: Arrays, data: Arrays) -> tuple[float, Arrays]:
+    """Return the loss of a batch, and its gradient by each weight."""
+    x = data["x"].astype("f8")
     first = np.maximum(_convolved(x, now["f1"]) + now["b1"], 0.0)
     small = _pooled(first)
     second = np.maximum(_convolved(small, now["f2"]) + now["b2"], 0.0)
-    flat = _pooled(second).reshape(len(labels), -1)
-    logits = flat @ now["w"] + now["b"]
-    logits -= logits.max(axis=1, keepdims=True)
-    share = np.exp(logits)
-    share /= share.sum(axis=1, keepdims=True)
-    loss = float(-np.log(share[rows, labels]).mean())
-    share[rows, labels] -= 1.0
-    share /= len(labels)
-    grads = {"w": flat.T @ share, "b": share.sum(axis=0)}
-    back = _unpooled((share @ now["w"].T).reshape(len(labels), 7, 7, 16), second) * (second > 0)
+    pooled = _pooled(second)
+    loss, grads, back = _dense(now, pooled.reshape(len(x), -1), data["labels"])
+    back = _unpooled(back.reshape(pooled.shape), second) * (second > 0)
     grads |= {"f2": _filter_gradient(small, back), "b2": back.sum(axis=(0, 1, 2))}
     # The gradient of a convolution is a convolution with the rotated filter and swapped channels.
     back = _convolved(back, now["f2"][::-1, ::-1].swapaxes(2, 3))
     back = _unpooled(back, first) * (first > 0)
-    return loss, grads | {"f1": _filter_gradient(x, back), "b1": back.sum(axis=(0, 1, 2))}
+    grads |= {"f1": _filter_gradient(x, back), "b1": back.sum(axis=(0, 1, 2))}
+    return loss, {name: grads[name] for name in now}
+
+
+def _dense(now: Arrays, flat: Any, labels: Any) -> tuple[float, Arrays, Any]:
+    """Return the loss, and the gradients by the weights behind the convolutions and by ``flat``."""
+    hidden = np.maximum(flat @ now["w3"] + now["b3"], 0.0) if "w3" in now else flat
+    loss, share = cross_entropy(hidden @ now["w"] + now["b"], labels)
+    grads = {"w": hidden.T @ share, "b": share.sum(axis=0)}
+    back = share @ now["w"].T
+    if "w3" in now:
+        back = back * (hidden > 0)
+        grads |= {"w3": flat.T @ back, "b3": back.sum(axis=0)}
+        back = back @ now["w3"].T
+    return loss, grads, back
 
 
 def _windows(x: Any) -> Any:

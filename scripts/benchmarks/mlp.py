@@ -1,14 +1,12 @@
-"""The network 784-256-10 in numpy, in double precision: the reference results of training steps."""
+"""The network 784-256-10 in numpy: its first weights, a batch, and its gradients."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-__all__ = ["WEIGHTS", "batch", "first_weights", "trained"]
+from .training import Arrays, cross_entropy
 
-Arrays = dict[str, Any]
+__all__ = ["WEIGHTS", "batch", "first_weights", "loss_and_gradients"]
 
 WEIGHTS = ("w1", "b1", "w2", "b2")
 _SIZES = {"w1": (784, 256), "b1": (256,), "w2": (256, 10), "b2": (10,)}
@@ -26,36 +24,11 @@ def batch(size: int) -> Arrays:
     return {"x": random.random((size, 784), np.float32), "labels": random.integers(0, 10, size)}
 
 
-def trained(weights: Arrays, data: Arrays, rate: float, steps: int, *, adam: bool) -> list[Any]:
-    """Return the loss before each of some steps, and the weights after them."""
-    now = {name: value.astype("f8") for name, value in weights.items()}
-    m, v = ({name: np.zeros_like(value) for name, value in now.items()} for _ in range(2))
-    losses = []
-    for step in range(1, steps + 1):
-        loss, grads = _loss_and_gradients(now, data)
-        losses.append(loss)
-        for name, grad in grads.items():
-            if adam:
-                m[name] += 0.1 * (grad - m[name])
-                v[name] += 0.001 * (grad**2 - v[name])
-                corrected = rate * np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
-                now[name] = now[name] - corrected * m[name] / (np.sqrt(v[name]) + 1e-8)
-            else:
-                now[name] = now[name] - rate * grad
-    return [*losses, *(now[name] for name in WEIGHTS)]
-
-
-def _loss_and_gradients(now: Arrays, data: Arrays) -> tuple[float, Arrays]:
-    x, labels = data["x"].astype("f8"), data["labels"]
-    rows = np.arange(len(labels))
+def loss_and_gradients(now: Arrays, data: Arrays) -> tuple[float, Arrays]:
+    """Return the loss of a batch, and its gradient by each weight."""
+    x = data["x"].astype("f8")
     hidden = np.maximum(x @ now["w1"] + now["b1"], 0.0)
-    logits = hidden @ now["w2"] + now["b2"]
-    logits -= logits.max(axis=1, keepdims=True)
-    share = np.exp(logits)
-    share /= share.sum(axis=1, keepdims=True)
-    loss = float(-np.log(share[rows, labels]).mean())
-    share[rows, labels] -= 1.0
-    share /= len(labels)
+    loss, share = cross_entropy(hidden @ now["w2"] + now["b2"], data["labels"])
     back = (share @ now["w2"].T) * (hidden > 0)
     grads = {
         "w1": x.T @ back, "b1": back.sum(axis=0), "w2": hidden.T @ share, "b2": share.sum(axis=0),

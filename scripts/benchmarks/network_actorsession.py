@@ -7,10 +7,10 @@ from typing import Any
 
 import actorsession as acts
 
-from .mlp import WEIGHTS
+from .lstm import UNITS
 from .questions import Question
 
-__all__ = ["Network", "build_cnn", "build_network"]
+__all__ = ["Network", "build_cnn", "build_lstm", "build_network"]
 
 
 @dataclass(frozen=True)
@@ -30,37 +30,22 @@ class Network:
 
 def build_network(question: Question) -> Network:
     """Build the network 784-256-10 into the default graph."""
-    given = question.given
-    weights = {name: acts.Variable(given["weights"][name], name=name) for name in WEIGHTS}
-    size = len(given["labels"])
-    x = acts.placeholder(acts.float32, [size, 784])
-    labels = acts.placeholder(acts.int64, [size])
+    weights, x, labels = _inputs(question)
     hidden = acts.nn.relu(acts.matmul(x, weights["w1"]) + weights["b1"])
     logits = acts.matmul(hidden, weights["w2"]) + weights["b2"]
-    loss = acts.reduce_mean(
-        acts.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
-    )
-    kind = acts.train.AdamOptimizer if given["adam"] else acts.train.GradientDescentOptimizer
-    train = kind(given["rate"]).minimize(loss)
-    return Network([train, loss], {x: given["x"], labels: given["labels"]}, weights)
+    return _network(question, weights, x, labels, logits)
 
 
 def build_cnn(question: Question) -> Network:
-    """Build the convolutional network into the default graph."""
-    given = question.given
-    weights = {name: acts.Variable(value, name=name) for name, value in given["weights"].items()}
-    size = len(given["labels"])
-    x = acts.placeholder(acts.float32, [size, 28, 28, 1])
-    labels = acts.placeholder(acts.int64, [size])
+    """Build a convolutional network into the default graph."""
+    weights, x, labels = _inputs(question)
     first = _convolution(x, weights["f1"], weights["b1"])
     second = _convolution(first, weights["f2"], weights["b2"])
-    flat = acts.reshape(second, [size, 784])
+    flat = acts.reshape(second, [x.shape[0], 7 * 7 * second.shape[-1]])
+    if "w3" in weights:
+        flat = acts.nn.relu(acts.matmul(flat, weights["w3"]) + weights["b3"])
     logits = acts.matmul(flat, weights["w"]) + weights["b"]
-    loss = acts.reduce_mean(
-        acts.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
-    )
-    train = acts.train.GradientDescentOptimizer(given["rate"]).minimize(loss)
-    return Network([train, loss], {x: given["x"], labels: given["labels"]}, weights)
+    return _network(question, weights, x, labels, logits)
 
 
 def _convolution(x: Any, filters: Any, bias: Any) -> Any:
@@ -68,3 +53,37 @@ def _convolution(x: Any, filters: Any, bias: Any) -> Any:
     convolved = acts.nn.conv2d(x, filters, strides=[1, 1, 1, 1], padding="SAME")
     active = acts.nn.relu(acts.nn.bias_add(convolved, bias))
     return acts.nn.max_pool(active, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+
+
+def build_lstm(question: Question) -> Network:
+    """Build the recurrent network, step by step, of products and elementwise ops into the default graph."""
+    weights, x, labels = _inputs(question)
+    c = h = acts.zeros([x.shape[1], UNITS])
+    for row in acts.unstack(x):
+        product = acts.matmul(acts.concat([row, h], 1), weights["kernel"])
+        i, j, f, o = acts.split(acts.nn.bias_add(product, weights["bias"]), 4, 1)
+        c = c * acts.sigmoid(f + 1.0) + acts.sigmoid(i) * acts.tanh(j)
+        h = acts.tanh(c) * acts.sigmoid(o)
+    logits = acts.matmul(h, weights["w"]) + weights["b"]
+    return _network(question, weights, x, labels, logits)
+
+
+def _inputs(question: Question) -> tuple[dict[str, Any], Any, Any]:
+    """Return the variables by name, and the placeholders of a batch and its labels."""
+    given = question.given
+    weights = {name: acts.Variable(value, name=name) for name, value in given["weights"].items()}
+    x = acts.placeholder(acts.float32, given["x"].shape)
+    return weights, x, acts.placeholder(acts.int64, given["labels"].shape)
+
+
+def _network(
+    question: Question, weights: dict[str, Any], x: Any, labels: Any, logits: Any
+) -> Network:
+    """Return the network that minimizes the cross entropy of some logits."""
+    given = question.given
+    loss = acts.reduce_mean(
+        acts.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    )
+    kind = acts.train.AdamOptimizer if given["adam"] else acts.train.GradientDescentOptimizer
+    train = kind(given["rate"]).minimize(loss)
+    return Network([train, loss], {x: given["x"], labels: given["labels"]}, weights)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import cnn, mlp
+from . import cnn, lstm, mlp, training
 
 __all__ = [
     "CALLS", "HOPS", "ITERATIONS", "QUESTIONS", "STEPS_BEFORE_IDLE", "TRAINED_STEPS",
@@ -137,21 +137,30 @@ def _matmul() -> Question:
     return Question({"a": a, "b": b}, [a @ b], atol=1e-2)
 
 
-def _train(size: int, rate: float, *, adam: bool, workers: int = 1) -> Question:
-    """Return the question of training steps, which several workers make one after the other."""
-    weights, data = mlp.first_weights(), mlp.batch(size)
-    steps = max(TRAINED_STEPS, workers)
-    want = mlp.trained(weights, data, rate, steps, adam=adam)
-    # Adam divides by the square root of a gradient's mean square, which amplifies float32 noise where a
-    # gradient is nearly 0.
-    given = {"weights": weights, "rate": rate, "adam": adam, "workers": workers, "steps": steps}
-    return Question(given | data, want, atol=1e-3 if adam else 1e-5)
+def _train(
+    network: Any, weights: Any, size: int, rate: float, *, adam: bool = False, workers: int = 1,
+    **tolerances: float,
+) -> Question:  # fmt: skip
+    """Return the question of some training steps, which several workers make one after the other.
 
-
-def _train_cnn() -> Question:
-    weights, data = cnn.first_weights(), cnn.batch(32)
-    want = cnn.trained(weights, data, 0.1, TRAINED_STEPS)
-    return Question({"weights": weights, "rate": 0.1, **data}, want, rtol=1e-3, atol=1e-4)
+    Args:
+        network: the module with the network in numpy.
+        weights: its first weights.
+        size: size of a batch.
+        rate: learning rate.
+        adam: whether Adam takes the steps, else gradient descent.
+        workers: the number of workers.
+        tolerances: those of the question.
+    """
+    data, steps = network.batch(size), max(TRAINED_STEPS, workers)
+    want = training.trained(network.loss_and_gradients, weights, data, rate, steps, adam=adam)
+    settings = {"rate": rate, "adam": adam, "workers": workers, "steps": steps}
+    given = {"weights": weights, **settings, **data}
+    if adam:
+        # Adam divides by the square root of a gradient's mean square, which amplifies float32 noise where a
+        # gradient is nearly 0.
+        tolerances["atol"] = 1e-3
+    return Question(given, want, **tolerances)
 
 
 def layered(layers: int = LAYERS) -> Question:
@@ -243,9 +252,13 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "products": _products,
     "elementwise": _elementwise,
     "matmul-2048": _matmul,
-    "mlp-sgd": lambda: _train(128, 0.1, adam=False),
-    "mlp-adam": lambda: _train(128, 0.001, adam=True),
-    "cnn-sgd": _train_cnn,
+    "mlp-sgd": lambda: _train(mlp, mlp.first_weights(), 128, 0.1),
+    "mlp-adam": lambda: _train(mlp, mlp.first_weights(), 128, 0.001, adam=True),
+    "cnn-sgd": lambda: _train(cnn, cnn.first_weights(8, 16), 32, 0.1, rtol=1e-3, atol=1e-4),
+    "mnist-cnn": lambda: _train(
+        cnn, cnn.first_weights(32, 64, 1024), 50, 0.001, adam=True, rtol=1e-3
+    ),
+    "lstm-128": lambda: _train(lstm, lstm.first_weights(), 64, 0.1),
     "while-loop": _loop,
     "raw-loop": _loop,
     "partial-run": _partial,
@@ -262,9 +275,9 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "fetch-1mb": lambda: _fetch(2**20),
     "feed-64mb": lambda: _feed(64 * 2**20),
     "fetch-64mb": lambda: _fetch(64 * 2**20),
-    "ps-sgd": lambda: _train(64, 0.1, adam=False),
-    "ps-sgd-2": lambda: _train(64, 0.1, adam=False, workers=2),
-    "ps-sgd-4": lambda: _train(64, 0.1, adam=False, workers=4),
+    "ps-sgd": lambda: _train(mlp, mlp.first_weights(), 64, 0.1),
+    "ps-sgd-2": lambda: _train(mlp, mlp.first_weights(), 64, 0.1, workers=2),
+    "ps-sgd-4": lambda: _train(mlp, mlp.first_weights(), 64, 0.1, workers=4),
     "idle": _two_workers,
     "reduce-4kb-2": lambda: _reduce(4 * 2**10, 2),
     "reduce-1mb-2": lambda: _reduce(2**20, 2),

@@ -23,7 +23,7 @@ from .cluster_actorsession import ClusterRows
 from .clusters_actorsession import Clusters
 from .concurrent_actorsession import ConcurrentRows
 from .growth_actorsession import GrowthRows, build_layers
-from .network_actorsession import Network, build_cnn, build_network
+from .network_actorsession import Network, build_cnn, build_lstm, build_network
 from .questions import ITERATIONS, TRAINED_STEPS, Question
 from .side import Side, serve
 
@@ -247,6 +247,8 @@ LOCAL: dict[str, Callable[[Question], Case]] = {
     "mlp-sgd": _train,
     "mlp-adam": _train,
     "cnn-sgd": lambda question: _train(question, build_cnn),
+    "mnist-cnn": lambda question: _train(question, build_cnn),
+    "lstm-128": lambda question: _train(question, build_lstm),
     "while-loop": _loop,
     "raw-loop": _raw_loop,
     "partial-run": _partial,

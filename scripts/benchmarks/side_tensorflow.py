@@ -14,7 +14,7 @@ from .case import Case, SyncCase
 from .cluster_tensorflow import ClusterRows, Clusters
 from .concurrent_tensorflow import ConcurrentRows
 from .growth_tensorflow import GrowthRows, build_layers
-from .network_tensorflow import Network, build_cnn, build_network
+from .network_tensorflow import Network, build_cnn, build_lstm, build_network
 from .questions import ITERATIONS, TRAINED_STEPS, Question
 from .side import Side, serve
 from .tensorflow_module import tf
@@ -209,6 +209,8 @@ LOCAL: dict[str, Callable[[Question], Case]] = {
     "mlp-sgd": _train,
     "mlp-adam": _train,
     "cnn-sgd": lambda question: _train(question, build_cnn),
+    "mnist-cnn": lambda question: _train(question, build_cnn),
+    "lstm-128": lambda question: _train(question, build_lstm),
     "while-loop": _loop,
     "raw-loop": _loop,  # consists of the primitive operations in TensorFlow anyway
     "partial-run": _partial,

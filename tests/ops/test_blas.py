@@ -1,13 +1,27 @@
-"""Threads of kernels: the library's are put aside and come back, and a kernel's own share its work out."""
+"""The threads of BLAS are put aside and come back; products are cut into parts, with the same results."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
-from actorsession.ops.blas import in_shares, loaded_libraries, single_threaded
+from actorsession.ops import blas
+from actorsession.ops.blas import (
+    BLOCK_BYTES,
+    batch_product,
+    dot,
+    in_blocks,
+    loaded_libraries,
+    product,
+    share_products,
+    single_threaded,
+)
+from actorsession.ops.shares import in_shares
 from tests.rows import for_each
 
 needs_openblas = pytest.mark.skipif(
@@ -32,6 +46,16 @@ def test_products_keep_to_one_thread_within_a_block_and_to_the_old_number_after_
     with single_threaded() as usual, single_threaded() as inner:
         assert (usual, inner, library.asked()) == (4, 4, 1)
     assert library.asked() == 4
+
+
+@needs_openblas
+def test_where_products_have_one_thread_anyway_nothing_is_changed(four_threads: None) -> None:
+    (library, *_) = loaded_libraries()
+    library.set(1)
+    with single_threaded() as usual:
+        assert usual == 1
+        library.set(3)
+    assert library.asked() == 3
 
 
 @needs_openblas
@@ -66,27 +90,150 @@ def test_the_number_comes_back_when_the_last_of_several_threads_is_through(
     assert library.asked() == 4
 
 
-@for_each("threads, shares", [(1, 1), (2, 2), (3, 3), (9, 5)])
-def test_shares_are_neighbours_and_their_results_come_in_order(threads: int, shares: int) -> None:
-    seen = in_shares(lambda share: (list(share), threading.get_ident()), [1, 2, 3, 4, 5], threads)
-    assert len(seen) == shares
-    assert [item for share, _ in seen for item in share] == [1, 2, 3, 4, 5]
-    assert seen[0][1] == threading.get_ident()
+# --- products
 
 
-def test_nothing_to_share_is_one_share_of_nothing() -> None:
-    assert in_shares(len, [], 4) == [0]
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many threads were allowed, for each call of ``in_shares``."""
+    threads: list[int] = []
+
+    def record(work: Any, items: Sequence[Any], number: int) -> Any:
+        threads.append(number)
+        return in_shares(work, items, number)
+
+    monkeypatch.setattr(blas, "in_shares", record)
+    return threads
 
 
-@pytest.mark.parametrize("bad", [0, 3])
-def test_what_a_share_raises_is_raised_when_all_have_ended(bad: int) -> None:
-    ended = []
+def matrices(*sizes: tuple[int, ...], dtype: str = "f4") -> list[Any]:
+    random = np.random.default_rng(1)
+    return [random.integers(-4, 5, size).astype(dtype) for size in sizes]
 
-    def work(share: Sequence[int]) -> None:
-        ended.append(share[0])
-        if share[0] == bad:
-            raise ZeroDivisionError(f"share {bad}")
 
-    with pytest.raises(ZeroDivisionError, match=f"share {bad}"):
-        in_shares(work, range(4), 4)
-    assert sorted(ended) == [0, 1, 2, 3]
+@needs_openblas
+@for_each(
+    "rows, inner, columns, threads",
+    [
+        (64, 64, 64, []),  # the library itself takes one thread
+        (64, 64, 65, []),  # limited to one thread
+        (255, 256, 256, []),
+        (256, 256, 256, [2]),
+        (7, 2048, 3000, [3]),
+        (1000, 1000, 1000, [4]),  # no more than the library has
+    ],
+)
+def test_a_product_has_as_many_threads_as_its_size_justifies(
+    four_threads: None, shared: list[int], rows: int, inner: int, columns: int, threads: list[int]
+) -> None:
+    shared.clear()
+    a, b = matrices((rows, inner), (inner, columns))
+    np.testing.assert_array_equal(product(a, b), np.dot(a, b))
+    assert shared == threads
+
+
+@needs_openblas
+@for_each("columns, during", [(64, 4), (65, 1)])
+def test_a_product_limits_the_library_unless_that_takes_one_thread_anyway(
+    monkeypatch: pytest.MonkeyPatch, four_threads: None, columns: int, during: int
+) -> None:
+    (library, *_) = loaded_libraries()
+    a, b = matrices((64, 64), (64, columns))
+    monkeypatch.setattr(blas, "np", SimpleNamespace(dot=lambda a, b: library.asked()))
+    assert product(a, b) == during
+
+
+@needs_openblas
+@for_each("dtype", ["f4", "f8", "c8", "i4"])
+def test_parts_of_a_product_make_the_whole(
+    monkeypatch: pytest.MonkeyPatch, four_threads: None, shared: list[int], dtype: str
+) -> None:
+    shared.clear()
+    monkeypatch.setattr(blas, "_SMALL_PRODUCT", 0)
+    monkeypatch.setattr(blas, "_FOR_A_THREAD", 50)
+    a, b, wide = matrices((5, 7), (7, 11), (14, 22), dtype=dtype)
+    for left, right in [
+        (a, b),
+        (np.asfortranarray(a), np.asfortranarray(b)),
+        (a[::-1], b[:, ::-1]),
+        (a, wide[::2, ::2]),
+        (a[:1], b),
+        (np.broadcast_to(a[:1], a.shape), b),
+    ]:
+        np.testing.assert_array_equal(product(left, right), np.dot(left, right))
+    assert len(shared) == 6
+    np.testing.assert_array_equal(product(a, a.T), np.dot(a, a.T))
+    assert len(shared) == 6  # a product with its own transpose is left whole
+    assert product(a[:0], b).shape == (0, 11)
+
+
+@needs_openblas
+@for_each(
+    "x, y, threads",
+    [
+        ((5, 3, 4), (5, 4, 6), [4]),
+        ((5, 1, 3, 4), (2, 4, 6), [4]),  # leading axes broadcast
+        ((1, 3, 4), (1, 4, 6), [2]),
+        ((0, 3, 4), (0, 4, 6), [1]),
+        ((3, 4), (2, 4, 6), [3]),
+        ((3, 4), (4, 6), [2]),
+        ((3, 4), (4, 1), []),  # a small product
+    ],
+)
+def test_batches_of_products_are_shared_along_their_first_axis(
+    monkeypatch: pytest.MonkeyPatch,
+    four_threads: None,
+    shared: list[int],
+    x: tuple[int, ...],
+    y: tuple[int, ...],
+    threads: list[int],
+) -> None:
+    shared.clear()
+    monkeypatch.setattr(blas, "_SMALL_PRODUCT", 20)
+    monkeypatch.setattr(blas, "_FOR_A_THREAD", 70)
+    a, b = matrices(x, y)
+    np.testing.assert_array_equal(batch_product(a, b), np.matmul(a, b))
+    assert shared == threads
+
+
+@needs_openblas
+def test_shares_of_products_have_one_thread_of_the_library_each(four_threads: None) -> None:
+    (library, *_) = loaded_libraries()
+    assert share_products(lambda share: library.asked(), [1, 2], 0) == [1]
+    assert share_products(lambda share: library.asked(), [1, 2], 1 << 25) == [1, 1]
+
+
+@for_each("rows", [10, 9_001, 1 << 24])
+def test_products_with_a_vector_are_numpy_s(rows: int) -> None:
+    ones = np.ones(rows, np.float32)
+    assert dot(ones, ones[:, None]) == dot(ones[None], ones) == rows
+
+
+# --- blocks
+
+
+@needs_openblas
+@for_each(
+    "rows, row_bytes, blocks, threads",
+    [
+        (10, 8, [10], 1),
+        (8, BLOCK_BYTES // 8, [8], 1),
+        (9, BLOCK_BYTES // 8, [4, 5], 2),
+        (7, BLOCK_BYTES, [1] * 7, 4),
+        (2, 5 * BLOCK_BYTES, [1, 1], 4),
+        (0, 8, [0], 1),
+    ],
+)
+def test_blocks_fit_the_cache_and_large_work_has_several_threads(
+    four_threads: None,
+    shared: list[int],
+    rows: int,
+    row_bytes: int,
+    blocks: list[int],
+    threads: int,
+) -> None:
+    shared.clear()
+    seen: list[slice] = []
+    in_blocks(seen.extend, rows, row_bytes)
+    assert [block.stop - block.start for block in sorted(seen, key=lambda b: b.start)] == blocks
+    assert shared == [threads]

@@ -7,11 +7,13 @@ A window has few elements, so each kernel iterates over these, with one operatio
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.graph.registry import Array
+from actorsession.ops.blas import in_blocks
 from actorsession.ops.convolutions.kernels import Sliding
 from actorsession.ops.convolutions.windows import padded
 from actorsession.ops.shape_operands import Ints
@@ -20,8 +22,10 @@ __all__ = [
     "averaged", "averaged_back", "chosen", "largest", "lowest", "spread", "window_argmax",
 ]  # fmt: skip
 
-# Elements of a block, chosen so that masks and gradients of a block fit the cache together.
-_TILE_ELEMENTS = 1 << 15
+
+# Channels from which numpy's loop over those of a pixel is long enough. With pixels that are copied, the
+# gradient of a pool over 16x56x56x3 takes 0.5 ms, not 0.9; the maxima of 50x14x14x64 take 0.4 ms, not 0.3.
+_MANY_CHANNELS = 32
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
@@ -38,11 +42,33 @@ def _whole(s: Sliding) -> slice:
 def largest(x: Array, s: Sliding) -> Array:
     """Return the maximum of each window, ``[batch, *counts, C]``, or NaN where a window contains NaN."""
     wide = padded(x, s.pads, lowest(x.dtype))
-    first, *others = (wide[(slice(None), *s.at(position, _whole(s)))] for position in s.positions)
-    out = first.copy()
-    for view in others:
-        np.maximum(out, view, out=out)
+    first, *others = ((slice(None), *s.at(position, _whole(s))) for position in s.positions)
+    out = np.empty_like(wide[first])  # with the axes in the same order in memory
+
+    def choose(share: Sequence[slice]) -> None:
+        for images in share:
+            some, block = out[images], wide[images]
+            np.copyto(some, _picked(block, first))
+            for place in others:
+                np.maximum(some, _picked(block, place), out=some)
+
+    if x.size:
+        in_blocks(choose, len(x), x.nbytes // len(x))
     return out
+
+
+def _pixels(x: Array) -> Array:
+    """Return a view of contiguous images with one item for all channels of a pixel.
+
+    numpy copies such an item at once; its loop over a few channels takes several times as long.
+    """
+    return x.view(np.dtype((np.void, x.shape[-1] * x.itemsize)))
+
+
+def _picked(x: Array, place: tuple[slice, ...]) -> Array:
+    """Return some pixels of images, as a contiguous array where copying them makes other work cheaper."""
+    few = x.shape[-1] < _MANY_CHANNELS and x.flags.c_contiguous
+    return _pixels(x)[place].copy().view(x.dtype) if few else x[place]
 
 
 def window_argmax(x: Array, y: Array, s: Sliding) -> Array:
@@ -86,24 +112,29 @@ def _tiled(s: Sliding, sizes: Ints) -> bool:
 def _spread_over_tiles(x: Array, y: Array, g: Array, s: Sliding) -> Array:
     """Return ``spread`` for windows that tile the images, where nothing has to be added up.
 
-    Images are read and written once for each element of a window; everything else is done side by side, in
+    Pixels are read and written once for each element of a window; everything else is done side by side, in
     blocks that fit the cache. Elements other than the first maximum become 0 by a bit mask, which takes a
     third of the time of ``where``: 0.3 ms instead of 2.0 in all for 32 images of 28x28x8.
     """
+    x, y, g = map(np.ascontiguousarray, (x, y, g))
     out = np.empty(x.shape, g.dtype)
     bits = np.dtype(f"i{g.dtype.itemsize}")
-    per_block = max(1, _TILE_ELEMENTS // max(1, math.prod(y.shape[1:])))
-    for first in range(0, len(x), per_block):
-        block = slice(first, first + per_block)
-        maxima, back = y[block], g[block].view(bits)
-        left = np.ones(maxima.shape, np.bool_)
-        for position in s.positions:
-            where = (block, *s.at(position, _whole(s)))
-            hit = x[where] == maxima
-            hit &= left
-            left ^= hit
-            mask = np.negative(hit.view(np.int8)).astype(bits)
-            np.bitwise_and(mask, back, out=out[where].view(bits))
+
+    def spread_images(share: Sequence[slice]) -> None:
+        for images in share:
+            maxima, back = y[images], g[images].view(bits)
+            left = np.ones(maxima.shape, np.bool_)
+            for position in s.positions:
+                place = (slice(None), *s.at(position, _whole(s)))
+                hit = _picked(x[images], place) == maxima
+                hit &= left
+                left ^= hit
+                mask = np.negative(hit.view(np.int8)).astype(bits)
+                mask &= back
+                _pixels(out[images])[place] = _pixels(mask)
+
+    if x.size:
+        in_blocks(spread_images, len(x), x.nbytes // len(x))
     return out
 
 

@@ -25,6 +25,7 @@ from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import fill
 from actorsession.ops.arrays.joining import stack
 from actorsession.ops.arrays.shape import reshape
+from actorsession.ops.blas import batch_product
 from actorsession.ops.broadcasting import broadcast_gradient_args
 from actorsession.ops.build import convert_all
 from actorsession.ops.elements.elementwise import conj
@@ -254,7 +255,7 @@ def _product(
     heads = len(batch)
     a = a.reshape(*a.shape[:heads], count(rows), count(inner))
     b = b.reshape(*b.shape[:heads], count(inner), count(columns))
-    found = np.matmul(a, b)
+    found = batch_product(a, b)
     shape = [sizes[c] for c in (*batch, *rows, *columns)]
     return (*batch, *rows, *columns), found.reshape(shape)
 

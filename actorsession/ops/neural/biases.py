@@ -16,6 +16,7 @@ from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor
 from actorsession.ops.arrays.fills import ones
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.shape import broadcast_to, reshape
+from actorsession.ops.blas import dot
 from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.linear.matmul import matmul
 from actorsession.ops.operands import writes
@@ -91,16 +92,34 @@ def _bias_add_kernel(ctx: KernelContext) -> Kernel:
                 f"({ctx.attrs['data_format']}) and a bias of shape {list(bias.shape)}"
             )
         if axis == -1:
-            return value + bias
+            return _added(value, bias)
         return value + bias.reshape(-1, *(1,) * (value.ndim - 2))
 
     return kernel
 
 
+# Channels from which numpy's loop over them is long enough: 8 channels of 32x28x28 images take 0.24 ms, in
+# rows of images 0.08.
+_MANY_CHANNELS = 64
+
+
+def _added(value: Array, bias: Array) -> Any:
+    """Return the sum; images with few channels are processed row by row, with a row of repeated biases."""
+    if value.ndim < 3 or bias.size >= _MANY_CHANNELS or not value.flags.c_contiguous:
+        return value + bias
+    width = value.shape[-2]
+    rows = value.reshape(*value.shape[:-2], width * bias.size)
+    total: Array = rows + np.tile(bias, width)
+    return total.reshape(value.shape)
+
+
 def _emit_bias_add(ctx: KernelContext, args: Sequence[str]) -> str | None:
     value, bias = (spec.shape for spec in ctx.inputs)
-    safe = bias.is_fully_defined() and value.rank is not None and value[-1] is not None
-    return f"{args[0]} + {args[1]}" if safe and _channel_axis(ctx.attrs) == -1 else None
+    if _channel_axis(ctx.attrs) == 1 or not bias.is_fully_defined():
+        return None
+    if value.rank is None or value[-1] is None or (value.rank > 2 and bias[0] < _MANY_CHANNELS):
+        return None
+    return f"{args[0]} + {args[1]}"
 
 
 def _bias_add_into(ctx: KernelContext) -> Kernel | None:
@@ -137,7 +156,7 @@ def _channel_sums(grad: Array, axis: int) -> Array:
     if axis == -1 and grad.size and grad.dtype in (np.float32, np.float64):
         rows = grad if grad.ndim == 2 else grad.reshape(-1, grad.shape[-1])
         # BLAS is three to eight times faster than numpy's sum over the first axis.
-        sums = np.ones(len(rows), grad.dtype) @ rows
+        sums = dot(np.ones(len(rows), grad.dtype), rows)
     else:
         sums = np.add.reduce(grad, axis=others, dtype=grad.dtype)
     return sums

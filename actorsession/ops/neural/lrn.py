@@ -18,6 +18,7 @@ from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
+from actorsession.ops.blas import product
 from actorsession.ops.build import make_one
 from actorsession.ops.convolutions.nodes import halves_widened
 from actorsession.ops.operands import merged_shape
@@ -73,7 +74,7 @@ def _band(channels: int, radius: int, dtype: np.dtype[Any]) -> Array:
 def _near(x: Array, radius: int) -> Array:
     channels = x.shape[-1]
     flat = x.reshape(-1, channels)
-    sums: Array = np.dot(flat, _band(channels, radius, x.dtype))
+    sums: Array = product(flat, _band(channels, radius, x.dtype))
     return sums.reshape(x.shape)
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, accumulation_dtype, float32, float64
 from actorsession.graph.registry import Array, Kernel, KernelContext
+from actorsession.ops.blas import dot
 from actorsession.ops.shape_operands import constant_ints, ints
 
 __all__ = [
@@ -87,12 +88,12 @@ def _blas_total(dtype: np.dtype[Any]) -> Reducer:
             if axes[-1] == count - 1:
                 rows, rest = prod(shape[:count]), shape[count:]
                 if rows <= _MOST_ROWS:
-                    out = np.dot(_ones(rows, dtype), x.reshape(rows, prod(rest)))
+                    out = dot(_ones(rows, dtype), x.reshape(rows, prod(rest)))
                     return out.reshape((1,) * count + rest if keep else rest)
             elif axes[0] == x.ndim - count:
                 length, rest = prod(shape[-count:]), shape[:-count]
                 if length <= _LONGEST_ROW:
-                    out = np.dot(x.reshape(prod(rest), length), _ones(length, dtype))
+                    out = dot(x.reshape(prod(rest), length), _ones(length, dtype))
                     return out.reshape(rest + (1,) * count if keep else rest)
         return _ADD(x, axes, dtype, None, keep)
 

@@ -1,7 +1,7 @@
 """Helpers of the fused optimiser updates: arrays in blocks, locking of slots, static types.
 
 Serves ``nodes`` and ``updates``, which own the op types. Large arrays are processed in blocks that fit the
-second-level cache together with their scratch.
+second-level cache together with their scratch, and those are distributed over threads.
 
 Invariant: while a node updates a variable its slots are locked, in the order of the op's inputs and the
 variable last; scratch belongs to the thread. So two steps may run one node at the same time.
@@ -10,7 +10,7 @@ variable last; scratch belongs to the thread. So two steps may run one node at t
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,19 +19,13 @@ from actorsession.graph.dtypes import int64
 from actorsession.graph.op_signatures import Arg, signature_of
 from actorsession.graph.registry import Array, InferContext, VariableHolder
 from actorsession.graph.shape import TensorShape
+from actorsession.ops.blas import in_blocks
 from actorsession.ops.variables.state import check_handle, check_scattered, check_value, elements
 
 __all__ = [
-    "GRADIENTS", "SCRATCH_BYTES", "blocks", "flat", "inputs_of", "stored",
-    "target_of", "update", "update_cost", "with_slots",
+    "GRADIENTS", "flat", "in_pieces", "inputs_of", "stored", "target_of",
+    "update", "update_cost", "with_slots",
 ]  # fmt: skip
-
-# Size of all blocks that an update uses at a time, scratch included, so that they stay in a second-level
-# cache of 1 MiB. A third of it doubles the relative cost of the calls; three times as much gains nothing.
-CACHE_BYTES = 768 * 1024
-# Gradient descent uses the fewest blocks: variable, gradient, scratch.
-SCRATCH_BYTES = CACHE_BYTES // 3
-
 
 # -- arrays in blocks ----------------------------------------------------------------------------
 
@@ -42,31 +36,31 @@ class _Scratch(threading.local):
     def __init__(self) -> None:
         self._blocks: dict[np.dtype[Any], Array] = {}
 
-    def block(self, dtype: np.dtype[Any]) -> Array:
+    def block(self, dtype: np.dtype[Any], length: int) -> Array:
         found = self._blocks.get(dtype)
-        if found is None:
-            found = self._blocks[dtype] = np.empty(SCRATCH_BYTES // dtype.itemsize, dtype)
-        return found
+        if found is None or found.size < length:
+            found = self._blocks[dtype] = np.empty(length, dtype)
+        return found[:length]
 
 
 _SCRATCH = _Scratch()
 
 
-def blocks(dtype: np.dtype[Any], *arrays: Array) -> Iterator[tuple[Array, ...]]:
-    """Yield matching pieces of equally long vectors, each tuple ending with a piece of scratch.
+def in_pieces(update: Callable[..., object], dtype: np.dtype[Any], *arrays: Array) -> None:
+    """Call a function with matching pieces of equally long vectors, in several threads if those are large.
 
     Args:
+        update: called with a piece of each vector, and a piece of scratch at last.
         dtype: dtype of all vectors.
         *arrays: the vectors; the old value and the new one usually share memory.
     """
-    scratch = _SCRATCH.block(dtype)
-    size, length = arrays[0].size, CACHE_BYTES // len(arrays) // dtype.itemsize
-    if size <= length:
-        yield (*arrays, scratch[:size])
-        return
-    for start in range(0, size, length):
-        pieces = [a[start : start + length] for a in arrays]
-        yield (*pieces, scratch[: pieces[0].size])
+
+    def work(share: Sequence[slice]) -> None:
+        for some in share:
+            pieces = [array[some] for array in arrays]
+            update(*pieces, _SCRATCH.block(dtype, pieces[0].size))
+
+    in_blocks(work, arrays[0].size, len(arrays) * dtype.itemsize)
 
 
 def flat(array: Any) -> Array:

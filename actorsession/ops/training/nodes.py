@@ -20,8 +20,8 @@ import numpy as np
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, Kernel, KernelContext
 from actorsession.ops.rows import op
 from actorsession.ops.training.blocks import (
-    blocks,
     flat,
+    in_pieces,
     stored,
     target_of,
     update,
@@ -39,10 +39,12 @@ def _descend(old: Any, delta: Any, alpha: Any, out: Array | None = None) -> Any:
     """Return ``old - alpha * delta``."""
     check_same_shape("ResourceApplyGradientDescent", old, delta)
     target, alpha = target_of(old, out), np.asarray(alpha)
-    pieces = blocks(target.dtype, flat(old), flat(target), flat(delta))
-    for before, after, slope, scratch in pieces:
+
+    def descend(before: Array, after: Array, slope: Array, scratch: Array) -> None:
         np.multiply(slope, alpha, scratch)
         np.subtract(before, scratch, after)
+
+    in_pieces(descend, target.dtype, flat(old), flat(target), flat(delta))
     return stored(target, out)
 
 
@@ -57,8 +59,8 @@ def _accelerate(
     Nesterov's form uses the gradient one step ahead: ``old - lr * (grad + momentum * accum)``.
     """
     target = target_of(old, out)
-    pieces = blocks(target.dtype, flat(old), flat(target), flat(accum), flat(grad))
-    for before, after, speed, slope, scratch in pieces:
+
+    def accelerate(before: Array, after: Array, speed: Array, slope: Array, scratch: Array) -> None:
         np.multiply(speed, momentum, speed)
         np.add(speed, slope, speed)
         if nesterov:
@@ -68,6 +70,8 @@ def _accelerate(
         else:
             np.multiply(speed, lr, scratch)
         np.subtract(before, scratch, after)
+
+    in_pieces(accelerate, target.dtype, flat(old), flat(target), flat(accum), flat(grad))
     return stored(target, out)
 
 
@@ -141,8 +145,10 @@ def _adapt(
     """Update moments ``m`` and ``v`` in place; return ``old - rate * m / (sqrt(v) + epsilon)``."""
     target = target_of(old, out)
     add, subtract, multiply = np.add, np.subtract, np.multiply
-    pieces = blocks(target.dtype, flat(old), flat(target), flat(m), flat(v), flat(grad))
-    for before, after, first, second, slope, scratch in pieces:
+
+    def adapt(
+        before: Array, after: Array, first: Array, second: Array, slope: Array, scratch: Array
+    ) -> None:
         subtract(slope, first, scratch)
         multiply(scratch, rates.first, scratch)
         add(first, scratch, first)
@@ -159,6 +165,8 @@ def _adapt(
             np.divide(first, scratch, scratch)
         multiply(scratch, rates.rate, scratch)
         subtract(before, scratch, after)
+
+    in_pieces(adapt, target.dtype, flat(old), flat(target), flat(m), flat(v), flat(grad))
     return stored(target, out)
 
 

@@ -23,8 +23,8 @@ from actorsession.ops.rows import op
 from actorsession.ops.training import rules
 from actorsession.ops.training.blocks import (
     GRADIENTS,
-    blocks,
     flat,
+    in_pieces,
     inputs_of,
     stored,
     target_of,
@@ -61,9 +61,12 @@ def _computed(
     target = target_of(old, out)
     # A global step is an int64; with a variable of half precision it must not widen the rule.
     scalars = [np.asarray(rate, target.dtype) for rate in rates]
-    pieces = blocks(target.dtype, flat(old), flat(target), *map(flat, slots), flat(grad))
-    for before, after, *moments, slope, _scratch in pieces:
+
+    def move(before: Array, after: Array, *others: Array) -> None:
+        *moments, slope, _scratch = others
         after[...] = rule(attrs, before, moments, slope, scalars)
+
+    in_pieces(move, target.dtype, flat(old), flat(target), *map(flat, slots), flat(grad))
     return stored(target, out)
 
 

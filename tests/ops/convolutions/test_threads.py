@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.ops.blas import in_shares
 from actorsession.ops.convolutions import kernels
 from actorsession.ops.convolutions.kernels import (
     Sliding,
@@ -15,6 +14,7 @@ from actorsession.ops.convolutions.kernels import (
     filter_gradient,
     input_gradient,
 )
+from actorsession.ops.shares import in_shares
 from tests.rows import for_each
 
 
@@ -45,12 +45,12 @@ def test_the_results_do_not_depend_on_the_number_of_threads(
 ) -> None:
     asked: list[int] = []
 
-    def count(work: Any, items: Any, threads: int) -> Any:
-        asked.append(threads)
+    def count(work: Any, items: Any, multiplications: int) -> Any:
+        asked.append(multiplications)
         return in_shares(work, items, 3)
 
     alone = results(batch, size, channels, deep, stride)
-    monkeypatch.setattr(kernels, "in_shares", count)
+    monkeypatch.setattr(kernels, "share_products", count)
     shared = results(batch, size, channels, deep, stride)
     assert len(asked) == 3
     for one, other in zip(alone, shared, strict=True):

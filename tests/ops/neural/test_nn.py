@@ -41,6 +41,17 @@ def test_channels_may_come_first() -> None:
     expect(lambda x, b: bias_add(x, b, "NC..."), wanted, A, b)
 
 
+@for_each("channels", [1, 63, 64])
+def test_a_bias_of_few_channels_is_added_row_by_row_with_the_same_result(channels: int) -> None:
+    random = np.random.default_rng(1)
+    x = random.normal(size=(2, 3, 4, channels)).astype(np.float32)
+    b = random.normal(size=channels).astype(np.float32)
+    expect(bias_add, x + b, x, b)
+    turned = np.asfortranarray(x)
+    expect(bias_add, x + b, turned, b)
+    expect(bias_add, x[:0] + b, x[:0], b)
+
+
 def test_a_bias_for_integers() -> None:
     expect(bias_add, i64([[11, 22]]), i64([[1, 2]]), i64([10, 20]))
 

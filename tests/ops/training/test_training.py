@@ -15,14 +15,14 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops.blas import BLOCK_BYTES
 from actorsession.ops.build import constant, make, make_one
-from actorsession.ops.training import blocks as training_blocks
 from tests.ops.holders import InPlace, Shared, arrays, close, double, kernel
 from tests.ops.interpreter import source
 from tests.rows import for_each
 
 # More than two blocks of float32 in each op, and no whole number of them.
-MANY = 2 * training_blocks.SCRATCH_BYTES // 4 + 1001
+MANY = BLOCK_BYTES // 8 + 1001
 
 
 def gradient_descent(var: Any, lr: float, grad: Any) -> Any:

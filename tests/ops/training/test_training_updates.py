@@ -14,12 +14,12 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, lookup
 from actorsession.graph.shape import TensorShape
+from actorsession.ops.blas import BLOCK_BYTES
 from actorsession.ops.build import constant, make, make_one
-from actorsession.ops.training import blocks as training_blocks
 from tests.ops.holders import InPlace, Shared, arrays, close, double, kernel
 from tests.rows import for_each
 
-MANY = training_blocks.SCRATCH_BYTES // 4 + 1001
+MANY = BLOCK_BYTES // 8 + 1001
 
 
 # -- the formulas, once more ---------------------------------------------------------------------

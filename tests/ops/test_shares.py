@@ -1,0 +1,92 @@
+"""Threads of a kernel share its work out, and nobody waits for one that has not begun."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from actorsession.ops import shares
+from actorsession.ops.shares import in_shares, slices
+from tests.rows import for_each
+
+
+@for_each("threads, count", [(1, 1), (2, 2), (3, 3), (9, 5)])
+def test_shares_are_neighbours_and_their_results_come_in_order(threads: int, count: int) -> None:
+    seen = in_shares(list, [1, 2, 3, 4, 5], threads)
+    assert len(seen) == count
+    assert [item for share in seen for item in share] == [1, 2, 3, 4, 5]
+
+
+def test_shares_are_worked_on_at_the_same_time() -> None:
+    """Each share waits until all have begun."""
+    together = threading.Barrier(3)
+
+    def work(share: Sequence[int]) -> int:
+        together.wait(60)
+        return threading.get_ident()
+
+    assert len(set(in_shares(work, [1, 2, 3], 3))) == 3
+
+
+def test_the_caller_does_what_no_helper_has_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Busy:
+        def offer(self, job: object, helpers: int) -> None:
+            pass
+
+    monkeypatch.setattr(shares, "_helpers", Busy())
+    assert set(in_shares(lambda share: threading.get_ident(), [1, 2, 3], 3)) == {
+        threading.get_ident()
+    }
+
+
+def test_a_helper_that_comes_too_late_finds_nothing_to_do() -> None:
+    done: list[Sequence[int]] = []
+    job = shares._Job(done.append, [[1], [2]])
+    job.finish()
+    job.help()
+    assert done == [[1], [2]]
+    assert job.work is None
+
+
+def test_nothing_to_share_is_one_share_of_nothing() -> None:
+    assert in_shares(len, [], 4) == [0]
+
+
+@for_each(
+    "length, count, cuts",
+    [(7, 2, [0, 3, 7]), (3, 9, [0, 1, 2, 3]), (0, 4, [0, 0]), (5, 0, [0, 5])],
+)
+def test_slices_are_about_equally_long(length: int, count: int, cuts: list[int]) -> None:
+    found = slices(length, count)
+    assert [found[0].start, *(part.stop for part in found)] == cuts
+
+
+@pytest.mark.parametrize("bad", [0, 3])
+def test_what_a_share_raises_is_raised_when_all_have_ended(bad: int) -> None:
+    ended = []
+
+    def work(share: Sequence[int]) -> None:
+        ended.append(share[0])
+        if share[0] == bad:
+            raise ZeroDivisionError(f"share {bad}")
+
+    with pytest.raises(ZeroDivisionError, match=f"share {bad}"):
+        in_shares(work, range(4), 4)
+    assert sorted(ended) == [0, 1, 2, 3]
+
+
+@pytest.mark.process
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+def test_a_forked_child_has_helpers_of_its_own() -> None:
+    def meet() -> int:
+        together = threading.Barrier(2)
+        return len(in_shares(lambda share: together.wait(60), [1, 2], 2))
+
+    assert meet() == 2  # now this process has a helper
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if meet() == 2 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
