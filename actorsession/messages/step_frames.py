@@ -67,9 +67,11 @@ _BAD_BYTES = (ValueError, TypeError, OverflowError, RecursionError, msgpack.Unpa
 
 def is_step_frame(header: Buffer) -> bool:
     """Return whether a header is that of a step frame, rather than an envelope; any bytes are accepted."""
-    first = header[0] if len(header) else 0
-    at = 1 if first & 0xF0 == _SHORT else _KIND_AT.get(first, len(header))
-    return at < len(header) and RUN <= header[at] <= PUSH
+    length = len(header)
+    if length > 1 and header[0] & 0xF0 == _SHORT:  # nearly all
+        return RUN <= header[1] <= PUSH
+    at = _KIND_AT.get(header[0], length) if length else length
+    return at < length and RUN <= header[at] <= PUSH
 
 
 # To make a packer allocates a buffer, which costs more than most headers. It calls nothing of Python's, so

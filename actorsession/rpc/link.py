@@ -63,14 +63,10 @@ from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
 from actorsession.rpc.liveness.peer_monitor import PeerMonitor, ProbeFactory, probe_for
 from actorsession.rpc.pending_calls import MAX_PENDING, PendingCalls
 from actorsession.rpc.service import Service
-from actorsession.rpc.step_calls import StepCalls
+from actorsession.rpc.step_calls import StepCalls, is_bulky
 from transports import Buffer, Connection, ConnectionClosed, Frame, TransportError
 
 __all__ = ["Link", "LinkStatistics"]
-
-# Bytes of a header above which it goes by the bulk lane, as all frames with segments do. Graphs have such
-# headers, and no urgent message has.
-_LONG_HEADER = 64 * 2**10
 
 _BEAT = Beat()
 
@@ -395,7 +391,7 @@ class Link:
     ) -> None:
         if self._over is not None:
             raise self._over_error()
-        bulk = bulk or bool(segments) or len(header) > _LONG_HEADER
+        bulk = bulk or is_bulky(header, segments)
         try:
             self._connection.write(Frame(header, tuple(segments)), bulk=bulk)
         except ConnectionClosed as exc:

@@ -52,7 +52,7 @@ from actorsession.messages.step_frames import (
 )
 from actorsession.messages.worker import PushTensors
 
-__all__ = ["MAX_RUNS", "RunWaiter", "ServedRun", "StepCalls", "StepProgram"]
+__all__ = ["MAX_RUNS", "RunWaiter", "ServedRun", "StepCalls", "StepProgram", "is_bulky"]
 
 MAX_RUNS = 20_000
 """Runs of one peer that may be in progress; as for calls, see ``service``."""
@@ -60,9 +60,22 @@ MAX_RUNS = 20_000
 # Keys that a link numbers, a few hundred bytes each. Those of further programs travel as text.
 _MAX_KEYS = 65_536
 
+# Cancellations kept because they arrived before their runs, which large arrays can delay.
+_EARLY = 1024
+# Bytes of a header above which its frame goes by the bulk lane.
+_LONG_HEADER = 64 * 2**10
+
 _NUMBERS = itertools.count(1 + secrets.randbits(48))
 
 logger = logging.getLogger("actorsession.actors")
+
+
+def is_bulky(header: Buffer, segments: Sequence[Buffer]) -> bool:
+    """Return whether a frame goes by the bulk lane of a connection, where others overtake it.
+
+    All frames with segments do, and long headers, which graphs have; no urgent message is that long.
+    """
+    return bool(segments) or len(header) > _LONG_HEADER
 
 
 class RunWaiter(Protocol):
@@ -172,10 +185,12 @@ class StepCalls:
         self._programs: dict[int, StepProgram] = {}
         self._serving: dict[int, ServedRun] = {}
         self._held: OrderedDict[int, tuple[StepProgram, ServedRun]] = OrderedDict()
+        self._early: OrderedDict[int, None] = OrderedDict()
         self._waiting: dict[int, RunWaiter] = {}
         self._keys_sent: dict[str, int] = {}
         self._keys_received: list[str] = []
         self._texts_received: set[str] = set()
+        self._bulky = False  # whether the frame that is being handled is
         self.sent = self.received = 0
         self._receivers: dict[int, Callable[[list[Any], Sequence[Buffer]], None]] = {
             RUN: self._receive_run,
@@ -221,7 +236,7 @@ class StepCalls:
         """Request a run of a program of the peer.
 
         Args:
-            call: a number for the run, which no other run over this link has at the same time.
+            call: a number for the run, which no other run over this link has.
             program: the number of the program.
             seconds: how long this end waits at most; ``None`` for no limit.
             values: its feeds.
@@ -257,10 +272,11 @@ class StepCalls:
                 items += (None, None)
             else:
                 write_value(value, items, segments)
-        self._send(write_header(items), segments)
-        # Only frames without segments arrive in the order in which they are sent: a number that a frame with
-        # segments has defined might be used before it arrives.
-        if new and not segments:
+        header = write_header(items)
+        self._send(header, segments)
+        # Other frames arrive in the order in which they are sent: a number that a bulky one has defined might
+        # be used before it arrives.
+        if new and not is_bulky(header, segments):
             self._number(message.keys)
 
     # -- what arrives --------------------------------------------------------------------------
@@ -276,6 +292,7 @@ class StepCalls:
         receiver = self._receivers.get(wire[0]) if type(wire[0]) is int else None
         if receiver is None:
             raise ProtocolError(f"unknown kind of step frame: {wire[0]!r:.100}")
+        self._bulky = is_bulky(header, segments)
         receiver(wire, segments)
 
     def _receive_run(self, wire: list[Any], segments: Sequence[Buffer]) -> None:
@@ -293,6 +310,9 @@ class StepCalls:
             raise ProtocolError(f"run {call} is requested twice at the same time")
         self.received += 1
         run = ServedRun(self, call, seconds, WireValues.received(wire[4:], segments))
+        if self._early and call in self._early:
+            del self._early[call]
+            return
         self._serving[call] = run
         program = self._programs.get(number)
         if program is None:
@@ -347,7 +367,13 @@ class StepCalls:
             waiter.gone()
 
     def _receive_cancel(self, wire: list[Any], segments: Sequence[Buffer]) -> None:
-        self._cancel(self._serving.pop(wire[1], None))
+        call = wire[1]
+        run = self._serving.pop(call, None)
+        self._cancel(run)
+        if run is None:  # it was answered, or has not arrived: then it is not begun when it does
+            self._early[call] = None
+            if len(self._early) > _EARLY:
+                self._early.popitem(last=False)
 
     def _receive_push(self, wire: list[Any], segments: Sequence[Buffer]) -> None:
         if len(wire) % 3 != 2:
@@ -369,7 +395,7 @@ class StepCalls:
             keys.append(key)
             values.append(read_value(wire[at + 1], wire[at + 2], segments))
             dead.append(wire[at + 2] is None)
-        if new and not segments:
+        if new and not self._bulky:
             self._learn(keys)
         self._push(PushTensors(step_id=wire[1], keys=keys, values=values, dead=dead))
 

@@ -213,6 +213,35 @@ async def test_a_cancellation_of_an_answered_run_is_too_late() -> None:
     assert program.cancelled == []
 
 
+async def test_a_run_whose_cancellation_has_overtaken_it_does_not_begin() -> None:
+    """Arrays take longer than the frame that cancels the run which they are for."""
+    here, there = End(), End()
+    program, waiters = Program(double), [Waiter(), Waiter()]
+    number = there.calls.register(program)
+    for call, waiter in enumerate(waiters):
+        here.calls.run(call, number, None, WireValues.of([np.float32(call)]), waiter)
+    here.calls.cancel(0)
+    here.sent.insert(0, here.sent.pop())
+    carry(here, there)
+    assert [run.call for run in program.runs] == [1]
+    assert (there.calls.serving, there.calls.received) == (0, 2)
+    carry(there, here)
+    assert [waiter.told for waiter in waiters] == [[], [([2.0], 7)]]
+
+
+async def test_cancellations_without_a_run_are_remembered_up_to_a_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(step_calls, "_EARLY", 2)
+    end, program = End(), Program()
+    number = end.calls.register(program)
+    for call in range(3):
+        end.receive(CANCEL, call)
+    for call in range(3):
+        end.receive(RUN, call, number, None)
+    assert [run.call for run in program.runs] == [0]
+
+
 async def test_the_end_of_the_link_fails_what_waits_here_and_cancels_what_runs_here() -> None:
     end = End()
     program, waiter = Program(), Waiter()
@@ -365,6 +394,21 @@ async def test_the_key_of_a_large_value_gets_no_number() -> None:
     here.calls.push(push(("a", np.float32(3)), ("b", LARGE)))
     carry(here, there)
     assert [message.keys for message in there.pushed] == [["b"], ["a"], ["a"], ["a", "b"]]
+
+
+async def test_the_key_of_a_long_header_gets_no_number() -> None:
+    """It goes with the large ones, and small frames overtake it, too."""
+    long = np.array([b"x" * 10**5], object)
+    here, there = End(), End()
+    messages = [push(("a", long)), push(("b", np.float32(1))), push(("b", np.float32(2)))]
+    for message in messages:
+        here.calls.push(message)
+    here.sent.append(here.sent.pop(0))
+    carry(here, there)
+    assert [message.keys for message in there.pushed] == [["b"], ["b"], ["a"]]
+    here.calls.push(push(("a", np.float32(3))))
+    carry(here, there)
+    assert there.pushed[-1].keys == ["a"]
 
 
 async def test_keys_beyond_the_limit_travel_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
