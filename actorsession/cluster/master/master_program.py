@@ -5,9 +5,8 @@ are passed on as they came, the partitions of the master's own task run by a dir
 those of the other tasks go back in one frame. ``ProgramStep`` is such a step; in the steady state it does
 what ``MasterStep`` does, for which it needs no asyncio task and no future.
 
-Whatever is not plain goes through ``MasterSession.on_run_step``, with the values of the frame: a session that
-observes its steps, members that have changed, a client graph that was dropped, a step that has to wait for
-admission.
+Whatever is not plain is answered by ``GONE``, and goes by message then: members that have changed, a client
+graph that was dropped and cannot be bound again.
 """
 
 from __future__ import annotations
@@ -18,13 +17,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.timer_wheel import Alarm
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
 from actorsession.cluster.master.master_step import STEP_IDS, clean_up, part_error, step_too_late
 from actorsession.cluster.worker.worker_session import BeginPart
-from actorsession.config import RunOptions
 from actorsession.errors import (
     AbortedError,
     CancelledError,
@@ -32,10 +29,7 @@ from actorsession.errors import (
     OpError,
     ProtocolError,
     first_error,
-    from_exception,
 )
-from actorsession.graph.codec import pack
-from actorsession.messages.session import RunStep, StepDone
 from actorsession.messages.step_frames import WireValues
 from actorsession.messages.worker import GraphDone, RunGraph
 from actorsession.plan.signature import RunSignature
@@ -69,13 +63,11 @@ class MasterProgram:
     Args:
         session: the session.
         signature: its names, in the order in which runs bring and get values.
-        wiring: its wiring in wire form.
     """
 
-    def __init__(self, session: MasterSession, signature: RunSignature, wiring: list[Any]) -> None:
+    def __init__(self, session: MasterSession, signature: RunSignature) -> None:
         self.session = session
         self.signature = signature
-        self._wiring = wiring
         self.graph: ClientGraph | None = None
         self.parts: tuple[_BoundPart, ...] = ()
         # For each fetch of the signature, the part that returns it and its position there.
@@ -113,58 +105,49 @@ class MasterProgram:
             raise InvalidArgumentError(
                 f"a run of {self.signature} brings {expected} values, got {len(run.values)}"
             )
-        if (graph is None or graph.dropped) and not (session.is_plain and self.bind()):
-            self._run_message(run)
+        if not session.is_plain or not (self.bind() if graph is None or graph.dropped else True):
+            run.gone()  # the client requests the run by a message
             return
         graph = self.graph
         assert graph is not None
         nbytes = 0 if graph.may_wait else graph.nbytes + run.values.nbytes
-        if not session.is_plain or not session.admit(nbytes):
-            self._run_message(run)
-            return
-        ProgramStep(self, graph, run, nbytes).begin()
-
-    def _run_message(self, run: ServedRun) -> None:
-        """Run a step as one that was requested by a message."""
-        signature = self.signature
-        feeds = dict(zip(signature.feeds, run.values.read_all(), strict=True))
-        limit = 0 if run.seconds is None else max(1, round(run.seconds * 1000))
-        message = RunStep(
-            session_handle=self.session.handle, feeds=feeds, fetches=list(signature.fetches),
-            targets=list(signature.targets), wiring=self._wiring, request_id="",
-            options=RunOptions(timeout_in_ms=limit).to_wire() if limit else {},
-        )  # fmt: skip
-        context = CallContext(Deadline.after(run.seconds), run.peer)
-        answer = self.session.submit(message, context)
-        if isinstance(answer, asyncio.Future):
-            run.on_cancel = partial(_cancel, answer)
-            answer.add_done_callback(partial(_answer_later, run))
+        seconds = session.step_seconds(run.seconds)
+        if session.admit(nbytes):
+            ProgramStep(self, graph, run, nbytes, seconds).begin()
         else:
-            _answer(run, answer)
+            waiting = session.start(self._wait(run, nbytes, seconds), "a step waits its turn")
+            run.on_cancel = partial(_cancel, waiting)
+
+    async def _wait(self, run: ServedRun, nbytes: int, seconds: float) -> None:
+        """Run a step when it is its turn; its values stay as they came until then."""
+        session = self.session
+        deadline = Deadline.after(seconds, whose=session.whose_limit(run.seconds))
+        try:
+            await session.wait_for_turn(deadline, nbytes)
+        except OpError as error:
+            run.fail(error)
+            return
+        graph = self.graph
+        if graph is None or graph.dropped or not session.is_plain:
+            session.give_turn_back(nbytes)
+            run.gone()
+            return
+        ProgramStep(self, graph, run, nbytes, deadline.time_left or 0.0).begin()
 
 
-def _cancel(answer: asyncio.Future[StepDone]) -> None:
-    answer.cancel()
-
-
-def _answer(run: ServedRun, answer: StepDone) -> None:
-    extra = pack(answer.metadata) if answer.metadata else None
-    run.done(WireValues.of(answer.values), extra)
-
-
-def _answer_later(run: ServedRun, answer: asyncio.Future[StepDone]) -> None:
-    if answer.cancelled():
-        run.fail(CancelledError("the step was cancelled"))
-        return
-    error = answer.exception()
-    if error is None:
-        _answer(run, answer.result())
-    else:
-        run.fail(from_exception(error))
+def _cancel(waiting: asyncio.Task[None]) -> None:
+    waiting.cancel()
 
 
 class ProgramStep:
     """One step of a program.
+
+    Args:
+        program: the program.
+        graph: the client graph, which is bound.
+        run: the run of the client.
+        nbytes: the bytes for which it was admitted.
+        seconds: how long it may take from now on.
 
     Attributes:
         step_id: its number.
@@ -173,11 +156,16 @@ class ProgramStep:
 
     __slots__ = (
         "_alarm", "_answers", "_errors", "_graph", "_left", "_nbytes", "_over", "_program", "_pushed",
-        "_run", "since", "step_id",
+        "_run", "_seconds", "since", "step_id",
     )  # fmt: skip
 
     def __init__(
-        self, program: MasterProgram, graph: ClientGraph, run: ServedRun, nbytes: int
+        self,
+        program: MasterProgram,
+        graph: ClientGraph,
+        run: ServedRun,
+        nbytes: int,
+        seconds: float,
     ) -> None:
         self.step_id = next(STEP_IDS)
         self.since = time.monotonic()
@@ -185,6 +173,7 @@ class ProgramStep:
         self._graph = graph
         self._run = run
         self._nbytes = nbytes
+        self._seconds = seconds
         self._answers: list[WireValues | Sequence[Any] | None] = [None] * len(program.parts)
         self._left = len(program.parts)
         self._pushed = 0
@@ -214,20 +203,18 @@ class ProgramStep:
             self._begin_here(here, program.parts[here])
         if self._left and not self._over:
             self._run.on_cancel = self._cancelled
-            seconds = program.session.step_seconds(self._run.seconds)
-            self._alarm = program.session.wheel.add(seconds, self._expired)
+            self._alarm = program.session.wheel.add(self._seconds, self._expired)
             for number, bound in enumerate(program.parts):
                 if bound.steps is not None and not self._errors:
                     self._begin_there(number, bound, bound.steps)
 
     def _begin_here(self, number: int, bound: _BoundPart) -> None:
-        values = self._run.values
-        message = RunGraph(
-            session_handle=self._program.session.handle, graph_handle=bound.part.graph_handle,
-            step_id=self.step_id, feeds=[values.read(at) for at in bound.feeds], trace=False,
-        )  # fmt: skip
-        waiter = _LocalPart(self, number)
+        values, waiter = self._run.values, _LocalPart(self, number)
         try:
+            message = RunGraph(
+                session_handle=self._program.session.handle, graph_handle=bound.part.graph_handle,
+                step_id=self.step_id, feeds=[values.read(at) for at in bound.feeds], trace=False,
+            )  # fmt: skip
             answer = self._program.session.begin_part(
                 bound.part.task, BeginPart(message.session_handle, message, waiter)
             )
@@ -269,13 +256,17 @@ class ProgramStep:
 
     def _succeed(self) -> None:
         answers, out = self._answers, WireValues([])
-        for number, at in self._program.fetches:
-            found = answers[number]
-            if isinstance(found, WireValues):
-                found.pass_on(at, out)
-            else:
-                assert found is not None
-                out.add(found[at])
+        try:
+            for number, at in self._program.fetches:
+                found = answers[number]
+                if isinstance(found, WireValues):
+                    found.pass_on(at, out)
+                else:
+                    assert found is not None
+                    out.add(found[at])
+        except OpError as error:  # a value that cannot be encoded
+            self.fail(error)
+            return
         self._end()
         self._graph.nbytes = out.nbytes + self._pushed
         self._run.done(out)

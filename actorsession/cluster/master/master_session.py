@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
 
 from actorsession.actors.actor import Actor, answers
 from actorsession.actors.context import CallContext, ProgramTable
@@ -307,25 +307,27 @@ class MasterSession(Actor):
     # -- step programs -------------------------------------------------------------------------
 
     @answers(RegisterProgram)
-    def on_register_program(self, message: RegisterProgram, call: CallContext) -> ProgramRegistered:
+    async def on_register_program(
+        self, message: RegisterProgram, call: CallContext
+    ) -> ProgramRegistered:
         """Let the client run a signature that has run before by step frames."""
         wiring = Wiring.from_wire(message.wiring)
         signature = RunSignature(
             tuple(message.feeds), tuple(message.fetches), tuple(message.targets), wiring
         )
         programs = call.programs
-        if programs is None:
+        if programs is None or self._observer.is_active:
             return ProgramRegistered(program=0)
+        deadline = self.limited(call.deadline)
+        graph = await self._acquire(lambda: self._graphs.acquire(signature, deadline), deadline)
+        self._graphs.release(graph)
         key = programs, signature
         number = self._programs.get(key, 0)
-        graph = self._graphs.ready(signature)
-        special = self._observer.is_active or (graph is not None and not graph.is_plain)
-        if number or special:
+        if number or not graph.is_plain:
             return ProgramRegistered(program=number)
         while len(self._programs) >= self._config.plan_cache_size:
             self._drop_program(next(iter(self._programs)))
-        program = MasterProgram(self, signature, message.wiring)
-        number = self._programs[key] = programs.register(program)
+        number = self._programs[key] = programs.register(MasterProgram(self, signature))
         call.on_gone(lambda: self._forget_program(key))
         return ProgramRegistered(program=number)
 
@@ -352,6 +354,18 @@ class MasterSession(Actor):
     def admit(self, nbytes: int) -> bool:
         """Admit a step of a program, unless it would have to wait."""
         return self._inflight.enter_nowait(nbytes)
+
+    async def wait_for_turn(self, deadline: Deadline, nbytes: int) -> None:
+        """Wait until a step of a program is admitted; see ``Share.enter``."""
+        await self._inflight.enter(deadline, nbytes)
+
+    def give_turn_back(self, nbytes: int) -> None:
+        """Record that a step that was admitted does not run."""
+        self._inflight.leave(nbytes)
+
+    def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Start a child of the session."""
+        return self.children.start(work, name=name, awaited=True)
 
     def began(self, step: ProgramStep, graph: ClientGraph) -> None:
         """Record that a step of a program has begun."""

@@ -209,7 +209,12 @@ class _RemoteWaiter:
 
     def part_done(self, answer: GraphDone) -> None:
         """See ``PartWaiter.part_done``."""
-        self._run.done(WireValues.of(answer.values), answer.pushed or None)
+        try:
+            values = WireValues.of(answer.values)
+        except OpError as error:  # a value that cannot be encoded
+            self._run.fail(error)
+        else:
+            self._run.done(values, answer.pushed or None)
 
     def part_failed(self, error: OpError) -> None:
         """See ``PartWaiter.part_failed``."""

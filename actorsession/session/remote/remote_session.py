@@ -36,10 +36,9 @@ from actorsession.errors import (
     CancelledError,
     DeadlineExceededError,
     OpError,
-    ProtocolError,
     UnavailableError,
 )  # fmt: skip
-from actorsession.graph.codec import INLINE_LIMIT, bytes_held, unpack
+from actorsession.graph.codec import INLINE_LIMIT, bytes_held
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef, nodes_in
@@ -665,21 +664,6 @@ class RemoteSession(SessionInterface[RemotePlan]):
     def patience(self, limit: float | None) -> float:
         """Return the seconds within which the answer of a run with a limit must come."""
         return (limit or self.step_limit) + _ANSWER_MARGIN
-
-    def take_report(self, report: bytes) -> None:
-        """Keep the timeline that a run of a program was traced for, if it was.
-
-        Raises:
-            ProtocolError: for bytes that are no report.
-        """
-        wire = unpack(report)
-        if not isinstance(wire, dict):
-            raise ProtocolError(f"a report on a run is a map, found {wire!r:.100}")
-        metadata = RunMetadata()
-        fill_metadata(metadata, wire)
-        timeline = timeline_of(metadata, wire)
-        if timeline is not None:
-            self._timelines.append(timeline)
 
     def explain(self, error: OpError, then: Callable[[OpError], None]) -> None:
         """Pass on the error of a run, with the exit status of a lost task."""

@@ -57,7 +57,7 @@ class ProgramRun:
     """
 
     __slots__ = (
-        "_alarm", "_call", "_error", "_extra", "_fetches", "_found", "_limit", "_program", "_session",
+        "_alarm", "_call", "_error", "_fetches", "_found", "_limit", "_program", "_session",
         "_values", "nbytes",
     )  # fmt: skip
 
@@ -74,7 +74,6 @@ class ProgramRun:
         self._call = -1  # none is under way
         self._alarm: Alarm | None = None
         self._found: WireValues | None = None
-        self._extra: Any = None
         self._error: BaseException | None = None
 
     def begin(self) -> None:
@@ -120,15 +119,13 @@ class ProgramRun:
 
     def done(self, values: WireValues, extra: Any) -> None:
         """See ``RunWaiter.done``."""
-        if len(values) != self._fetches or not (extra is None or type(extra) is bytes):
+        if len(values) != self._fetches or extra is not None:
             error = ProtocolError(
                 f"a run with {self._fetches} fetches was answered by {len(values)} values"
             )
             self.failed(error)
             raise error
         self._leave()
-        if extra is not None:
-            self._session.take_report(extra)
         self._found = values
         self._end(None)
 
