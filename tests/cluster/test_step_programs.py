@@ -849,9 +849,6 @@ async def test_threads_beyond_the_limit_lose_no_run(
     await cluster.until_idle()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a run that waits at the master goes on by message, for which it is decoded"
-)
 async def test_nothing_is_decoded_before_it_is_admitted(
     graph: Graph, requests: Requests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
