@@ -632,9 +632,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
         if program is None or not program.number:
             return None
         run = ThreadRun(self, program, WireValues.of(feeds), limit, len(plan.fetches))
-        call(run.begin)
         try:
-            return own_values(run.wait(call), over_link=True)
+            return own_values(run.run(call), over_link=True)
         except ProgramGone:
             plan.program = None
             return None

@@ -205,8 +205,8 @@ class ThreadRun(ProgramRun):
     def _wake(self) -> None:
         self._ended.release()
 
-    def wait(self, call: Callable[[Callable[[], object]], None]) -> Sequence[Any]:
-        """Wait in the calling thread for a run that is begun on the loop; see ``result``.
+    def run(self, call: Callable[[Callable[[], object]], None]) -> Sequence[Any]:
+        """Begin the run on the loop and wait for it in the calling thread; see ``result``.
 
         Ctrl-C, or any other exception of a signal handler, cancels the run.
 
@@ -215,6 +215,7 @@ class ThreadRun(ProgramRun):
         """
         patience = self._session.patience(self._limit) + _LOOP_MARGIN
         try:
+            call(self.begin)
             ended = acquire(self._ended, patience, lambda: call(self.cancel))
         except BaseException:
             call(self.cancel)

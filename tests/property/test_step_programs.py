@@ -1,0 +1,157 @@
+"""Random graphs over two processes do the same by step programs as by messages: values, errors, effects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from actorsession import ops
+from actorsession.actors.loops import run as run_to_end
+from actorsession.errors import OpError
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.session import AsyncSession
+from actorsession.session.remote.session_program import ProgramRun
+from tests.property.processes import TASKS, Processes
+from tests.property.recipes import Recipe, recipes
+
+# At least two of them succeed: the first of these registers the program, which the next one uses.
+RUNS = 4
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Nodes of a graph that fail in some of its runs, and variables that its runs change.
+
+    Attributes:
+        failing: for each node that fails, the value after which it runs, its place, and the run in which it
+            fails.
+        counted: for each variable, the value whose sum is added to it, and its place.
+    """
+
+    failing: tuple[tuple[int, int, int], ...]
+    counted: tuple[tuple[int, int], ...]
+
+
+_NUMBERS, _PLACES = st.integers(0, 99), st.integers(0, 2)
+checks = st.builds(
+    Checks,
+    # One node at most in each run: which of several is told of is a matter of time.
+    st.lists(
+        st.tuples(_NUMBERS, _PLACES, st.integers(0, RUNS - 1)),
+        max_size=2, unique_by=lambda node: node[2],
+    ).map(tuple),
+    st.lists(st.tuples(_NUMBERS, _PLACES), max_size=2).map(tuple),
+)  # fmt: skip
+
+
+class Model:
+    """A recipe as a graph, with nodes that fail and variables."""
+
+    def __init__(self, recipe: Recipe, checks: Checks) -> None:
+        self.graph = Graph()
+        self.checks = checks
+        self.placeholders, self.values = recipe.build(self.graph, self.place)
+        with self.graph.as_default():
+            self.divisors = [ops.placeholder("int32", [], name="d") for _ in checks.failing]
+            self.checked = [
+                self._failing(*node) for node in zip(self.divisors, checks.failing, strict=True)
+            ]
+            self.variables = [self._counted(n, *node) for n, node in enumerate(checks.counted)]
+            self.reset = ops.group(*[variable.initializer for variable, _ in self.variables])
+        self.fetches = [*self.values, *self.checked, *[added for _, added in self.variables]]
+
+    def place(self, number: int) -> AbstractContextManager[Any]:
+        return self.graph.device(TASKS[number])
+
+    def _value(self, number: int) -> Tensor:
+        return self.values[number % len(self.values)]
+
+    def _failing(self, divisor: Tensor, node: tuple[int, int, int]) -> Tensor:
+        number, place, _ = node
+        with self.place(place), self.graph.control_dependencies([self._value(number)]):
+            return ops.floordiv(7, divisor)
+
+    def _counted(self, index: int, number: int, place: int) -> tuple[Any, Tensor]:
+        with self.place(place):
+            variable = ops.Variable(np.float32(0), name=f"v{index}")
+            return variable, variable.assign_add(ops.reduce_mean(self._value(number)))
+
+    def feeds(self, fed: list[Any], run: int) -> dict[Tensor, Any]:
+        divisors = [int(run != failed) for _, _, failed in self.checks.failing]
+        return dict(zip([*self.placeholders, *self.divisors], [*fed, *divisors], strict=True))
+
+
+async def outcomes(model: Model, recipe: Recipe, target: str) -> list[Any]:
+    """What each of some runs of a new session gives, and what the variables are in the end."""
+    fed = [np.ascontiguousarray(x) for x in recipe.fed()]
+    found: list[Any] = []
+    async with AsyncSession(target, graph=model.graph) as session:
+        await session.run(model.reset)
+        for run in range(RUNS):
+            try:
+                found.append(await session.run(model.fetches, model.feeds(fed, run)))
+            except OpError as error:
+                found.append(told(error))
+                # How far the other nodes of a failed step have come is a matter of time.
+                await session.run(model.reset)
+        found.append(await session.run([variable for variable, _ in model.variables]))
+    return found
+
+
+def told(error: OpError) -> tuple[Any, ...]:
+    message = re.sub(r"step \d+", "step N", error.message)
+    return type(error), message, error.node, error.device, error.task, error.source
+
+
+def assert_same(found: list[Any], expected: list[Any]) -> None:
+    for one, other in zip(found, expected, strict=True):
+        if isinstance(one, tuple) or isinstance(other, tuple):
+            assert one == other
+            continue
+        for a, b in zip(one, other, strict=True):
+            assert (np.shape(a), np.asarray(a).dtype) == (np.shape(b), np.asarray(b).dtype)
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Processes]:
+    made = Processes()
+    yield made
+    made.close()
+
+
+@pytest.mark.process
+@settings(
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(recipe=recipes(12), checks=checks)
+def test_programs_and_messages_give_the_same(
+    processes: Processes, recipe: Recipe, checks: Checks
+) -> None:
+    model, target = Model(recipe, checks), processes.cluster.target("worker", 0)
+    begin = ProgramRun.begin
+    begun: list[ProgramRun] = []
+
+    def noted(run: ProgramRun) -> None:
+        begun.append(run)
+        begin(run)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ProgramRun, "begin", noted)
+        found = run_to_end(outcomes(model, recipe, target))
+        assert begun
+        by_program = len(begun)
+        patch.setenv("ACTORSESSION_STEP_PROGRAMS", "0")
+        expected = run_to_end(outcomes(model, recipe, target))
+        assert len(begun) == by_program
+    assert_same(found, expected)
