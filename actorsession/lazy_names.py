@@ -11,8 +11,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from actorsession.collector import pause_collector
-
 __all__ = ["LazyName", "NoAttributeError", "lazy_names", "read_table"]
 
 
@@ -67,8 +65,7 @@ def lazy_names(
         if where is None:
             inner = {ours: found.module for ours, found in names.items() if not found.attribute}
             raise NoAttributeError(package, name, everything, inner)
-        with pause_collector():
-            found = importlib.import_module(where.module)
+        found = importlib.import_module(where.module)
         value = getattr(found, where.attribute) if where.attribute else found
         setattr(sys.modules[package], name, value)
         return value
