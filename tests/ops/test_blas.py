@@ -31,11 +31,14 @@ needs_openblas = pytest.mark.skipif(
 
 @pytest.fixture
 def four_threads() -> Iterator[None]:
-    (library, *_) = loaded_libraries()
-    before = library.get()
-    library.set(4)
+    """Of all libraries: scipy, which other tests import, brings another one than numpy."""
+    libraries = loaded_libraries()
+    before = [library.get() for library in libraries]
+    for library in libraries:
+        library.set(4)
     yield
-    library.set(before)
+    for library, number in zip(libraries, before, strict=True):
+        library.set(number)
 
 
 @needs_openblas
@@ -50,8 +53,9 @@ def test_products_keep_to_one_thread_within_a_block_and_to_the_old_number_after_
 
 @needs_openblas
 def test_where_products_have_one_thread_anyway_nothing_is_changed(four_threads: None) -> None:
-    (library, *_) = loaded_libraries()
-    library.set(1)
+    (library, *others) = loaded_libraries()
+    for each in (library, *others):
+        each.set(1)
     with single_threaded() as usual:
         assert usual == 1
         library.set(3)
