@@ -17,7 +17,6 @@ is not found.
 from __future__ import annotations
 
 import itertools
-import logging
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -66,8 +65,6 @@ _EARLY = 1024
 _LONG_HEADER = 64 * 2**10
 
 _NUMBERS = itertools.count(1 + secrets.randbits(48))
-
-logger = logging.getLogger("actorsession.actors")
 
 
 def is_bulky(header: Buffer, segments: Sequence[Buffer]) -> bool:

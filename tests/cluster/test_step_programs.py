@@ -66,6 +66,7 @@ from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.interruptible import CancelScope
 from actorsession.session import AsyncSession, Session
 from actorsession.session.remote import session_program
+from actorsession.session.remote.remote_session import RemoteSession
 from tests.cluster.hands import Hands
 from tests.cluster.kit import (
     PATIENCE,
@@ -1046,6 +1047,47 @@ async def test_a_session_that_was_reset_ends_its_runs_and_refuses_others(
         error = await same_error_but_for_handles(both.begin(held.end, {held.x: 1.0}))
         assert "is not known to the master" in error.message
         await cluster.until_idle()
+
+
+async def test_a_run_that_waits_its_turn_ends_with_its_session(graph: Graph) -> None:
+    """Each of two runs ends at once: the one under way, and the one that the master has not begun."""
+    held = Held("program closed while waiting")
+    async with in_process(max_inflight_steps=1) as cluster:
+        async with AsyncSession(cluster.target(), graph) as session:
+            await held.warm(session)
+            runs = [await held.begin(session)]
+            runs.append(asyncio.create_task(session.run(held.end, {held.x: 2.0})))
+            await eventually(lambda: cluster.server(W0).statistics().waiting == 1)
+            await soon(AsyncSession.reset(cluster.target()))
+            await soon(asyncio.wait(runs))
+            assert all(isinstance(run.exception(), (AbortedError, CancelledError)) for run in runs)
+            held.gate.open()
+            await cluster.until_idle()
+
+
+async def test_a_run_that_cannot_be_sent_at_once_leaves_its_plan_registered(
+    cluster: InProcess, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs beyond the client's limit go by message, and register nothing anew."""
+    held = Held("program saturated")
+    registered: list[object] = []
+    register = RemoteSession._ask_for_program
+
+    def noted(session: RemoteSession, *asked: Any) -> Any:
+        registered.append(asked)
+        return register(session, *asked)
+
+    monkeypatch.setattr(RemoteSession, "_ask_for_program", noted)
+    async with AsyncSession(cluster.target(), graph, ConfigProto(max_inflight_steps=1)) as session:
+        await held.warm(session)
+        assert len(registered) == 1
+        runs = [await held.begin(session)]
+        runs += [asyncio.create_task(session.run(held.end, {held.x: 1.0})) for _ in range(5)]
+        await eventually(lambda: session._session.statistics().waiting == 5)
+        held.gate.open()
+        assert await soon(asyncio.gather(*runs)) == [2.0] * 6
+        assert len(registered) == 1
+        await nothing_is_left(cluster, session)
 
 
 async def same_error_but_for_handles(runs: list[asyncio.Task[Any]]) -> OpError:

@@ -73,12 +73,13 @@ class MasterProgram:
         # For each fetch of the signature, the part that returns it and its position there.
         self.fetches: tuple[tuple[int, int], ...] = ()
 
-    def bind(self) -> bool:
-        """Bind the client graph that the session has for the signature; return whether it has a plain one."""
+    def bind(self) -> ClientGraph | None:
+        """Bind and return the client graph of the signature, if the session has one that programs may run."""
         session = self.session
-        graph = self.graph = session.plain_graph(self.signature)
+        self.graph = None
+        graph = session.plain_graph(self.signature)
         if graph is None:
-            return False
+            return None
         place = {name: at for at, name in enumerate(self.signature.feeds)}
         feeds = [place[name] for name in graph.signature.feeds]
         bound = []
@@ -88,14 +89,14 @@ class MasterProgram:
             if number != graph.here:
                 steps = session.step_calls(part.task)
                 if steps is None or not part.program:
-                    self.graph = None
-                    return False
+                    return None
             bound.append(_BoundPart(part, tuple([feeds[at] for at in part.feeds]), steps))
             for at, position in enumerate(part.fetches):
                 returned[graph.signature.fetches[position]] = number, at
         self.parts = tuple(bound)
         self.fetches = tuple([returned[name] for name in self.signature.fetches])
-        return True
+        self.graph = graph
+        return graph
 
     def begin(self, run: ServedRun) -> None:
         """Run a step; see ``StepProgram.begin``."""
@@ -105,17 +106,18 @@ class MasterProgram:
             raise InvalidArgumentError(
                 f"a run of {self.signature} brings {expected} values, got {len(run.values)}"
             )
-        if not session.is_plain or not (self.bind() if graph is None or graph.dropped else True):
+        if graph is None or graph.dropped:
+            graph = self.bind()
+        if graph is None or not session.is_plain:
             run.gone()  # the client requests the run by a message
             return
-        graph = self.graph
-        assert graph is not None
         nbytes = 0 if graph.may_wait else graph.nbytes + run.values.nbytes
         seconds = session.step_seconds(run.seconds)
-        if session.admit(nbytes):
+        if session.admission.enter_nowait(nbytes):
             ProgramStep(self, graph, run, nbytes, seconds).begin()
         else:
             waiting = session.start(self._wait(run, nbytes, seconds), "a step waits its turn")
+            waiting.add_done_callback(partial(_answer_cancelled, run))
             run.on_cancel = partial(_cancel, waiting)
 
     async def _wait(self, run: ServedRun, nbytes: int, seconds: float) -> None:
@@ -123,13 +125,13 @@ class MasterProgram:
         session = self.session
         deadline = Deadline.after(seconds, whose=session.whose_limit(run.seconds))
         try:
-            await session.wait_for_turn(deadline, nbytes)
+            await session.admission.enter(deadline, nbytes)
         except OpError as error:
             run.fail(error)
             return
         graph = self.graph
         if graph is None or graph.dropped or not session.is_plain:
-            session.give_turn_back(nbytes)
+            session.admission.leave(nbytes)
             run.gone()
             return
         ProgramStep(self, graph, run, nbytes, deadline.time_left or 0.0).begin()
@@ -137,6 +139,12 @@ class MasterProgram:
 
 def _cancel(waiting: asyncio.Task[None]) -> None:
     waiting.cancel()
+
+
+def _answer_cancelled(run: ServedRun, waiting: asyncio.Task[None]) -> None:
+    """Answer a run whose wait was cancelled by the end of the session, not by its client."""
+    if waiting.cancelled():
+        run.fail(AbortedError("the session was closed while the step waited its turn"))
 
 
 class ProgramStep:

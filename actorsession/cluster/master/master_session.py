@@ -104,6 +104,7 @@ class MasterSession(Actor):
     Attributes:
         client: the client's id for its session.
         wheel: the deadlines of the steps of programs.
+        admission: the session's share of the master's admission.
         last_used: the time of the latest request by the monotonic clock; the master keeps it.
 
     Raises:
@@ -149,7 +150,7 @@ class MasterSession(Actor):
             handle, members, self._graph.build_partial, config, self.children, self._deliveries,
             self._debug_runs, self._planning, lambda: self._graph.size,
         )  # fmt: skip
-        self._inflight = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
+        self.admission = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
         self.last_used = time.monotonic()
         self._closed = False
 
@@ -288,20 +289,20 @@ class MasterSession(Actor):
         if graph is None or graph.here is None or len(graph.parts) > 1:
             return self._run(graph, message, signature, options, deadline)
         nbytes = _bytes_of(graph, message)
-        if not self._inflight.enter_nowait(nbytes):
+        if not self.admission.enter_nowait(nbytes):
             return self._run(graph, message, signature, options, deadline)
         step = self._step(graph, message, options, deadline)
         try:
             ended = step.begin()
         except BaseException:
-            self._inflight.leave(nbytes)
+            self.admission.leave(nbytes)
             raise
         if not ended:
             # Not in the coroutine that waits for the step: a child that is cancelled before its first
             # iteration of the event loop runs no code.
-            step.on_begun_ended(lambda: self._inflight.leave(nbytes))
+            step.on_begun_ended(lambda: self.admission.leave(nbytes))
             return self._finish(step, graph, message.request_id, signature, options)
-        self._inflight.leave(nbytes)
+        self.admission.leave(nbytes)
         return self._answer(step, graph, message.request_id, signature, options)
 
     # -- step programs -------------------------------------------------------------------------
@@ -351,18 +352,6 @@ class MasterSession(Actor):
         """Return the step frames of the link to another task."""
         return self._members.step_calls(task)
 
-    def admit(self, nbytes: int) -> bool:
-        """Admit a step of a program, unless it would have to wait."""
-        return self._inflight.enter_nowait(nbytes)
-
-    async def wait_for_turn(self, deadline: Deadline, nbytes: int) -> None:
-        """Wait until a step of a program is admitted; see ``Share.enter``."""
-        await self._inflight.enter(deadline, nbytes)
-
-    def give_turn_back(self, nbytes: int) -> None:
-        """Record that a step that was admitted does not run."""
-        self._inflight.leave(nbytes)
-
     def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Start a child of the session."""
         return self.children.start(work, name=name, awaited=True)
@@ -378,7 +367,7 @@ class MasterSession(Actor):
         """Record that a step of a program has ended."""
         del self._running[step.step_id]
         self._graphs.release(graph)
-        self._inflight.leave(nbytes)
+        self.admission.leave(nbytes)
 
     def begin_part(self, task: str, message: BeginPart) -> GraphDone | None:
         """Begin the partitions of the master's own task; see ``BeginPart``."""
@@ -453,14 +442,14 @@ class MasterSession(Actor):
             try:
                 nbytes = _bytes_of(graph, message)
                 step = self._step(graph, message, options, deadline)
-                if not self._inflight.enter_nowait(nbytes):
-                    await self._inflight.enter(deadline, nbytes)
+                if not self.admission.enter_nowait(nbytes):
+                    await self.admission.enter(deadline, nbytes)
                 self._running[step.step_id] = step
                 try:
                     await step.run()
                 finally:
                     del self._running[step.step_id]
-                    self._inflight.leave(nbytes)
+                    self.admission.leave(nbytes)
                 graph.nbytes = step.nbytes
             finally:
                 self._graphs.release(graph)
@@ -614,7 +603,7 @@ class MasterSession(Actor):
     @property
     def inflight(self) -> AdmissionStatistics:
         """The numbers of steps that are in flight and that wait for admission."""
-        return self._inflight.statistics()
+        return self.admission.statistics()
 
     # -- members -------------------------------------------------------------------------------
 
@@ -755,7 +744,7 @@ class MasterSession(Actor):
             if isinstance(step, ProgramStep):
                 step.fail(AbortedError(f"session {self.handle!r} was closed: {why}"))
         self.wheel.close()
-        self._inflight.close(CancelledError(why))
+        self.admission.close(CancelledError(why))
         self._partials.runs.abort_all(CancelledError(why))
         await self.stop(why)
         self._deliveries.close()

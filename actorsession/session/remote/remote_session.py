@@ -539,8 +539,9 @@ class RemoteSession(SessionInterface[RemotePlan]):
                 values = WireValues.of(feeds)
                 try:
                     found = await AsyncRun(self, program, values, limit, len(plan.fetches)).run()
-                except ProgramGone:
-                    plan.program = None
+                except ProgramGone as gone:
+                    if gone.forgotten:
+                        plan.program = None
                 else:
                     return own_values(found, over_link=True)
         nbytes = 0 if self._may_wait else bytes_held(feeds)
@@ -634,8 +635,9 @@ class RemoteSession(SessionInterface[RemotePlan]):
         run = ThreadRun(self, program, WireValues.of(feeds), limit, len(plan.fetches))
         try:
             return own_values(run.run(call), over_link=True)
-        except ProgramGone:
-            plan.program = None
+        except ProgramGone as gone:
+            if gone.forgotten:
+                plan.program = None
             return None
 
     def admit(self, run: ProgramRun, program: SessionProgram, nbytes: int) -> bool:

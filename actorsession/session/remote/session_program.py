@@ -37,7 +37,15 @@ def programs_are_used() -> bool:
 
 
 class ProgramGone(Exception):
-    """Nothing was run: the run has to go by message."""
+    """Nothing was run: the run has to go by message.
+
+    Attributes:
+        forgotten: whether the master does not know the program any more.
+    """
+
+    def __init__(self, *, forgotten: bool) -> None:
+        super().__init__()
+        self.forgotten = forgotten
 
 
 class ProgramRun:
@@ -81,7 +89,7 @@ class ProgramRun:
         session, program = self._session, self._program
         try:
             if not session.admit(self, program, self._values.nbytes):
-                self._end(ProgramGone())
+                self._end(ProgramGone(forgotten=False))
                 return
             call = next(session.calls)
             steps = program.link.steps
@@ -137,7 +145,7 @@ class ProgramRun:
     def gone(self) -> None:
         """See ``RunWaiter.gone``."""
         self._leave()
-        self._end(ProgramGone())
+        self._end(ProgramGone(forgotten=True))
 
     def _expired(self) -> None:
         self._program.link.steps.cancel(self._call)
