@@ -672,15 +672,11 @@ class RemoteSession(SessionInterface[RemotePlan]):
             then(CancelledError(_CLOSED) if isinstance(error, _GONE) else error)
             return
         if isinstance(error, UnavailableError):
-
-            async def ask() -> None:
-                try:
-                    await add_exit_status(error, self._master.address)
-                finally:
-                    then(error)
-
+            asking = add_exit_status(error, self._master.address)
             with contextlib.suppress(AbortedError):  # the session is closing
-                _ = self._children.start(ask(), name="exit status of a lost task")
+                child = self._children.start(asking, name="exit status of a lost task")
+                # Not in the child, which runs no code if it is cancelled before it begins.
+                child.add_done_callback(lambda _: then(error))
                 return
         then(error)
 
