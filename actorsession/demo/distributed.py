@@ -2,7 +2,8 @@
 
 The variables are on a parameter server. Each worker has a replica: a graph of its own, built by the same
 code, whose variables are on the server and whose other nodes are on the worker. Replicas share only the
-variables; each reads them, computes gradients and sends updates, at its own pace.
+variables; each reads them, computes gradients and sends updates, at its own pace. If a worker is lost, the
+others go on, and another one joins them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from actorsession.demo.digits import Digits
 from actorsession.demo.model import Model, build_model
 from actorsession.demo.training import (
     LOOKS,
-    Checkpoint,
+    TELL_EVERY,
     Lesson,
     OnProgress,
     Plan,
@@ -27,6 +28,7 @@ from actorsession.demo.training import (
     check,
     train,
 )  # fmt: skip
+from actorsession.errors import OpError
 from actorsession.observe import Traffic, traffic
 from actorsession.records import dataclass
 from actorsession.train.device_setter import replica_device_setter
@@ -35,6 +37,8 @@ __all__ = ["Replica", "profile_step", "train_on_cluster"]
 
 # So many that a heartbeat between two of them hardly counts.
 COUNTED_STEPS = 20
+# A cluster that loses more workers than this has another problem.
+MOST_LOST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,40 +91,114 @@ async def train_on_cluster(
     cluster = acts.LocalCluster({"ps": 1, "worker": workers})
     on_start(cluster)
     async with cluster:
-        replicas = [build_replica(cluster, index) for index in range(workers)]
-        await _train_replicas(lesson, replicas, digits, on_progress)
-        await profile_step(lesson, cluster, replicas[:1], digits)
+        training = _Training(lesson, cluster, digits, on_progress)
+        await training.run(workers)
+        await profile_step(lesson, cluster, [training.any_replica()], digits)
     return lesson
 
 
-async def _train_replicas(
-    lesson: Lesson, replicas: list[Replica], digits: Digits, on_progress: OnProgress
-) -> None:
-    """Run all replicas at the same time; the first one initialises the variables."""
-    first, *others = replicas
-    share, rest = divmod(lesson.steps, len(replicas))
-    plan = Plan(steps=share + rest, look_every=max(1, share // LOOKS))
-    async with first.session() as session:
-        await session.run(first.model.initialize)
-        lesson.curve.append(await check(session, first.model, digits))
+class _Training:
+    """The training of all replicas, which take steps from one pool.
+
+    So a worker may be lost or join at any time: the others take the steps. The variables are on the server.
+    """
+
+    def __init__(
+        self, lesson: Lesson, cluster: acts.LocalCluster, digits: Digits, on_progress: OnProgress
+    ) -> None:
+        self._lesson = lesson
+        self._cluster = cluster
+        self._digits = digits
+        self._on_progress = on_progress
+        self._look_every = max(1, lesson.steps // LOOKS)
+        self._left = lesson.steps  # steps that no replica has taken
+        self._done = 0
+        self._looked = 0  # steps that were done at the last measurement
+        self._replicas: dict[int, Replica] = {}  # of the workers that are there
+        self._lost = 0  # workers
+        self._children = asyncio.TaskGroup()
+
+    def any_replica(self) -> Replica:
+        """Return the replica of a worker that is there."""
+        return next(iter(self._replicas.values()))
+
+    async def run(self, workers: int) -> None:
+        """Initialise the variables, train to the end, and measure before and after."""
+        self._replicas = {i: build_replica(self._cluster, i) for i in range(workers)}
+        first = self.any_replica()
+        async with first.session() as session:
+            await session.run(first.model.initialize)
+            self._lesson.curve.append(await check(session, first.model, self._digits))
         start = time.perf_counter()
-        async with asyncio.TaskGroup() as group:
-            for other in others:
-                theirs = replace(plan, steps=share, look_every=0, seed=other.index)
-                group.create_task(
-                    _train_replica(other, digits, theirs, on_progress),
-                    name=f"replica {other.index}",
-                )
-            lesson.curve += await train(session, first.model, digits, plan, on_progress)
-        lesson.seconds = time.perf_counter() - start
-        lesson.curve.append(await check(session, first.model, digits))
+        async with self._children:
+            for replica in list(self._replicas.values()):
+                self._begin(replica)
+        self._lesson.seconds = time.perf_counter() - start
+        last = self.any_replica()
+        async with last.session() as session:
+            self._lesson.curve.append(await check(session, last.model, self._digits))
+        if self._lesson.events:
+            self._note("done; the variables were on the server all the time")
+
+    def _begin(self, replica: Replica) -> None:
+        _ = self._children.create_task(self._train(replica), name=f"replica {replica.index}")
+
+    async def _train(self, replica: Replica) -> None:
+        """Train one replica for as long as there are steps, or until its worker is lost."""
+        taken = 0
+        try:
+            async with replica.session() as session:
+                while taken := min(self._left, TELL_EVERY):
+                    self._left -= taken
+                    plan = Plan(steps=taken, look_every=0, seed=self._left)
+                    await train(session, replica.model, self._digits, plan, _nothing)
+                    await self._report(session, replica, taken)
+        except OpError as error:
+            self._left += taken
+            await self._go_on_without(replica, error)
+
+    async def _report(self, session: acts.AsyncSession, replica: Replica, steps: int) -> None:
+        """Report steps that are done, and measure the accuracy from time to time."""
+        self._done += steps
+        found = None
+        if self._done - self._looked >= self._look_every and self._left:
+            self._looked = self._done
+            found = await check(session, replica.model, self._digits)
+            self._lesson.curve.append(found)
+        self._on_progress(steps, None if found is None else found.accuracy)
+
+    async def _go_on_without(self, replica: Replica, error: OpError) -> None:
+        """Leave the steps of a replica to the others if its worker was lost, and have another worker join.
+
+        Raises:
+            OpError: ``error``, if it is about something else, or too many workers were lost.
+        """
+        words = await self._cluster.process("worker", replica.index).last_words()
+        if not words or self._lost >= MOST_LOST:
+            raise error
+        self._lost += 1
+        del self._replicas[replica.index]
+        self._note(f"{words.partition(';')[0]}; {self._workers()} go on")
+        _ = self._children.create_task(self._join(), name="another worker")
+
+    async def _join(self) -> None:
+        """Start another worker, which trains from now on."""
+        self._note("another worker is started")
+        process = await self._cluster.add("worker")
+        replica = build_replica(self._cluster, process.index)
+        self._replicas[replica.index] = replica
+        self._note(f"{process.task} has joined; {self._workers()} train")
+        self._begin(replica)
+
+    def _workers(self) -> str:
+        return f"workers {', '.join(map(str, self._replicas)) or '(none)'}"
+
+    def _note(self, event: str) -> None:
+        self._lesson.events.append(f"step {self._done}: {event}")
 
 
-async def _train_replica(
-    replica: Replica, digits: Digits, plan: Plan, on_progress: OnProgress
-) -> list[Checkpoint]:
-    async with replica.session() as session:
-        return await train(session, replica.model, digits, plan, on_progress)
+def _nothing(steps: int, accuracy: float | None) -> None:
+    """Report nothing: steps count when a replica has done all that it took."""
 
 
 async def profile_step(

@@ -17,12 +17,22 @@ from actorsession.demo.digits import Digits
 from actorsession.demo.model import Model
 from actorsession.records import dataclass
 
-__all__ = ["LOOKS", "Checkpoint", "Lesson", "OnProgress", "Plan", "batches", "check", "train"]
+__all__ = [
+    "LOOKS",
+    "TELL_EVERY",
+    "Checkpoint",
+    "Lesson",
+    "OnProgress",
+    "Plan",
+    "batches",
+    "check",
+    "train",
+]
 
 BATCH = 64
 # Measurements of the accuracy in one lesson: enough for a smooth curve, at a few percent of the time.
 LOOKS = 100
-# Steps between two calls of ``on_progress``: a few milliseconds, so that the calls cost little in comparison.
+# Steps between two calls of ``on_progress``: some milliseconds, so that the calls cost little in comparison.
 TELL_EVERY = 10
 
 # Called with the steps done since the last call, and the accuracy if it was measured.

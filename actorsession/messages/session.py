@@ -22,7 +22,7 @@ __all__ = [
     "PartialRunSetup", "PlacementFound", "PrepareStep", "ProgramRegistered", "ReattachSession",
     "RegisterProgram", "ResetContainers", "RunStep",
     "SessionCreated", "SessionExtended", "SessionReattached", "SessionWhy", "StepDone", "StepReceived",
-    "StepValues", "TakeStepValues",
+    "StepValues", "TakeStepValues", "TasksPresent", "WaitForTasks",
 ]  # fmt: skip
 
 MASTER = "master"
@@ -356,6 +356,36 @@ class SessionReattached:
     restarted: list[str]
     lost: list[str]
     restored: list[str]
+
+
+@message("wait_for_tasks", reply="tasks_present")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitForTasks:
+    """Requests the master to wait until tasks of the cluster answer.
+
+    Attributes:
+        session_handle: the session.
+        tasks: a partial device name that selects tasks, such as ``/job:worker``.
+        count: the number of these tasks that have to answer; 0 for all that the cluster has.
+        timeout_in_ms: the milliseconds that this may take.
+    """
+
+    session_handle: str
+    tasks: str
+    count: int
+    timeout_in_ms: int
+
+
+@message("tasks_present")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TasksPresent:
+    """Reports the tasks that answer.
+
+    Attributes:
+        tasks: their names, in the order of the cluster.
+    """
+
+    tasks: list[str]
 
 
 @message("list_devices", reply="device_list")

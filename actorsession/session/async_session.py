@@ -7,7 +7,13 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions
+from actorsession.config import (
+    CONNECT_TIMEOUT,
+    CallableOptions,
+    ConfigProto,
+    RunMetadata,
+    RunOptions,
+)  # fmt: skip
 from actorsession.graph.device import DeviceAttributes
 from actorsession.plan.place import Placed
 from actorsession.runtime.hang_report import HangReport
@@ -274,6 +280,35 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         elif restore is not None and (found.lost or found.restarted):
             await self.run(parts_to_run(self._graph, restore, found.lost))
         return found
+
+    async def wait_for(
+        self, tasks: str, count: int | None = None,
+        *, timeout: float = CONNECT_TIMEOUT,  # noqa: ASYNC109 - as everywhere in this interface
+    ) -> list[str]:  # fmt: skip
+        """Wait until tasks of the cluster answer, for programs that begin before their cluster is complete.
+
+        No step needs this call: a step that is placed on a task that does not answer waits for it within
+        its own limit, and other steps do not. Tasks that join the cluster while the call waits count.
+
+        Args:
+            tasks: a partial device name that selects tasks, such as ``/job:worker``.
+            count: how many of these tasks have to answer; all that the cluster has if left out.
+            timeout: seconds that this may take.
+
+        Returns:
+            The names of the tasks that answer, in the order of the cluster: at least ``count``. A session in
+            this process has one task, which answers.
+
+        Raises:
+            TypeError: for an argument of a wrong type.
+            ValueError: for a number that is not positive.
+            InvalidArgumentError: for a malformed name; without ``count``, if the cluster has no such task.
+            DeadlineExceededError: if too few answer in time; it names those that answer, and the others with
+                the attempts to reach them.
+            UnavailableError: if the master cannot be reached.
+        """
+        self._check_wait_for(tasks, count, timeout)
+        return await self._session.wait_for(tasks, count, timeout)
 
     async def why(self, within: float = 2.0) -> HangReport:
         """Report why steps hang: what each waits for, which task should send it, and the root cause.

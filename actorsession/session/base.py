@@ -471,6 +471,19 @@ class BaseSession(ABC):
         """Do ``_check_usable`` for ``list_devices``, for which TensorFlow raises another error class."""
         self._check_usable(closed_error_of_callables)
 
+    def _check_wait_for(self, tasks: object, count: object, timeout: float) -> None:
+        self._check_usable()
+        if not isinstance(tasks, str):
+            raise TypeError(
+                f"tasks is a partial device name such as '/job:worker', got {tasks!r:.100}"
+            )
+        if count is not None and (isinstance(count, bool) or not isinstance(count, int)):
+            raise TypeError(f"count is an integer or None, got {count!r:.100}")
+        if count is not None and count < 1:
+            raise ValueError(f"count is at least 1, got {count}")
+        if not 0.0 < timeout < math.inf:
+            raise ValueError(f"timeout is a positive number of seconds, got {timeout!r:.100}")
+
     @property
     def _is_forked(self) -> bool:
         return self._forks != _forks

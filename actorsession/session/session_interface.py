@@ -181,6 +181,10 @@ class SessionInterface(ABC, Generic[P]):
         """Continue with the tasks that are present now, after some have restarted."""
         raise UnimplementedError(f"{type(self).__name__} has no reattach()")
 
+    async def wait_for(self, tasks: str, count: int | None, limit: float) -> list[str]:
+        """Wait until tasks of the cluster answer; see ``AsyncSession.wait_for``."""
+        raise UnimplementedError(f"{type(self).__name__} has no wait_for()")
+
     @abstractmethod
     async def close(self) -> None:
         """Cancel running steps and release everything; bounded in time, may be called twice."""

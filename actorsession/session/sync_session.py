@@ -15,7 +15,13 @@ from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
-from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions
+from actorsession.config import (
+    CONNECT_TIMEOUT,
+    CallableOptions,
+    ConfigProto,
+    RunMetadata,
+    RunOptions,
+)  # fmt: skip
 from actorsession.errors import CancelledError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
@@ -280,6 +286,13 @@ class Session(SyncPartialRuns, BaseSession):
         elif restore is not None and (found.lost or found.restarted):
             self.run(parts_to_run(self._graph, restore, found.lost))
         return found
+
+    def wait_for(
+        self, tasks: str, count: int | None = None, *, timeout: float = CONNECT_TIMEOUT
+    ) -> list[str]:
+        """Wait until tasks of the cluster answer; see ``AsyncSession.wait_for``."""
+        self._check_wait_for(tasks, count, timeout)
+        return self._wait(self._session.wait_for(tasks, count, timeout))
 
     def why(self, within: float = 2.0) -> HangReport:
         """Report why steps of other threads hang; see ``AsyncSession.why``.

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
@@ -34,7 +35,11 @@ class Hands:
 
     def do(self, work: Coroutine[Any, Any, T], limit: float = 2 * PATIENCE) -> T:
         """Has the loop do something, and waits for it."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(limit)
+        return self.begin(work).result(limit)
+
+    def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Has the loop do something, and does not wait for it."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def revive(self) -> None:
         """Has every process there again and going on, without anything of any session."""
@@ -96,6 +101,10 @@ class Face:
 
     def reattach(self, restore: Any = None) -> Any:
         return self._wait(self.session.reattach(restore=restore))
+
+    def wait_for(self, tasks: str, count: int | None = None, *, timeout: float) -> list[str]:
+        found: list[str] = self._wait(self.session.wait_for(tasks, count, timeout=timeout))
+        return found
 
     def close(self) -> None:
         self._wait(self.session.close())

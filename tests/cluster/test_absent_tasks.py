@@ -37,9 +37,9 @@ from actorsession.messages.worker import (
     UpdateWorkerSession,
 )
 from actorsession.runtime import planning
-from actorsession.session import AsyncSession
+from actorsession.session import AsyncSession, Session
 from tests.cluster.fakes import FakeWorker, FakeWorkerCache
-from tests.cluster.hands import Hands
+from tests.cluster.hands import FACES, Hands
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, W2, eventually, on, soon
 from tests.cluster.test_device_discovery import status
 from tests.ports import held_ports
@@ -617,3 +617,83 @@ async def test_a_task_that_has_left_is_not_waited_for() -> None:
     with pytest.raises(OpError, match="has left the cluster"):
         await soon(sought.wait())
     await sought.absent.aclose()
+
+
+# -- waiting for tasks --------------------------------------------------------------------------------
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("face", FACES)
+def test_a_program_waits_for_a_task_that_was_killed_until_it_answers_again(
+    three: Hands, graph: Graph, face: str
+) -> None:
+    """1. All tasks answer. 2. One is killed: with a count the others are enough, without one it is named at
+    the limit. 3. It is started again while the call waits."""
+    ops.constant(1.0)
+    session = three.session(face, three.target("worker"), graph=graph)
+    assert session.wait_for("/job:worker", timeout=PATIENCE) == [W0, W1]
+    where = killed(three, 1)
+    assert session.wait_for("/job:worker", 1, timeout=PATIENCE) == [W0]
+    with pytest.raises(DeadlineExceededError) as info:
+        session.wait_for("/job:worker", timeout=0.3)
+    said = info.value.message
+    assert (
+        f"1 of 2 tasks of /job:worker answer in time: {W0}. Without an answer: {W1} at {where} ("
+        in said
+    )
+    assert info.value.task == W1
+    starting = three.begin(three.cluster.restart("worker", 1))
+    assert session.wait_for("/job:worker", 2, timeout=PATIENCE) == [W0, W1]
+    starting.result(PATIENCE)
+    session.close()
+    three.until_empty()
+
+
+async def test_a_wait_for_tasks_ends_with_an_error_that_says_what_there_is(
+    way: str, graph: Graph
+) -> None:
+    ops.constant(1.0)
+    async with beside_nobody(graph) as (session, spec):
+        with pytest.raises(DeadlineExceededError) as info:
+            await soon(session.wait_for("/job:worker/task:2", timeout=0.05))
+        said = info.value.message
+        assert said.startswith(
+            "0 of 1 tasks of /job:worker/task:2 answer in time: none. Without an answer: "
+        )
+        assert (
+            f"{W2} at tcp://{spec.task_address('worker', 2)} (1 attempt, last: cannot reach" in said
+        )
+        with pytest.raises(
+            DeadlineExceededError, match=r"1 of 2 tasks.*: the cluster has no others"
+        ):
+            await soon(session.wait_for("/job:worker/task:0", 2, timeout=0.05))
+        with pytest.raises(
+            InvalidArgumentError, match="the session uses no task '/job:ps'; give a"
+        ):
+            await soon(session.wait_for("/job:ps"))
+        with pytest.raises(InvalidArgumentError, match="invalid device filter"):
+            await soon(session.wait_for("worker 7"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        ({"tasks": 7}, TypeError, "tasks is a partial device name such as '/job:worker', got 7"),
+        ({"count": "2"}, TypeError, "count is an integer or None, got '2'"),
+        ({"count": 0}, ValueError, "count is at least 1, got 0"),
+        ({"timeout": 0.0}, ValueError, "timeout is a positive number of seconds, got 0.0"),
+    ],
+)
+def test_a_wait_for_tasks_checks_its_arguments(
+    graph: Graph, arguments: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    with Session(graph=graph) as session, pytest.raises(error, match=says):
+        session.wait_for(**{"tasks": "/job:localhost", **arguments})
+
+
+def test_a_session_in_this_process_has_one_task_which_answers(graph: Graph) -> None:
+    with Session(graph=graph) as session:
+        assert session.wait_for("/job:localhost") == ["/job:localhost/replica:0/task:0"]
+        for tasks, count in (("/job:worker", None), ("/job:localhost", 2)):
+            with pytest.raises(InvalidArgumentError, match="in this process has one task"):
+                session.wait_for(tasks, count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,7 +19,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.messages.worker import WORKER, UpdateCluster
 from actorsession.session import AsyncSession
-from tests.cluster.kit import W0, W1, W2, InProcess, in_process, on, soon
+from tests.cluster.kit import PATIENCE, W0, W1, W2, InProcess, in_process, on, soon
 from tests.ports import HoldPorts
 
 ONE, TWO = {"worker": 1}, {"worker": 2}
@@ -64,6 +65,18 @@ async def test_devices_of_a_task_that_joins_can_be_used_by_the_next_plan(
                 assert await soon(session.run(first, {x: 2.0})) == 4.0
                 assert await soon(session.run([second, first], {x: 1.0})) == [4.0, 2.0]
                 assert await devices(session) == [W0, W1]
+
+
+async def test_a_program_waits_for_a_task_that_joins(way: str, graph: Graph) -> None:
+    """The second call looks at the cluster after the first one has begun, and does not see the task."""
+    ops.constant(1.0)
+    async with in_process(ONE) as cluster:
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            waiting = asyncio.create_task(session.wait_for("/job:worker", 2, timeout=PATIENCE))
+            assert await soon(session.wait_for("/job:worker")) == [W0]
+            assert not waiting.done()
+            async with joined(cluster, 1):
+                assert await soon(waiting) == [W0, W1]
 
 
 async def test_a_task_that_leaves_fails_what_needs_it_and_nothing_else(

@@ -43,6 +43,11 @@ PROTOCOL = {
     ),
     "program_registered": ("program: int", None),
     "step_received": ("session_handle: str, request_id: str, received: bool", None),
+    "wait_for_tasks": (
+        "session_handle: str, tasks: str, count: int, timeout_in_ms: int",
+        "tasks_present",
+    ),
+    "tasks_present": ("tasks: list[str]", None),
     "list_devices": ("session_handle: str", "device_list"),
     "device_list": ("devices: list[Any]", None),
     "find_placement": ("session_handle: str", "placement_found"),

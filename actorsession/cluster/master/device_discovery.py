@@ -19,6 +19,7 @@ from actorsession.messages.worker import GetStatus, WorkerStatus
 
 __all__ = [
     "GRACE", "RETRY", "FoundTask", "TaskSearch", "did_not_answer", "find_tasks", "look_for_tasks", "sooner",
+    "too_few_answer",
 ]  # fmt: skip
 
 GRACE = 2.0
@@ -119,6 +120,25 @@ def did_not_answer(missing: Mapping[str, str], tasks: int) -> DeadlineExceededEr
     return DeadlineExceededError(
         f"{len(missing)} of {tasks} tasks did not answer in time: {'; '.join(missing.values())}",
         task=next(iter(missing)),
+    )
+
+
+def too_few_answer(
+    chosen: str, needed: int, present: Sequence[str], absent: Mapping[str, str]
+) -> DeadlineExceededError:
+    """Return the error of a wait for tasks of which too few answer.
+
+    Args:
+        chosen: the partial device name that selects them.
+        needed: how many have to answer.
+        present: those that answer.
+        absent: for each other one a text that describes the attempts.
+    """
+    silent = "; ".join(absent.values()) or "the cluster has no others"
+    return DeadlineExceededError(
+        f"{len(present)} of {needed} tasks of {chosen} answer in time: {', '.join(present) or 'none'}. "
+        f"Without an answer: {silent}",
+        task=next(iter(absent), None),
     )
 
 

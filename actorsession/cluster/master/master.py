@@ -46,6 +46,7 @@ from actorsession.messages.session import (
     SessionCreated,
     StepReceived,
     TakeStepValues,
+    WaitForTasks,
 )  # fmt: skip
 from actorsession.messages.worker import CleanupAll
 from actorsession.plan.cost_model import check_cost_model_settings
@@ -87,7 +88,7 @@ class Master(Actor):
 
     @routes(
         RunStep, PrepareStep, ExtendSession, ListDevices, FindPlacement, ReattachSession, AskSessionWhy,
-        PartialRunSetup, PartialRun, PartialRunDrop, RegisterProgram, TakeStepValues,
+        PartialRunSetup, PartialRun, PartialRunDrop, RegisterProgram, TakeStepValues, WaitForTasks,
         by="session_handle",
     )  # fmt: skip
     def _session(self, handle: str) -> MasterSession:

@@ -19,7 +19,7 @@ from actorsession.actors.timer_wheel import TimerWheel
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.client_graphs import ClientGraphs
 from actorsession.cluster.master.debug_runs import DebugRuns
-from actorsession.cluster.master.device_discovery import sooner
+from actorsession.cluster.master.device_discovery import RETRY, sooner, too_few_answer
 from actorsession.cluster.master.env import Changes, MasterEnv
 from actorsession.cluster.master.master_program import MasterProgram, ProgramStep
 from actorsession.cluster.master.master_step import MasterStep
@@ -69,6 +69,8 @@ from actorsession.messages.session import (
     StepReceived,
     StepValues,
     TakeStepValues,
+    TasksPresent,
+    WaitForTasks,
 )  # fmt: skip
 from actorsession.messages.worker import AskVariables, GraphDone
 from actorsession.metrics import session_tally
@@ -77,12 +79,15 @@ from actorsession.plan.placement_log import log_devices
 from actorsession.plan.signature import DebugSignature, RunSignature, Wiring
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.admission import Admission, AdmissionStatistics
+from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.wait_graph import MasterWaits
 
 __all__ = ["MasterSession"]
 
 T = TypeVar("T")
+# The most seconds between two looks at whether tasks that a client waits for answer.
+_LOOK = 0.5
 _NO_OPTIONS = RunOptions()
 _LOCAL_STEP = CallContext(NEVER)
 _GIVEN_UP = CancelledError("the step was given up by its caller while the answer was on its way")
@@ -665,6 +670,30 @@ class MasterSession(Actor):
         self._forget({task})
         if self._observer.review is not None:
             self._plan_soon(lambda: self._graph.return_nodes(task))
+
+    @answers(WaitForTasks)
+    async def on_wait_for_tasks(self, message: WaitForTasks, call: CallContext) -> TasksPresent:
+        """Wait until enough tasks of the cluster answer; those that join meanwhile count."""
+        chosen, attempts = DeviceFilters([message.tasks]), dict[str, str]()
+        deadline, pause = call.deadline.within(message.timeout_in_ms / 1000), RETRY
+        while True:
+            await self._members.refresh_addresses(deadline)
+            await self._follow(deadline)
+            present, absent = await self._members.present(chosen, deadline)
+            needed = message.count or len(present) + len(absent)
+            if present and len(present) >= needed:
+                return TasksPresent(tasks=present)
+            if not needed:
+                raise InvalidArgumentError(
+                    f"the session uses no task {message.tasks!r}; give a count to wait for tasks that join"
+                )
+            if deadline.expired:
+                # That the last attempts were cut short is less informative than the errors before them.
+                absent = {task: attempts.get(task, words) for task, words in absent.items()}
+                raise too_few_answer(message.tasks, needed, present, absent)
+            attempts.update(absent)
+            await asyncio.sleep(min(pause, deadline.time_left or 0.0))
+            pause = min(2 * pause, _LOOK)
 
     @answers(ReattachSession, once=True)
     async def on_reattach(self, message: ReattachSession, call: CallContext) -> SessionReattached:

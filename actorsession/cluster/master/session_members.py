@@ -16,6 +16,7 @@ a task that it does not need.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -208,6 +209,29 @@ class SessionMembers:
             limit = sooner(deadline)
             found, reasons = await look_for_tasks(wanted, self._worker, limit, needed)
             return await self._change(found, reasons, wanted, needed, version, deadline)
+
+    async def refresh_addresses(self, deadline: Deadline) -> None:
+        """Ask for the current addresses of the tasks, if the cluster has a resolver."""
+        await self._cache.refresh_addresses(deadline)
+
+    async def present(
+        self, chosen: DeviceFilters, deadline: Deadline
+    ) -> tuple[list[str], Mapping[str, str]]:
+        """Ask those of some tasks that have not answered or were lost, and admit those that had not.
+
+        Returns:
+            The chosen tasks that answer, in the order of the cluster; and for each other chosen task a text
+            that describes the attempts.
+        """
+        tasks = {task: a for task, a in self._wanted().items() if chosen.allows(task)}
+        asked = {
+            t: a for t, a in tasks.items() if t not in self._members or self._members[t].lapsed
+        }
+        found, absent = await look_for_tasks(asked, self._worker, deadline, ())
+        for task in found:
+            with contextlib.suppress(*_AWAY):  # lost again; its next status says so
+                await self._admit(task, GRACE)
+        return [task for task in tasks if task not in absent], absent
 
     async def retry_absent(self, deadline: Deadline, needed: Collection[str] = ()) -> None:
         """Ask the absent tasks again and admit those that answer.

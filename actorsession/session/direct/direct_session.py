@@ -24,7 +24,7 @@ from actorsession.config import (
     RunOptions,
     StepStats,
 )
-from actorsession.errors import CancelledError, OpError, UnimplementedError
+from actorsession.errors import CancelledError, InvalidArgumentError, OpError, UnimplementedError
 from actorsession.graph.codec import bytes_held
 from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
 from actorsession.graph.graph import Graph
@@ -460,6 +460,19 @@ class DirectSession(LocalSession[DirectPlan]):
             "a session in this process has no tasks that could restart: reattach() is for sessions "
             "with a target"
         )
+
+    async def wait_for(self, tasks: str, count: int | None, limit: float) -> list[str]:
+        """Return the one task that a session in this process has.
+
+        Raises:
+            InvalidArgumentError: for any other task, and for more than one.
+        """
+        if not DeviceFilters([tasks]).allows(LOCAL_TASK) or (count or 1) > 1:
+            raise InvalidArgumentError(
+                f"a session in this process has one task, {LOCAL_TASK}, and waits in vain for "
+                f"{count or 'all'} of {tasks!r}; sessions with a target have others"
+            )
+        return [LOCAL_TASK]
 
     # -- end -----------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import math
 import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -66,6 +67,8 @@ from actorsession.messages.session import (
     SessionWhy,
     StepDone,
     StepReceived,
+    TasksPresent,
+    WaitForTasks,
 )  # fmt: skip
 from actorsession.messages.step_frames import WireValues
 from actorsession.metrics import session_tally
@@ -403,6 +406,17 @@ class RemoteSession(SessionInterface[RemotePlan]):
             except (UnavailableError, AbortedError):
                 pass  # the master is gone, or has dropped the session
         return await self._create_anew(deadline)
+
+    async def wait_for(self, tasks: str, count: int | None, limit: float) -> list[str]:
+        """Wait until tasks of the cluster answer; see ``AsyncSession.wait_for``."""
+        deadline = Deadline.after(limit)
+        await self._be_connected(deadline)
+        left = max(deadline.time_left or 0.0, _LEAST)
+        message = WaitForTasks(
+            session_handle=self.handle, tasks=tasks, count=count or 0,
+            timeout_in_ms=math.ceil(left * 1000),
+        )  # fmt: skip
+        return (await self.ask(message, Deadline.after(left + _ANSWER_MARGIN), TasksPresent)).tasks
 
     async def _ask_to_reattach(self, deadline: Deadline, *, anew: bool) -> Reattached:
         message = ReattachSession(
