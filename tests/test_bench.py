@@ -491,3 +491,22 @@ def test_the_time_until_a_killed_task_is_named_is_measured() -> None:
     assert re.fullmatch(r"SIGKILL: [\d,]+ ms \(median of 1\)", figure)
     assert re.match(r"  /job:worker/replica:0/task:1 \(pid \d+\) was killed by SIGKILL; ", error)
     assert "'awaited' there, built at " in error
+
+
+def test_costs_per_worker_are_measured_in_one_process_and_over_processes() -> None:
+    counts = ["--in-process", "2", "--processes", "2", "--repeats", "1"]
+    found = subprocess.run(
+        [sys.executable, "scripts/benchmarks/scale.py", *counts],
+        cwd=ROOT, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert (found.returncode, found.stderr) == (0, "")
+    servers, heading, one, processes, _, other = found.stdout.splitlines()
+    assert servers == "servers in one process, over TCP; in brackets, per worker"
+    assert processes == "processes; in brackets, per worker"
+    assert [cell.strip() for cell in heading.split("|")] == [
+        "workers", "start s", "step ms", "broadcast ms", "lost ms"
+    ]  # fmt: skip
+    for row in (one, other):
+        workers, *figures = [float(cell.split()[0]) for cell in row.split("|")]
+        assert workers == 2
+        assert min(figures) > 0.0
