@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.timer_wheel import Alarm
@@ -34,12 +34,47 @@ from actorsession.messages.step_frames import WireValues
 from actorsession.messages.worker import GraphDone, RunGraph
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
+from actorsession.rpc.local_calls import LocalRun, LocalValues
 from actorsession.rpc.step_calls import ServedRun, StepCalls
 
 if TYPE_CHECKING:
     from actorsession.cluster.master.master_session import MasterSession
 
-__all__ = ["MasterProgram", "ProgramStep"]
+__all__ = ["Answer", "ClientRun", "MasterProgram", "ProgramStep", "passed_on", "read"]
+
+ClientRun: TypeAlias = "ServedRun | LocalRun"
+"""A run that a client has requested, over a link or in this process."""
+
+Parts: TypeAlias = "Sequence[WireValues | Sequence[Any] | None]"
+Answer: TypeAlias = "Callable[[Parts, Iterable[tuple[int, int]]], Any]"
+"""Makes the answer to a run of what its parts have returned, and of the places of the fetches in that."""
+
+
+def passed_on(parts: Parts, fetches: Iterable[tuple[int, int]]) -> WireValues:
+    """Return the answer to a client at the other end of a link: values of other tasks as they came.
+
+    Raises:
+        InvalidArgumentError: for a value that cannot be encoded.
+    """
+    out = WireValues([])
+    for number, at in fetches:
+        found = parts[number]
+        if isinstance(found, WireValues):
+            found.pass_on(at, out)
+        else:
+            assert found is not None  # every part has returned
+            out.add(found[at])
+    return out
+
+
+def read(parts: Parts, fetches: Iterable[tuple[int, int]]) -> LocalValues:
+    """Return the answer to a client in this process."""
+    out = []
+    for number, at in fetches:
+        found = parts[number]
+        assert found is not None  # every part has returned
+        out.append(found.read(at) if isinstance(found, WireValues) else found[at])
+    return LocalValues(out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +85,13 @@ class _BoundPart:
         part: the part.
         feeds: for each feed of the task, its position among the values of a frame.
         steps: the step frames of the link to the task; ``None`` for the master's own.
+        begin: begins the part of the master's own task; ``None`` for others.
     """
 
     part: TaskPart
     feeds: tuple[int, ...]
     steps: StepCalls | None
+    begin: BeginPart | None
 
 
 class MasterProgram:
@@ -63,11 +100,13 @@ class MasterProgram:
     Args:
         session: the session.
         signature: its names, in the order in which runs bring and get values.
+        answer: makes the values that a run gets of what its parts have returned.
     """
 
-    def __init__(self, session: MasterSession, signature: RunSignature) -> None:
+    def __init__(self, session: MasterSession, signature: RunSignature, answer: Answer) -> None:
         self.session = session
         self.signature = signature
+        self.answer = answer
         self.graph: ClientGraph | None = None
         self.parts: tuple[_BoundPart, ...] = ()
         # For each fetch of the signature, the part that returns it and its position there.
@@ -85,12 +124,14 @@ class MasterProgram:
         bound = []
         returned: dict[str, tuple[int, int]] = {}
         for number, part in enumerate(graph.parts):
-            steps = None
-            if number != graph.here:
+            steps = begin = None
+            if number == graph.here:
+                begin = session.bind_part(part.task)
+            else:
                 steps = session.step_calls(part.task)
                 if steps is None or not part.program:
                     return None
-            bound.append(_BoundPart(part, tuple([feeds[at] for at in part.feeds]), steps))
+            bound.append(_BoundPart(part, tuple([feeds[at] for at in part.feeds]), steps, begin))
             for at, position in enumerate(part.fetches):
                 returned[graph.signature.fetches[position]] = number, at
         self.parts = tuple(bound)
@@ -98,7 +139,7 @@ class MasterProgram:
         self.graph = graph
         return graph
 
-    def begin(self, run: ServedRun) -> None:
+    def begin(self, run: ClientRun) -> None:
         """Run a step; see ``StepProgram.begin``."""
         session, graph = self.session, self.graph
         expected = len(self.signature.feeds)
@@ -120,7 +161,7 @@ class MasterProgram:
             waiting.add_done_callback(partial(_answer_cancelled, run))
             run.on_cancel = partial(_cancel, waiting)
 
-    async def _wait(self, run: ServedRun, nbytes: int, seconds: float) -> None:
+    async def _wait(self, run: ClientRun, nbytes: int, seconds: float) -> None:
         """Run a step when it is its turn; its values stay as they came until then."""
         session = self.session
         deadline = Deadline.after(seconds, whose=session.whose_limit(run.seconds))
@@ -141,7 +182,7 @@ def _cancel(waiting: asyncio.Task[None]) -> None:
     waiting.cancel()
 
 
-def _answer_cancelled(run: ServedRun, waiting: asyncio.Task[None]) -> None:
+def _answer_cancelled(run: ClientRun, waiting: asyncio.Task[None]) -> None:
     """Answer a run whose wait was cancelled by the end of the session, not by its client."""
     if waiting.cancelled():
         run.fail(AbortedError("the session was closed while the step waited its turn"))
@@ -171,7 +212,7 @@ class ProgramStep:
         self,
         program: MasterProgram,
         graph: ClientGraph,
-        run: ServedRun,
+        run: ClientRun,
         nbytes: int,
         seconds: float,
     ) -> None:
@@ -206,45 +247,54 @@ class ProgramStep:
         """Begin all parts, that of the master's own task first, so that its values are pushed before."""
         program = self._program
         program.session.began(self, self._graph)
+        self._run.on_cancel = self._cancelled
         here = self._graph.here
         if here is not None:
             self._begin_here(here, program.parts[here])
         if self._left and not self._over:
-            self._run.on_cancel = self._cancelled
             self._alarm = program.session.wheel.add(self._seconds, self._expired)
             for number, bound in enumerate(program.parts):
                 if bound.steps is not None and not self._errors:
                     self._begin_there(number, bound, bound.steps)
 
     def _begin_here(self, number: int, bound: _BoundPart) -> None:
-        values, waiter = self._run.values, _LocalPart(self, number)
+        values = self._run.values
+        assert bound.begin is not None  # it is the part of this task
         try:
             message = RunGraph(
                 session_handle=self._program.session.handle, graph_handle=bound.part.graph_handle,
                 step_id=self.step_id, feeds=[values.read(at) for at in bound.feeds], trace=False,
             )  # fmt: skip
-            answer = self._program.session.begin_part(
-                bound.part.task, BeginPart(message.session_handle, message, waiter)
-            )
+            answer = bound.begin(message, self)
         except OpError as error:
-            self.part_failed(number, error)
+            self.part_failed(error)
             return
         if answer is not None:
-            self.part_done(number, answer.values, answer.pushed)
+            self.part_done(answer)
 
     def _begin_there(self, number: int, bound: _BoundPart, steps: StepCalls) -> None:
         values = WireValues([])
-        for at in bound.feeds:
-            self._run.values.pass_on(at, values)
         waiter = _RemotePart(self, number, len(bound.part.fetches))
         try:
+            for at in bound.feeds:
+                self._run.values.pass_on(at, values)
             steps.run(self.step_id, bound.part.program, None, values, waiter)
         except OpError as error:
-            self.part_failed(number, error)
+            self.failed(number, error)
 
     # -- what the parts report -----------------------------------------------------------------
 
-    def part_done(self, number: int, values: WireValues | Sequence[Any], pushed: int) -> None:
+    def part_done(self, answer: GraphDone) -> None:
+        """Take what the part of this task has returned; see ``PartWaiter.part_done``."""
+        assert self._graph.here is not None
+        self.done(self._graph.here, answer.values, answer.pushed)
+
+    def part_failed(self, error: OpError) -> None:
+        """Take the error of the part of this task; see ``PartWaiter.part_failed``."""
+        assert self._graph.here is not None
+        self.failed(self._graph.here, error)
+
+    def done(self, number: int, values: WireValues | Sequence[Any], pushed: int) -> None:
         """Take what a part has returned; with the last one the step has ended."""
         if self._over:
             return
@@ -254,7 +304,7 @@ class ProgramStep:
         if not self._left and not self._errors:
             self._succeed()
 
-    def part_failed(self, number: int, error: OpError) -> None:
+    def failed(self, number: int, error: OpError) -> None:
         """Take the error of a part; the step ends when others that arrive at the same time are here, too."""
         if self._over:
             return
@@ -263,15 +313,9 @@ class ProgramStep:
             asyncio.get_running_loop().call_soon(self._fail_with_first)
 
     def _succeed(self) -> None:
-        answers, out = self._answers, WireValues([])
+        program = self._program
         try:
-            for number, at in self._program.fetches:
-                found = answers[number]
-                if isinstance(found, WireValues):
-                    found.pass_on(at, out)
-                else:
-                    assert found is not None
-                    out.add(found[at])
+            out = program.answer(self._answers, program.fetches)
         except OpError as error:  # a value that cannot be encoded
             self.fail(error)
             return
@@ -317,24 +361,6 @@ class ProgramStep:
         session.ended(self, self._graph, self._nbytes)
 
 
-class _LocalPart:
-    """Waits for the part of a step at the master's own task."""
-
-    __slots__ = ("_number", "_step")
-
-    def __init__(self, step: ProgramStep, number: int) -> None:
-        self._step = step
-        self._number = number
-
-    def part_done(self, answer: GraphDone) -> None:
-        """See ``PartWaiter.part_done``."""
-        self._step.part_done(self._number, answer.values, answer.pushed)
-
-    def part_failed(self, error: OpError) -> None:
-        """See ``PartWaiter.part_failed``."""
-        self._step.part_failed(self._number, error)
-
-
 class _RemotePart:
     """Waits for the part of a step at another task."""
 
@@ -354,11 +380,11 @@ class _RemotePart:
                 f"a part with {self._fetches} fetches was answered by {len(values)} values and "
                 f"{extra!r:.100}"
             )
-        self._step.part_done(self._number, values, extra or 0)
+        self._step.done(self._number, values, extra or 0)
 
     def failed(self, error: OpError) -> None:
         """See ``RunWaiter.failed``."""
-        self._step.part_failed(self._number, error)
+        self._step.failed(self._number, error)
 
     def gone(self) -> None:
         """See ``RunWaiter.gone``."""
