@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError
-from actorsession.graph.codec import INLINE_LIMIT
+from actorsession.graph.codec import INLINE_LIMIT, bytes_held
 from actorsession.messages.step_frames import WireValues
 from actorsession.rpc.local_calls import LocalCalls, LocalRun, LocalValues
 from actorsession.runtime.loop_thread import LoopThread
@@ -187,7 +187,8 @@ async def test_a_run_at_a_loop_that_is_closed_fails() -> None:
 def test_values_count_as_those_of_a_frame_do() -> None:
     fed = [np.zeros(INLINE_LIMIT, np.float64), np.float32(1.0), "text"]
     here, there = LocalValues(fed), WireValues.of(fed)
-    assert (len(here), here.nbytes) == (len(there), there.nbytes)
+    assert (len(here), here.nbytes) == (len(there), bytes_held(fed))
+    assert LocalValues(fed[1:]).nbytes == there.nbytes - fed[0].nbytes == 0
     passed = WireValues([])
     for number in range(3):
         here.pass_on(number, passed)
