@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol, TypeAlias
@@ -23,7 +24,7 @@ from actorsession.messages.session import RegisterProgram
 from actorsession.messages.step_frames import WireValues
 from actorsession.records import dataclass
 
-__all__ = ["LocalCalls", "LocalRun", "LocalValues", "RegisterLocalProgram"]
+__all__ = ["LocalCalls", "LocalRun", "LocalValues", "RegisterLocalProgram", "programs_are_used"]
 
 _running_loop = asyncio.events._get_running_loop
 _NUMBERS = itertools.count(1)
@@ -73,6 +74,11 @@ class LocalValues(list[Any]):
     def read_all(self) -> Sequence[Any]:
         """Return all values."""
         return self
+
+
+def programs_are_used() -> bool:
+    """Return whether step programs are used; ``ACTORSESSION_STEP_PROGRAMS=0`` turns them off."""
+    return os.environ.get("ACTORSESSION_STEP_PROGRAMS", "1") != "0"
 
 
 class ValueWaiter(Protocol):

@@ -33,6 +33,7 @@ from actorsession.errors import (
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.messages import RunGraph
+from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.partial.run_state import Phase
 from actorsession.session import AsyncSession
 from tests.cluster.hands import Hands
@@ -198,18 +199,31 @@ def master_runs(cluster: InProcess) -> Any:
     return session._partials.runs
 
 
+@pytest.mark.parametrize("programs", ["0", "1"], ids=["messages", "step frames"])
 async def test_parts_are_begun_at_setup_with_nothing_fed_and_no_limit_in_time(
-    cluster: InProcess, pipe: Pipe, plain_graph: Graph, monkeypatch: Any
+    programs: str, cluster: InProcess, pipe: Pipe, plain_graph: Graph, monkeypatch: Any
 ) -> None:
+    monkeypatch.setenv("ACTORSESSION_STEP_PROGRAMS", programs)
     begun: dict[str, tuple[list[Any], float | None]] = {}
     dispatch = WorkerSession._dispatch[RunGraph]
+    begin, receive = WorkerSession.begin_part, StepCalls.run
 
     def watch(session: WorkerSession, message: RunGraph, call: CallContext) -> Any:
         begun[session.task] = (message.feeds, call.deadline.at)
         return session.on_run_graph(message, call)
 
+    def watch_part(session: WorkerSession, message: RunGraph, waiter: Any) -> Any:
+        begun[session.task] = (message.feeds, None)
+        return begin(session, message, waiter)
+
+    def watch_frame(calls: StepCalls, call: int, program: int, seconds: Any, *args: Any) -> None:
+        assert seconds is None
+        receive(calls, call, program, seconds, *args)
+
     watched = {**WorkerSession._dispatch, RunGraph: replace(dispatch, method=watch)}
     monkeypatch.setattr(WorkerSession, "_dispatch", watched)
+    monkeypatch.setattr(WorkerSession, "begin_part", watch_part)
+    monkeypatch.setattr(StepCalls, "run", watch_frame)
     async with AsyncSession(cluster.target(), graph=plain_graph, config=wire_config()) as session:
         handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
         await eventually(lambda: len(begun) == 2)

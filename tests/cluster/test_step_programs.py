@@ -104,7 +104,11 @@ both_ways = pytest.mark.parametrize("way", ["link", "direct"], indirect=True)
 
 @pytest.fixture
 def way(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How sessions reach a master of this process: over a link, unless the test says otherwise."""
+    """How sessions reach a master of this process: over a link, unless the test says otherwise.
+
+    Programs are used, also where all tests are run without.
+    """
+    monkeypatch.setenv("ACTORSESSION_STEP_PROGRAMS", "1")
     way = getattr(request, "param", "link")
     if way == "link":
         reach_over_links(monkeypatch)

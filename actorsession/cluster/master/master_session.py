@@ -154,7 +154,7 @@ class MasterSession(Actor):
         self._deliveries = UnconfirmedValues()
         self._debug_runs = DebugRuns(handle, members.workers)
         self._partials = MasterPartialRuns(
-            handle, members, self._graph.build_partial, config, self.children, self._deliveries,
+            self, members, self._graph.build_partial, config, self.children, self._deliveries,
             self._debug_runs, self._planning, lambda: self._graph.size,
         )  # fmt: skip
         self.admission = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
@@ -587,13 +587,21 @@ class MasterSession(Actor):
     # -- partial runs --------------------------------------------------------------------------
 
     @answers(PartialRunSetup, once=True, keep_answer=True)
-    async def on_partial_run_setup(
+    def on_partial_run_setup(
         self, message: PartialRunSetup, call: CallContext
-    ) -> PartialRunReady:
-        """Start a step that is fed and fetched in several calls."""
+    ) -> PartialRunReady | Awaitable[PartialRunReady]:
+        """Start a step that is fed and fetched in several calls; at once, if its graph is registered."""
         options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
         signature = _signature(message, options)
-        deadline, debug_run = self.limited(call.deadline), message.debug_run
+        handle = None if self._members.changed else self._partials.open_now(signature)
+        if handle is None:
+            return self._set_up(signature, self.limited(call.deadline), message.debug_run)
+        self._tally.begin_partial_run()
+        return PartialRunReady(partial_run_handle=handle)
+
+    async def _set_up(
+        self, signature: RunSignature, deadline: Deadline, debug_run: list[Any] | None
+    ) -> PartialRunReady:
         try:
             handle = await self._acquire(
                 lambda: self._partials.open(signature, deadline, debug_run), deadline

@@ -71,6 +71,7 @@ from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.exit_reports import add_exit_status
+from actorsession.rpc.local_calls import programs_are_used
 from actorsession.rpc.security import security_of
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.debug.dump import DumpStore
@@ -91,7 +92,6 @@ from actorsession.session.remote.session_program import (
     ProgramGone,
     ProgramRun,
     ThreadRun,
-    programs_are_used,
 )  # fmt: skip
 from actorsession.session.remote.values import (
     RemotePlan,
@@ -365,7 +365,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
             limit = self.step_limit
         self._steps += 1
         try:
-            return await self.ask(message, Deadline.after(self.patience(limit)), reply)
+            deadline = Deadline.after(self.patience(limit))
+            return await self._master.ask(message, deadline, reply)
         except _GONE as error:
             if self._closed:
                 raise CancelledError(_CLOSED) from error
@@ -433,6 +434,14 @@ class RemoteSession(SessionInterface[RemotePlan]):
         ordered = signature.sorted()
         wiring = ordered.wiring.to_wire()
         return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets), wiring)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the session exists at its master, with all nodes of the graph."""
+        return (
+            bool(self.handle) and not (self._closed or self._restart.is_due)
+            and not self._graph.operations_since(self._sent)
+        )  # fmt: skip
 
     async def _send_graph(self) -> None:
         """Connect, and send the master the nodes that were added to the graph."""

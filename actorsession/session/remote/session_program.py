@@ -11,7 +11,6 @@ whose program the master does not know any more; nothing has run then.
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,15 +23,10 @@ from actorsession.session.remote.values import RunValues, SessionProgram, own_va
 if TYPE_CHECKING:
     from actorsession.session.remote.remote_session import RemoteSession
 
-__all__ = ["AsyncRun", "ProgramGone", "ProgramRun", "ThreadRun", "programs_are_used"]
+__all__ = ["AsyncRun", "ProgramGone", "ProgramRun", "ThreadRun"]
 
 # Seconds that a thread waits beyond the limit for its loop, which ends each run in time unless it hangs.
 _LOOP_MARGIN = 10.0
-
-
-def programs_are_used() -> bool:
-    """Return whether step programs are used; ``ACTORSESSION_STEP_PROGRAMS=0`` turns them off."""
-    return os.environ.get("ACTORSESSION_STEP_PROGRAMS", "1") != "0"
 
 
 class ProgramGone(Exception):
