@@ -209,6 +209,7 @@ async def test_parts_are_begun_at_setup_with_nothing_fed_and_no_limit_in_time(
     begin, receive = WorkerSession.begin_part, StepCalls.run
 
     def watch(session: WorkerSession, message: RunGraph, call: CallContext) -> Any:
+        assert programs == "0"
         begun[session.task] = (message.feeds, call.deadline.at)
         return session.on_run_graph(message, call)
 

@@ -438,7 +438,9 @@ class MasterSession(Actor):
         limit, whose = self._step_limit, self._whose_step_limit
         if limit_in_ms:
             limit, whose = limit_in_ms / 1000, whose_limit(limit_in_ms, 0)
-        return call.deadline.within(max(limit - waited, 0.0), whose)
+        if waited > 0:  # which a NaN is not
+            limit = max(limit - waited, 0.0)
+        return call.deadline.within(limit, whose)
 
     def _step(
         self, graph: ClientGraph, message: RunStep, options: RunOptions, deadline: Deadline
