@@ -21,7 +21,7 @@ from actorsession.actors.context import ProgramTable
 from actorsession.errors import AbortedError, CancelledError, OpError, from_exception
 from actorsession.graph.codec import bytes_held
 from actorsession.messages.session import RegisterProgram
-from actorsession.messages.step_frames import WireValues
+from actorsession.messages.step_frames import WireValues, write_value
 from actorsession.records import dataclass
 
 __all__ = ["LocalCalls", "LocalRun", "LocalValues", "RegisterLocalProgram", "programs_are_used"]
@@ -67,7 +67,7 @@ class LocalValues(list[Any]):
         Raises:
             InvalidArgumentError: for a value that cannot be encoded.
         """
-        other.add(self[number])
+        write_value(self[number], other.items, other.segments)
 
     read = list.__getitem__
 
@@ -125,7 +125,7 @@ class LocalRun:
 
     def done(self, values: LocalValues) -> None:
         """Answer the run with its values."""
-        if self._is_elsewhere(self.done, values):
+        if self._client is not None and self._is_elsewhere(self.done, values):
             return
         found = self._waiting.pop(self._number, None)
         if found is not None:  # else the client has cancelled it

@@ -1220,6 +1220,7 @@ async def test_tasks_join_leave_and_come_back_between_runs(
                 assert await soon(both.by_program.run(stays, {x: 3.0})) == 6.0
 
 
+@both_ways
 async def test_a_task_that_has_restarted_is_told_of_with_what_was_lost(
     graph: Graph, requests: Requests, hold_ports: HoldPorts
 ) -> None:
@@ -1337,6 +1338,7 @@ async def same_error_but_for_handles(runs: list[asyncio.Task[Any]]) -> OpError:
 # -- observation ---------------------------------------------------------------------------------------
 
 
+@both_ways
 async def test_why_names_the_step_of_a_program_and_the_tasks_that_it_waits_for(
     cluster: InProcess, graph: Graph, requests: Requests
 ) -> None:

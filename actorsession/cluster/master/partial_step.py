@@ -174,12 +174,13 @@ class MasterPartialStep:
     def feed(self, values: Sequence[tuple[str, Any]]) -> None:
         """Send values, and push those that other tasks read; what can run here at once has run on return."""
         rendezvous = self.rendezvous
-        for key, value in values:
-            if rendezvous.aborted is not None:
-                return  # a kernel that an earlier feed made ready has failed
-            rendezvous.send(key, value)
-        if rendezvous.aborted is None:
+        try:
+            for key, value in values:
+                rendezvous.send(key, value)
             rendezvous.flush()
+        except OpError:
+            if rendezvous.aborted is None:
+                raise  # else a kernel that an earlier feed made ready has failed
 
     def limit(self, deadline: Deadline) -> None:
         """Do nothing: the master waits for each call with a deadline, and its partitions have none."""

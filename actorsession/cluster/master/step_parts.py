@@ -134,7 +134,7 @@ class StepParts:
         try:
             message = RunGraph(
                 session_handle=self._session.handle, graph_handle=bound.part.graph_handle,
-                step_id=self.step_id, feeds=[values.read(at) for at in bound.feeds], trace=False,
+                step_id=self.step_id, feeds=list(map(values.read, bound.feeds)), trace=False,
             )  # fmt: skip
             answer = bound.begin(message, self)
         except OpError as error:

@@ -77,7 +77,7 @@ from actorsession.runtime.admission import Admission
 from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.hang_report import HangReport, explain
-from actorsession.runtime.kept_feeds import aside
+from actorsession.runtime.kept_feeds import aside, large_arrays
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import LARGE, Planning
 from actorsession.runtime.session_names import check_version
@@ -646,7 +646,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         program = plan.program
         if program is None or not program.number:
             return None
-        if copies_much(feeds, over_link=program.over_link):
+        if large_arrays(feeds) and copies_much(feeds, over_link=program.over_link):
             return None  # beside the loop, once the run is admitted
         return kind(self, program, program.sent(feeds), limit, len(plan.fetches))
 

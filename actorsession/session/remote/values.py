@@ -104,8 +104,7 @@ def _is_whole(value: Any) -> bool:
 
 def own_values(values: Sequence[Any], *, over_link: bool) -> list[Any]:
     """Return fetched values owned by the caller; rank 0 becomes a scalar, as in TensorFlow."""
-    make_own = _scalar if over_link else _own
-    return [make_own(value) for value in values]
+    return list(map(_scalar if over_link else _own, values))
 
 
 def wire_limit(limit: float | None) -> int:
