@@ -556,7 +556,7 @@ async def test_a_limit_of_the_session_ends_the_step_and_is_named_by_its_option(
     """Whichever side has set it, and whether the run goes by message or by program."""
     held = Held(f"program limit of the {of}")
     limited = ConfigProto(operation_timeout_in_ms=1000 * int(PATIENCE))
-    options = {"config": limited} if of == "server" else {}
+    options: dict[str, Any] = {"config": limited} if of == "server" else {}
     async with in_process(**options) as cluster:
         async with Both(cluster.target(), graph, limited if of == "client" else None) as both:
             await both.warm(held.end, {held.x: 1.0})

@@ -185,7 +185,7 @@ async def test_a_run_at_a_loop_that_is_closed_fails() -> None:
 
 
 def test_values_count_as_those_of_a_frame_do() -> None:
-    fed = [np.zeros(INLINE_LIMIT, np.float64), np.float32(1.0), "text"]
+    fed: list[Any] = [np.zeros(INLINE_LIMIT, np.float64), np.float32(1.0), "text"]
     here, there = LocalValues(fed), WireValues.of(fed)
     assert (len(here), here.nbytes) == (len(there), bytes_held(fed))
     assert LocalValues(fed[1:]).nbytes == there.nbytes - fed[0].nbytes == 0
