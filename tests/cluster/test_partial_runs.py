@@ -233,6 +233,28 @@ async def test_parts_are_begun_at_setup_with_nothing_fed_and_no_limit_in_time(
         assert len(begun) == 2
 
 
+@pytest.mark.parametrize("programs", ["0", "1"], ids=["messages", "step frames"])
+@pytest.mark.parametrize("task", [W0, W1])
+async def test_a_run_that_needs_no_feed_ends_or_fails_at_setup_and_its_first_call_is_told(
+    programs: str, task: str, cluster: InProcess, plain_graph: Graph, monkeypatch: Any
+) -> None:
+    """The first run of a plan registers it; those after it are begun in the call that sets them up."""
+    monkeypatch.setenv("ACTORSESSION_STEP_PROGRAMS", programs)
+    with on(task):
+        v = ops.Variable(np.int32(0), name="v")
+        good, bad = v + 6, ops.floordiv(7, v, name="bad")
+    async with AsyncSession(cluster.target(), graph=plain_graph) as session:
+        await session.run(v.initializer)
+        for _ in range(3):
+            handle = await session.partial_run_setup(good)
+            assert await session.partial_run(handle, good) == 6
+            handle = await session.partial_run_setup(bad)
+            with pytest.raises(InvalidArgumentError, match="division by zero") as info:
+                await session.partial_run(handle, bad)
+            assert (info.value.node, info.value.task) == ("bad", task)
+        await cluster.until_idle()
+
+
 async def test_the_feeds_of_a_call_go_to_a_task_in_one_message(
     cluster: InProcess, plain_graph: Graph
 ) -> None:

@@ -160,7 +160,7 @@ class MasterPartialRuns:
     ) -> MasterStep | PartialStepParts:
         """Return the step of a run: by step frames, if the graph can be run by them."""
         if graph.bound is None and self._uses_programs and graph.is_plain and graph.survey is None:
-            graph.bound = bind_parts(self._session, graph, ())
+            graph.bound = bind_parts(self._session, graph, ()) or None
         if graph.bound is not None:
             return PartialStepParts(self._session, graph, graph.bound)
         return MasterStep(

@@ -56,7 +56,7 @@ class PartialStepParts(StepParts):
     def __init__(self, session: PartsOwner, graph: ClientGraph, parts: Sequence[BoundPart]) -> None:
         super().__init__(session, graph, parts)
         self.handed_out: set[int] = set()
-        self._on_end: Callable[[OpError | None], None] | None = None
+        self._on_end: Callable[[OpError | None], object] | None = None
 
     def begin(self, on_end: Callable[[OpError | None], None]) -> None:
         """Begin all parts.
@@ -64,11 +64,11 @@ class PartialStepParts(StepParts):
         Args:
             on_end: called once when all have ended, or when one has failed; not before this returns.
         """
+        loop = asyncio.get_running_loop()
+        self._on_end = lambda error: loop.call_soon(on_end, error)
         self.begin_here(_NO_FEEDS)
         self.begin_there(_NO_FEEDS)
-        if not self._left:
-            asyncio.get_running_loop().call_soon(on_end, None)
-        else:
+        if self._on_end is not None:
             self._on_end = on_end
 
     def _succeed(self) -> None:
