@@ -22,7 +22,7 @@ from scripts import requirements
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMES = ["demo", "test", "check", "renew", "docs"]
+NAMES = ["demo", "test", "check", "renew", "docs", "faults"]
 ENTRIES = [*(f"scripts/{name}" for name in NAMES), ".ci/run"]
 SOURCED = ["scripts/setup.sh", "scripts/stages.sh"]
 

@@ -100,6 +100,14 @@ class RunOptions:
         """Whether step statistics are requested."""
         return self.trace_level > TraceLevel.NO_TRACE
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether they request nothing but a limit and a thread pool."""
+        return not (
+            self.trace_level or self.output_partition_graphs or self.debug_options.active
+            or self.experimental.collective_graph_key
+        )  # fmt: skip
+
     def to_wire(self) -> dict[str, Any]:
         """Return the options as plain values."""
         return to_wire(self)

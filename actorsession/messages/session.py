@@ -111,6 +111,7 @@ class RunStep:
         request_id: the client's id of this request.
         wiring: what the step changes about the ways of its tensors, in wire form; empty for nothing.
         debug_run: the debugged run, in wire form, if ``options`` have debug options; else ``None``.
+        waited: seconds of the run's limit that have passed at the client.
     """
 
     session_handle: str
@@ -121,6 +122,7 @@ class RunStep:
     request_id: str
     wiring: list[Any] = field(default_factory=list)
     debug_run: list[Any] | None = None
+    waited: float = 0.0
 
 
 @message("prepare_step", reply="done")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -109,15 +109,15 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         plan: SessionPlan = await self._session.prepare(request.signature)
         return plan
 
-    async def _run_plan(
+    def _run_plan(
         self,
         plan: SessionPlan,
         feeds: Sequence[Any],
         options: RunOptions | None,
         run_metadata: RunMetadata | None,
-    ) -> Sequence[Any]:
+    ) -> Coroutine[Any, Any, Sequence[Any]]:
         limit = self._timeout(options)
-        return await self._session.run(plan, feeds, limit, options, run_metadata)
+        return self._session.run(plan, feeds, limit, options, run_metadata)
 
     async def warm_up(self, fetches: Any, feeds: Any = None, *, partial: bool = False) -> None:
         """Do everything that the first run of some fetches does before its step begins, and run nothing.

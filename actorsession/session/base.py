@@ -512,6 +512,10 @@ class BaseSession(ABC):
 
     def _timeout(self, options: RunOptions | None) -> float | None:
         """Return the limit that the caller set for a run, in seconds; ``None`` for the default."""
-        if options is not None and options.timeout_in_ms:
-            return options.timeout_in_ms / 1000
-        return self._config.operation_timeout
+        own = None if options is None else self._own_limit(options)
+        return own or self._config.operation_timeout
+
+    @staticmethod
+    def _own_limit(options: RunOptions | None) -> float | None:
+        """Return the limit of a run's own options in seconds; ``None`` for the session's."""
+        return None if options is None else options.timeout_in_ms / 1000 or None

@@ -139,12 +139,12 @@ class SessionInterface(ABC, Generic[P]):
         self, plan: P, feeds: Sequence[Any], limit: float | None,
         call: Callable[[Callable[[], object]], None],
     ) -> Sequence[Any] | None:  # fmt: skip
-        """Run a step without options for a thread that blocks, by a shorter way than ``run``.
+        """Run a step for a thread that blocks, by a shorter way than ``run``.
 
         Args:
             plan: a result of ``prepare``.
             feeds: as in ``run``.
-            limit: as in ``run``.
+            limit: seconds of the run's own limit; ``None`` for that of the session.
             call: calls a function on the event loop of the session's coroutines.
 
         Returns:

@@ -125,8 +125,8 @@ class Session(SyncPartialRuns, BaseSession):
         local = self._local
         if local is not None and local.runs_here(plan, feeds, limit, options):
             return local.run_here(plan, feeds, options, run_metadata, limit)
-        if options is None and run_metadata is None and local is None:
-            found = self._run_at_master(plan, feeds, limit)
+        if local is None and run_metadata is None and (options is None or options.is_plain):
+            found = self._run_at_master(plan, feeds, self._own_limit(options))
             if found is not None:
                 return found
         delivery = ValueDelivery(self._settle_run)

@@ -610,13 +610,13 @@ async def test_a_plain_step_costs_nothing_more(
 ) -> None:
     """No message, no field and no graph of a plain run has anything of the debugger, also beside one."""
     messages: list[Any] = []
-    seen_by = WorkerSession._run_graph
+    seen_by = WorkerSession._begin_or_hold
 
     def note(self: WorkerSession, message: RunGraph) -> Any:
         messages.append(message)
         return seen_by(self, message)
 
-    monkeypatch.setattr(WorkerSession, "_run_graph", note)
+    monkeypatch.setattr(WorkerSession, "_begin_or_hold", note)
     async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
         feeds = {hop.x: [0.0]}
         await session.run(hop.z, feeds)

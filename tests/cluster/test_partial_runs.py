@@ -33,6 +33,7 @@ from actorsession.errors import (
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.messages import RunGraph
+from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.partial.run_state import Phase
 from actorsession.session import AsyncSession
 from tests.cluster.hands import Hands
@@ -198,24 +199,60 @@ def master_runs(cluster: InProcess) -> Any:
     return session._partials.runs
 
 
+@pytest.mark.parametrize("programs", ["0", "1"], ids=["messages", "step frames"])
 async def test_parts_are_begun_at_setup_with_nothing_fed_and_no_limit_in_time(
-    cluster: InProcess, pipe: Pipe, plain_graph: Graph, monkeypatch: Any
+    programs: str, cluster: InProcess, pipe: Pipe, plain_graph: Graph, monkeypatch: Any
 ) -> None:
+    monkeypatch.setenv("ACTORSESSION_STEP_PROGRAMS", programs)
     begun: dict[str, tuple[list[Any], float | None]] = {}
     dispatch = WorkerSession._dispatch[RunGraph]
+    begin, receive = WorkerSession.begin_part, StepCalls.run
 
     def watch(session: WorkerSession, message: RunGraph, call: CallContext) -> Any:
+        assert programs == "0"
         begun[session.task] = (message.feeds, call.deadline.at)
         return session.on_run_graph(message, call)
 
+    def watch_part(session: WorkerSession, message: RunGraph, waiter: Any) -> Any:
+        begun[session.task] = (message.feeds, None)
+        return begin(session, message, waiter)
+
+    def watch_frame(calls: StepCalls, call: int, program: int, seconds: Any, *args: Any) -> None:
+        assert seconds is None
+        receive(calls, call, program, seconds, *args)
+
     watched = {**WorkerSession._dispatch, RunGraph: replace(dispatch, method=watch)}
     monkeypatch.setattr(WorkerSession, "_dispatch", watched)
+    monkeypatch.setattr(WorkerSession, "begin_part", watch_part)
+    monkeypatch.setattr(StepCalls, "run", watch_frame)
     async with AsyncSession(cluster.target(), graph=plain_graph, config=wire_config()) as session:
         handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
         await eventually(lambda: len(begun) == 2)
         assert begun == {W0: ([], None), W1: ([], None)}
         assert await session.partial_run(handle, pipe.fetches, {pipe.a: 1, pipe.b: 2}) == [2, 4]
         assert len(begun) == 2
+
+
+@pytest.mark.parametrize("programs", ["0", "1"], ids=["messages", "step frames"])
+@pytest.mark.parametrize("task", [W0, W1])
+async def test_a_run_that_needs_no_feed_ends_or_fails_at_setup_and_its_first_call_is_told(
+    programs: str, task: str, cluster: InProcess, plain_graph: Graph, monkeypatch: Any
+) -> None:
+    """The first run of a plan registers it; those after it are begun in the call that sets them up."""
+    monkeypatch.setenv("ACTORSESSION_STEP_PROGRAMS", programs)
+    with on(task):
+        v = ops.Variable(np.int32(0), name="v")
+        good, bad = v + 6, ops.floordiv(7, v, name="bad")
+    async with AsyncSession(cluster.target(), graph=plain_graph) as session:
+        await session.run(v.initializer)
+        for _ in range(3):
+            handle = await session.partial_run_setup(good)
+            assert await session.partial_run(handle, good) == 6
+            handle = await session.partial_run_setup(bad)
+            with pytest.raises(InvalidArgumentError, match="division by zero") as info:
+                await session.partial_run(handle, bad)
+            assert (info.value.node, info.value.task) == ("bad", task)
+        await cluster.until_idle()
 
 
 async def test_the_feeds_of_a_call_go_to_a_task_in_one_message(

@@ -14,7 +14,7 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,6 +25,7 @@ from actorsession import ops
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import ClusterSpec, LocalCluster, SecurityConfig, Server
 from actorsession.config import (
+    CallableOptions,
     ConfigProto,
     DebugOptions,
     DebugTensorWatch,
@@ -32,6 +33,7 @@ from actorsession.config import (
     RPCOptions,
     RunMetadata,
     RunOptions,
+    TensorConnection,
     TraceLevel,
 )
 from actorsession.errors import (
@@ -62,8 +64,11 @@ from actorsession.messages.step_frames import (
 )
 from actorsession.ops.build import make_one
 from actorsession.rpc.link import Link
+from actorsession.rpc.local_calls import LocalCalls
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.interruptible import CancelScope
+from actorsession.runtime.kept_feeds import LARGE as LARGE_FEED
+from actorsession.runtime.loop_thread import LoopThread
 from actorsession.session import AsyncSession, Session
 from actorsession.session.remote import session_program
 from actorsession.session.remote.remote_session import RemoteSession
@@ -80,6 +85,7 @@ from tests.cluster.kit import (
     is_idle,
     long_product,
     on,
+    reach_over_links,
     soon,
     until_all,
 )
@@ -91,7 +97,22 @@ from tests.rows import for_each
 from tests.transports.authority import Authority
 from transports import Frame
 
-pytestmark = pytest.mark.usefixtures("over_links", "patient_clients")
+pytestmark = pytest.mark.usefixtures("way", "patient_clients")
+# For what is done otherwise for a master in this process, which is called directly.
+both_ways = pytest.mark.parametrize("way", ["link", "direct"], indirect=True)
+
+
+@pytest.fixture
+def way(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How sessions reach a master of this process: over a link, unless the test says otherwise.
+
+    Programs are used, also where all tests are run without.
+    """
+    monkeypatch.setenv("ACTORSESSION_STEP_PROGRAMS", "1")
+    way = getattr(request, "param", "link")
+    if way == "link":
+        reach_over_links(monkeypatch)
+    return str(way)
 
 
 class Wait:
@@ -107,6 +128,7 @@ class Wait:
         self.name = name
         self.entered = 0
         self.value: Any = None  # what it has in place of its input, if anything
+        self.error: OpError | None = None  # with which it fails, if any
         self._open = asyncio.Event()
         self._open.set()
         self._made[name] = self
@@ -127,6 +149,8 @@ class Wait:
     async def _pass(self, x: Any) -> Any:
         self.entered += 1
         await self._open.wait()
+        if self.error is not None:
+            raise self.error
         return x if self.value is None else self.value
 
     @classmethod
@@ -148,10 +172,10 @@ if not is_registered("TestWait"):
 
 
 class Requests:
-    """The runs that this process has requested by step frames.
+    """The runs of programs that this process has requested.
 
     Attributes:
-        of_clients: those of sessions.
+        of_clients: those of sessions, by step frames or of a master in this process.
         of_masters: parts of steps, at other tasks.
     """
 
@@ -162,7 +186,7 @@ class Requests:
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> Requests:
     seen = Requests()
-    run = StepCalls.run
+    run, run_here = StepCalls.run, LocalCalls.run
 
     def counted(self: StepCalls, *args: Any) -> None:
         run(self, *args)
@@ -171,7 +195,12 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Requests:
         else:
             seen.of_masters += 1
 
+    def counted_here(self: LocalCalls, *args: Any) -> None:
+        seen.of_clients += 1
+        run_here(self, *args)
+
     monkeypatch.setattr(StepCalls, "run", counted)
+    monkeypatch.setattr(LocalCalls, "run", counted_here)
     return seen
 
 
@@ -198,6 +227,7 @@ def two_tasks() -> tuple[Tensor, Tensor]:
 # -- values ----------------------------------------------------------------------------------------
 
 
+@both_ways
 async def test_a_plan_goes_by_message_once_and_by_its_program_from_then_on(
     cluster: InProcess, graph: Graph, requests: Requests
 ) -> None:
@@ -208,6 +238,7 @@ async def test_a_plan_goes_by_message_once_and_by_its_program_from_then_on(
             assert requests.of_clients == requests.of_masters == number
 
 
+@both_ways
 async def test_programs_can_be_turned_off(
     cluster: InProcess, graph: Graph, requests: Requests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,9 +286,10 @@ async def test_values_of_every_dtype_size_and_order_arrive_as_they_are(
     assert (requests.of_clients, requests.of_masters) == (2, 2)
 
 
+@both_ways
 @pytest.mark.parametrize("size", [3, INLINE_LIMIT, 2**20])
 async def test_fetched_arrays_are_the_callers_own(
-    size: int, cluster: InProcess, graph: Graph, requests: Requests
+    size: int, cluster: InProcess, graph: Graph, requests: Requests, way: str
 ) -> None:
     with on(W0):
         here = ops.Variable(np.zeros(size, np.float32))
@@ -275,9 +307,11 @@ async def test_fetched_arrays_are_the_callers_own(
                 np.testing.assert_array_equal(value, np.full(size, expected))
                 value[:] = 7
             np.testing.assert_array_equal(fed, np.ones(size))
-    assert requests.of_clients == 3
+    # Copying large feeds for a master in this process takes a thread, and so a message.
+    assert requests.of_clients == (0 if way == "direct" and 4 * size > LARGE_FEED else 3)
 
 
+@both_ways
 async def test_one_callable_and_fifty_runs_at_once_get_their_own_answers(
     cluster: InProcess, graph: Graph, requests: Requests
 ) -> None:
@@ -294,6 +328,80 @@ async def test_one_callable_and_fifty_runs_at_once_get_their_own_answers(
     await cluster.until_idle()
 
 
+CALLABLES: dict[str, Callable[[Any, Tensor, Tensor], Any]] = {
+    "fetches": lambda s, x, end: s.make_callable({"end": end}, [x]),
+    "options of a call": lambda s, x, end: partial(
+        s.make_callable({"end": end}, [x], accept_options=True),
+        options=RunOptions(timeout_in_ms=1000 * int(PATIENCE)),
+    ),
+    "names": lambda s, x, end: s.make_callable_from_options(
+        CallableOptions(feed=[x.name], fetch=[end.name])
+    ),
+    "own limit": lambda s, x, end: s.make_callable_from_options(
+        CallableOptions(
+            feed=[x.name], fetch=[end.name],
+            run_options=RunOptions(timeout_in_ms=1000 * int(PATIENCE)),
+        )
+    ),
+    "wiring": lambda s, x, end: s.make_callable_from_options(
+        CallableOptions(
+            feed=["y"], fetch=[end.name],
+            tensor_connection=[TensorConnection(from_tensor="y:0", to_tensor=x.name)],
+            feed_devices={"y:0": f"{W1}/device:CPU:0"},
+            fetch_devices={end.name: f"{W0}/device:CPU:0"},
+        )
+    ),
+}  # fmt: skip
+
+
+@both_ways
+@pytest.mark.parametrize("kind", CALLABLES)
+async def test_a_callable_of_any_kind_goes_by_program_from_its_second_call_on(
+    kind: str, cluster: InProcess, graph: Graph, requests: Requests
+) -> None:
+    x, end = two_tasks()
+    ops.placeholder("float32", [], name="y")
+
+    def value_of(found: Any) -> Any:
+        return found["end"] if isinstance(found, dict) else found[0]
+
+    async with AsyncSession(cluster.target(), graph) as session:
+        call = CALLABLES[kind](session, x, end)
+        for number in range(3):
+            assert value_of(await soon(call(float(number)))) == number + 3.0
+            assert requests.of_clients == requests.of_masters == number
+
+    def in_thread() -> None:
+        with Session(cluster.target(), graph) as session:
+            assert value_of(warm_in_thread(CALLABLES[kind](session, x, end), requests, 1.0)) == 4.0
+
+    await soon(asyncio.to_thread(in_thread))
+
+
+@both_ways
+@pytest.mark.parametrize("scheme", ["inproc", "unix", "grpc"])
+async def test_programs_run_over_every_transport(
+    scheme: str, graph: Graph, requests: Requests, tmp_path: Path
+) -> None:
+    x, end = two_tasks()
+    where = {"inproc": f"inproc://{tmp_path.name}-{{}}", "unix": f"unix://{tmp_path}/{{}}"}
+    bind = [where.get(scheme, "127.0.0.1:0").format(index) for index in range(2)]
+    async with AsyncExitStack() as stack:
+        servers = [Server({"worker": bind}, "worker", index) for index in range(2)]
+        for server in servers:
+            await stack.enter_async_context(server)
+        for server in servers:
+            server.learn_peers({"worker": [each.target for each in servers]})
+        target = servers[0].target
+        if scheme == "grpc":
+            target = target.replace("tcp://", "grpc://")
+        session = await stack.enter_async_context(AsyncSession(target, graph))
+        for number in range(3):
+            assert await soon(session.run(end, {x: float(number)})) == number + 3.0
+            assert requests.of_clients == requests.of_masters == number
+
+
+@both_ways
 async def test_eight_threads_of_one_session_get_their_own_answers(
     cluster: InProcess, graph: Graph, requests: Requests
 ) -> None:
@@ -326,6 +434,7 @@ async def test_eight_threads_of_one_session_get_their_own_answers(
     await cluster.until_idle()
 
 
+@both_ways
 async def test_a_task_may_have_several_devices(graph: Graph, requests: Requests) -> None:
     x = ops.placeholder("float32", [], name="x")
     tasks = [f"{task}/device:CPU:{n}" for task in (W0, W1) for n in (0, 1)]
@@ -337,6 +446,7 @@ async def test_a_task_may_have_several_devices(graph: Graph, requests: Requests)
             assert (requests.of_clients, requests.of_masters) == (1, 1)
 
 
+@both_ways
 async def test_programs_run_over_tls(
     graph: Graph, requests: Requests, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -403,18 +513,17 @@ class Held:
         return run
 
 
-def limit(session: Any, seconds: float) -> None:
-    """Gives a session a limit for its operations now that it has begun, which may take longer."""
-    session._config = replace(session._config, operation_timeout_in_ms=int(1000 * seconds))
-
-
 async def nothing_is_left(cluster: InProcess, session: AsyncSession) -> None:
     """Waits until no step is left anywhere, nor room that a step had."""
     await cluster.until_idle()
     seen = session._session.statistics()
     assert (seen.steps, seen.waiting) == (0, 0)
-    assert seen.link is not None
-    assert seen.link.pending == 0
+    way = session._session._master.way  # type: ignore[attr-defined]
+    if isinstance(way, LocalCalls):
+        assert not way._waiting
+    else:
+        assert seen.link is not None
+        assert seen.link.pending == 0
     assert session._session._inflight.statistics().in_flight == 0  # type: ignore[attr-defined]
     for server in cluster.statistics().values():
         assert server.waiting == 0
@@ -422,37 +531,47 @@ async def nothing_is_left(cluster: InProcess, session: AsyncSession) -> None:
         assert all(link.serving <= 0 for link in server.links)
 
 
+@both_ways
 async def test_a_limit_ends_the_step_on_all_tasks_and_names_those_at_work(
     cluster: InProcess, graph: Graph, requests: Requests
 ) -> None:
     held = Held("program limit")
     async with AsyncSession(cluster.target(), graph) as session:
         await held.warm(session)
-        limit(session, 0.2)
         before = requests.of_clients
         words = rf"exceeded the run's limit of 0.2 s; still at work on it: {W0}, {W1}$"
         with pytest.raises(DeadlineExceededError, match=words):
-            await soon(session.run(held.end, {held.x: 1.0}))
+            await soon(session.run(held.end, {held.x: 1.0}, timeout=0.2))
         held.gate.open()
         await nothing_is_left(cluster, session)
-        limit(session, PATIENCE)
-        assert await soon(session.run(held.end, {held.x: 1.0})) == 2.0
+        assert await soon(session.run(held.end, {held.x: 1.0}, timeout=PATIENCE)) == 2.0
         assert requests.of_clients == before + 2
 
 
-async def test_a_limit_of_the_servers_config_ends_the_step_too(
-    cluster: InProcess, graph: Graph, requests: Requests
+@both_ways
+@pytest.mark.parametrize("of", ["client", "server"])
+async def test_a_limit_of_the_session_ends_the_step_and_is_named_by_its_option(
+    of: str, graph: Graph, requests: Requests
 ) -> None:
-    held = Held("program server limit")
-    async with AsyncSession(cluster.target(), graph) as session:
-        await held.warm(session)
-        (master,) = cluster.server(W0)._master._sessions.values()  # type: ignore[union-attr]
-        master._step_limit, master._whose_step_limit = 0.2, "the session's limit of 0.2 s"
-        with pytest.raises(DeadlineExceededError, match=r"the session's limit of 0\.2 s; still at"):
-            await soon(session.run(held.end, {held.x: 1.0}))
-        held.gate.open()
-        assert requests.of_clients == 2
-        await nothing_is_left(cluster, session)
+    """Whichever side has set it, and whether the run goes by message or by program."""
+    held = Held(f"program limit of the {of}")
+    limited = ConfigProto(operation_timeout_in_ms=1000 * int(PATIENCE))
+    options: dict[str, Any] = {"config": limited} if of == "server" else {}
+    async with in_process(**options) as cluster:
+        async with Both(cluster.target(), graph, limited if of == "client" else None) as both:
+            await both.warm(held.end, {held.x: 1.0})
+            held.gate.close()
+            for master in cluster.server(W0)._master._sessions.values():  # type: ignore[union-attr]
+                assert master._step_limit == PATIENCE
+                # A session could not be opened in the time that this test waits.
+                master._step_limit = 0.2
+            error = await same_error(both.begin(held.end, {held.x: 1.0}))
+            assert isinstance(error, DeadlineExceededError)
+            whose = rf"the session's limit of {PATIENCE:g} s \(operation_timeout_in_ms\); still at"
+            assert re.search(whose, error.message)
+            held.gate.open()
+            assert requests.of_clients == 2
+            await nothing_is_left(cluster, both.by_program)
 
 
 async def test_a_client_gives_up_a_master_that_does_not_answer_in_time(
@@ -464,15 +583,15 @@ async def test_a_client_gives_up_a_master_that_does_not_answer_in_time(
         monkeypatch.setattr("actorsession.session.remote.remote_session._ANSWER_MARGIN", 0.0)
         (master,) = cluster.server(W0)._master._sessions.values()  # type: ignore[union-attr]
         monkeypatch.setattr(type(master), "step_seconds", lambda self, limit: PATIENCE)
-        limit(session, 0.2)
         words = f"{W0} at .* did not answer a step within 0.2 s"
         with pytest.raises(DeadlineExceededError, match=words):
-            await soon(session.run(held.end, {held.x: 1.0}))
+            await soon(session.run(held.end, {held.x: 1.0}, timeout=0.2))
         held.gate.open()
         assert requests.of_clients == 2
         await nothing_is_left(cluster, session)
 
 
+@both_ways
 async def test_a_cancelled_run_ends_its_step_on_all_tasks(
     cluster: InProcess, graph: Graph, requests: Requests
 ) -> None:
@@ -513,6 +632,7 @@ async def test_a_run_may_be_cancelled_before_its_frame_has_left(
         assert await soon(session.run(end, {x: np.ones(3)})) == 3.0
 
 
+@both_ways
 async def test_closing_a_session_ends_its_runs(
     cluster: InProcess, graph: Graph, requests: Requests
 ) -> None:
@@ -529,6 +649,7 @@ async def test_closing_a_session_ends_its_runs(
     await cluster.until_idle()
 
 
+@both_ways
 async def test_closing_a_session_in_one_thread_ends_the_runs_of_others(
     cluster: InProcess, graph: Graph, requests: Requests
 ) -> None:
@@ -549,6 +670,7 @@ async def test_closing_a_session_in_one_thread_ends_the_runs_of_others(
     await cluster.until_idle()
 
 
+@both_ways
 async def test_a_cancel_scope_ends_the_run_of_its_thread(
     cluster: InProcess, graph: Graph, requests: Requests
 ) -> None:
@@ -611,6 +733,104 @@ def test_ctrl_c_ends_a_blocked_run_at_once_and_the_next_run_goes_by_program_agai
         assert requests.of_clients == before + 2
 
 
+@pytest.mark.parametrize("way", ["direct"], indirect=True)
+@pytest.mark.usefixtures("no_garbage")
+def test_ctrl_c_ends_a_blocked_run_of_a_master_in_this_process(
+    graph: Graph, requests: Requests
+) -> None:
+    """Servers in a thread of the program, as TensorFlow 1 has them; the next run goes by program again."""
+    with on(W1):
+        queue = ops.FIFOQueue(2, "float32", [[]])
+        put, element = queue.enqueue(1.0), queue.dequeue()
+    loop, cluster = LoopThread("servers"), InProcess({"worker": 2})
+
+    async def press() -> None:
+        await eventually(lambda: cluster.server(W1).statistics().steps == 1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    loop.wait(cluster.start())
+    try:
+        with Session(cluster.target(), graph) as session:
+            while not requests.of_clients:
+                session.run(put)
+                session.run(element)
+            session.run(put)
+            session.run(put)
+            before = requests.of_clients
+            pressed = loop.submit(press())
+            with pytest.raises(KeyboardInterrupt):
+                session.run(put)
+            pressed.result(PATIENCE)
+            loop.wait(cluster.until_idle())
+            session.run(element)
+            session.run(put)
+            assert requests.of_clients == before + 2
+    finally:
+        loop.wait(cluster.stop())
+        loop.stop()
+
+
+@pytest.mark.parametrize("way", ["direct"], indirect=True)
+async def test_a_server_that_stops_ends_the_runs_of_sessions_in_its_process(
+    graph: Graph, requests: Requests
+) -> None:
+    held = Held("program stopped server")
+    async with in_process() as cluster:
+        session = AsyncSession(cluster.target(), graph)
+        await held.warm(session)
+        runs = [await held.begin(session) for _ in range(2)]
+        await soon(cluster.server(W0).stop())
+        await soon(asyncio.wait(runs))
+        assert all(isinstance(run.exception(), (AbortedError, CancelledError)) for run in runs)
+        assert requests.of_clients == 1 + 2
+        held.gate.open()
+        with pytest.raises(AbortedError, match="is not known to the master"):
+            await soon(session.run(held.end, {held.x: 1.0}))
+        await soon(session.close())
+
+
+@both_ways
+async def test_a_run_that_waited_at_its_client_is_told_its_whole_limit(
+    cluster: InProcess, graph: Graph
+) -> None:
+    """The time that it has waited counts, and the error names the limit that was set."""
+    held = Held("program waited")
+    config = ConfigProto(max_inflight_steps=1)
+    async with AsyncSession(cluster.target(), graph, config) as session:
+        await held.warm(session)
+        first = await held.begin(session)
+        second = asyncio.create_task(session.run(held.end, {held.x: 1.0}, timeout=0.5))
+        await eventually(lambda: session._session.statistics().waiting == 1)
+        first.cancel()
+        with pytest.raises(
+            DeadlineExceededError, match=r"exceeded the run's limit of 0\.5 s; still"
+        ):
+            await soon(second)
+        held.gate.open()
+        await nothing_is_left(cluster, session)
+
+
+@both_ways
+@pytest.mark.parametrize("task", [W0, W1])
+async def test_a_kernels_own_deadline_is_its_own_error(
+    task: str, cluster: InProcess, graph: Graph, requests: Requests
+) -> None:
+    """Only the limit of the step is told as that of the step, by program as by message."""
+    wait = Wait("program own deadline")
+    x = ops.placeholder("float32", [], name="x")
+    with on(task):
+        end = ops.add(wait(x), 1.0)
+    async with Both(cluster.target(), graph) as both:
+        await both.warm(end, {x: 1.0})
+        wait.error = DeadlineExceededError("the lookup took more than 3 s")
+        error = await same_error(both.begin(end, {x: 1.0}))
+        assert isinstance(error, DeadlineExceededError)
+        assert "the lookup took more than 3 s" in error.message
+        assert (error.node, error.task) == (end.op.inputs[0].op.name, task)
+        assert requests.of_clients == 2
+        await nothing_is_left(cluster, both.by_program)
+
+
 # -- one root cause ----------------------------------------------------------------------------------
 
 
@@ -658,6 +878,7 @@ async def same_error(runs: list[asyncio.Task[Any]]) -> OpError:
     return found[0]  # type: ignore[return-value]
 
 
+@both_ways
 @pytest.mark.parametrize("failing", ["w0", "w1", "both"])
 async def test_an_error_of_a_kernel_names_node_device_task_and_line(
     failing: str, cluster: InProcess, graph: Graph, requests: Requests
@@ -684,7 +905,9 @@ async def test_an_error_of_a_kernel_names_node_device_task_and_line(
         await nothing_is_left(cluster, both.by_program)
 
 
-@pytest.mark.parametrize("task", [W0, W1])
+@pytest.mark.parametrize(
+    ("task", "way"), [(W0, "link"), (W1, "link"), (W1, "direct")], indirect=["way"]
+)
 async def test_a_value_that_cannot_be_encoded_fails_its_step(
     task: str, cluster: InProcess, graph: Graph, requests: Requests
 ) -> None:
@@ -736,6 +959,7 @@ async def test_a_process_that_is_killed_ends_the_steps_that_it_runs(
     mortal.do(until_all(others, is_empty))
 
 
+@both_ways
 async def test_a_task_that_falls_silent_is_lost_when_its_lease_is_over(
     graph: Graph, requests: Requests
 ) -> None:
@@ -780,6 +1004,7 @@ async def test_a_value_that_was_lost_ends_its_step(
 # -- backpressure and admission -----------------------------------------------------------------------
 
 
+@both_ways
 @pytest.mark.parametrize("where", ["client", "server"])
 async def test_runs_beyond_the_limit_wait_and_run_in_order(
     where: str, graph: Graph, requests: Requests
@@ -810,6 +1035,7 @@ async def test_runs_beyond_the_limit_wait_and_run_in_order(
             await nothing_is_left(cluster, session)
 
 
+@both_ways
 async def test_bytes_under_way_are_limited_too(
     cluster: InProcess, graph: Graph, requests: Requests
 ) -> None:
@@ -877,6 +1103,7 @@ async def test_nothing_is_decoded_before_it_is_admitted(
 # -- what changes between two runs ---------------------------------------------------------------------
 
 
+@both_ways
 async def test_the_graph_may_grow_and_plans_go_by_their_programs_as_before(
     cluster: InProcess, graph: Graph, requests: Requests
 ) -> None:
@@ -892,6 +1119,7 @@ async def test_the_graph_may_grow_and_plans_go_by_their_programs_as_before(
             assert requests.of_clients == before + 1
 
 
+@both_ways
 async def test_a_plan_that_was_evicted_is_made_again(
     cluster: InProcess, graph: Graph, requests: Requests
 ) -> None:
@@ -939,6 +1167,7 @@ async def test_a_plan_that_takes_elements_never_gets_a_program(
         await eventually(lambda: not any(s.unsettled for s in cluster.statistics().values()))
 
 
+@both_ways
 async def test_a_session_that_is_reattached_goes_on_by_programs(
     cluster: InProcess, graph: Graph, requests: Requests
 ) -> None:
@@ -967,6 +1196,7 @@ async def test_a_link_that_is_lost_takes_its_programs_along(
         assert requests.of_clients == before + 1
 
 
+@both_ways
 async def test_tasks_join_leave_and_come_back_between_runs(
     graph: Graph, requests: Requests
 ) -> None:
@@ -990,6 +1220,7 @@ async def test_tasks_join_leave_and_come_back_between_runs(
                 assert await soon(both.by_program.run(stays, {x: 3.0})) == 6.0
 
 
+@both_ways
 async def test_a_task_that_has_restarted_is_told_of_with_what_was_lost(
     graph: Graph, requests: Requests, hold_ports: HoldPorts
 ) -> None:
@@ -1030,6 +1261,7 @@ async def serving(cluster: InProcess, index: int, port: int) -> AsyncIterator[Se
         yield server
 
 
+@both_ways
 async def test_a_session_that_was_reset_ends_its_runs_and_refuses_others(
     cluster: InProcess, graph: Graph, requests: Requests
 ) -> None:
@@ -1049,6 +1281,7 @@ async def test_a_session_that_was_reset_ends_its_runs_and_refuses_others(
         await cluster.until_idle()
 
 
+@both_ways
 async def test_a_run_that_waits_its_turn_ends_with_its_session(graph: Graph) -> None:
     """Each of two runs ends at once: the one under way, and the one that the master has not begun."""
     held = Held("program closed while waiting")
@@ -1105,6 +1338,7 @@ async def same_error_but_for_handles(runs: list[asyncio.Task[Any]]) -> OpError:
 # -- observation ---------------------------------------------------------------------------------------
 
 
+@both_ways
 async def test_why_names_the_step_of_a_program_and_the_tasks_that_it_waits_for(
     cluster: InProcess, graph: Graph, requests: Requests
 ) -> None:
@@ -1159,7 +1393,33 @@ async def test_runs_are_counted_at_the_session_and_at_all_servers(
         await nothing_is_left(cluster, session)
 
 
-@pytest.mark.parametrize("how", ["options", "metadata", "timeout", "debugger"])
+@both_ways
+@pytest.mark.parametrize(
+    "options",
+    [None, RunOptions(), RunOptions(timeout_in_ms=1000 * int(PATIENCE)), "timeout"],
+    ids=["none", "empty", "timeout_in_ms", "timeout"],
+)
+async def test_a_run_with_no_other_option_than_a_limit_goes_by_program(
+    options: Any, cluster: InProcess, graph: Graph, requests: Requests
+) -> None:
+    x, end = two_tasks()
+    more = {"timeout": PATIENCE} if options == "timeout" else {"options": options}
+    async with AsyncSession(cluster.target(), graph) as session:
+        for number in range(3):
+            assert await soon(session.run(end, {x: float(number)}, **more)) == number + 3.0
+            assert requests.of_clients == requests.of_masters == number
+
+    def in_thread() -> None:
+        with Session(cluster.target(), graph) as session:
+            before = requests.of_clients
+            while requests.of_clients == before:
+                assert session.run(end, {x: 1.0}, **more) == 4.0
+
+    await soon(asyncio.to_thread(in_thread))
+
+
+@both_ways
+@pytest.mark.parametrize("how", ["options", "metadata", "debugger"])
 async def test_a_run_that_asks_for_more_goes_by_message_and_the_next_one_by_program(
     how: str, cluster: InProcess, graph: Graph, requests: Requests
 ) -> None:
@@ -1173,7 +1433,6 @@ async def test_a_run_that_asks_for_more_goes_by_message_and_the_next_one_by_prog
         "metadata": {
             "options": RunOptions(trace_level=TraceLevel.FULL_TRACE), "run_metadata": metadata,
         },
-        "timeout": {"timeout": PATIENCE},
         "debugger": {
             "options": RunOptions(debug_options=DebugOptions(debug_tensor_watch_opts=[watched]))
         },
@@ -1192,6 +1451,7 @@ async def test_a_run_that_asks_for_more_goes_by_message_and_the_next_one_by_prog
         await nothing_is_left(cluster, session)
 
 
+@both_ways
 async def test_every_nth_step_of_a_plan_that_runs_often_is_traced(
     cluster: InProcess, graph: Graph
 ) -> None:

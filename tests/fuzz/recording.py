@@ -7,10 +7,12 @@ kept. What is kept is replayed, whole or spoilt, to servers in other processes.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -80,10 +82,13 @@ def _kept() -> Iterator[dict[StreamConnection, list[Frame]]]:
 
 
 async def record() -> Recording:
-    """The traffic of a session that does a little of everything, on two tasks."""
+    """The traffic of a session that does a little of everything, on two tasks.
+
+    It has step frames in every setting: a server gets what its peers send, whatever it uses itself.
+    """
     jobs = {"worker": ["127.0.0.1:0", "127.0.0.1:0"]}
     servers = [Server(jobs, "worker", index) for index in range(2)]
-    with _kept() as written:
+    with _kept() as written, patch.dict(os.environ, {"ACTORSESSION_STEP_PROGRAMS": "1"}):
         for server in servers:
             await server.start()
         for server in servers:

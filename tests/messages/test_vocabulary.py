@@ -30,7 +30,8 @@ PROTOCOL = {
     "session_extended": ("graph_version: int", None),
     "run_step": (
         "session_handle: str, feeds: dict[str, Any], fetches: list[str], targets: list[str], "
-        "options: dict[str, Any], request_id: str, wiring: list[Any], debug_run: list[Any] | None",
+        "options: dict[str, Any], request_id: str, wiring: list[Any], debug_run: list[Any] | None, "
+        "waited: float",
         "step_done",
     ),
     "step_done": (

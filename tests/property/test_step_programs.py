@@ -148,6 +148,7 @@ def test_programs_and_messages_give_the_same(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ProgramRun, "begin", noted)
+        patch.setenv("ACTORSESSION_STEP_PROGRAMS", "1")
         found = run_to_end(outcomes(model, recipe, target))
         assert begun
         by_program = len(begun)

@@ -10,6 +10,7 @@ import asyncio
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
+from typing import Any
 
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
@@ -73,6 +74,7 @@ class ClientGraph:
             has a part in them.
         survey: what is watched, if it is the graph of debugged runs.
         last_used: when it was last run, as a number that grows with each run of the session.
+        bound: its parts as partial runs begin them by step frames, once they were bound.
     """
 
     signature: RunSignature
@@ -93,6 +95,7 @@ class ClientGraph:
     group_scope: str = field(default_factory=lambda: secrets.token_hex(8))
     survey: PlanSurvey | None = None
     last_used: int = 0
+    bound: Any = field(default=None, repr=False)
 
     @property
     def is_plain(self) -> bool:

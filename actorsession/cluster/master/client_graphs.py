@@ -188,7 +188,7 @@ class ClientGraphs:
     def hold(self, graph: ClientGraph) -> None:
         """Count one more user."""
         graph.users += 1
-        self.touch(graph)
+        graph.last_used = next(self._uses)
 
     def release(self, graph: ClientGraph) -> None:
         """Decrement the user count; the last release of an evicted graph deregisters it."""

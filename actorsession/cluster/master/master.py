@@ -50,6 +50,7 @@ from actorsession.messages.session import (
 )  # fmt: skip
 from actorsession.messages.worker import CleanupAll
 from actorsession.plan.cost_model import check_cost_model_settings
+from actorsession.rpc.local_calls import RegisterLocalProgram
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.session_names import SessionNames
@@ -88,7 +89,8 @@ class Master(Actor):
 
     @routes(
         RunStep, PrepareStep, ExtendSession, ListDevices, FindPlacement, ReattachSession, AskSessionWhy,
-        PartialRunSetup, PartialRun, PartialRunDrop, RegisterProgram, TakeStepValues, WaitForTasks,
+        PartialRunSetup, PartialRun, PartialRunDrop, RegisterProgram, RegisterLocalProgram, TakeStepValues,
+        WaitForTasks,
         by="session_handle",
     )  # fmt: skip
     def _session(self, handle: str) -> MasterSession:

@@ -21,7 +21,13 @@ from actorsession.cluster.master.client_graphs import ClientGraphs
 from actorsession.cluster.master.debug_runs import DebugRuns
 from actorsession.cluster.master.device_discovery import RETRY, sooner, too_few_answer
 from actorsession.cluster.master.env import Changes, MasterEnv
-from actorsession.cluster.master.master_program import MasterProgram, ProgramStep
+from actorsession.cluster.master.master_program import (
+    Answer,
+    MasterProgram,
+    ProgramStep,
+    passed_on,
+    read,
+)
 from actorsession.cluster.master.master_step import MasterStep
 from actorsession.cluster.master.partial_runs import MasterPartialRuns
 from actorsession.cluster.master.restart_losses import place_of, restart_losses
@@ -32,7 +38,7 @@ from actorsession.cluster.master.step_observer import StepObserver
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.cluster.server.statistics import OpenSession
 from actorsession.cluster.wait_graphs import collect_wait_graphs
-from actorsession.cluster.worker.worker_session import BeginPart
+from actorsession.cluster.worker.worker_session import BeginPart, BindPart
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions, whose_limit
 from actorsession.errors import (
     AbortedError,
@@ -72,11 +78,12 @@ from actorsession.messages.session import (
     TasksPresent,
     WaitForTasks,
 )  # fmt: skip
-from actorsession.messages.worker import AskVariables, GraphDone
+from actorsession.messages.worker import AskVariables
 from actorsession.metrics import session_tally
 from actorsession.plan.partial import check_signature
 from actorsession.plan.placement_log import log_devices
 from actorsession.plan.signature import DebugSignature, RunSignature, Wiring
+from actorsession.rpc.local_calls import RegisterLocalProgram
 from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.admission import Admission, AdmissionStatistics
 from actorsession.runtime.device_filters import DeviceFilters
@@ -152,7 +159,7 @@ class MasterSession(Actor):
         self._deliveries = UnconfirmedValues()
         self._debug_runs = DebugRuns(handle, members.workers)
         self._partials = MasterPartialRuns(
-            handle, members, self._graph.build_partial, config, self.children, self._deliveries,
+            self, members, self._graph.build_partial, config, self.children, self._deliveries,
             self._debug_runs, self._planning, lambda: self._graph.size,
         )  # fmt: skip
         self.admission = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
@@ -289,7 +296,7 @@ class MasterSession(Actor):
         """
         options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
         signature = _signature(message, options)
-        deadline = self._step_deadline(call, options.timeout_in_ms)
+        deadline = self._step_deadline(call, options.timeout_in_ms, message.waited)
         graph = None if self._members.changed else self._graphs.ready(signature)
         if graph is None or graph.here is None or len(graph.parts) > 1:
             return self._run(graph, message, signature, options, deadline)
@@ -317,11 +324,23 @@ class MasterSession(Actor):
         self, message: RegisterProgram, call: CallContext
     ) -> ProgramRegistered:
         """Let the client run a signature that has run before by step frames."""
+        return await self._register(message, call.programs, passed_on, call)
+
+    @answers(RegisterLocalProgram)
+    async def on_register_local_program(
+        self, message: RegisterLocalProgram, call: CallContext
+    ) -> ProgramRegistered:
+        """Let a client in this process run a signature that has run before by direct calls."""
+        return await self._register(message.request, message.programs, read, call)
+
+    async def _register(
+        self, message: RegisterProgram, programs: ProgramTable | None, answer: Answer,
+        call: CallContext,
+    ) -> ProgramRegistered:  # fmt: skip
         wiring = Wiring.from_wire(message.wiring)
         signature = RunSignature(
             tuple(message.feeds), tuple(message.fetches), tuple(message.targets), wiring
         )
-        programs = call.programs
         if programs is None or self._observer.is_active:
             return ProgramRegistered(program=0)
         deadline = self.limited(call.deadline)
@@ -333,7 +352,7 @@ class MasterSession(Actor):
             return ProgramRegistered(program=number)
         while len(self._programs) >= self._config.plan_cache_size:
             self._drop_program(next(iter(self._programs)))
-        number = self._programs[key] = programs.register(MasterProgram(self, signature))
+        number = self._programs[key] = programs.register(MasterProgram(self, signature, answer))
         call.on_gone(lambda: self._forget_program(key))
         return ProgramRegistered(program=number)
 
@@ -374,10 +393,14 @@ class MasterSession(Actor):
         self._graphs.release(graph)
         self.admission.leave(nbytes)
 
-    def begin_part(self, task: str, message: BeginPart) -> GraphDone | None:
-        """Begin the partitions of the master's own task; see ``BeginPart``."""
-        answer: GraphDone | None = self._workers[task].submit(message, _LOCAL_STEP)
-        return answer
+    def bind_part(self, task: str) -> BeginPart:
+        """Return what begins the partitions of the master's own task; see ``BindPart``.
+
+        Raises:
+            OpError: if the session is gone there.
+        """
+        bound: BeginPart = self._workers[task].submit(BindPart(self.handle), _LOCAL_STEP)
+        return bound
 
     @property
     def workers(self) -> Mapping[str, Ref]:
@@ -409,11 +432,20 @@ class MasterSession(Actor):
         graphs.release(graph)
         return Done()
 
-    def _step_deadline(self, call: CallContext, limit_in_ms: int) -> Deadline:
-        """Return the deadline of a run, given its own limit; 0 for none."""
+    def _step_deadline(self, call: CallContext, limit_in_ms: int, waited: float = 0.0) -> Deadline:
+        """Return the deadline of a run.
+
+        Args:
+            call: the request.
+            limit_in_ms: the run's own limit; 0 for none.
+            waited: seconds of the limit that have passed at the client.
+        """
+        limit, whose = self._step_limit, self._whose_step_limit
         if limit_in_ms:
-            return call.deadline.within(limit_in_ms / 1000, whose_limit(limit_in_ms, 0))
-        return call.deadline.within(self._step_limit, self._whose_step_limit)
+            limit, whose = limit_in_ms / 1000, whose_limit(limit_in_ms, 0)
+        if waited > 0:  # which a NaN is not
+            limit = max(limit - waited, 0.0)
+        return call.deadline.within(limit, whose)
 
     def _step(
         self, graph: ClientGraph, message: RunStep, options: RunOptions, deadline: Deadline
@@ -562,13 +594,21 @@ class MasterSession(Actor):
     # -- partial runs --------------------------------------------------------------------------
 
     @answers(PartialRunSetup, once=True, keep_answer=True)
-    async def on_partial_run_setup(
+    def on_partial_run_setup(
         self, message: PartialRunSetup, call: CallContext
-    ) -> PartialRunReady:
-        """Start a step that is fed and fetched in several calls."""
+    ) -> PartialRunReady | Awaitable[PartialRunReady]:
+        """Start a step that is fed and fetched in several calls; at once, if its graph is registered."""
         options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
         signature = _signature(message, options)
-        deadline, debug_run = self.limited(call.deadline), message.debug_run
+        handle = None if self._members.changed else self._partials.open_now(signature)
+        if handle is None:
+            return self._set_up(signature, self.limited(call.deadline), message.debug_run)
+        self._tally.begin_partial_run()
+        return PartialRunReady(partial_run_handle=handle)
+
+    async def _set_up(
+        self, signature: RunSignature, deadline: Deadline, debug_run: list[Any] | None
+    ) -> PartialRunReady:
         try:
             handle = await self._acquire(
                 lambda: self._partials.open(signature, deadline, debug_run), deadline

@@ -233,7 +233,8 @@ class MasterStep:
     def _raise_first(self, errors: list[OpError], late: list[str]) -> None:
         """Raise the root cause of a failed step; ``late`` are the tasks without an outcome."""
         error = first_error(errors)
-        if isinstance(error, DeadlineExceededError):
+        # That of a node is its kernel's own, as if the function of the kernel had waited for something.
+        if isinstance(error, DeadlineExceededError) and error.node is None:
             late = late + [e.task or "" for e in errors if isinstance(e, DeadlineExceededError)]
             raise self._too_late(late) from error
         raise error or self._too_late(late)

@@ -13,19 +13,27 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from actorsession.actors.deadline import Deadline
+from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.actors.supervision import Children
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.client_graphs import ClientGraphs
 from actorsession.cluster.master.debug_runs import DebugRuns
-from actorsession.cluster.master.partial_step import MasterPartialStep, MasterRun, confirm
+from actorsession.cluster.master.master_step import MasterStep
+from actorsession.cluster.master.partial_step import (
+    MasterPartialStep,
+    MasterRun,
+    PartialStepParts,
+    confirm,
+)
 from actorsession.cluster.master.session_members import SessionMembers
+from actorsession.cluster.master.step_parts import PartsOwner, bind_parts
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.config import ConfigProto
 from actorsession.errors import CancelledError
 from actorsession.messages.session import PartialRun, StepDone
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
+from actorsession.rpc.local_calls import programs_are_used
 from actorsession.runtime.partial.driver import PartialRunDriver
 from actorsession.runtime.partial.manager import PartialRunMgr, wait_for_answer
 from actorsession.runtime.partial.run_state import Call
@@ -38,8 +46,8 @@ class MasterPartialRuns:
     """The partial runs of one session.
 
     Args:
-        session_handle: the handle of the session.
-        members: the session's tasks.
+        session: the session.
+        members: its tasks.
         build: builds the client graph of a signature; raises if the signature is invalid.
         config: the session's settings.
         children: the session's children, which own the steps of the runs.
@@ -55,7 +63,7 @@ class MasterPartialRuns:
 
     def __init__(
         self,
-        session_handle: str,
+        session: PartsOwner,
         members: SessionMembers,
         build: Callable[[RunSignature], ClientGraph],
         config: ConfigProto,
@@ -66,16 +74,28 @@ class MasterPartialRuns:
         size: Callable[[], int] = lambda: 0,
     ) -> None:
         idle_limit = config.partial_run_idle_limit_in_ms / 1000
-        self.runs: PartialRunMgr[MasterRun] = PartialRunMgr(idle_limit, session_handle)
+        self.runs: PartialRunMgr[MasterRun] = PartialRunMgr(idle_limit, session.handle)
         self.graphs = ClientGraphs(
-            session_handle, members.workers, build, config.plan_cache_size, children,
+            session.handle, members.workers, build, config.plan_cache_size, children,
             members.renew, members.bring_in, planning, size,
         )  # fmt: skip
-        self._handle = session_handle
+        self._session = session
+        self._uses_programs = programs_are_used()
         self._members = members
         self._children = children
         self._deliveries = deliveries
         self._debug_runs = debug_runs
+
+    def open_now(self, signature: RunSignature) -> str | None:
+        """Start a run by step frames and return its handle; ``None`` if ``open`` has to be called.
+
+        That is the case before the first run of a signature has bound its graph.
+        """
+        graph = self.graphs.ready(signature)
+        if graph is None or graph.bound is None:
+            return None
+        self.graphs.hold(graph)
+        return self._begin(graph, None).state.handle
 
     async def open(
         self, signature: RunSignature, deadline: Deadline, debug_run: list[Any] | None = None
@@ -97,16 +117,11 @@ class MasterPartialRuns:
             graph = await self.graphs.acquire(signature, deadline)
         else:
             self.graphs.hold(graph)
+        run = self._begin(graph, debug_run)
         try:
-            run = self._new_run(graph, debug_run)
-        except BaseException:
-            self.graphs.release(graph)
-            raise
-        try:
-            self.runs.begin(run)
             # After two iterations of the event loop, ``RunGraph`` is queued for every task; the client's next
-            # requests come after it.
-            for _ in range(2):
+            # requests come after it. Step frames are sent at once.
+            for _ in range(0 if graph.bound else 2):
                 await asyncio.sleep(0)
         except BaseException:
             run.abort(CancelledError("the setup was cancelled, and nobody knows the handle"))
@@ -116,15 +131,42 @@ class MasterPartialRuns:
             self._debug_runs.add(handle, run.step.step_id, graph, lambda: handle not in self.runs)
         return handle
 
+    def _begin(self, graph: ClientGraph, debug_run: list[Any] | None) -> MasterRun:
+        """Start a run of a client graph, which is held for it."""
+        try:
+            run = self._new_run(graph, debug_run)
+        except BaseException:
+            self.graphs.release(graph)
+            raise
+        try:
+            self.runs.begin(run)
+        except BaseException:
+            run.abort(CancelledError("the setup was cancelled, and nobody knows the handle"))
+            raise
+        return run
+
     def _new_run(self, graph: ClientGraph, debug_run: list[Any] | None) -> MasterRun:
         assert graph.partial is not None
         members = self._members
         step = MasterPartialStep(
-            graph, members.workers, self._handle, members.devices, self._children,
-            self.graphs.release, debug_run,
+            self._step(graph, debug_run), graph, members.workers, self._session.handle,
+            members.devices, self._children, self.graphs.release,
         )  # fmt: skip
         state = self.runs.new_state(str(graph.signature), graph.partial)
         return PartialRunDriver(state, graph.partial, step, self.runs.delete)
+
+    def _step(
+        self, graph: ClientGraph, debug_run: list[Any] | None
+    ) -> MasterStep | PartialStepParts:
+        """Return the step of a run: by step frames, if the graph can be run by them."""
+        if graph.bound is None and self._uses_programs and graph.is_plain and graph.survey is None:
+            graph.bound = bind_parts(self._session, graph, ()) or None
+        if graph.bound is not None:
+            return PartialStepParts(self._session, graph, graph.bound)
+        return MasterStep(
+            graph, self._members.workers, self._session.handle, (), trace=False, deadline=NEVER,
+            debug_run=debug_run,
+        )  # fmt: skip
 
     def call(self, message: PartialRun, deadline: Deadline) -> StepDone | Awaitable[StepDone]:
         """Feed and fetch in a run; answered synchronously if nothing has to be waited for.

@@ -1,9 +1,9 @@
 """The step of a partial run over the workers of a master session.
 
-``RunGraph`` starts all partitions without feeds, as a ``MasterStep`` without a deadline. Feeds and fetches
-pass through the rendezvous of the step on the master's own task: a feed is sent there under its key, and
-pushed on if its reader is on another task; a fetch arrives there from the task that computes it. A
-``PartialRunDriver`` drives the step, as in a session of one process.
+All partitions are started without feeds, by step frames as those of a program, or by ``RunGraph`` as a
+``MasterStep`` without a deadline. Feeds and fetches pass through the rendezvous of the step on the master's
+own task: a feed is sent there under its key, and pushed on if its reader is on another task; a fetch arrives
+there from the task that computes it. A ``PartialRunDriver`` drives the step, as in a session of one process.
 
 Invariants: The first error of any task ends the run on all tasks. A run that is over leaves nothing on any
 task. Owned by ``partial_runs``; imports the step of a master.
@@ -17,14 +17,16 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 from actorsession.actors.context import LOCAL_TELL
-from actorsession.actors.deadline import NEVER, Deadline
+from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import LocalRef, Ref
 from actorsession.actors.supervision import Children
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.master_step import MasterStep
+from actorsession.cluster.master.step_parts import BoundPart, PartsOwner, StepParts
 from actorsession.cluster.worker.worker_rendezvous import WorkerRendezvous
 from actorsession.cluster.worker.worker_session import OpenStepRendezvous
 from actorsession.errors import CancelledError, OpError, error_to_wire, from_exception
+from actorsession.messages.step_frames import WireValues
 from actorsession.messages.worker import CleanupGraph
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.rendezvous_key import build_key
@@ -32,20 +34,76 @@ from actorsession.runtime.partial.driver import PartialRunDriver
 from actorsession.runtime.partial.run_state import Call, Phase
 from actorsession.runtime.rendezvous import Arrival
 
-__all__ = ["MasterPartialStep", "MasterRun", "confirm"]
+__all__ = ["MasterPartialStep", "MasterRun", "PartialStepParts", "confirm"]
+
+_NO_FEEDS = WireValues([])
+
+
+class PartialStepParts(StepParts):
+    """The parts of the step of a partial run, which are started without feeds.
+
+    Args:
+        session: the session.
+        graph: the client graph.
+        parts: its parts.
+
+    Attributes:
+        handed_out: see ``PartialStep``.
+    """
+
+    __slots__ = ("_on_end", "handed_out")
+
+    def __init__(self, session: PartsOwner, graph: ClientGraph, parts: Sequence[BoundPart]) -> None:
+        super().__init__(session, graph, parts)
+        self.handed_out: set[int] = set()
+        self._on_end: Callable[[OpError | None], object] | None = None
+
+    def begin(self, on_end: Callable[[OpError | None], None]) -> None:
+        """Begin all parts.
+
+        Args:
+            on_end: called once when all have ended, or when one has failed; not before this returns.
+        """
+        loop = asyncio.get_running_loop()
+        self._on_end = lambda error: loop.call_soon(on_end, error)
+        self.begin_here(_NO_FEEDS)
+        self.begin_there(_NO_FEEDS)
+        if self._on_end is not None:
+            self._on_end = on_end
+
+    def _succeed(self) -> None:
+        on_end, self._on_end = self._on_end, None
+        if on_end is not None:
+            on_end(None)
+
+    def fail(self, error: OpError) -> None:
+        """End the step with an error of a part; see ``StepParts.fail``."""
+        on_end = self._on_end
+        self.cancel(error)
+        if on_end is not None:
+            on_end(error)
+
+    def cancel(self, error: OpError) -> None:
+        """End what has begun and not ended on all tasks, without a report."""
+        if self._on_end is not None:
+            self._on_end = None
+            self.abort_parts(error)
+
+    def settle(self, error: OpError | None, *, ran: bool) -> None:
+        """Do nothing: graphs that take values out of anything are not run by step frames."""
 
 
 class MasterPartialStep:
     """A step of a client graph over workers, in the form in which a ``PartialRunDriver`` uses steps.
 
     Args:
-        graph: the client graph; it must be registered at all its workers.
+        step: the step, not started, of a client graph that is registered at all its workers.
+        graph: the client graph.
         workers: the worker of each task.
         session_handle: the handle of the session.
         devices: the devices of the session.
         children: own the calls to the tasks.
         release: called with the graph when the run is over.
-        debug_run: see ``MasterStep``.
 
     Attributes:
         rendezvous: the rendezvous of the step on the master's own task.
@@ -61,19 +119,17 @@ class MasterPartialStep:
 
     def __init__(
         self,
+        step: MasterStep | PartialStepParts,
         graph: ClientGraph,
         workers: Mapping[str, Ref],
         session_handle: str,
         devices: DeviceSet,
         children: Children,
         release: Callable[[ClientGraph], None],
-        debug_run: list[Any] | None = None,
     ) -> None:
         self.graph = graph
         self.unconfirmed = 0
-        self._step = MasterStep(
-            graph, workers, session_handle, (), trace=False, deadline=NEVER, debug_run=debug_run
-        )
+        self._step = step
         self.step_id = self._step.step_id
         self.handed_out = self._step.handed_out
         self._children = children
@@ -94,13 +150,17 @@ class MasterPartialStep:
         self.rendezvous.recv_async(never, self._aborted)
 
     def start(self, on_end: Callable[[OpError | None], None]) -> None:
-        """Schedule the start of all partitions, without feeds; see ``PartialStep.start``."""
+        """Start all partitions without feeds, or schedule that; see ``PartialStep.start``."""
         self._on_end = on_end
-        self._child = self._children.start(self._run(), name=f"partial run, step {self.step_id}")
+        if isinstance(self._step, PartialStepParts):
+            self._step.begin(self._ended)
+            return
+        running = self._run(self._step)
+        self._child = self._children.start(running, name=f"partial run, step {self.step_id}")
 
-    async def _run(self) -> None:
+    async def _run(self, step: MasterStep) -> None:
         try:
-            await self._step.run()
+            await step.run()
         except Exception as exc:
             self._ended(from_exception(exc))
         else:
@@ -114,12 +174,13 @@ class MasterPartialStep:
     def feed(self, values: Sequence[tuple[str, Any]]) -> None:
         """Send values, and push those that other tasks read; what can run here at once has run on return."""
         rendezvous = self.rendezvous
-        for key, value in values:
-            if rendezvous.aborted is not None:
-                return  # a kernel that an earlier feed made ready has failed
-            rendezvous.send(key, value)
-        if rendezvous.aborted is None:
+        try:
+            for key, value in values:
+                rendezvous.send(key, value)
             rendezvous.flush()
+        except OpError:
+            if rendezvous.aborted is None:
+                raise  # else a kernel that an earlier feed made ready has failed
 
     def limit(self, deadline: Deadline) -> None:
         """Do nothing: the master waits for each call with a deadline, and its partitions have none."""
@@ -146,7 +207,9 @@ class MasterPartialStep:
         if self._cleaned:
             return
         self._cleaned = self._settled = True
-        if self._child is not None and self._child is not asyncio.current_task():
+        if isinstance(self._step, PartialStepParts):
+            self._step.cancel(error)
+        elif self._child is not None and self._child is not asyncio.current_task():
             self._child.cancel()
         self._step.settle(error, ran=self._ran)
         message = CleanupGraph(

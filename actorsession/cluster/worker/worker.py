@@ -20,7 +20,7 @@ from actorsession.cluster.worker.session_mgr import SessionMgr
 from actorsession.cluster.worker.stalled_sends import MissingTensorProbe
 from actorsession.cluster.worker.worker_rendezvous import Push, RendezvousTable
 from actorsession.cluster.worker.worker_session import (
-    BeginPart,
+    BindPart,
     OpenStepRendezvous,
     WorkerEnv,
     WorkerSession,
@@ -123,7 +123,7 @@ class Worker(Actor):
     # -- messages ------------------------------------------------------------------------------
 
     @routes(
-        RunGraph, BeginPart, RegisterGraph, OpenStepRendezvous, AskVariables, TakeWatchedValues,
+        RunGraph, BindPart, RegisterGraph, OpenStepRendezvous, AskVariables, TakeWatchedValues,
         by="session_handle",
     )  # fmt: skip
     def _session(self, handle: str) -> WorkerSession:

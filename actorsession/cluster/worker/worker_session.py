@@ -16,10 +16,10 @@ import secrets
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from actorsession.actors.actor import Actor, answers
-from actorsession.actors.context import CallContext
+from actorsession.actors.context import LOCAL, CallContext
 from actorsession.cluster.worker.backpressure import HeldStep, StepGate
 from actorsession.cluster.worker.collective_groups import LedGroups, TaskGroups, shared_scope
 from actorsession.cluster.worker.debug_runs import TaskDebugRuns
@@ -70,7 +70,8 @@ from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import Planning
 
 __all__ = [
-    "BeginPart", "OpenStepRendezvous", "PartWaiter", "WorkerCounters", "WorkerEnv", "WorkerSession",
+    "BeginPart", "BindPart", "OpenStepRendezvous", "PartWaiter", "WorkerCounters", "WorkerEnv",
+    "WorkerSession",
 ]  # fmt: skip
 
 _CANCELLED = "step {} was cancelled"
@@ -142,21 +143,21 @@ class PartWaiter(Protocol):
         """They have failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class BeginPart:
-    """A request to run partitions whose answer goes to a waiter; see ``OpenStepRendezvous``.
+BeginPart: TypeAlias = Callable[[RunGraph, PartWaiter], "GraphDone | None"]
+"""Begins partitions; returns what they have returned, or ``None`` if the waiter is called with it later."""
 
-    Answered with what they have returned, or with ``None`` if they have to wait.
+
+@dataclass(frozen=True, slots=True)
+class BindPart:
+    """A request for what begins partitions for a master in this process; see ``OpenStepRendezvous``.
+
+    Answered with a ``BeginPart``, which raises once the session has ended.
 
     Attributes:
         session_handle: the session.
-        run: the request.
-        waiter: called once when they have ended, if they have to wait.
     """
 
     session_handle: str
-    run: RunGraph
-    waiter: PartWaiter
 
 
 @dataclass(slots=True)
@@ -416,11 +417,14 @@ class WorkerSession(Actor):
         started = self._begin_or_hold(message)
         return self._answer_later(started) if isinstance(started, Step) else started
 
-    @answers(BeginPart, direct=True)
-    def on_begin_part(self, message: BeginPart, call: CallContext) -> GraphDone | None:
-        """Run this worker's partitions for one step of a master in this process."""
-        self.note_run(message.run, call.peer)
-        return self.begin_part(message.run, message.waiter)
+    @answers(BindPart, direct=True)
+    def on_bind_part(self, message: BindPart, call: CallContext) -> BeginPart:
+        """Return what runs this worker's partitions for steps of a master in this process."""
+        return self._begin_local_part
+
+    def _begin_local_part(self, message: RunGraph, waiter: PartWaiter) -> GraphDone | None:
+        self.note_run(message, LOCAL)
+        return self.begin_part(message, waiter)
 
     def begin_part(self, message: RunGraph, waiter: PartWaiter) -> GraphDone | None:
         """Run partitions for one step, and return their answer or call the waiter with it later."""

@@ -77,7 +77,8 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
     async def open(self, plan: RemotePartialPlan, options: RunOptions | None = None) -> str:
         """Start a run at the master; operations that need no feed are under way when this returns."""
         self._loop = asyncio.get_running_loop()
-        await self._session.prepare(plan.signature)
+        if not self._session.is_current:
+            await self._session.prepare(plan.signature)
         if options is None:
             return await self._set_up(plan.signature)
         setup = partial(self._set_up, plan.signature, options)

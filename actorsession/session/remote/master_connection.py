@@ -28,13 +28,20 @@ from actorsession.errors import (
     UnavailableError,
 )  # fmt: skip
 from actorsession.messages.done import Done
-from actorsession.messages.session import MASTER, ResetContainers
+from actorsession.messages.session import (
+    MASTER,
+    ProgramRegistered,
+    RegisterProgram,
+    ResetContainers,
+)
 from actorsession.rpc.exit_reports import add_exit_status, is_given_up
 from actorsession.rpc.link import Link
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatMemory
 from actorsession.rpc.liveness.peer_monitor import probe_factory
+from actorsession.rpc.local_calls import LocalCalls, RegisterLocalProgram
 from actorsession.rpc.remote_ref import RemoteRef
 from actorsession.rpc.security import are_our_files_at_fault, security_of, shared_token
+from actorsession.session.remote.values import SessionProgram
 from actorsession.session.targets import master_addresses
 from transports import (
     AuthenticationError,
@@ -69,6 +76,9 @@ class MasterConnection:
 
     Attributes:
         address: of the master that was reached; the first of all until one was.
+        link: the link to the master, if it was dialled.
+        way: how runs of step programs reach the master: the link, or direct calls; ``None`` until it was
+            reached.
     """
 
     def __init__(
@@ -86,6 +96,7 @@ class MasterConnection:
         self._security = security
         self._ref: Ref | None = None
         self.link: Link | None = None
+        self.way: Link | LocalCalls | None = None
 
     @property
     def reached(self) -> bool:
@@ -110,8 +121,10 @@ class MasterConnection:
             self._ref = registry.lookup(address)
             if self._ref is not None:
                 self.address = address
+                self.way = LocalCalls(self._ref.name, address)
                 return
         self._ref = await self._dial(deadline)
+        self.way = self.link
 
     async def _dial(self, deadline: Deadline) -> Ref:
         pulse = HeartbeatMemory()
@@ -205,6 +218,25 @@ class MasterConnection:
             )
         return answer
 
+    async def register(self, request: RegisterProgram, deadline: Deadline) -> SessionProgram | None:
+        """Register a step program with the master, for runs by the present way.
+
+        Returns:
+            The program; ``None`` if the master was not reached.
+
+        Raises:
+            OpError: as ``ask`` does.
+        """
+        way = self.way
+        if way is None:
+            return None
+        message: object = request
+        if isinstance(way, LocalCalls):
+            message = RegisterLocalProgram(request.session_handle, request, way)
+        found = await self.ask(message, deadline, ProgramRegistered)
+        over_link = not isinstance(way, LocalCalls)
+        return SessionProgram(way, way.steps, found.program, over_link)
+
     def tell(self, message: object) -> None:
         """Send the master a message without an answer; drop it if the master is gone or not reached yet."""
         with contextlib.suppress(OpError):
@@ -213,9 +245,11 @@ class MasterConnection:
 
     async def hang_up(self, grace: float) -> None:
         """Close the connection, if there is one."""
-        link, self.link, self._ref = self.link, None, None
-        if link is not None:
-            await link.aclose(grace)
+        way, self.way, self.link, self._ref = self.way, None, None, None
+        if isinstance(way, LocalCalls):
+            way.end()
+        elif way is not None:
+            await way.aclose(grace)
 
 
 def _made(dial: asyncio.Task[Connection]) -> bool:

@@ -57,7 +57,6 @@ from actorsession.messages.session import (
     PartialRun,
     PlacementFound,
     PrepareStep,
-    ProgramRegistered,
     ReattachSession,
     RegisterProgram,
     RunStep,
@@ -70,19 +69,18 @@ from actorsession.messages.session import (
     TasksPresent,
     WaitForTasks,
 )  # fmt: skip
-from actorsession.messages.step_frames import WireValues
 from actorsession.metrics import session_tally
 from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.exit_reports import add_exit_status
-from actorsession.rpc.link import Link
+from actorsession.rpc.local_calls import programs_are_used
 from actorsession.rpc.security import security_of
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.hang_report import HangReport, explain
-from actorsession.runtime.kept_feeds import aside
+from actorsession.runtime.kept_feeds import aside, large_arrays
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import LARGE, Planning
 from actorsession.runtime.session_names import check_version
@@ -97,7 +95,6 @@ from actorsession.session.remote.session_program import (
     ProgramGone,
     ProgramRun,
     ThreadRun,
-    programs_are_used,
 )  # fmt: skip
 from actorsession.session.remote.values import (
     RemotePlan,
@@ -130,6 +127,7 @@ _GONE = (UnavailableError, DeadlineExceededError, AbortedError, CancelledError)
 _CLOSED = "Session has been closed."
 
 T = TypeVar("T")
+R = TypeVar("R", bound=ProgramRun)
 
 
 class RemoteSession(SessionInterface[RemotePlan]):
@@ -193,6 +191,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._partial_runs = RemotePartialRuns(self, self._debugger)
         self._uses_programs = programs_are_used()
         self.calls = itertools.count()
+        self._operation_timeout = config.operation_timeout
         self.step_limit = config.operation_timeout or DEFAULT_STEP_TIMEOUT
         self.wheel = TimerWheel()
         self.tally = session_tally("remote", self)
@@ -369,7 +368,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
             limit = self.step_limit
         self._steps += 1
         try:
-            return await self.ask(message, Deadline.after(self.patience(limit)), reply)
+            deadline = Deadline.after(self.patience(limit))
+            return await self._master.ask(message, deadline, reply)
         except _GONE as error:
             if self._closed:
                 raise CancelledError(_CLOSED) from error
@@ -448,6 +448,14 @@ class RemoteSession(SessionInterface[RemotePlan]):
         ordered = signature.sorted()
         wiring = ordered.wiring.to_wire()
         return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets), wiring)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the session exists at its master, with all nodes of the graph."""
+        return (
+            bool(self.handle) and not (self._closed or self._restart.is_due)
+            and not self._graph.operations_since(self._sent)
+        )  # fmt: skip
 
     async def _send_graph(self) -> None:
         """Connect, and send the master the nodes that were added to the graph."""
@@ -544,52 +552,60 @@ class RemoteSession(SessionInterface[RemotePlan]):
             DeadlineExceededError: if the step took too long.
             OpError: the step's first error.
         """
-        self._check_open()
-        if options is None and metadata is None and self.over_link:
+        if limit == self._operation_timeout and not (options and options.timeout_in_ms):
+            limit = None  # the session's own, which the master knows by that name
+        if options is not None and options.is_plain:
+            options = None
+        if options is None and metadata is None:
             if plan.registering is not None:
                 await asyncio.wait({plan.registering})
-            program = plan.program
-            if program is not None and program.number and not copies_much(feeds, over_link=True):
-                values = WireValues.of(feeds)
+            run = self._program_run(AsyncRun, plan, feeds, limit)
+            if run is not None:
                 try:
-                    found = await AsyncRun(self, program, values, limit, len(plan.fetches)).run()
+                    await run.start()
+                except asyncio.CancelledError:
+                    run.cancel()
+                    raise
+                try:
+                    return run.result()
                 except ProgramGone as gone:
                     if gone.forgotten:
                         plan.program = None
-                else:
-                    return own_values(found, over_link=True)
+        self._check_open()
         nbytes = 0 if self._may_wait else bytes_held(feeds)
+        late = None  # the end of the limit, once a part of it has passed here
         if not self._inflight.enter_nowait(nbytes):
-            deadline = Deadline.after(limit or DEFAULT_STEP_TIMEOUT)
-            await self._inflight.enter(deadline, nbytes)
-            limit = max(deadline.time_left or 0.0, _LEAST)
+            late = Deadline.after(limit or self.step_limit)
+            await self._inflight.enter(late, nbytes)
         try:
             if options is None or not options.debug_options.active:
-                return await self._run(plan, feeds, limit, options, metadata, delivery)
+                return await self._run(plan, feeds, limit, late, options, metadata, delivery)
 
             def step(
                 request_id: str, debug_run: list[Any], held: ValueDelivery
             ) -> Awaitable[Sequence[Any]]:
                 asked = options, metadata, held, request_id, debug_run
-                return self._run(plan, feeds, limit, *asked)
+                return self._run(plan, feeds, limit, late, *asked)
 
             return await self._debugger.run(plan.signature, options.debug_options, delivery, step)
         finally:
             self._inflight.leave(nbytes)
 
     async def _run(
-        self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
+        self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None, late: Deadline | None,
         options: RunOptions | None, metadata: RunMetadata | None, delivery: ValueDelivery | None,
         request_id: str = "", debug_run: list[Any] | None = None,
     ) -> Sequence[Any]:  # fmt: skip
         self._check_open()
+        seconds = left = limit or self.step_limit
         if self._restart.is_due:
-            deadline = Deadline.after(limit or DEFAULT_STEP_TIMEOUT)
-            await self._be_connected(deadline)
-            limit = max(deadline.time_left or 0.0, _LEAST)
+            late = late or Deadline.after(seconds)
+            await self._be_connected(late)
         self.tally.runs += 1
         over_link = self.over_link
         kept = await self.sent_feeds(feeds)
+        if late is not None:
+            left = max(late.time_left or 0.0, _LEAST)
         message = RunStep(
             session_handle=self.handle,
             feeds=dict(zip(plan.signature.feeds, kept, strict=True)),
@@ -599,8 +615,9 @@ class RemoteSession(SessionInterface[RemotePlan]):
             request_id=request_id or self.request_id(),
             debug_run=debug_run,
             wiring=plan.wiring,
+            waited=seconds - left,
         )
-        done = await self.ask_values(message, limit or DEFAULT_STEP_TIMEOUT, delivery)
+        done = await self.ask_values(message, left, delivery)
         if options is None and metadata is None and self._uses_programs:
             self._register(plan)
         if metadata is not None or done.metadata:
@@ -615,40 +632,48 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     def _register(self, plan: RemotePlan) -> None:
         """Register the step program of a plan that has run, unless that was done over the present link."""
-        link = self._master.link
-        known = plan.program is not None and plan.program.link is link
-        if link is None or known or plan.registering is not None:
+        known = plan.program is not None and plan.program.way is self._master.way
+        if known or plan.registering is not None:
             return
         with contextlib.suppress(AbortedError):  # the session is closing
             plan.registering = self._children.start(
-                self._ask_for_program(plan, link), name="register a step program", awaited=True
+                self._ask_for_program(plan), name="register a step program", awaited=True
             )
 
-    async def _ask_for_program(self, plan: RemotePlan, link: Link) -> None:
+    async def _ask_for_program(self, plan: RemotePlan) -> None:
         signature = plan.signature
         message = RegisterProgram(
             session_handle=self.handle, feeds=list(signature.feeds), fetches=plan.fetches,
             targets=plan.targets, wiring=plan.wiring,
         )  # fmt: skip
         try:
-            found = await self.ask(message, Deadline.after(CONNECT_TIMEOUT), ProgramRegistered)
-            plan.program = SessionProgram(link, found.program)
+            plan.program = await self._master.register(message, Deadline.after(CONNECT_TIMEOUT))
         except OpError:
             pass  # runs go by messages, whose errors reach their callers
         finally:
             plan.registering = None
+
+    def _program_run(
+        self, kind: type[R], plan: RemotePlan, feeds: Sequence[Any], limit: float | None
+    ) -> R | None:
+        """Return a run of the program of a plan, if it has one and large feeds need not be copied."""
+        program = plan.program
+        if program is None or not program.number:
+            return None
+        if large_arrays(feeds) and copies_much(feeds, over_link=program.over_link):
+            return None  # beside the loop, once the run is admitted
+        return kind(self, program, program.sent(feeds), limit, len(plan.fetches))
 
     def run_in_thread(
         self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
         call: Callable[[Callable[[], object]], None],
     ) -> Sequence[Any] | None:  # fmt: skip
         """Run a step of a program for a thread that waits; see ``SessionInterface.run_in_thread``."""
-        program = plan.program
-        if program is None or not program.number:
+        run = self._program_run(ThreadRun, plan, feeds, limit)
+        if run is None:
             return None
-        run = ThreadRun(self, program, WireValues.of(feeds), limit, len(plan.fetches))
         try:
-            return own_values(run.run(call), over_link=True)
+            return run.run(call)
         except ProgramGone as gone:
             if gone.forgotten:
                 plan.program = None
@@ -661,8 +686,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
             CancelledError: if the session is closed.
         """
         self._check_open()
-        link = program.link
-        if link is not self._master.link or link.must_wait or self._restart.is_due:
+        way = program.way
+        if way is not self._master.way or way.must_wait or self._restart.is_due:
             return False
         run.nbytes = 0 if self._may_wait or nbytes <= INLINE_LIMIT else nbytes
         if not self._inflight.enter_nowait(run.nbytes):

@@ -11,29 +11,22 @@ whose program the master does not know any more; nothing has run then.
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from actorsession.actors.timer_wheel import Alarm
 from actorsession.errors import CancelledError, DeadlineExceededError, OpError, ProtocolError
-from actorsession.messages.step_frames import WireValues
 from actorsession.runtime.interruptible import acquire
-from actorsession.session.remote.values import SessionProgram
+from actorsession.session.remote.values import RunValues, SessionProgram, own_values
 
 if TYPE_CHECKING:
     from actorsession.session.remote.remote_session import RemoteSession
 
-__all__ = ["AsyncRun", "ProgramGone", "ProgramRun", "ThreadRun", "programs_are_used"]
+__all__ = ["AsyncRun", "ProgramGone", "ProgramRun", "ThreadRun"]
 
 # Seconds that a thread waits beyond the limit for its loop, which ends each run in time unless it hangs.
 _LOOP_MARGIN = 10.0
-
-
-def programs_are_used() -> bool:
-    """Return whether step programs are used; ``ACTORSESSION_STEP_PROGRAMS=0`` turns them off."""
-    return os.environ.get("ACTORSESSION_STEP_PROGRAMS", "1") != "0"
 
 
 class ProgramGone(Exception):
@@ -70,7 +63,7 @@ class ProgramRun:
     )  # fmt: skip
 
     def __init__(
-        self, session: RemoteSession, program: SessionProgram, values: WireValues,
+        self, session: RemoteSession, program: SessionProgram, values: RunValues,
         limit: float | None, fetches: int,
     ) -> None:  # fmt: skip
         self._session = session
@@ -81,7 +74,7 @@ class ProgramRun:
         self.nbytes = 0
         self._call = -1  # none is under way
         self._alarm: Alarm | None = None
-        self._found: WireValues | None = None
+        self._found: RunValues | None = None
         self._error: BaseException | None = None
 
     def begin(self) -> None:
@@ -91,18 +84,19 @@ class ProgramRun:
             if not session.admit(self, program, self._values.nbytes):
                 self._end(ProgramGone(forgotten=False))
                 return
-            call = next(session.calls)
-            steps = program.link.steps
+            # Before the request, because a master in this process may answer at once.
+            call = self._call = next(session.calls)
+            self._alarm = session.wheel.add(session.patience(self._limit), self._expired)
             try:
-                steps.run(call, program.number, self._limit, self._values, self)
-            except BaseException:
-                session.leave(self)
+                program.calls.run(call, program.number, self._limit, self._values, self)
+            except (
+                BaseException
+            ):  # Ctrl-C among them, which may come inside a master of this process
+                program.calls.cancel(call)
+                self._leave()
                 raise
         except OpError as error:
             self._end(error)
-            return
-        self._call = call
-        self._alarm = session.wheel.add(session.patience(self._limit), self._expired)
 
     def result(self) -> Sequence[Any]:
         """Return the fetched values of a run that has ended; arrays are the caller's own.
@@ -114,18 +108,18 @@ class ProgramRun:
         if self._error is not None:
             raise self._error
         assert self._found is not None
-        return self._found.read_all()
+        return own_values(self._found.read_all(), over_link=self._program.over_link)
 
     def cancel(self) -> None:
         """Cancel the run; do nothing if it has ended."""
         if self._call >= 0:
-            self._program.link.steps.cancel(self._call)
+            self._program.calls.cancel(self._call)
             self._leave()
             self._end(CancelledError("the run was cancelled"))
 
     # -- RunWaiter -----------------------------------------------------------------------------
 
-    def done(self, values: WireValues, extra: Any) -> None:
+    def done(self, values: RunValues, extra: Any) -> None:
         """See ``RunWaiter.done``."""
         if len(values) != self._fetches or extra is not None:
             error = ProtocolError(
@@ -135,7 +129,7 @@ class ProgramRun:
             raise error
         self._leave()
         self._found = values
-        self._end(None)
+        self._wake()
 
     def failed(self, error: OpError) -> None:
         """See ``RunWaiter.failed``."""
@@ -148,9 +142,9 @@ class ProgramRun:
         self._end(ProgramGone(forgotten=True))
 
     def _expired(self) -> None:
-        self._program.link.steps.cancel(self._call)
-        link = self._program.link
-        where, seconds = f"{link.peer_name} at {link.address}", self._session.patience(self._limit)
+        program, seconds = self._program, self._session.patience(self._limit)
+        program.calls.cancel(self._call)
+        where = f"{program.way.peer_name} at {program.way.address}"
         self.failed(DeadlineExceededError(f"{where} did not answer a step within {seconds:.3g} s"))
 
     # -- the end -------------------------------------------------------------------------------
@@ -161,7 +155,7 @@ class ProgramRun:
             self._session.wheel.discard(self._alarm)
         self._session.leave(self)
 
-    def _end(self, error: BaseException | None) -> None:
+    def _end(self, error: BaseException) -> None:
         self._error = error
         self._wake()
 
@@ -173,28 +167,19 @@ class ProgramRun:
 class AsyncRun(ProgramRun):
     """A run that is awaited on the session's loop."""
 
-    __slots__ = ("_ended",)
-
-    def __init__(
-        self, session: RemoteSession, program: SessionProgram, values: WireValues,
-        limit: float | None, fetches: int,
-    ) -> None:  # fmt: skip
-        super().__init__(session, program, values, limit, fetches)
-        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    __slots__ = ("ended",)
+    ended: asyncio.Future[None]
+    """Done when the run has ended; made by ``start``."""
 
     def _wake(self) -> None:
-        if not self._ended.done():
-            self._ended.set_result(None)
+        if not self.ended.done():
+            self.ended.set_result(None)
 
-    async def run(self) -> Sequence[Any]:
-        """Run to the end and return the values; cancelling the call aborts the step; see ``result``."""
+    def start(self) -> asyncio.Future[None]:
+        """Begin the run; return a future for its end, after which ``result`` says what came of it."""
+        self.ended = asyncio.get_running_loop().create_future()
         self.begin()
-        try:
-            await self._ended
-        except asyncio.CancelledError:
-            self.cancel()
-            raise
-        return self.result()
+        return self.ended
 
 
 class ThreadRun(ProgramRun):
@@ -203,7 +188,7 @@ class ThreadRun(ProgramRun):
     __slots__ = ("_ended",)
 
     def __init__(
-        self, session: RemoteSession, program: SessionProgram, values: WireValues,
+        self, session: RemoteSession, program: SessionProgram, values: RunValues,
         limit: float | None, fetches: int,
     ) -> None:  # fmt: skip
         super().__init__(session, program, values, limit, fetches)

@@ -8,21 +8,37 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
 from actorsession.config import CostGraphDef, RunMetadata, RunOptions, SessionMetadata, StepStats
 from actorsession.graph.node import GraphDef
+from actorsession.messages.step_frames import WireValues
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
 from actorsession.rpc.link import Link
+from actorsession.rpc.local_calls import LocalCalls, LocalValues
 from actorsession.runtime.kept_feeds import kept_feed, large_arrays
 
 __all__ = [
-    "RemotePlan", "SessionProgram", "copies_much", "fill_metadata", "own_values",
+    "RemotePlan", "RunValues", "SessionProgram", "copies_much", "fill_metadata", "own_values",
     "sent_feeds", "timeline_of", "wire_limit", "wire_options",
 ]  # fmt: skip
+
+
+RunValues: TypeAlias = WireValues | LocalValues
+"""The feeds or fetches of a run of a step program."""
+
+
+class ProgramCalls(Protocol):
+    """Requests runs of programs: ``StepCalls`` over a link, ``LocalCalls`` within a process."""
+
+    def run(self, call: int, program: int, seconds: float | None, values: Any, waiter: Any) -> None:
+        """Request a run; see ``StepCalls.run``."""
+
+    def cancel(self, call: int) -> None:
+        """Cancel a run; see ``StepCalls.cancel``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,12 +46,20 @@ class SessionProgram:
     """The step program of a plan.
 
     Attributes:
-        link: the link over which it was registered.
+        way: the link over which it was registered, or the calls of a master in this process.
+        calls: the runs that are requested by that way.
         number: its number at the master; 0 if the plan has to be run by messages.
+        over_link: whether values are encoded on their way to the master.
     """
 
-    link: Link
+    way: Link | LocalCalls
+    calls: ProgramCalls
     number: int
+    over_link: bool
+
+    def sent(self, feeds: Sequence[Any]) -> RunValues:
+        """Return feeds as a run takes them; arrays are borrowed until it has ended, or copied."""
+        return WireValues.of(feeds) if self.over_link else LocalValues(map(kept_feed, feeds))
 
 
 @dataclass(slots=True, eq=False)
@@ -80,8 +104,7 @@ def _is_whole(value: Any) -> bool:
 
 def own_values(values: Sequence[Any], *, over_link: bool) -> list[Any]:
     """Return fetched values owned by the caller; rank 0 becomes a scalar, as in TensorFlow."""
-    make_own = _scalar if over_link else _own
-    return [make_own(value) for value in values]
+    return list(map(_scalar if over_link else _own, values))
 
 
 def wire_limit(limit: float | None) -> int:
