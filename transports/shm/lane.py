@@ -1,13 +1,13 @@
 """The shared-memory lane of a stream: large segments pass between processes of one host without being sent.
 
-A ``StreamConnection`` has a ``SharedLane`` where both ends can reach each other's memory. Each end has an
-arena for what it writes: an anonymous file in memory (``memfd_create``) of a fixed size, whose pages are
-allocated when they are first touched. The writer copies a segment into a free part of the arena and sends
-its place; the reader's buffer is that part itself. When the last reference to the buffer is gone, the
-reader returns the part's number, and the part is reused: first touching new pages costs ten times what
-copying into old ones does.
+A ``StreamConnection`` has a ``SharedLane`` where both ends can reach each other's memory. A process has an
+arena for what it writes (``arena``), which its lanes share. A segment that lies in the arena is *lent*: its
+place is sent, and the lane refers to it until the reader has released it. Any other segment is copied into a
+free place first. The reader's buffer is the place itself, mapped for reading only. When the last reference to
+the buffer is gone, the reader returns the part's number, and the lane drops its reference; the place is used
+again when nothing else refers to it. First touching new pages costs ten times what copying into old ones does.
 
-    offer      a descriptor and a token: where the arena is, for a process on the same host
+    offer      a descriptor, a token and the reader's number: where the arena is, for a process on the same host
     ready      it was found: you may share               refused   it was not: send everything
     data       a header, the places of the segments that are shared, and the other segments as usual
     taken      numbers of parts that the reader has received; until then they count as unsent
@@ -20,9 +20,13 @@ outlive it: when a process is killed, its memory is freed. An opened file must h
 name and be sealed against shrinking, whatever descriptor was sent. So a peer can neither make this process
 read another file nor remove pages that are being read.
 
-The module imports ``arena``, ``errors`` and ``frame``. Invariants: a part has at most one reader's buffer,
-and is not written to while the peer may read it. A part that is never returned costs its writer space, not
-correctness: without space, segments are sent over the stream.
+What was lent to a peer whose connection has ended is kept until the peer cannot read it any more: until its
+last buffer is gone, or its process. A reader that keeps buffers of more than a quarter of an arena gets copies
+of what comes after, so that it cannot take all memory of its writer.
+
+The module imports ``arena``, ``errors`` and ``frame``. Invariant: a place is not written to while a peer may
+read it. A part that is never returned costs its writer space, not correctness: without space, segments are
+sent over the stream.
 """
 
 from __future__ import annotations
@@ -42,21 +46,34 @@ from typing import TypeAlias
 import numpy as np
 
 from transports.errors import ProtocolError
-from transports.frame import CHUNK_SIZE, MAX_FRAME, MAX_HEADER, MAX_SEGMENTS, Buffer, Frame, flat
-from transports.shm.arena import TOKEN_SIZE, Arena, open_arena
+from transports.frame import MAX_FRAME, MAX_HEADER, MAX_SEGMENTS, Buffer, Frame, flat
+from transports.shm.arena import (
+    TOKEN_SIZE,
+    Arena,
+    Place,
+    begin_reader,
+    current_arena,
+    open_arena,
+)
 
 # "0" sends everything over the wire.
 SHARED_VARIABLE = "ACTORSESSION_SHARED_MEMORY"
 
-# Segments from this size on are shared. Smaller ones are written in one piece, which takes a stream about
-# as long as the messages about a shared one.
-SHARE_FROM = CHUNK_SIZE
+# Segments from this size on are shared. Smaller ones take a stream about as long as the messages about a
+# shared one.
+SHARE_FROM = 2**15
+# The share of an arena that a reader may keep, as a divisor.
+KEPT_SHARE = 4
+# Seconds between looks at whether a former peer has let go.
+_LOOK_EVERY = 1.0
 # Pages that were unused for this many seconds are released, at the latest after twice this.
 RELEASE_AFTER = 5.0
 
 _OFFER, _READY, _REFUSED, _DATA, _TAKEN, _RETURNED = b"o", b"r", b"n", b"d", b"t", b"b"
 _COUNT = Struct("!I")
+_READER = Struct("!Q")
 _PLACE = Struct("!IIQQ")  # position in the frame, number, offset in the arena, length in bytes
+_OFFER_SIZE = _COUNT.size + TOKEN_SIZE + _READER.size
 
 Bytes: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.uint8]]"
 
@@ -88,6 +105,17 @@ def decline(frame: Frame, send: Callable[[bytes], None]) -> None:
             "received a frame about shared memory, although no memory is shared on this connection"
         )
     send(_REFUSED)
+
+
+def allocate_shared(length: int) -> Place | None:
+    """Return memory that peers on this host can read where it lies, with any contents.
+
+    Returns:
+        Memory that is free again when nothing refers to it, of this many bytes. None if no peer has opened
+        this process's arena, for so few bytes that they would not be shared, or if there is no space.
+    """
+    arena = current_arena()
+    return None if arena is None or not arena.readers or length < SHARE_FROM else arena.allocate(length)
 
 
 class Copy:
@@ -132,23 +160,23 @@ class SharedLane:
     def __init__(self, peer_pid: int, send: Callable[[bytes], None]) -> None:
         """Make a lane that the peer has not agreed to; the arguments are those of ``open_lane``."""
         self._arena: Arena | None = None
+        self._number = -1  # of the peer among the readers of the arena
         self._has_offered = False
         self._peer_pid = peer_pid
         self._send = send
         self._loop = asyncio.get_running_loop()
         self._peer_ready = False  # the peer has reported that it can open our arena
         self._numbers = itertools.count()
-        # Offset and length of the parts that the peer has, or will have once it reads what was sent.
-        self._outstanding: dict[int, tuple[int, int]] = {}
+        # The segments that the peer has, or will have once it reads what was sent.
+        self._outstanding: dict[int, Buffer | Place] = {}
         self._unread: dict[int, int] = {}  # the lengths of those that the peer has not received
         self.unread = 0
         self._read = asyncio.Event()
-        self._trimming: asyncio.TimerHandle | None = None
-        self._used = False  # since _trim last ran
         self._offered = False  # the peer has offered its arena
         self._peer_descriptor = -1  # the descriptor of the peer's arena, until it is mapped
         self._mapped: Bytes | None = None
         self._lent: dict[int, weakref.ref[Bytes]] = {}
+        self._kept = 0  # bytes of the peer's arena that are referred to here
         self._notices: dict[bytes, list[int]] = {_TAKEN: [], _RETURNED: []}  # numbers to be sent
         self._closed = False
 
@@ -159,16 +187,17 @@ class SharedLane:
             await self._read.wait()
 
     def _offer(self) -> None:
-        """Make an arena, if the system supports it, and offer it to the peer."""
+        """Offer the arena of this process to the peer, if the system supports arenas."""
         self._has_offered = True
         with suppress(OSError, AttributeError):  # no descriptors left; a kernel without such files
-            self._arena = Arena()
-            self._send(_OFFER + _COUNT.pack(self._arena.descriptor) + self._arena.token)
+            arena, number = self._arena, self._number = begin_reader(self._trim_later)
+            place = _COUNT.pack(arena.descriptor) + arena.token
+            self._send(_OFFER + place + _READER.pack(number))
 
     # -- sending -----------------------------------------------------------------------------------
 
     def share(self, frame: Frame) -> tuple[Frame, list[Copy]] | None:
-        """Assign places in the arena to the large segments of a frame.
+        """Find places in the arena for the large segments of a frame: their own, or new ones.
 
         Args:
             frame: A frame that may be sent; borrowed until the copies are done.
@@ -180,7 +209,8 @@ class SharedLane:
         """
         if not self._has_offered and any(len(flat(s)) >= SHARE_FROM for s in frame.segments):
             self._offer()
-        if not self._peer_ready or self._arena is None:
+        arena = self._arena
+        if not self._peer_ready or arena is None:
             return None
         table = _COUNT.size + _PLACE.size * len(frame.segments)
         if len(_DATA) + table + len(flat(frame.header)) > MAX_HEADER:
@@ -190,19 +220,22 @@ class SharedLane:
         rest: list[Buffer] = []
         for position, segment in enumerate(map(flat, frame.segments)):
             length = len(segment)
-            taken = self._arena.take(length) if length >= SHARE_FROM else None
-            if taken is None:
-                rest.append(segment)
-                continue
+            offset = arena.find(segment) if length >= SHARE_FROM else None
+            held: Buffer | Place | None = segment
+            if offset is None:
+                held = arena.allocate(length) if length >= SHARE_FROM else None
+                if held is None:
+                    rest.append(segment)
+                    continue
+                offset = held.offset
+                copies.append(Copy(memoryview(segment), held.data))
             number = next(self._numbers) % 2**32
-            self._outstanding[number] = taken[0], length
+            self._outstanding[number] = held
             self._unread[number] = length
             self.unread += length
-            places.append(_PLACE.pack(position, number, taken[0], length))
-            copies.append(Copy(memoryview(segment), taken[1]))
-        if not copies:
+            places.append(_PLACE.pack(position, number, offset, length))
+        if not places:
             return None
-        self._used = True
         header = b"".join((_DATA, _COUNT.pack(len(places)), *places, flat(frame.header)))
         return Frame(header, tuple(rest)), copies
 
@@ -219,23 +252,20 @@ class SharedLane:
         self._read.set()  # waiters check their condition themselves
 
     def _on_returned(self, numbers: Sequence[int]) -> None:
-        """Free parts that the peer has released."""
+        """Drop the references to parts that the peer has released."""
         for number in numbers:
             part = self._outstanding.pop(number, None)
-            if part is None or number in self._unread or self._arena is None:
+            if part is None or number in self._unread:
                 raise ProtocolError(f"the peer released part {number}, which is not in use")
-            self._arena.free(*part)
-        if self._trimming is None:
-            self._trimming = self._loop.call_later(RELEASE_AFTER, self._trim)
+
+    def _trim_later(self) -> None:
+        """Have unused pages released some time later; called in any thread."""
+        self._loop.call_soon_threadsafe(self._loop.call_later, RELEASE_AFTER, self._trim)
 
     def _trim(self) -> None:
-        """Release unused pages, unless some were used recently and will be again."""
-        self._trimming = None
-        if self._used:
-            self._used = False
-            self._trimming = self._loop.call_later(RELEASE_AFTER, self._trim)
-        elif self._arena is not None:
-            self._arena.release_pages()
+        arena = self._arena
+        if arena is not None and arena.trim():
+            self._loop.call_later(RELEASE_AFTER, self._trim)
 
     # -- receiving ---------------------------------------------------------------------------------
 
@@ -257,10 +287,10 @@ class SharedLane:
             return self._on_data(body, frame.segments)
         if frame.segments:
             kind = b""
-        if kind == _OFFER and len(body) == _COUNT.size + TOKEN_SIZE and not self._offered:
-            self._on_offer(_COUNT.unpack_from(body)[0], bytes(body[_COUNT.size :]))
+        if kind == _OFFER and len(body) == _OFFER_SIZE and not self._offered:
+            self._on_offer(body)
         elif kind == _READY and not body and self._arena is not None:
-            self._peer_ready = True
+            self._set_ready()
         elif kind == _REFUSED and not body and not self._outstanding:
             self._close_arena()
         elif kind in self._notices and len(body) % _COUNT.size == 0:
@@ -272,11 +302,19 @@ class SharedLane:
             )
         return None
 
-    def _on_offer(self, descriptor: int, token: bytes) -> None:
+    def _set_ready(self) -> None:
+        if not self._peer_ready and self._arena is not None:
+            self._peer_ready = True
+            self._arena.readers += 1
+
+    def _on_offer(self, body: memoryview) -> None:
         """Open the peer's arena, and report to the peer whether it was found."""
         self._offered = True
-        with suppress(OSError):  # another host, another container, or a process of another user
-            self._peer_descriptor = open_arena(self._peer_pid, descriptor, token)
+        token = bytes(body[_COUNT.size : -_READER.size])
+        (descriptor,), (number,) = _COUNT.unpack_from(body), _READER.unpack(body[-_READER.size :])
+        # Another host, another container, a process of another user, or a number that no lock can have.
+        with suppress(OSError, StructError):
+            self._peer_descriptor = open_arena(self._peer_pid, descriptor, token, number)
         self._send(_REFUSED if self._peer_descriptor < 0 else _READY)
 
     def _on_data(self, body: memoryview, rest: Sequence[Buffer]) -> Frame:
@@ -321,26 +359,30 @@ class SharedLane:
             self_ = lane()
             if self_ is not None and not self_._closed:
                 with suppress(RuntimeError):  # the loop is closed, and all connections with it
-                    self_._loop.call_soon_threadsafe(self_._return_part, number)
+                    self_._loop.call_soon_threadsafe(self_._return_part, number, length)
 
         self._lent[number] = weakref.ref(part, over)
+        self._kept += length
+        if self._kept > len(whole) // KEPT_SHARE:
+            return part.copy().data
         return part.data
 
     def _map(self) -> Bytes:
         """Return the peer's arena, mapped when it is first needed."""
         if self._mapped is None:
             try:
-                memory = mmap.mmap(self._peer_descriptor, 0)
+                memory = mmap.mmap(self._peer_descriptor, 0, access=mmap.ACCESS_READ)
             except (OSError, ValueError) as error:
                 raise ProtocolError(f"the shared memory cannot be mapped: {error}") from None
             self._mapped = np.frombuffer(memory, np.uint8)
             self._close_peer_descriptor()
         return self._mapped
 
-    def _return_part(self, number: int) -> None:
+    def _return_part(self, number: int, length: int) -> None:
         """Record that a part is no longer referenced."""
         if not self._closed:
             del self._lent[number]
+            self._kept -= length
             self._queue_notice(_RETURNED, number)
 
     def _queue_notice(self, notice: bytes, number: int) -> None:
@@ -369,11 +411,23 @@ class SharedLane:
         self._close_arena()
 
     def _close_arena(self) -> None:
-        if self._trimming is not None:
-            self._trimming.cancel()
-        arena, self._arena, self._peer_ready = self._arena, None, False
-        if arena is not None:
-            arena.close()
+        arena, self._arena = self._arena, None
+        if arena is None:
+            return
+        arena.readers -= self._peer_ready
+        self._peer_ready = False
+        buffers = tuple(self._outstanding.values())
+        self._outstanding.clear()
+        arena.end_reader(self._number, self._trim_later, buffers)
+        if buffers:
+            del buffers
+            self._look(arena)
+
+    def _look(self, arena: Arena) -> None:
+        """Look from time to time whether the former peer has let go of what was lent to it."""
+        if arena.sweep():
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_later(_LOOK_EVERY, self._look, arena)
 
     def _close_peer_descriptor(self) -> None:
         descriptor, self._peer_descriptor = self._peer_descriptor, -1

@@ -158,7 +158,12 @@ class StreamConnection(Connection):
         small, copies = placed
         self._frames_sent += 1
         self._bytes_sent += whole
-        self._bulk.put(encode_frame(small, self.wire_version, SHARED_FLAG), copies)
+        pieces = encode_frame(small, self.wire_version, SHARED_FLAG)
+        size = sum(map(len, pieces))
+        if copies or self._takes_time(size):
+            self._bulk.put(pieces, copies)
+        else:
+            self._outbox.write(pieces, size)
         return True
 
     def _write_shared(self, header: bytes) -> None:
