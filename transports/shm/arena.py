@@ -199,7 +199,7 @@ class Arena:
                 self._lock.release()
 
     def _remove(self, parts: Sequence[_Part]) -> None:
-        if os.getpid() != self._owner:  # of a forked child, which shares the pages with its parent
+        if os.getpid() != self._owner:  # a forked child shares the pages with its parent
             return
         for offset, extent in parts:
             size = min(offset + extent, self._touched) - offset
@@ -285,6 +285,10 @@ class Arena:
             descriptor, self.descriptor = self.descriptor, -1
             self._collect_freed()
             self.release_pages()
+            if self._unreturned:
+                self._owner = -1  # pages that a peer may read are not released any more
+            unreturned, self._unreturned = self._unreturned, []
+        del unreturned  # without the lock, for its places are freed
         if descriptor >= 0:
             os.close(descriptor)
 

@@ -352,6 +352,9 @@ class Server:
         await self._listener.aclose(grace=grace)
         await self._children.stop(grace)
         await self._vitals.aclose()
+        if self._snapshots is None:  # else a last one may still be written, from another thread
+            for device in self._devices:
+                device.resources.clear_all()
 
     @property
     def keeps_snapshots(self) -> bool:

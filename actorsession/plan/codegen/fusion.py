@@ -181,7 +181,8 @@ class _Part:
         ]
         flow = self._block.flow
         sent = [k for k, ref in enumerate(self.results) if flow.is_sent(ref)]
-        given = f"{self.arrays}, {made}, {self._buffers}, {len(self._run)}, {sent}"
+        given = f"{self.arrays}, {made}, {self._buffers}, {len(self._run)}"
+        given += f", {sent}" if sent else ""
         last = f"{name} = Blockwise({name}_part, {given})"
         head = f"def {name}_part({', '.join(parameters)}):"
         return [Line(head), *[Line(INDENT + text) for text in body], Line(last)]

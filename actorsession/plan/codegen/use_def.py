@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import resource, variant
 from actorsession.graph.function import ARGUMENT, CONSTRUCTS, FunctionDef
 from actorsession.graph.node import NodeDef
@@ -172,8 +173,7 @@ class UseDef:
         for i in range(len(self.nodes) - 1, -1, -1):  # readers come after what they read
             op = self.ops[i]
             if self.nodes[i].op == SEND:
-                key = parse_key(self.nodes[i].attrs["key"])
-                leaves = key.dst_task != key.src_task
+                leaves = _leaves_task(self.nodes[i].attrs["key"])
             else:
                 leaves = op is not None and op.aliases and i in outputs
             if leaves:
@@ -200,6 +200,15 @@ class UseDef:
             if op is None or (op.aliases and self._sends_any):
                 return True
         return False
+
+
+def _leaves_task(key: str) -> bool:
+    """Return whether a key is that of a tensor for another task; a malformed one is reported by its step."""
+    try:
+        parsed = parse_key(key)
+    except InvalidArgumentError:
+        return False
+    return parsed.dst_task != parsed.src_task
 
 
 def function_use_def(
