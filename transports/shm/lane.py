@@ -11,9 +11,11 @@ again when nothing else refers to it. First touching new pages costs ten times w
     ready      it was found: you may share               refused   it was not: send everything
     data       a header, the places of the segments that are shared, and the other segments as usual
     taken      numbers of parts that the reader has received; until then they count as unsent
-    returned   numbers of parts that the reader has released
+    returned   numbers of parts that the reader has released, whether it has reported them as taken or not
 
-These messages travel in frames with flags 2, after the handshake. The first large segment triggers the
+These messages travel in frames with flags 2, after the handshake. The last two go along with the next frame
+that the reader writes, so that they wake nobody; they wait for that a few milliseconds at most, and not at all
+if they are about many bytes. The first large segment triggers the
 offer and is itself sent over the stream; so a connection without large segments costs no descriptors. An
 arena is opened through its owner's table of descriptors (``/proc/<pid>/fd``), so it has no name that could
 outlive it: when a process is killed, its memory is freed. An opened file must have the offered token in its
@@ -24,7 +26,7 @@ What was lent to a peer whose connection has ended is kept until the peer cannot
 last buffer is gone, or its process. A reader that keeps buffers of more than a quarter of an arena gets copies
 of what comes after, so that it cannot take all memory of its writer.
 
-The module imports ``arena``, ``errors`` and ``frame``. Invariant: a place is not written to while a peer may
+The module imports ``arena``, ``connection`` for the mark, ``errors`` and ``frame``. Invariant: a place is not written to while a peer may
 read it. A part that is never returned costs its writer space, not correctness: without space, segments are
 sent over the stream.
 """
@@ -37,6 +39,7 @@ import mmap
 import os
 import sys
 import weakref
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from struct import Struct, pack, unpack
@@ -45,6 +48,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from transports.connection import HIGH_WATER
 from transports.errors import ProtocolError
 from transports.frame import MAX_FRAME, MAX_HEADER, MAX_SEGMENTS, Buffer, Frame, flat
 from transports.shm.arena import (
@@ -64,6 +68,8 @@ SHARED_VARIABLE = "ACTORSESSION_SHARED_MEMORY"
 SHARE_FROM = 2**15
 # The share of an arena that a reader may keep, as a divisor.
 KEPT_SHARE = 4
+# Seconds that numbers of parts wait for a frame to go along with, if they stand for few bytes.
+_PATIENCE = 0.005
 # Seconds between looks at whether a former peer has let go.
 _LOOK_EVERY = 1.0
 # Pages that were unused for this many seconds are released, at the latest after twice this.
@@ -177,7 +183,10 @@ class SharedLane:
         self._mapped: Bytes | None = None
         self._lent: dict[int, weakref.ref[Bytes]] = {}
         self._kept = 0  # bytes of the peer's arena that are referred to here
-        self._notices: dict[bytes, list[int]] = {_TAKEN: [], _RETURNED: []}  # numbers to be sent
+        # What the peer has not been told: parts that were received, and released ones, with their lengths.
+        self._taken: dict[int, int] = {}
+        self._released: deque[tuple[int, int]] = deque()
+        self._waits = False  # whether a call that tells it is scheduled
         self._closed = False
 
     async def wait_for_reader(self, above: int) -> None:
@@ -242,21 +251,21 @@ class SharedLane:
     def _on_read(self, numbers: Sequence[int]) -> None:
         """Record that the peer has received parts."""
         for number in numbers:
-            length = self._unread.pop(number, None)
-            if length is None:
+            if number not in self._unread:
                 raise ProtocolError(
                     f"the peer reports that it has read part {number}, which is not in use or was "
                     "reported before"
                 )
-            self.unread -= length
+            self.unread -= self._unread.pop(number)
         self._read.set()  # waiters check their condition themselves
 
     def _on_returned(self, numbers: Sequence[int]) -> None:
         """Drop the references to parts that the peer has released."""
         for number in numbers:
-            part = self._outstanding.pop(number, None)
-            if part is None or number in self._unread:
+            if self._outstanding.pop(number, None) is None:
                 raise ProtocolError(f"the peer released part {number}, which is not in use")
+            self.unread -= self._unread.pop(number, 0)
+        self._read.set()
 
     def _trim_later(self) -> None:
         """Have unused pages released some time later; called in any thread."""
@@ -293,7 +302,7 @@ class SharedLane:
             self._set_ready()
         elif kind == _REFUSED and not body and not self._outstanding:
             self._close_arena()
-        elif kind in self._notices and len(body) % _COUNT.size == 0:
+        elif kind in (_TAKEN, _RETURNED) and len(body) % _COUNT.size == 0:
             numbers = unpack(f"!{len(body) // _COUNT.size}I", body)
             (self._on_read if kind == _TAKEN else self._on_returned)(numbers)
         else:
@@ -341,7 +350,9 @@ class SharedLane:
                     "that position does not exist, or the part was not released"
                 )
             whole.insert(position, self._lend(number, offset, length))
-            self._queue_notice(_TAKEN, number)
+            self._taken[number] = length
+        if places:
+            self._tell_later(sum(self._taken.values()))
         return Frame(header, tuple(whole))
 
     def _lend(self, number: int, offset: int, length: int) -> memoryview:
@@ -358,13 +369,17 @@ class SharedLane:
         def over(_: object) -> None:
             self_ = lane()
             if self_ is not None and not self_._closed:
-                with suppress(RuntimeError):  # the loop is closed, and all connections with it
-                    self_._loop.call_soon_threadsafe(self_._return_part, number, length)
+                self_._released.append((number, length))
+                if length >= HIGH_WATER or not self_._waits:
+                    with suppress(RuntimeError):  # the loop is closed, and all connections with it
+                        self_._loop.call_soon_threadsafe(self_._tell_later, length)
 
         self._lent[number] = weakref.ref(part, over)
         self._kept += length
-        if self._kept > len(whole) // KEPT_SHARE:
-            return part.copy().data
+        if self._kept > (most := len(whole) // KEPT_SHARE):
+            self.tell()  # counts what was released meanwhile
+            if self._kept > most:
+                return part.copy().data
         return part.data
 
     def _map(self) -> Bytes:
@@ -378,24 +393,42 @@ class SharedLane:
             self._close_peer_descriptor()
         return self._mapped
 
-    def _return_part(self, number: int, length: int) -> None:
-        """Record that a part is no longer referenced."""
-        if not self._closed:
-            del self._lent[number]
-            self._kept -= length
-            self._queue_notice(_RETURNED, number)
+    @property
+    def has_news(self) -> bool:
+        """Whether there is something to tell the peer with the next frame."""
+        return bool(self._taken or self._released)
 
-    def _queue_notice(self, notice: bytes, number: int) -> None:
-        """Send a number to the peer; numbers of one iteration of the event loop are sent together."""
-        if not any(self._notices.values()):
-            self._loop.call_soon(self._send_notices)
-        self._notices[notice].append(number)
-
-    def _send_notices(self) -> None:
-        for notice, numbers in self._notices.items():
+    def tell(self) -> None:
+        """Tell the peer which parts were received and released."""
+        self._waits = False
+        returned = self._forget_released()
+        taken, self._taken = self._taken, {}
+        for notice, numbers in ((_TAKEN, taken), (_RETURNED, returned)):
             if numbers and not self._closed:
                 self._send(notice + pack(f"!{len(numbers)}I", *numbers))
-            numbers.clear()
+
+    def _forget_released(self) -> list[int]:
+        """Forget parts that were released, and return their numbers, for the peer."""
+        numbers = []
+        while self._released:
+            number, length = self._released.popleft()
+            numbers.append(number)
+            self._taken.pop(number, None)
+            self._lent.pop(number, None)
+            self._kept -= length
+        return numbers
+
+    def _tell_later(self, nbytes: int) -> None:
+        """Tell the peer at the end of this iteration of the loop, or soon, if it is about few bytes."""
+        if nbytes >= HIGH_WATER:
+            self._loop.call_soon(self.tell)
+        elif not self._waits:
+            self._waits = True
+            self._loop.call_later(_PATIENCE, self._tell_now)
+
+    def _tell_now(self) -> None:
+        if self._waits:
+            self.tell()
 
     # -- closing -----------------------------------------------------------------------------------
 
@@ -408,6 +441,8 @@ class SharedLane:
         self._close_peer_descriptor()
         self._mapped = None
         self._lent.clear()
+        self._taken.clear()
+        self._released.clear()
         self._close_arena()
 
     def _close_arena(self) -> None:

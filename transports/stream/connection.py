@@ -130,6 +130,8 @@ class StreamConnection(Connection):
         """Pass a frame to the transport, to the bulk lane or to the shared-memory lane."""
         if self._ended is not None or self._transport.is_closing():
             raise self._closed_error()
+        if self._shared is not None and self._shared.has_news:
+            self._shared.tell()
         header, segments = frame
         if type(header) is bytes and not segments and (length := len(header)) < JOIN_BELOW:
             # Most frames: what encode_frame() does, in a fifth of the calls.
