@@ -176,7 +176,8 @@ async def test_a_forked_child_leaves_the_memory_of_its_parent_alone() -> None:
         if not child:  # pragma: no cover
             inherited, whole = array.base.arena, allocate_shared(SHARE_FROM) is None  # type: ignore[union-attr]
             del array
-            inherited.release_pages()
+            inherited.trim()
+            inherited.trim()  # releases what was free at the last one
             os._exit(0 if whole else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         np.testing.assert_array_equal(array, np.full(SHARE_FROM, 2, np.uint8))
@@ -188,14 +189,16 @@ async def test_a_forked_child_leaves_the_memory_of_its_parent_alone() -> None:
 
 actions = st.lists(
     st.tuples(
-        st.sampled_from(["make", "lend", "forget", "release", "write in place", "end"]),
+        st.sampled_from(
+            ["make", "make", "lend", "lend", "forget", "forget", "release", "write in place", "end"]
+        ),
         st.integers(0, 99), st.integers(0, 2),
     ),
-    max_size=30,
+    min_size=20, max_size=40,
 )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(actions=actions)
 def test_no_view_ever_changes(actions: list[tuple[str, int, int]]) -> None:
     asyncio.run(_in_order(actions))
@@ -210,7 +213,7 @@ async def _in_order(actions: list[tuple[str, int, int]]) -> None:
         links = [await stack.enter_async_context(neighbours()) for _ in range(3)]
         for action, number, link in actions:
             writer, reader = links[link]
-            if action == "make":
+            if action == "make" and not all(writer.closed for writer, _ in links):
                 arrays.append(shared_array(number, SHARE_FROM * (1 + number % 3)))
             elif action == "lend" and arrays and not writer.closed:
                 array = arrays[number % len(arrays)]
