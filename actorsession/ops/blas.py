@@ -264,7 +264,9 @@ def _product_alone(a: Array, b: Array, out: Array | None = None) -> Any:
 
 def _product_in_tiles(a: Array, b: Array, out: Array | None = None) -> Any:
     if np.may_share_memory(a, b):
-        return np.dot(a, b, out)  # a matrix by its own transpose is half the work, but only as a whole
+        return np.dot(
+            a, b, out
+        )  # a matrix by its own transpose is half the work, but only as a whole
     (rows, inner), columns = a.shape, b.shape[1]
     with single_threaded() as usual:
         threads = min(usual, 1 + rows * inner * columns // _FOR_A_THREAD)

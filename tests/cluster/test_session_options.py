@@ -11,6 +11,7 @@ import pytest
 from actorsession import ops
 from actorsession.actors import Deadline, registry
 from actorsession.cluster import Server
+from actorsession.cluster.launch import blas_environment
 from actorsession.config import (
     ConfigProto,
     Experimental,
@@ -26,7 +27,6 @@ from actorsession.errors import DeadlineExceededError, FailedPreconditionError, 
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
 from actorsession.messages.session import CreateSession
-from actorsession.cluster.launch import blas_environment
 from actorsession.runtime.blas_threads import blas_threads
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W0, W1, W2, InProcess, chain, in_process, on, soon
@@ -108,9 +108,7 @@ async def test_a_choice_of_the_user_is_left_as_it_is(
         monkeypatch.setenv("OMP_NUM_THREADS", "2")
     else:
         config = ConfigProto(intra_op_parallelism_threads=3)
-    async with Server(
-        {"worker": ["127.0.0.1:0", "localhost:7000"]}, "worker", 0, config=config
-    ):
+    async with Server({"worker": ["127.0.0.1:0", "localhost:7000"]}, "worker", 0, config=config):
         assert blas_threads() == (before if config is None else 3)
     assert blas_threads() == before
 

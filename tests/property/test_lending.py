@@ -1,4 +1,4 @@
-"""A variable on a parameter server that two workers read and change in any order: what was read stays as it was."""
+"""A variable that two workers read and change in any order: what was read stays as it was."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Run:
             await self.read_while_it_changes(number)
 
     async def read_while_it_changes(self, number: int) -> None:
-        """Both workers read while both add: each gets a value that was there at some time, and a whole one."""
+        """Both workers read while both add: each gets one value that was there, and all of it."""
         model = self.model
         runs = [*[self.run(r) for r in model.reads], *[self.run(a, number) for a in model.adds]]
         first, second, *_ = await asyncio.gather(*runs)

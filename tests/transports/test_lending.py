@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -225,7 +224,9 @@ async def _in_order(actions: list[tuple[str, int, int]]) -> None:
                 del views[number % len(views)]
             elif action == "write in place" and arrays:
                 at = number % len(arrays)
-                if sys.getrefcount(arrays[at]) == 2:  # the list's, and that of the call: it is alone
+                if (
+                    sys.getrefcount(arrays[at]) == 2
+                ):  # the list's, and that of the call: it is alone
                     arrays[at][:] = number
             elif action == "end":
                 writer.abort()
@@ -260,14 +261,16 @@ asyncio.run(main())
 
 
 @pytest.fixture
-def no_patience(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have former peers looked at without a pause."""
     monkeypatch.setattr(shared, "_LOOK_EVERY", 0.0)
-    yield
 
 
 @pytest.mark.process
 @pytest.mark.usefixtures("no_patience")
-async def test_what_was_lent_to_a_process_returns_when_it_is_killed_and_not_when_it_is_only_lost() -> None:
+async def test_what_was_lent_to_a_process_returns_when_it_is_killed_and_not_when_it_is_only_lost() -> (
+    None
+):
     lent: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
     done = asyncio.Event()
 

@@ -5,30 +5,31 @@ arena for what it writes (``arena``), which its lanes share. A segment that lies
 place is sent, and the lane refers to it until the reader has released it. Any other segment is copied into a
 free place first. The reader's buffer is the place itself, mapped for reading only. When the last reference to
 the buffer is gone, the reader returns the part's number, and the lane drops its reference; the place is used
-again when nothing else refers to it. First touching new pages costs ten times what copying into old ones does.
+again when nothing else refers to it. First touching new pages costs ten times what copying into old ones
+does.
 
-    offer      a descriptor, a token and the reader's number: where the arena is, for a process on the same host
+    offer      a descriptor, a token and the reader's number: where the arena is, for a process on this host
     ready      it was found: you may share               refused   it was not: send everything
     data       a header, the places of the segments that are shared, and the other segments as usual
     taken      numbers of parts that the reader has received; until then they count as unsent
     returned   numbers of parts that the reader has released, whether it has reported them as taken or not
 
 These messages travel in frames with flags 2, after the handshake. The last two go along with the next frame
-that the reader writes, so that they wake nobody; they wait for that a few milliseconds at most, and not at all
-if they are about many bytes. The first large segment triggers the
-offer and is itself sent over the stream; so a connection without large segments costs no descriptors. An
-arena is opened through its owner's table of descriptors (``/proc/<pid>/fd``), so it has no name that could
-outlive it: when a process is killed, its memory is freed. An opened file must have the offered token in its
-name and be sealed against shrinking, whatever descriptor was sent. So a peer can neither make this process
-read another file nor remove pages that are being read.
+that the reader writes, so that they wake nobody. They wait for that a few milliseconds at most, and not at
+all if they are about many bytes. The first large segment triggers the offer and is itself sent over the
+stream; so a connection without large segments costs no descriptors. An arena is opened through its owner's
+table of descriptors (``/proc/<pid>/fd``), so it has no name that could outlive it: when a process is killed,
+its memory is freed. An opened file must have the offered token in its name and be sealed against shrinking,
+whatever descriptor was sent. So a peer can neither make this process read another file nor remove pages that
+are being read.
 
 What was lent to a peer whose connection has ended is kept until the peer cannot read it any more: until its
-last buffer is gone, or its process. A reader that keeps buffers of more than a quarter of an arena gets copies
-of what comes after, so that it cannot take all memory of its writer.
+last buffer is gone, or its process. A reader that keeps buffers of more than a quarter of an arena gets
+copies of what comes after, so that it cannot take all memory of its writer.
 
-The module imports ``arena``, ``connection`` for the mark, ``errors`` and ``frame``. Invariant: a place is not written to while a peer may
-read it. A part that is never returned costs its writer space, not correctness: without space, segments are
-sent over the stream.
+The module imports ``arena``, ``connection`` for the mark, ``errors`` and ``frame``. Invariant: a place is not
+written to while a peer may read it. A part that is never returned costs its writer space, not correctness:
+without space, segments are sent over the stream.
 """
 
 from __future__ import annotations
@@ -51,14 +52,7 @@ import numpy as np
 from transports.connection import HIGH_WATER
 from transports.errors import ProtocolError
 from transports.frame import MAX_FRAME, MAX_HEADER, MAX_SEGMENTS, Buffer, Frame, flat
-from transports.shm.arena import (
-    TOKEN_SIZE,
-    Arena,
-    Place,
-    begin_reader,
-    current_arena,
-    open_arena,
-)
+from transports.shm.arena import TOKEN_SIZE, Arena, Place, begin_reader, current_arena, open_arena
 
 # "0" sends everything over the wire.
 SHARED_VARIABLE = "ACTORSESSION_SHARED_MEMORY"
@@ -121,7 +115,23 @@ def allocate_shared(length: int) -> Place | None:
         this process's arena, for so few bytes that they would not be shared, or if there is no space.
     """
     arena = current_arena()
-    return None if arena is None or not arena.readers or length < SHARE_FROM else arena.allocate(length)
+    return (
+        None
+        if arena is None or not arena.readers or length < SHARE_FROM
+        else arena.allocate(length)
+    )
+
+
+def _find_place(arena: Arena, segment: Buffer) -> tuple[int, Buffer | Place] | None:
+    """Return the offset of a segment in an arena and the segment, or those of a new place for a copy of it.
+
+    None if there is no space.
+    """
+    offset = arena.find(segment)
+    if offset is not None:
+        return offset, segment
+    place = arena.allocate(len(segment))
+    return None if place is None else (place.offset, place)
 
 
 class Copy:
@@ -229,14 +239,12 @@ class SharedLane:
         rest: list[Buffer] = []
         for position, segment in enumerate(map(flat, frame.segments)):
             length = len(segment)
-            offset = arena.find(segment) if length >= SHARE_FROM else None
-            held: Buffer | Place | None = segment
-            if offset is None:
-                held = arena.allocate(length) if length >= SHARE_FROM else None
-                if held is None:
-                    rest.append(segment)
-                    continue
-                offset = held.offset
+            found = _find_place(arena, segment) if length >= SHARE_FROM else None
+            if found is None:
+                rest.append(segment)
+                continue
+            offset, held = found
+            if isinstance(held, Place):
                 copies.append(Copy(memoryview(segment), held.data))
             number = next(self._numbers) % 2**32
             self._outstanding[number] = held

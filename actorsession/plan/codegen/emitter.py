@@ -346,7 +346,8 @@ def _expression(
 ) -> str | None:
     """Return the expression of a node in place of a call; ``None`` if there is none.
 
-    ``sent`` is whether its output is sent to another task. There is none for invalid constants either: the kernel raises when the node runs.
+    There is none for invalid constants either: the kernel raises when the node runs. ``sent`` says whether
+    the output is sent to another task.
     """
     emit = op.emit_sent if sent and op.emit_sent is not None else op.emit
     if emit is None:
