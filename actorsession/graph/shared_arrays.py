@@ -47,7 +47,7 @@ def is_shared(array: Array) -> bool:
 
 
 def shared(array: Array) -> Array:
-    """Return an array if it is in shared memory; else a copy there, or the array if there is no room."""
+    """Return an array if it is in shared memory; else a copy there, or the array if there is no space."""
     if is_shared(array) or array.nbytes < LEAST:
         return array
     made = _empty(array.shape, array.dtype)

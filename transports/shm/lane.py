@@ -467,7 +467,7 @@ class SharedLane:
             self._look(arena)
 
     def _look(self, arena: Arena) -> None:
-        """Look from time to time whether the former peer has let go of what was lent to it."""
+        """Look from time to time whether the former peer has released what was lent to it."""
         if arena.sweep():
             with suppress(RuntimeError):  # the loop is closed
                 self._loop.call_later(_LOOK_EVERY, self._look, arena)
