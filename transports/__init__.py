@@ -32,6 +32,8 @@ from transports.inproc import InprocTransport
 from transports.listener import Listener
 from transports.registry import Transport, connect, listen, register_transport, transport_schemes
 from transports.security import SecurityConfig
+from transports.shm.arena import Place
+from transports.shm.lane import allocate_shared
 from transports.stream.abstract import AbstractTransport
 from transports.stream.tls_transport import TlsTransport
 from transports.stream.transport import TcpTransport, UnixTransport
@@ -50,11 +52,13 @@ __all__ = [
     "FrameDecoder",
     "Hello",
     "Listener",
+    "Place",
     "ProtocolError",
     "SecurityConfig",
     "Transport",
     "TransportError",
     "WrongPeer",
+    "allocate_shared",
     "connect",
     "encode_frame",
     "listen",

@@ -64,9 +64,11 @@ class Frame(NamedTuple):
 
     Attributes:
         header: The message; ``bytes`` in decoded frames.
-        segments: C-contiguous buffers beside the header. In decoded frames they are writable memoryviews
-            of bytes, whose memory belongs to the receiver. A frame passed to ``Connection.write`` is
-            borrowed until it is sent: its buffers must not change.
+        segments: C-contiguous buffers beside the header. In decoded frames they are memoryviews of bytes:
+            writable ones, whose memory belongs to the receiver, or read-only ones of memory that the
+            sender has shared. A frame passed to ``Connection.write`` is borrowed until it is sent: its
+            buffers must not change. Nor must those that lie in shared memory, as long as a peer reads them;
+            a reference to them is kept meanwhile.
     """
 
     header: Buffer

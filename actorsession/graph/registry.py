@@ -99,6 +99,13 @@ class VariableHolder(Protocol):
             FailedPreconditionError: when uninitialised.
         """
 
+    def lend(self) -> Any:
+        """Return the same as ``read``, to be sent to another task.
+
+        Raises:
+            FailedPreconditionError: when uninitialised.
+        """
+
     def assign(self, value: Any) -> None:
         """Store ``value``, which the holder owns from now on."""
 
@@ -214,12 +221,16 @@ class OpDef:
         emit: optional Python expression for the node given its argument expressions, for ops that are cheaper
             inline than as a call; ``None`` from it means "call the kernel". It is executed as it is, so
             nothing in it may come from a string that a peer can choose.
+        emit_sent: the same for an output that is sent to another task; by default that of ``emit``.
         into: optional second form of the kernel, for an op of one output that works element by element: makes
             ``function(*inputs, out)``, which writes to ``out``, bit for bit, what the kernel would return. It
             is called with arrays of rank 1 and more of the result's shape, and with scalars beside them. A
             numpy ufunc may be given one of its inputs as ``out``; any other function is given an array that
             is none of them, and is called for large arrays only, block by block. ``None`` from it: not for
             these types.
+        into_new: optional second form of the kernel, for an op of one output that does not work element by
+            element: makes ``function(*inputs, out)``, which writes what the kernel would return to ``out``, a
+            new C-contiguous array of the result's shape. ``None`` from it: not for these types.
         joins: optional function of two arrays and ``out``, for an op whose result is that of its inputs
             joined one after the other, from the first to the last; shapes and dtype are all the same.
         cost: optional estimate in microseconds from input and output types, unknown dimensions given as 1;
@@ -245,7 +256,9 @@ class OpDef:
     takes: bool = False
     opens_files: bool = False
     emit: Callable[[KernelContext, Sequence[str]], str | None] | None = None
+    emit_sent: Callable[[KernelContext, Sequence[str]], str | None] | None = None
     into: Callable[[KernelContext], Kernel | None] | None = None
+    into_new: Callable[[KernelContext], Kernel | None] | None = None
     joins: Kernel | None = None
     cost: Callable[[Sequence[TensorSpec], Sequence[TensorSpec]], float] | None = None
     static_value: Callable[[InferContext], Array | None] | None = None

@@ -247,27 +247,33 @@ def product(a: Array, b: Array) -> Any:
     return product_of(a.shape[0] * a.shape[1] * b.shape[1])(a, b)
 
 
-def product_of(multiplications: int) -> Callable[[Array, Array], Any]:
-    """Return the function that computes products of two matrices with this number of multiplications."""
+def product_of(multiplications: int) -> Callable[..., Any]:
+    """Return the function that computes products of two matrices with this number of multiplications.
+
+    It takes the matrices and, if the product is to be written to one, a C-contiguous array.
+    """
     if multiplications <= _SMALL_PRODUCT:
         return np.dot
     return _product_alone if multiplications < _FOR_A_THREAD else _product_in_tiles
 
 
-def _product_alone(a: Array, b: Array) -> Any:
+def _product_alone(a: Array, b: Array, out: Array | None = None) -> Any:
     with single_threaded():
-        return np.dot(a, b)
+        return np.dot(a, b, out)
 
 
-def _product_in_tiles(a: Array, b: Array) -> Any:
+def _product_in_tiles(a: Array, b: Array, out: Array | None = None) -> Any:
     if np.may_share_memory(a, b):
-        return np.dot(a, b)  # a matrix by its own transpose is half the work, but only as a whole
+        return np.dot(
+            a, b, out
+        )  # a matrix by its own transpose is half the work, but only as a whole
     (rows, inner), columns = a.shape, b.shape[1]
     with single_threaded() as usual:
         threads = min(usual, 1 + rows * inner * columns // _FOR_A_THREAD)
         if threads == 1:
-            return np.dot(a, b)
-        out = np.empty((rows, columns), a.dtype)
+            return np.dot(a, b, out)
+        if out is None:
+            out = np.empty((rows, columns), a.dtype)
         # As np.dot does; np.matmul would use a loop of its own for some strides.
         left, right = (x if x.flags.forc else np.ascontiguousarray(x) for x in (a, b))
 

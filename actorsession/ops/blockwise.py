@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.graph.shared_arrays import empty
 from actorsession.ops.blas import usual_threads
 from actorsession.ops.shares import in_shares
 from actorsession.plan.codegen.bind import GENERATED_CODE_NAMES
@@ -46,9 +47,10 @@ class Blockwise:
             nothing else refers to that array.
         buffers: names of the dtypes of the buffers.
         nodes: how many ops there are.
+        sent: positions of the results that are sent to another task.
     """
 
-    __slots__ = ("_arrays", "_buffers", "_length", "_nodes", "_part", "_results")
+    __slots__ = ("_arrays", "_buffers", "_length", "_nodes", "_part", "_results", "_sent")
 
     def __init__(
         self,
@@ -57,7 +59,9 @@ class Blockwise:
         results: Sequence[str | int],
         buffers: Sequence[str],
         nodes: int,
+        sent: Sequence[int] = (),
     ) -> None:
+        self._sent = frozenset(sent)
         self._part = part
         self._arrays = arrays
         self._results = tuple([r if isinstance(r, int) else np.dtype(r) for r in results])
@@ -89,7 +93,10 @@ class Blockwise:
         """
         arrays, scalars = operands[: self._arrays], operands[self._arrays :]
         shape, size = arrays[0].shape, arrays[0].size
-        results = [arrays[r] if isinstance(r, int) else np.empty(shape, r) for r in self._results]
+        results = [
+            arrays[r] if isinstance(r, int) else (empty if k in self._sent else np.empty)(shape, r)
+            for k, r in enumerate(self._results)
+        ]
         flat = [array.reshape(-1) for array in arrays]
         made = [result.reshape(-1) for result in results]
         threads = usual_threads() if size * self._nodes >= _SHARED else 1

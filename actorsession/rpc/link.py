@@ -41,6 +41,7 @@ from actorsession.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
+from actorsession.graph.shared_arrays import provide
 from actorsession.messages import (
     Beat,
     Call,
@@ -64,11 +65,21 @@ from actorsession.rpc.liveness.peer_monitor import PeerMonitor, ProbeFactory, pr
 from actorsession.rpc.pending_calls import MAX_PENDING, PendingCalls
 from actorsession.rpc.service import Service
 from actorsession.rpc.step_calls import StepCalls, is_bulky
-from transports import Buffer, Connection, ConnectionClosed, Frame, TransportError
+from transports import (
+    Buffer,
+    Connection,
+    ConnectionClosed,
+    Frame,
+    Place,
+    TransportError,
+    allocate_shared,
+)
 
 __all__ = ["Link", "LinkStatistics"]
 
 _BEAT = Beat()
+
+provide(allocate_shared, Place)
 
 logger = logging.getLogger("actorsession.actors")
 

@@ -417,7 +417,12 @@ class StepCalls:
 
     def finish(self, call: int) -> bool:
         """Forget a run of the peer; return whether it still waits for an answer."""
-        return self._serving.pop(call, None) is not None
+        run = self._serving.pop(call, None)
+        if run is None:
+            return False
+        # It refers to the step, which refers to the run: the step's arrays would stay until a collection.
+        run.on_cancel = None
+        return True
 
     def answer(self, call: int, wire: list[Any], segments: Sequence[Buffer] = ()) -> None:
         """Send the answer to a run; one that cannot be sent is answered with the reason."""
@@ -445,4 +450,5 @@ class StepCalls:
 
     def _cancel(self, run: ServedRun | None) -> None:
         if run is not None and self._held.pop(run.call, None) is None and run.on_cancel is not None:
-            run.on_cancel()
+            on_cancel, run.on_cancel = run.on_cancel, None
+            on_cancel()

@@ -3,6 +3,9 @@
 The library has one number for the whole process. The first session that sets it decides; a request for
 another number while that one is in force is logged and has no effect. When the last session with a setting is
 gone, the previous number is restored. Direct sessions and servers call it; ``ops.blas`` finds the library.
+
+Servers whose host runs other tasks of the cluster take a share of the cores, which counts while no session
+has a setting.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import weakref
 
 from actorsession.ops.blas import BlasLibrary, loaded_libraries, lock
 
-__all__ = ["BlasThreads", "blas_threads", "hold_blas_threads"]
+__all__ = ["BlasThreads", "blas_threads", "hold_blas_threads", "share_blas_threads"]
 
 _log = logging.getLogger("actorsession.runtime")
 
@@ -42,22 +45,41 @@ class _Process:
     """The settings of this process.
 
     Attributes:
-        current: the setting in force.
-        settings: number of settings so far, so that the end of an old one does not undo a new one.
-        before: while a setting is in force, each library with its previous number.
+        current: the setting that a session or server was given.
+        shares: the shares of the servers in this process; the least counts while there is no setting.
+        before: while a number is in force, each library with its previous number.
     """
 
     def __init__(self) -> None:
         self.current: weakref.ref[BlasThreads] | None = None
-        self.settings = 0
+        self.shares: list[weakref.ref[BlasThreads]] = []
         self.before: list[tuple[BlasLibrary, int]] = []
 
-    def restore(self, setting: int) -> None:
-        """Restore the previous numbers, unless there is a newer setting."""
+    def add(self, number: int, *, share: bool) -> BlasThreads | None:
+        """Return a new setting or share, which is in force from now on; ``None`` without a library."""
+        if not self.before:
+            self.before = [(library, library.get()) for library in loaded_libraries()]
+        if not self.before:
+            return None
+        made = BlasThreads(number)
+        if share:
+            self.shares.append(weakref.ref(made))
+        else:
+            self.current = weakref.ref(made)
+        weakref.finalize(made, self.settle).atexit = False
+        self.settle()
+        return made
+
+    def settle(self) -> None:
+        """Make the libraries use the number that is in force now, or else their previous ones."""
         with lock():
-            if setting == self.settings:
-                for library, number in self.before:
-                    library.set(number)
+            held = self.current() if self.current is not None else None
+            self.shares = [ref for ref in self.shares if ref() is not None]
+            shares = [share.number for ref in self.shares if (share := ref()) is not None]
+            number = min(shares, default=None) if held is None else held.number
+            for library, previous in self.before:
+                library.set(previous if number is None else number)
+            if number is None:
                 self.before = []
 
 
@@ -96,20 +118,24 @@ def hold_blas_threads(number: int) -> BlasThreads | None:
                     number, held.number,
                 )  # fmt: skip
             return held
-        if not process.before:
-            process.before = [(library, library.get()) for library in loaded_libraries()]
-        if not process.before:
+        made = process.add(number, share=False)
+        if made is None:
             _log.warning(
                 "intra_op_parallelism_threads=%d has no effect: no OpenBLAS is loaded in this process, "
                 "and numpy's library is not one whose threads can be set",
                 number,
             )
-            return None
-        for library, _ in process.before:
-            library.set(number)
-        made = BlasThreads(number)
-        process.settings += 1
-        end = weakref.finalize(made, process.restore, process.settings)
-        end.atexit = False
-        process.current = weakref.ref(made)
         return made
+
+
+def share_blas_threads(number: int) -> BlasThreads | None:
+    """Make BLAS use a number of threads while no session has asked for one, because others share the cores.
+
+    Args:
+        number: number of threads; at least 1. The least one counts if several servers of this process share.
+
+    Returns:
+        The share, to be referenced as long as it should last; ``None`` if no supported library is loaded.
+    """
+    with lock():
+        return _process.add(number, share=True)

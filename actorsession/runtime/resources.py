@@ -21,6 +21,8 @@ from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from actorsession.graph.dtypes import as_dtype, string
 from actorsession.graph.node import TensorSpec
+from actorsession.graph.registry import Array
+from actorsession.graph.shared_arrays import LEAST, empty, shared
 from actorsession.records import dataclass
 
 __all__ = [
@@ -31,6 +33,9 @@ __all__ = [
 DEFAULT_CONTAINER = "localhost"  # TensorFlow's name for the default container
 
 _VARIABLE = "variable"
+# Bytes of the largest value that a read moves to shared memory: it may hold the event loop meanwhile, some
+# 0.6 ms for each MB of new pages.
+_MOVED = 2**28
 _BYTES = string.np_dtype
 
 
@@ -81,13 +86,14 @@ class Variable:
             value becomes visible, so a reader that reads the number first never gets an older value.
     """
 
-    __slots__ = ("_lock", "_value", "changes", "name", "spec")
+    __slots__ = ("_lent", "_lock", "_value", "changes", "name", "spec")
 
     def __init__(self, name: str, spec: TensorSpec) -> None:
         self.name = name
         self.spec = spec
         self._lock = threading.Lock()
         self._value: Any = None
+        self._lent = False  # whether values were sent to other tasks
         self.changes = 0
 
     @property
@@ -110,6 +116,25 @@ class Variable:
         """
         with self._lock:  # not by way of ``value``, which would cost a call in every step
             value = self._value
+        if value is None:
+            raise FailedPreconditionError(self._uninitialised("read"))
+        return value
+
+    def lend(self) -> Any:
+        """Return the same as ``read``, to be sent to another task.
+
+        The value is moved to memory that other processes of this host can read, unless it is very large:
+        then its next update does that. While it is lent, it has another holder.
+
+        Raises:
+            FailedPreconditionError: when uninitialised.
+        """
+        with self._lock:
+            value = self._value
+            if isinstance(value, np.ndarray):
+                self._lent = True
+                if LEAST <= value.nbytes <= _MOVED:
+                    value = self._value = shared(value)
         if value is None:
             raise FailedPreconditionError(self._uninitialised("read"))
         return value
@@ -152,10 +177,10 @@ class Variable:
             self.changes += 1
             if not isinstance(value, np.ndarray):
                 self._value = function(value, *operands)
-            elif _references(value) <= _ALONE:
+            elif _references(value) <= _ALONE and value.flags.writeable:
                 function(value, *operands, out=value)
             else:
-                out = np.empty_like(value)
+                out = self._new_like(value)
                 function(value, *operands, out=out)
                 self._value = out
 
@@ -173,8 +198,11 @@ class Variable:
             if value is None:
                 raise UninitializedVariableError(self._uninitialised("changed"))
             self.changes += 1
-            if isinstance(value, np.ndarray) and _references(value) > _ALONE:
-                value = value.copy()
+            if isinstance(value, np.ndarray) and (
+                _references(value) > _ALONE or not value.flags.writeable
+            ):
+                old, value = value, self._new_like(value)
+                np.copyto(value, old)
             self._value = function(value)
 
     def clear(self) -> None:
@@ -182,6 +210,10 @@ class Variable:
         with self._lock:
             self.changes += self._value is not None
             self._value = None
+
+    def _new_like(self, value: Array) -> Array:
+        """Return an array for a new value, where other processes can read it if the old one was lent."""
+        return empty(value.shape, value.dtype) if self._lent else np.empty_like(value)
 
     def _uninitialised(self, how: str) -> str:
         return (

@@ -11,6 +11,7 @@ import pytest
 from actorsession import ops
 from actorsession.actors import Deadline, registry
 from actorsession.cluster import Server
+from actorsession.cluster.launch import blas_environment
 from actorsession.config import (
     ConfigProto,
     Experimental,
@@ -70,6 +71,50 @@ async def test_a_server_holds_the_number_of_blas_threads_that_it_was_given_until
     async with Server({"worker": ["127.0.0.1:0"]}, "worker", config=config):
         assert blas_threads() == 1
     assert blas_threads() == before
+
+
+TASKS = {
+    "none": (["127.0.0.1:0"], 1), "unknown": (["127.0.0.1:0", "127.0.0.1:0"], 1),
+    "elsewhere": (["127.0.0.1:0", "192.0.2.1:7000"], 1), "one": (["127.0.0.1:0", "localhost:7000"], 2),
+    "three": (["127.0.0.1:0", *[f"127.0.0.1:{port}" for port in (7000, 7001, 7002)]], 4),
+}  # fmt: skip
+
+
+@pytest.mark.skipif(blas_threads() is None, reason="numpy's BLAS is no OpenBLAS here")
+@pytest.mark.parametrize("others", TASKS)
+async def test_a_server_takes_a_share_of_the_cores_beside_other_tasks_of_its_host(
+    others: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in blas_environment._CHOICES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(blas_environment, "processors", lambda: 8)
+    before = blas_threads()
+    addresses, processes = TASKS[others]
+    async with Server({"worker": addresses}, "worker", 0):
+        assert blas_threads() == (before if processes == 1 else 8 // processes)
+    assert blas_threads() == before
+
+
+@pytest.mark.skipif(blas_threads() is None, reason="numpy's BLAS is no OpenBLAS here")
+@pytest.mark.parametrize("how", ["environment", "config"])
+async def test_a_choice_of_the_user_is_left_as_it_is(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in blas_environment._CHOICES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(blas_environment, "processors", lambda: 8)
+    before, config = blas_threads(), None
+    if how == "environment":
+        monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    else:
+        config = ConfigProto(intra_op_parallelism_threads=3)
+    async with Server({"worker": ["127.0.0.1:0", "localhost:7000"]}, "worker", 0, config=config):
+        assert blas_threads() == (before if config is None else 3)
+    assert blas_threads() == before
+
+
+async def test_servers_of_one_process_are_no_neighbours(cluster: InProcess) -> None:
+    assert [server._cluster_view.neighbours() for server in cluster.servers] == [0, 0]
 
 
 REFUSED = {

@@ -71,6 +71,8 @@ class Holder:
             raise FailedPreconditionError("the variable is uninitialised")
         return self._value
 
+    lend = read
+
     def assign(self, value: Any) -> None:
         self._value = np.array(value)
 

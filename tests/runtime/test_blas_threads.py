@@ -9,7 +9,7 @@ import pytest
 
 from actorsession.ops import blas
 from actorsession.ops.blas import loaded_libraries
-from actorsession.runtime.blas_threads import blas_threads, hold_blas_threads
+from actorsession.runtime.blas_threads import blas_threads, hold_blas_threads, share_blas_threads
 
 pytestmark = pytest.mark.skipif(not loaded_libraries(), reason="numpy's BLAS is no OpenBLAS here")
 
@@ -79,3 +79,27 @@ def test_a_library_that_is_not_known_is_said_to_be_unknown(
 
 def test_a_file_that_is_no_openblas_is_passed_over() -> None:
     assert loaded_libraries(["/nowhere/libopenblas.so", "libc.so.6"]) == []
+
+
+# -- shares ----------------------------------------------------------------------------------------
+
+
+def test_the_least_share_counts_while_its_server_lives() -> None:
+    first, second = share_blas_threads(3), share_blas_threads(2)
+    assert blas_threads() == 2
+    del second
+    assert blas_threads() == 3
+    del first
+    assert blas_threads() == 4
+
+
+def test_what_a_session_asks_for_counts_before_any_share() -> None:
+    share = share_blas_threads(1)
+    held = hold_blas_threads(3)
+    assert blas_threads() == 3
+    later = share_blas_threads(2)
+    assert blas_threads() == 3
+    del held
+    assert blas_threads() == 1
+    del share, later
+    assert blas_threads() == 4

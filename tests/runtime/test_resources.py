@@ -15,7 +15,9 @@ from actorsession.errors import (
     error_from_wire,
     error_to_wire,
 )  # fmt: skip
+from actorsession.graph import shared_arrays
 from actorsession.graph.node import spec
+from actorsession.runtime import resources
 from actorsession.runtime.resources import ResourceManager, UninitializedVariableError, Variable
 from tests.rows import for_each
 
@@ -323,3 +325,102 @@ def test_updates_of_many_threads_are_all_counted() -> None:
         thread.join()
     assert torn == []
     np.testing.assert_array_equal(variable.read(), np.full(1000, 1600))
+
+
+# -- lending ---------------------------------------------------------------------------------------
+
+
+class Memory(np.ndarray[Any, Any]):
+    """Memory that stands for that which other processes can read."""
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of what was allocated in shared memory."""
+    taken: list[int] = []
+
+    def allocate(nbytes: int) -> Memory:
+        taken.append(nbytes)
+        return Memory(nbytes, np.uint8, bytearray(nbytes))
+
+    monkeypatch.setattr(shared_arrays, "_allocate", allocate)
+    monkeypatch.setattr(shared_arrays, "_kind", Memory)
+    return taken
+
+
+SIZE = shared_arrays.LEAST // 4
+
+
+def large(size: int = SIZE) -> Variable:
+    variable = Variable("v", spec("float32", [size]))
+    variable.assign(np.arange(size, dtype=np.float32))
+    return variable
+
+
+def test_a_value_moves_to_shared_memory_when_it_is_first_lent(memory: list[int]) -> None:
+    variable = large()
+    assert not shared_arrays.is_shared(variable.read())
+    lent = variable.lend()
+    assert shared_arrays.is_shared(lent)
+    np.testing.assert_array_equal(lent, np.arange(SIZE))
+    assert variable.lend() is variable.read() is lent
+    assert len(memory) == 1
+
+
+def test_an_update_of_a_lent_value_makes_another_in_shared_memory(memory: list[int]) -> None:
+    variable = large()
+    lent = variable.lend()
+    view = lent[10:20]
+    del lent
+    variable.update(np.add, np.float32(1))
+    variable.access(lambda value: np.multiply(value, 2, out=value))
+    np.testing.assert_array_equal(view, np.arange(10, 20))
+    assert len(memory) == 2
+    assert shared_arrays.is_shared(variable.read())
+    np.testing.assert_array_equal(variable.read(), 2 * (np.arange(SIZE) + 1.0))
+
+
+def test_an_update_of_a_value_that_was_returned_is_in_place(memory: list[int]) -> None:
+    variable = large()
+    lent = variable.lend()
+    del lent
+    for _ in range(5):
+        variable.update(np.add, np.float32(1))
+    assert len(memory) == 1
+
+
+def test_small_values_and_those_without_elements_of_a_fixed_size_stay_where_they_are(
+    memory: list[int],
+) -> None:
+    small = large(SIZE - 1)
+    assert small.lend() is small.read()
+    strings = Variable("s", spec("string", [SIZE]))
+    strings.assign(np.full(SIZE, b"x", object))
+    assert strings.lend() is strings.read()
+    assert not memory
+
+
+def test_a_very_large_value_is_not_moved_by_a_read_but_by_its_update(
+    memory: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resources, "_MOVED", shared_arrays.LEAST)
+    variable = large(SIZE + 1)
+    lent = variable.lend()
+    assert not memory
+    variable.update(np.add, np.float32(1))
+    assert len(memory) == 1
+    np.testing.assert_array_equal(lent, np.arange(SIZE + 1))
+
+
+def test_without_room_values_stay_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_arrays, "_allocate", lambda nbytes: None)
+    variable = large()
+    lent = variable.lend()
+    variable.update(np.add, np.float32(1))
+    np.testing.assert_array_equal(lent, np.arange(SIZE))
+    np.testing.assert_array_equal(variable.read(), np.arange(SIZE) + 1.0)
+
+
+def test_lending_an_uninitialised_variable_is_reading_it() -> None:
+    with pytest.raises(FailedPreconditionError, match=r"'weights'.*read.*initializer"):
+        Variable("weights", VECTOR).lend()

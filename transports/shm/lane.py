@@ -1,28 +1,35 @@
 """The shared-memory lane of a stream: large segments pass between processes of one host without being sent.
 
-A ``StreamConnection`` has a ``SharedLane`` where both ends can reach each other's memory. Each end has an
-arena for what it writes: an anonymous file in memory (``memfd_create``) of a fixed size, whose pages are
-allocated when they are first touched. The writer copies a segment into a free part of the arena and sends
-its place; the reader's buffer is that part itself. When the last reference to the buffer is gone, the
-reader returns the part's number, and the part is reused: first touching new pages costs ten times what
-copying into old ones does.
+A ``StreamConnection`` has a ``SharedLane`` where both ends can reach each other's memory. A process has an
+arena for what it writes (``arena``), which its lanes share. A segment that lies in the arena is *lent*: its
+place is sent, and the lane refers to it until the reader has released it. Any other segment is copied into a
+free place first. The reader's buffer is the place itself, mapped for reading only. When the last reference to
+the buffer is gone, the reader returns the part's number, and the lane drops its reference; the place is used
+again when nothing else refers to it. First touching new pages costs ten times what copying into old ones
+does.
 
-    offer      a descriptor and a token: where the arena is, for a process on the same host
+    offer      a descriptor, a token and the reader's number: where the arena is, for a process on this host
     ready      it was found: you may share               refused   it was not: send everything
     data       a header, the places of the segments that are shared, and the other segments as usual
     taken      numbers of parts that the reader has received; until then they count as unsent
-    returned   numbers of parts that the reader has released
+    returned   numbers of parts that the reader has released, whether it has reported them as taken or not
 
-These messages travel in frames with flags 2, after the handshake. The first large segment triggers the
-offer and is itself sent over the stream; so a connection without large segments costs no descriptors. An
-arena is opened through its owner's table of descriptors (``/proc/<pid>/fd``), so it has no name that could
-outlive it: when a process is killed, its memory is freed. An opened file must have the offered token in its
-name and be sealed against shrinking, whatever descriptor was sent. So a peer can neither make this process
-read another file nor remove pages that are being read.
+These messages travel in frames with flags 2, after the handshake. The last two go along with the next frame
+that the reader writes, so that they wake nobody. They wait for that a few milliseconds at most, and not at
+all if they are about many bytes. The first large segment triggers the offer and is itself sent over the
+stream; so a connection without large segments costs no descriptors. An arena is opened through its owner's
+table of descriptors (``/proc/<pid>/fd``), so it has no name that could outlive it: when a process is killed,
+its memory is freed. An opened file must have the offered token in its name and be sealed against shrinking,
+whatever descriptor was sent. So a peer can neither make this process read another file nor remove pages that
+are being read.
 
-The module imports ``arena``, ``errors`` and ``frame``. Invariants: a part has at most one reader's buffer,
-and is not written to while the peer may read it. A part that is never returned costs its writer space, not
-correctness: without space, segments are sent over the stream.
+What was lent to a peer whose connection has ended is kept until the peer cannot read it any more: until its
+last buffer is gone, or its process. A reader that keeps buffers of more than a quarter of an arena gets
+copies of what comes after, so that it cannot take all memory of its writer.
+
+The module imports ``arena``, ``connection`` for the mark, ``errors`` and ``frame``. Invariant: a place is not
+written to while a peer may read it. A part that is never returned costs its writer space, not correctness:
+without space, segments are sent over the stream.
 """
 
 from __future__ import annotations
@@ -33,6 +40,7 @@ import mmap
 import os
 import sys
 import weakref
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from struct import Struct, pack, unpack
@@ -41,22 +49,31 @@ from typing import TypeAlias
 
 import numpy as np
 
+from transports.connection import HIGH_WATER
 from transports.errors import ProtocolError
-from transports.frame import CHUNK_SIZE, MAX_FRAME, MAX_HEADER, MAX_SEGMENTS, Buffer, Frame, flat
-from transports.shm.arena import TOKEN_SIZE, Arena, open_arena
+from transports.frame import MAX_FRAME, MAX_HEADER, MAX_SEGMENTS, Buffer, Frame, flat
+from transports.shm.arena import TOKEN_SIZE, Arena, Place, begin_reader, current_arena, open_arena
 
 # "0" sends everything over the wire.
 SHARED_VARIABLE = "ACTORSESSION_SHARED_MEMORY"
 
-# Segments from this size on are shared. Smaller ones are written in one piece, which takes a stream about
-# as long as the messages about a shared one.
-SHARE_FROM = CHUNK_SIZE
+# Segments from this size on are shared. Smaller ones take a stream about as long as the messages about a
+# shared one.
+SHARE_FROM = 2**15
+# The share of an arena that a reader may keep, as a divisor.
+KEPT_SHARE = 4
+# Seconds that numbers of parts wait for a frame to go along with, if they stand for few bytes.
+_PATIENCE = 0.005
+# Seconds between looks at whether a former peer has let go.
+_LOOK_EVERY = 1.0
 # Pages that were unused for this many seconds are released, at the latest after twice this.
 RELEASE_AFTER = 5.0
 
 _OFFER, _READY, _REFUSED, _DATA, _TAKEN, _RETURNED = b"o", b"r", b"n", b"d", b"t", b"b"
 _COUNT = Struct("!I")
+_READER = Struct("!Q")
 _PLACE = Struct("!IIQQ")  # position in the frame, number, offset in the arena, length in bytes
+_OFFER_SIZE = _COUNT.size + TOKEN_SIZE + _READER.size
 
 Bytes: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.uint8]]"
 
@@ -88,6 +105,33 @@ def decline(frame: Frame, send: Callable[[bytes], None]) -> None:
             "received a frame about shared memory, although no memory is shared on this connection"
         )
     send(_REFUSED)
+
+
+def allocate_shared(length: int) -> Place | None:
+    """Return memory that peers on this host can read where it lies, with any contents.
+
+    Returns:
+        Memory that is free again when nothing refers to it, of this many bytes. None if no peer has opened
+        this process's arena, for so few bytes that they would not be shared, or if there is no space.
+    """
+    arena = current_arena()
+    return (
+        None
+        if arena is None or not arena.readers or length < SHARE_FROM
+        else arena.allocate(length)
+    )
+
+
+def _find_place(arena: Arena, segment: Buffer) -> tuple[int, Buffer | Place] | None:
+    """Return the offset of a segment in an arena and the segment, or those of a new place for a copy of it.
+
+    None if there is no space.
+    """
+    offset = arena.find(segment)
+    if offset is not None:
+        return offset, segment
+    place = arena.allocate(len(segment))
+    return None if place is None else (place.offset, place)
 
 
 class Copy:
@@ -132,24 +176,27 @@ class SharedLane:
     def __init__(self, peer_pid: int, send: Callable[[bytes], None]) -> None:
         """Make a lane that the peer has not agreed to; the arguments are those of ``open_lane``."""
         self._arena: Arena | None = None
+        self._number = -1  # of the peer among the readers of the arena
         self._has_offered = False
         self._peer_pid = peer_pid
         self._send = send
         self._loop = asyncio.get_running_loop()
         self._peer_ready = False  # the peer has reported that it can open our arena
         self._numbers = itertools.count()
-        # Offset and length of the parts that the peer has, or will have once it reads what was sent.
-        self._outstanding: dict[int, tuple[int, int]] = {}
+        # The segments that the peer has, or will have once it reads what was sent.
+        self._outstanding: dict[int, Buffer | Place] = {}
         self._unread: dict[int, int] = {}  # the lengths of those that the peer has not received
         self.unread = 0
         self._read = asyncio.Event()
-        self._trimming: asyncio.TimerHandle | None = None
-        self._used = False  # since _trim last ran
         self._offered = False  # the peer has offered its arena
         self._peer_descriptor = -1  # the descriptor of the peer's arena, until it is mapped
         self._mapped: Bytes | None = None
         self._lent: dict[int, weakref.ref[Bytes]] = {}
-        self._notices: dict[bytes, list[int]] = {_TAKEN: [], _RETURNED: []}  # numbers to be sent
+        self._kept = 0  # bytes of the peer's arena that are referred to here
+        # What the peer has not been told: parts that were received, and released ones, with their lengths.
+        self._taken: dict[int, int] = {}
+        self._released: deque[tuple[int, int]] = deque()
+        self._waits = False  # whether a call that tells it is scheduled
         self._closed = False
 
     async def wait_for_reader(self, above: int) -> None:
@@ -159,16 +206,17 @@ class SharedLane:
             await self._read.wait()
 
     def _offer(self) -> None:
-        """Make an arena, if the system supports it, and offer it to the peer."""
+        """Offer the arena of this process to the peer, if the system supports arenas."""
         self._has_offered = True
         with suppress(OSError, AttributeError):  # no descriptors left; a kernel without such files
-            self._arena = Arena()
-            self._send(_OFFER + _COUNT.pack(self._arena.descriptor) + self._arena.token)
+            arena, number = self._arena, self._number = begin_reader(self._trim_later)
+            place = _COUNT.pack(arena.descriptor) + arena.token
+            self._send(_OFFER + place + _READER.pack(number))
 
     # -- sending -----------------------------------------------------------------------------------
 
     def share(self, frame: Frame) -> tuple[Frame, list[Copy]] | None:
-        """Assign places in the arena to the large segments of a frame.
+        """Find places in the arena for the large segments of a frame: their own, or new ones.
 
         Args:
             frame: A frame that may be sent; borrowed until the copies are done.
@@ -180,7 +228,8 @@ class SharedLane:
         """
         if not self._has_offered and any(len(flat(s)) >= SHARE_FROM for s in frame.segments):
             self._offer()
-        if not self._peer_ready or self._arena is None:
+        arena = self._arena
+        if not self._peer_ready or arena is None:
             return None
         table = _COUNT.size + _PLACE.size * len(frame.segments)
         if len(_DATA) + table + len(flat(frame.header)) > MAX_HEADER:
@@ -190,52 +239,50 @@ class SharedLane:
         rest: list[Buffer] = []
         for position, segment in enumerate(map(flat, frame.segments)):
             length = len(segment)
-            taken = self._arena.take(length) if length >= SHARE_FROM else None
-            if taken is None:
+            found = _find_place(arena, segment) if length >= SHARE_FROM else None
+            if found is None:
                 rest.append(segment)
                 continue
+            offset, held = found
+            if isinstance(held, Place):
+                copies.append(Copy(memoryview(segment), held.data))
             number = next(self._numbers) % 2**32
-            self._outstanding[number] = taken[0], length
+            self._outstanding[number] = held
             self._unread[number] = length
             self.unread += length
-            places.append(_PLACE.pack(position, number, taken[0], length))
-            copies.append(Copy(memoryview(segment), taken[1]))
-        if not copies:
+            places.append(_PLACE.pack(position, number, offset, length))
+        if not places:
             return None
-        self._used = True
         header = b"".join((_DATA, _COUNT.pack(len(places)), *places, flat(frame.header)))
         return Frame(header, tuple(rest)), copies
 
     def _on_read(self, numbers: Sequence[int]) -> None:
         """Record that the peer has received parts."""
         for number in numbers:
-            length = self._unread.pop(number, None)
-            if length is None:
+            if number not in self._unread:
                 raise ProtocolError(
                     f"the peer reports that it has read part {number}, which is not in use or was "
                     "reported before"
                 )
-            self.unread -= length
+            self.unread -= self._unread.pop(number)
         self._read.set()  # waiters check their condition themselves
 
     def _on_returned(self, numbers: Sequence[int]) -> None:
-        """Free parts that the peer has released."""
+        """Drop the references to parts that the peer has released."""
         for number in numbers:
-            part = self._outstanding.pop(number, None)
-            if part is None or number in self._unread or self._arena is None:
+            if self._outstanding.pop(number, None) is None:
                 raise ProtocolError(f"the peer released part {number}, which is not in use")
-            self._arena.free(*part)
-        if self._trimming is None:
-            self._trimming = self._loop.call_later(RELEASE_AFTER, self._trim)
+            self.unread -= self._unread.pop(number, 0)
+        self._read.set()
+
+    def _trim_later(self) -> None:
+        """Have unused pages released some time later; called in any thread."""
+        self._loop.call_soon_threadsafe(self._loop.call_later, RELEASE_AFTER, self._trim)
 
     def _trim(self) -> None:
-        """Release unused pages, unless some were used recently and will be again."""
-        self._trimming = None
-        if self._used:
-            self._used = False
-            self._trimming = self._loop.call_later(RELEASE_AFTER, self._trim)
-        elif self._arena is not None:
-            self._arena.release_pages()
+        arena = self._arena
+        if arena is not None and arena.trim():
+            self._loop.call_later(RELEASE_AFTER, self._trim)
 
     # -- receiving ---------------------------------------------------------------------------------
 
@@ -257,13 +304,13 @@ class SharedLane:
             return self._on_data(body, frame.segments)
         if frame.segments:
             kind = b""
-        if kind == _OFFER and len(body) == _COUNT.size + TOKEN_SIZE and not self._offered:
-            self._on_offer(_COUNT.unpack_from(body)[0], bytes(body[_COUNT.size :]))
+        if kind == _OFFER and len(body) == _OFFER_SIZE and not self._offered:
+            self._on_offer(body)
         elif kind == _READY and not body and self._arena is not None:
-            self._peer_ready = True
+            self._set_ready()
         elif kind == _REFUSED and not body and not self._outstanding:
             self._close_arena()
-        elif kind in self._notices and len(body) % _COUNT.size == 0:
+        elif kind in (_TAKEN, _RETURNED) and len(body) % _COUNT.size == 0:
             numbers = unpack(f"!{len(body) // _COUNT.size}I", body)
             (self._on_read if kind == _TAKEN else self._on_returned)(numbers)
         else:
@@ -272,11 +319,19 @@ class SharedLane:
             )
         return None
 
-    def _on_offer(self, descriptor: int, token: bytes) -> None:
+    def _set_ready(self) -> None:
+        if not self._peer_ready and self._arena is not None:
+            self._peer_ready = True
+            self._arena.readers += 1
+
+    def _on_offer(self, body: memoryview) -> None:
         """Open the peer's arena, and report to the peer whether it was found."""
         self._offered = True
-        with suppress(OSError):  # another host, another container, or a process of another user
-            self._peer_descriptor = open_arena(self._peer_pid, descriptor, token)
+        token = bytes(body[_COUNT.size : -_READER.size])
+        (descriptor,), (number,) = _COUNT.unpack_from(body), _READER.unpack(body[-_READER.size :])
+        # Another host, another container, a process of another user, or a number that no lock can have.
+        with suppress(OSError, StructError):
+            self._peer_descriptor = open_arena(self._peer_pid, descriptor, token, number)
         self._send(_REFUSED if self._peer_descriptor < 0 else _READY)
 
     def _on_data(self, body: memoryview, rest: Sequence[Buffer]) -> Frame:
@@ -303,7 +358,9 @@ class SharedLane:
                     "that position does not exist, or the part was not released"
                 )
             whole.insert(position, self._lend(number, offset, length))
-            self._queue_notice(_TAKEN, number)
+            self._taken[number] = length
+        if places:
+            self._tell_later(sum(self._taken.values()))
         return Frame(header, tuple(whole))
 
     def _lend(self, number: int, offset: int, length: int) -> memoryview:
@@ -320,40 +377,66 @@ class SharedLane:
         def over(_: object) -> None:
             self_ = lane()
             if self_ is not None and not self_._closed:
-                with suppress(RuntimeError):  # the loop is closed, and all connections with it
-                    self_._loop.call_soon_threadsafe(self_._return_part, number)
+                self_._released.append((number, length))
+                if length >= HIGH_WATER or not self_._waits:
+                    with suppress(RuntimeError):  # the loop is closed, and all connections with it
+                        self_._loop.call_soon_threadsafe(self_._tell_later, length)
 
         self._lent[number] = weakref.ref(part, over)
+        self._kept += length
+        if self._kept > (most := len(whole) // KEPT_SHARE):
+            self.tell()  # counts what was released meanwhile
+            if self._kept > most:
+                return part.copy().data
         return part.data
 
     def _map(self) -> Bytes:
         """Return the peer's arena, mapped when it is first needed."""
         if self._mapped is None:
             try:
-                memory = mmap.mmap(self._peer_descriptor, 0)
+                memory = mmap.mmap(self._peer_descriptor, 0, access=mmap.ACCESS_READ)
             except (OSError, ValueError) as error:
                 raise ProtocolError(f"the shared memory cannot be mapped: {error}") from None
             self._mapped = np.frombuffer(memory, np.uint8)
             self._close_peer_descriptor()
         return self._mapped
 
-    def _return_part(self, number: int) -> None:
-        """Record that a part is no longer referenced."""
-        if not self._closed:
-            del self._lent[number]
-            self._queue_notice(_RETURNED, number)
+    @property
+    def has_news(self) -> bool:
+        """Whether there is something to tell the peer with the next frame."""
+        return bool(self._taken or self._released)
 
-    def _queue_notice(self, notice: bytes, number: int) -> None:
-        """Send a number to the peer; numbers of one iteration of the event loop are sent together."""
-        if not any(self._notices.values()):
-            self._loop.call_soon(self._send_notices)
-        self._notices[notice].append(number)
-
-    def _send_notices(self) -> None:
-        for notice, numbers in self._notices.items():
+    def tell(self) -> None:
+        """Tell the peer which parts were received and released."""
+        self._waits = False
+        returned = self._forget_released()
+        taken, self._taken = self._taken, {}
+        for notice, numbers in ((_TAKEN, taken), (_RETURNED, returned)):
             if numbers and not self._closed:
                 self._send(notice + pack(f"!{len(numbers)}I", *numbers))
-            numbers.clear()
+
+    def _forget_released(self) -> list[int]:
+        """Forget parts that were released, and return their numbers, for the peer."""
+        numbers = []
+        while self._released:
+            number, length = self._released.popleft()
+            numbers.append(number)
+            self._taken.pop(number, None)
+            self._lent.pop(number, None)
+            self._kept -= length
+        return numbers
+
+    def _tell_later(self, nbytes: int) -> None:
+        """Tell the peer at the end of this iteration of the loop, or soon, if it is about few bytes."""
+        if nbytes >= HIGH_WATER:
+            self._loop.call_soon(self.tell)
+        elif not self._waits:
+            self._waits = True
+            self._loop.call_later(_PATIENCE, self._tell_now)
+
+    def _tell_now(self) -> None:
+        if self._waits:
+            self.tell()
 
     # -- closing -----------------------------------------------------------------------------------
 
@@ -366,14 +449,28 @@ class SharedLane:
         self._close_peer_descriptor()
         self._mapped = None
         self._lent.clear()
+        self._taken.clear()
+        self._released.clear()
         self._close_arena()
 
     def _close_arena(self) -> None:
-        if self._trimming is not None:
-            self._trimming.cancel()
-        arena, self._arena, self._peer_ready = self._arena, None, False
-        if arena is not None:
-            arena.close()
+        arena, self._arena = self._arena, None
+        if arena is None:
+            return
+        arena.readers -= self._peer_ready
+        self._peer_ready = False
+        buffers = tuple(self._outstanding.values())
+        self._outstanding.clear()
+        arena.end_reader(self._number, self._trim_later, buffers)
+        if buffers:
+            del buffers
+            self._look(arena)
+
+    def _look(self, arena: Arena) -> None:
+        """Look from time to time whether the former peer has released what was lent to it."""
+        if arena.sweep():
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_later(_LOOK_EVERY, self._look, arena)
 
     def _close_peer_descriptor(self) -> None:
         descriptor, self._peer_descriptor = self._peer_descriptor, -1

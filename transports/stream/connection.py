@@ -130,6 +130,8 @@ class StreamConnection(Connection):
         """Pass a frame to the transport, to the bulk lane or to the shared-memory lane."""
         if self._ended is not None or self._transport.is_closing():
             raise self._closed_error()
+        if self._shared is not None and self._shared.has_news:
+            self._shared.tell()
         header, segments = frame
         if type(header) is bytes and not segments and (length := len(header)) < JOIN_BELOW:
             # Most frames: what encode_frame() does, in a fifth of the calls.
@@ -158,7 +160,12 @@ class StreamConnection(Connection):
         small, copies = placed
         self._frames_sent += 1
         self._bytes_sent += whole
-        self._bulk.put(encode_frame(small, self.wire_version, SHARED_FLAG), copies)
+        pieces = encode_frame(small, self.wire_version, SHARED_FLAG)
+        size = sum(map(len, pieces))
+        if copies or self._takes_time(size):
+            self._bulk.put(pieces, copies)
+        else:
+            self._outbox.write(pieces, size)
         return True
 
     def _write_shared(self, header: bytes) -> None:

@@ -12,8 +12,11 @@ from actorsession.graph.device import task_name
 from actorsession.rpc.schemes import supports
 from transports import parse_address, transport_schemes
 
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
 __all__ = [
-    "check_target", "checked_addresses", "checked_scheme", "find_task", "is_port_0", "refuse_plain",
+    "check_target", "checked_addresses", "checked_scheme", "find_task", "is_port_0", "is_same_host",
+    "refuse_plain",
 ]  # fmt: skip
 
 
@@ -129,3 +132,13 @@ def refuse_plain(address: str, task: str) -> None:
             f"{address.replace(parsed.scheme, 'tls', 1) if parsed.port is not None else 'tls://host:port'}",
             task=task,
         )
+
+
+def is_same_host(one: str, other: str) -> bool:
+    """Return whether two addresses are certainly on one host, and not of one process alone."""
+    first, second = parse_address(one), parse_address(other)
+    if "inproc" in (first.scheme, second.scheme):
+        return False
+    if not first.host or not second.host:  # sockets that only this host has
+        return not first.host and not second.host
+    return first.host == second.host or {first.host, second.host} <= _LOOPBACK

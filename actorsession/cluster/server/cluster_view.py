@@ -11,12 +11,18 @@ resolver counts only if it differs from its previous answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from actorsession.actors import registry
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster.resolvers import ClusterResolver, SimpleClusterResolver, ask_resolver
-from actorsession.cluster.server.address_checks import checked_addresses, find_task, is_port_0
+from actorsession.cluster.server.address_checks import (
+    checked_addresses,
+    find_task,
+    is_port_0,
+    is_same_host,
+)
 from actorsession.cluster.spec import ClusterDef, ClusterSpec
 from actorsession.errors import InvalidArgumentError, NotFoundError, UnavailableError
 
@@ -76,6 +82,7 @@ class ClusterView:
         self.given_up: frozenset[str] = frozenset()
         self._cache: WorkerCache | None = None
         self._bound = ""
+        self._on_change: Callable[[], None] = lambda: None
 
     @property
     def address(self) -> str:
@@ -87,15 +94,28 @@ class ClusterView:
         """Whether there is a resolver that can be asked again."""
         return self._resolver is not None
 
-    def begin(self, cache: WorkerCache, bound: str) -> None:
+    def begin(
+        self, cache: WorkerCache, bound: str, on_change: Callable[[], None] = lambda: None
+    ) -> None:
         """Start to store the addresses of all tasks in a worker cache.
 
         Args:
             cache: the links of this task.
             bound: the address that this task has bound.
+            on_change: called when the tasks were stored, now and whenever they change.
         """
-        self._cache, self._bound = cache, bound
+        self._cache, self._bound, self._on_change = cache, bound, on_change
         self.learn(self._spec)
+
+    def neighbours(self) -> int:
+        """Return how many other tasks are in other processes of this host, as far as addresses show."""
+        others = [address for task, address in self.tasks().items() if task != self.task]
+        return sum(
+            not is_port_0(address)
+            and is_same_host(address, self._bound)
+            and registry.lookup(address) is None
+            for address in others
+        )
 
     def tasks(self) -> Mapping[str, str]:
         """Return the tasks of the cluster with their last known addresses."""
@@ -115,6 +135,7 @@ class ClusterView:
         self._cache.forget(gone)
         self._store_addresses(tasks)
         self.version += 1
+        self._on_change()
 
     def learn_tasks(self, tasks: Mapping[str, str], given_up: Iterable[str] = ()) -> None:
         """Register the tasks of the cluster and their addresses, given by full task name; see ``learn``.

@@ -24,6 +24,7 @@ from typing import Any
 from actorsession.actors import registry
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
+from actorsession.cluster.launch.blas_environment import thread_count
 from actorsession.cluster.master.env import MasterEnv
 from actorsession.cluster.master.master import Master
 from actorsession.cluster.master.stats_publisher import StatsPublisherFactory
@@ -54,7 +55,7 @@ from actorsession.messages.worker import WORKER, CleanupGraph
 from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
 from actorsession.rpc.security import shared_security, shared_token
-from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads
+from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads, share_blas_threads
 from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.devices import Device, make_devices, new_incarnation
 from actorsession.runtime.kernel_pool import KernelPool
@@ -199,6 +200,7 @@ class Server:
         self._control: Control | None = None
         self._pool: KernelPool | None = None
         self._blas: BlasThreads | None = None
+        self._share: BlasThreads | None = None
         self._children = Children(f"server of {self.task}")
         self._stopping = asyncio.Event()
         self._started = time.monotonic()
@@ -236,8 +238,8 @@ class Server:
                 raise InvalidArgumentError(where, task=self.task) from exc
             raise
         self._open_files(near=self._listener.near)
-        self._cluster_view.begin(self._cache, self.target)
         registry.publish(self.target, self._serves[MASTER])
+        self._cluster_view.begin(self._cache, self.target, self._share_cores)
         _log.info("%s serves at %s", self.task, self.target)
         if self._snapshots is not None:
             _ = self._children.start(self._snapshots.run(), name=f"snapshots of {self.task}")
@@ -282,6 +284,13 @@ class Server:
             trusted=self._token is not None,
         )  # fmt: skip
         self._serves[SERVER] = self._control.ref
+
+    def _share_cores(self) -> None:
+        """Share the cores out among the processes of this host that run tasks, unless the user has chosen."""
+        chosen = self._config.intra_op_parallelism_threads
+        threads = None if chosen else thread_count(1 + self._cluster_view.neighbours())
+        if threads != (None if self._share is None else self._share.number):
+            self._share = None if threads is None else share_blas_threads(threads)
 
     def _open_files(self, *, near: bool) -> None:
         """Set where kernels may open files; ``near`` if only this machine can reach the server."""
@@ -352,6 +361,9 @@ class Server:
         await self._listener.aclose(grace=grace)
         await self._children.stop(grace)
         await self._vitals.aclose()
+        if self._snapshots is None:  # else a last one may still be written, from another thread
+            for device in self._devices:
+                device.resources.clear_all()
 
     @property
     def keeps_snapshots(self) -> bool:
@@ -372,7 +384,9 @@ class Server:
         await self._worker.aclose(why)
         if self._pool is not None:
             self._pool.shutdown(wait=False)
-        self._blas = None  # the last holder restores the library's own number of threads
+        self._blas = self._share = (
+            None  # the last holder restores the library's own number of threads
+        )
 
     async def __aenter__(self) -> Server:
         await self.start()

@@ -175,6 +175,15 @@ def _matmul_kernel(ctx: KernelContext) -> Kernel:
     return product if turn_a or turn_b else multiply
 
 
+def _matmul_into_new(ctx: KernelContext) -> Kernel | None:
+    turn_a, turn_b = bool(ctx.attrs["transpose_a"]), bool(ctx.attrs["transpose_b"])
+    known = all(spec.shape.is_fully_defined() for spec in ctx.inputs)
+    if not known or ctx.inputs[0].dtype in (float16, bfloat16):
+        return None
+    multiply = blas.product_of(_multiplications(ctx.inputs, turn_b))
+    return lambda a, b, out: multiply(a.T if turn_a else a, b.T if turn_b else b, out)
+
+
 def _multiplications(inputs: Sequence[TensorSpec], turn_b: bool) -> int:
     a, b = (spec.shape for spec in inputs)
     return (a.num_elements() or 0) * (b[not turn_b] or 0)
@@ -255,7 +264,10 @@ def _batch_matmul_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | Non
     return sum_to_operands(x, y, by_x, by_y, trailing=2)
 
 
-op("MatMul", _matmul_shape, kernel=_matmul_kernel, grad=_matmul_gradient, cost=_cost)
+op(
+    "MatMul", _matmul_shape, kernel=_matmul_kernel, into_new=_matmul_into_new, grad=_matmul_gradient,
+    cost=_cost,
+)  # fmt: skip
 for _name in ("BatchMatMul", "BatchMatMulV2"):  # the first is TensorFlow's older one
     op(
         _name,

@@ -130,6 +130,7 @@ op(
 op(
     "ReadVariableOp", infer=lambda ctx: [check_handle(ctx)], function=lambda handle: handle.read(),
     grad=lambda op, grad: [grad], aliases=True, emit="{0}.read()",
+    emit_sent=lambda ctx, args: f"{args[0]}.lend()",
     cost=lambda inputs, outputs: 0.1,
 )  # fmt: skip
 op(

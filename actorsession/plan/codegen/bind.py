@@ -20,6 +20,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.extension import ExtensionPoint
 from actorsession.graph.registry import KernelContext, ResourceHost, lookup
+from actorsession.graph.shared_arrays import empty
 from actorsession.plan.codegen.memory_check import within_memory
 from actorsession.plan.codegen.outline import LONGEST
 from actorsession.plan.codegen.segment import CompiledPartition, Segment
@@ -170,7 +171,7 @@ class BoundPartition:
     def _bind(self, host: ResourceHost, states: dict[str, Any]) -> dict[str, Any]:
         namespace: dict[str, Any] = {
             "own": own, "out": _out, "clock": time.perf_counter_ns, "TOKEN": CONTROL_TOKEN,
-            "predicate": _predicate, "ZERO": np.int32(0),
+            "predicate": _predicate, "ZERO": np.int32(0), "empty": empty,
         }  # fmt: skip
         bindings = {k: v for s in self.compiled.segments for k, v in s.bindings.items()}
         for name, number in bindings.items():
@@ -220,11 +221,18 @@ def _into(context: KernelContext) -> Callable[..., Any] | None:
     return None if into is None else into(context)
 
 
+def _into_new(context: KernelContext) -> Callable[..., Any] | None:
+    """Return the function of a node that writes to a new array, if its op has one."""
+    into = lookup(context.op).into_new
+    return _into(context) if into is None else into(context)
+
+
 # The value of a global name of the generated code, by the name's first letter; see ``Segment.bindings``.
 _BINDERS: dict[str, Callable[[KernelContext], Any]] = {
     "c": lambda context: kernel_of(context)(),
     "k": kernel_of,
     "o": _into,
+    "n": _into_new,
     "j": lambda context: lookup(context.op).joins,
 }
 

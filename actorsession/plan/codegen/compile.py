@@ -46,7 +46,7 @@ class _Compiler:
     def __init__(self, partition: Partition, own_fetches: bool) -> None:
         self.partition = partition
         self.own_fetches = own_fetches
-        self.flow = UseDef(partition)
+        self.flow = UseDef(partition, own_fetches=own_fetches)
         self.segment_of: list[int] = []  # -1 for arguments and for constants
         self.slots: dict[Ref, int] = {}
         self.slot_count = 0

@@ -21,7 +21,7 @@ from dataclasses import field
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import Kernel, OpDef
 from actorsession.plan.codegen.fusion import Run, fused, write_run
-from actorsession.plan.codegen.in_place import Join, joins_among, overwritten
+from actorsession.plan.codegen.in_place import Join, joins_among, overwritten, writes_new
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.codegen.segment import Line
 from actorsession.plan.codegen.use_def import Ref, UseDef
@@ -157,6 +157,9 @@ class Emitter:
             text.sends.append(node.attrs["key"])
             return
         context = self._check(i)
+        if writes_new(flow, i, context) is not None:
+            self._write_new(i, arguments)
+            return
         over = overwritten(flow, i, context, self.is_free)
         if over is not None:
             self._write_over(i, arguments, over)
@@ -164,7 +167,7 @@ class Emitter:
         for k in (*op.keeps, *op.borrows):
             if k < len(arguments) and not self._may_pass(op, k, flow.inputs[i][k]):
                 arguments[k] = f"own({arguments[k]})"
-        expression = _expression(op, context, arguments)
+        expression = _expression(op, context, arguments, sent=flow.is_sent((i, 0)))
         if expression is None:
             expression = f"{self._bound('k', i, context)}({', '.join(arguments)})"
         if self._goes_on_without(i):
@@ -212,6 +215,14 @@ class Emitter:
         target = self._over[i, 0] = arguments[over]
         self._gone.add(self.flow.inputs[i][over])
         call = f"{self.bind_into(i)[0]}({', '.join(arguments)}, {target})"
+        self.line(call + self.comment(i), self.number(i), target)
+
+    def _write_new(self, i: int, arguments: Sequence[str]) -> None:
+        """Write a node whose result goes to a new array that other processes can read."""
+        target, spec = self.local((i, 0)), self.flow.nodes[i].outputs[0]
+        made = f"empty({spec.shape.sizes!r}, {spec.dtype.np_dtype.name!r})"
+        self.line(f"{target} = {made}{self.comment(i)}", self.number(i))
+        call = f"{self._bound('n', i)}({', '.join(arguments)}, {target})"
         self.line(call + self.comment(i), self.number(i), target)
 
     def _join(self, i: int) -> None:
@@ -330,15 +341,19 @@ class Emitter:
         return not self.flow.once[ref[0]] and not self.flow.is_scalar(ref)
 
 
-def _expression(op: OpDef, context: NodeContext, arguments: Sequence[str]) -> str | None:
+def _expression(
+    op: OpDef, context: NodeContext, arguments: Sequence[str], *, sent: bool
+) -> str | None:
     """Return the expression of a node in place of a call; ``None`` if there is none.
 
-    There is none for invalid constants either: the kernel raises when the node runs.
+    There is none for invalid constants either: the kernel raises when the node runs. ``sent`` says whether
+    the output is sent to another task.
     """
-    if op.emit is None:
+    emit = op.emit_sent if sent and op.emit_sent is not None else op.emit
+    if emit is None:
         return None
     try:
-        return op.emit(context, arguments)
+        return emit(context, arguments)
     except Exception:
         return None
 

@@ -179,7 +179,10 @@ class _Part:
             self.operands.index(self._over[ref]) if ref in self._over else self._dtype(ref)
             for ref in self.results
         ]
+        flow = self._block.flow
+        sent = [k for k, ref in enumerate(self.results) if flow.is_sent(ref)]
         given = f"{self.arrays}, {made}, {self._buffers}, {len(self._run)}"
+        given += f", {sent}" if sent else ""
         last = f"{name} = Blockwise({name}_part, {given})"
         head = f"def {name}_part({', '.join(parameters)}):"
         return [Line(head), *[Line(INDENT + text) for text in body], Line(last)]
@@ -218,7 +221,12 @@ class _Part:
         return body
 
     def _write_over(self, result: Ref, kept: Iterable[Ref], left: dict[Ref, int]) -> None:
-        """Choose an operand that a result may overwrite: one of its dtype that is no longer read."""
+        """Choose an operand that a result may overwrite: one of its dtype that is no longer read.
+
+        A result that is sent gets an array that other processes can read instead.
+        """
+        if self._block.flow.is_sent(result):
+            return
         for ref in self._free:
             if not left[ref] and ref not in kept and self._dtype(ref) == self._dtype(result):
                 self._over[result] = ref

@@ -3,7 +3,8 @@
 A node may overwrite an input that it is the last to read, if nothing else can hold that array: the rule of
 ``UseDef.owned``, and a single reader. A sum of many inputs (``OpDef.joins``) need not wait for the last of
 them: each is added when it is made, while it is in the cache, and then dropped. The op defines how a node
-writes to an array (``OpDef.into``); this module decides when it may. ``emitter`` calls this.
+writes to an array (``OpDef.into``); this module decides when it may. A large result that is sent to another
+task is written to a new array in memory that the other task can read. ``emitter`` calls this.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from actorsession.graph.node import TensorSpec
+from actorsession.graph.registry import Kernel
+from actorsession.graph.shared_arrays import LEAST
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.codegen.use_def import Ref, UseDef
 from actorsession.records import dataclass
 
-__all__ = ["Join", "joins_among", "overwritten"]
+__all__ = ["Join", "joins_among", "overwritten", "writes_new"]
 
 # A sum of fewer inputs allocates at most one unneeded array.
 _FEWEST = 3
@@ -48,6 +51,32 @@ def overwritten(
             # Tested last, because most inputs are read by others too.
             return k if isinstance(op.into(context), np.ufunc) else None
     return None
+
+
+def writes_new(flow: UseDef, i: int, context: NodeContext) -> Kernel | None:
+    """Return the function by which a node writes its result to a new array in memory that peers can read.
+
+    That is worth it for a large result that is sent to another task: it need not be copied there.
+
+    Returns:
+        A function of the inputs and the array; ``None`` if the kernel allocates the array.
+    """
+    op, node = flow.ops[i], flow.nodes[i]
+    if op is None or len(node.outputs) != 1 or not flow.is_sent((i, 0)) or not flow.owned((i, 0)):
+        return None
+    result = node.outputs[0]
+    size = result.shape.num_elements()
+    if not result.shape.rank or size is None or result.dtype.kind in "srv":
+        return None
+    if size * result.dtype.itemsize < LEAST:
+        return None
+    if op.into_new is not None:
+        return op.into_new(context)
+    function = None if op.into is None else op.into(context)
+    fits = isinstance(function, np.ufunc) or all(
+        spec.shape.rank == 0 or spec.shape.sizes == result.shape.sizes for spec in context.inputs
+    )
+    return function if fits else None
 
 
 def _is_like(inputs: Sequence[TensorSpec], k: int, result: TensorSpec) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import resource, variant
 from actorsession.graph.function import ARGUMENT, CONSTRUCTS, FunctionDef
 from actorsession.graph.node import NodeDef
@@ -21,6 +22,7 @@ from actorsession.graph.registry import Array, OpDef, lookup
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG
+from actorsession.plan.rendezvous_key import parse_key
 from actorsession.plan.trip_counts import nodes_of_varying_cost
 
 __all__ = ["Ref", "UseDef", "function_use_def"]
@@ -35,6 +37,7 @@ class UseDef:
         partition: the nodes.
         base: added to a node's position here to give its number in the code.
         constants: values of feeds that are constants of the plan, by position.
+        own_fetches: whether fetched arrays must share no memory with the runtime; else they are sent.
 
     Attributes:
         nodes: the partition's.
@@ -49,7 +52,12 @@ class UseDef:
     """
 
     def __init__(
-        self, partition: Partition, base: int = 0, constants: Mapping[int, Array] | None = None
+        self,
+        partition: Partition,
+        base: int = 0,
+        constants: Mapping[int, Array] | None = None,
+        *,
+        own_fetches: bool = True,
     ) -> None:
         self.nodes = partition.nodes
         self.base = base
@@ -83,6 +91,7 @@ class UseDef:
                 if ref in self._fetched:
                     self._readers[ref].append(i)
         self._sends_any = any(n.op == SEND for n in self.nodes)
+        self._sent = self._find_sent(own_fetches)
 
     def context(self, i: int) -> NodeContext:
         """Return the context for the kernel factory of a node, before there is a device.
@@ -152,6 +161,26 @@ class UseDef:
         """Return whether a single input reads the value, and no fetch."""
         return self.uses[ref] == 1 and ref not in self._fetched
 
+    def is_sent(self, ref: Ref) -> bool:
+        """Return whether a value, or one that may be a view of it, is sent to another task."""
+        return ref in self._sent
+
+    def _find_sent(self, own_fetches: bool) -> frozenset[Ref]:
+        sent = set() if own_fetches else set(self._fetched)
+        if not sent and not self._sends_any:
+            return frozenset()
+        outputs = {i for i, _ in sent}
+        for i in range(len(self.nodes) - 1, -1, -1):  # readers come after what they read
+            op = self.ops[i]
+            if self.nodes[i].op == SEND:
+                leaves = _leaves_task(self.nodes[i].attrs["key"])
+            else:
+                leaves = op is not None and op.aliases and i in outputs
+            if leaves:
+                sent.update(self.inputs[i])
+                outputs.update([j for j, _ in self.inputs[i]])
+        return frozenset(sent)
+
     def stays(self, ref: Ref) -> bool:
         """Return whether a value with several readers is written to by nothing until the step has ended.
 
@@ -171,6 +200,15 @@ class UseDef:
             if op is None or (op.aliases and self._sends_any):
                 return True
         return False
+
+
+def _leaves_task(key: str) -> bool:
+    """Return whether a key is that of a tensor for another task; a malformed one is reported by its step."""
+    try:
+        parsed = parse_key(key)
+    except InvalidArgumentError:
+        return False
+    return parsed.dst_task != parsed.src_task
 
 
 def function_use_def(

@@ -104,7 +104,7 @@ def _is_whole(value: Any) -> bool:
 
 def own_values(values: Sequence[Any], *, over_link: bool) -> list[Any]:
     """Return fetched values owned by the caller; rank 0 becomes a scalar, as in TensorFlow."""
-    return list(map(_scalar if over_link else _own, values))
+    return list(map(_received if over_link else _own, values))
 
 
 def wire_limit(limit: float | None) -> int:
@@ -153,5 +153,10 @@ def _own(value: Any) -> Any:
     return np.array(value) if value.ndim else value[()]
 
 
-def _scalar(value: Any) -> Any:
-    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
+def _received(value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    if not value.ndim:
+        return value[()]
+    # What cannot be written to is memory of the master.
+    return value if value.flags.writeable else value.copy()
