@@ -20,6 +20,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from actorsession.actors.actor import Actor
 from actorsession.actors.clock import Clock
 from actorsession.actors.context import CallContext, ProgramTable, Watch
 from actorsession.actors.deadline import NEVER, Deadline
@@ -110,6 +111,9 @@ class Service:
         self._programs = programs
         self._early: OrderedDict[int, None] = OrderedDict()
         self._tell_context = CallContext(NEVER, peer, address, watch)
+        # The worker, once it is known to be on this loop, and its handler of pushes.
+        self._worker: Actor | None = None
+        self._on_push: Callable[[Actor, PushTensors, CallContext], None]
         self.calls = self.tells = 0
 
     def __len__(self) -> int:
@@ -196,10 +200,19 @@ class Service:
 
     def pushed(self, message: PushTensors) -> None:
         """Deliver values that the peer has pushed; a tell that comes with each hop of a step."""
-        ref = self._serves.get(WORKER)
-        if isinstance(ref, LocalRef) and ref.is_here():
+        worker = self._worker
+        if worker is not None and self._serves.get(WORKER) is worker.ref:
             self.tells += 1
-            ref.deliver(message, self._tell_context)
+            worker.tells += 1
+            self._on_push(worker, message, self._tell_context)
+            return
+        ref = self._serves.get(WORKER)
+        handler = None
+        if isinstance(ref, LocalRef) and ref.is_here():
+            handler = ref.actor.direct_handler(PushTensors)
+        if handler is not None:
+            self._worker, self._on_push = ref.actor, handler
+            self.pushed(message)
         else:
             self.tell(Tell(WORKER, message))
 

@@ -48,9 +48,10 @@ class End:
         self.read_on = asyncio.Event()
         self.children = Children("test")
         self.calls = StepCalls(
-            peer, send=self._send, push=self.pushed.append, congested=lambda: self.busy,
-            drain=self._drain, children=self.children,
+            peer, send=self._send, congested=lambda: self.busy, drain=self._drain,
+            children=self.children,
         )  # fmt: skip
+        self.calls.on_push = self.pushed.append
 
     def _send(self, header: bytes, segments: Sequence[Buffer]) -> None:
         if self.error is not None:

@@ -64,10 +64,6 @@ def _destination(key: str) -> str:
     return parse_key(key).dst_task
 
 
-# Stores a value that another task has pushed; ``send`` would look for the task of its key.
-_store = Rendezvous.send
-
-
 class WorkerRendezvous(Rendezvous):
     """The rendezvous of one step at one task.
 
@@ -97,7 +93,7 @@ class WorkerRendezvous(Rendezvous):
         self.task = task
         self._push = push
         self.peers: SessionPeers | None = None
-        self._gathered: dict[str, tuple[list[str], list[Any], list[bool]]] = {}
+        self._gathered: dict[str, PushTensors] = {}  # by task
 
     @property
     def what(self) -> str:
@@ -123,27 +119,27 @@ class WorkerRendezvous(Rendezvous):
         """Store a value for a device of this task, or gather it for the task of its device."""
         task = _destination(key)
         if task == self.task:
-            _store(self, key, value, dead)
+            super().send(key, value, dead)
             return
-        if self.aborted is not None:
-            raise self.aborted
-        gathered = self._gathered.get(task)
-        if gathered is None:
-            self._gathered[task] = ([key], [value], [dead])
-            return
-        keys, values, deads = gathered
-        keys.append(key)
-        values.append(value)
-        deads.append(dead)
+        if self._aborted is not None or self._closed:
+            raise self.aborted or CancelledError("the step is over", derived=True)
+        message = self._gathered.get(task)
+        if message is None:
+            self._gathered[task] = PushTensors(
+                step_id=self.step_id, keys=[key], values=[value], dead=[dead]
+            )
+        else:
+            message.keys.append(key)
+            message.values.append(value)
+            message.dead.append(dead)
 
     def flush(self) -> None:
         """Push what was gathered, one message per task."""
         if not self._gathered:
             return
         gathered, self._gathered = self._gathered, {}
-        for task, (keys, values, dead) in gathered.items():
-            message = PushTensors(step_id=self.step_id, keys=keys, values=values, dead=dead)
-            self.pushed += bytes_held(values)
+        for task, message in gathered.items():
+            self.pushed += bytes_held(message.values)
             self._push(task, message)
 
     def release(self) -> None:
@@ -202,20 +198,19 @@ class RendezvousTable:
         Raises:
             InvalidArgumentError: for a malformed key, or lists that do not match.
         """
-        if message.step_id in self._over:
-            return
         keys, values, dead = message.keys, message.values, message.dead
         if not len(keys) == len(values) == len(dead):
             sizes = [len(keys), len(values), len(dead)]
             raise InvalidArgumentError(f"a push has as many keys as values, got {sizes}")
-        rendezvous = self._steps.get(message.step_id)
+        step_id = message.step_id
+        rendezvous = self._steps.get(step_id)
         if rendezvous is None:
+            if step_id in self._over:
+                return
             self._drop_unbegun()
-            rendezvous = self._new(message.step_id)
+            rendezvous = self._new(step_id)
             self._unbegun += 1
-        for key, value, is_dead in zip(keys, values, dead, strict=True):
-            if rendezvous.aborted is None:
-                _store(rendezvous, key, value, is_dead)
+        rendezvous.receive(keys, values, dead)
 
     def end(self, step_id: int, error: OpError | None = None) -> None:
         """End a step: waiting receives fail, and what arrives later is dropped.
