@@ -21,6 +21,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
+from itertools import repeat
 from typing import Any, Protocol
 
 from actorsession.actors.supervision import Children
@@ -193,7 +194,7 @@ class StepCalls:
         self._early: OrderedDict[int, None] = OrderedDict()
         self._waiting: dict[int, RunWaiter] = {}
         self._keys_sent: dict[str, int] = {}
-        self._keys_received: list[str] = []
+        self._keys_received: dict[int, str] = {}
         self._texts_received: set[str] = set()
         self.on_push: Callable[[PushTensors], None]
         self.sent = self.received = self.pushes = 0
@@ -268,11 +269,12 @@ class StepCalls:
         """
         items: list[Any] = [PUSH, message.step_id]
         segments: list[Buffer] = []
-        numbers, new = self._keys_sent, False
+        number_of, new = self._keys_sent.get, False
         for key, value, dead in zip(message.keys, message.values, message.dead, strict=True):
-            number = numbers.get(key)
-            new = new or number is None
-            items.append(key if number is None else number)
+            number: int | str | None = number_of(key)
+            if number is None:
+                number, new = key, True
+            items.append(number)
             if dead:
                 items += (None, None)
             else:
@@ -383,26 +385,29 @@ class StepCalls:
     def _receive_push(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         if len(wire) % 3 != 2:
             raise ProtocolError(f"a push has three items for each value, found {len(wire) - 2}")
-        keys: list[str] = []
-        values: list[Any] = []
-        dead: list[bool] = []
-        known, new = self._keys_received, False
-        for at in range(2, len(wire), 3):
-            key = wire[at]
-            if type(key) is str:
-                new = True
-            elif type(key) is int and 0 <= key < len(known):
-                key = known[key]
-            else:
-                raise ProtocolError(
-                    f"a key is text or one of {len(known)} numbers, found {key!r:.100}"
-                )
-            keys.append(key)
-            values.append(read_value(wire[at + 1], wire[at + 2], segments))
-            dead.append(wire[at + 2] is None)
-        if new and not is_bulky(header, segments):
+        contents = wire[4::3]
+        try:
+            keys, is_new = list(map(self._keys_received.__getitem__, wire[2::3])), False
+        except (KeyError, TypeError):
+            keys, is_new = [self._key(key) for key in wire[2::3]], True
+        values = list(map(read_value, wire[3::3], contents, repeat(segments)))
+        if is_new and not is_bulky(header, segments):
             self._learn(keys)
+        dead = (
+            [content is None for content in contents] if None in contents else [False] * len(keys)
+        )
         self.on_push(PushTensors(step_id=wire[1], keys=keys, values=values, dead=dead))
+
+    def _key(self, key: Any) -> str:
+        """Return the text of a key that was received as text or as its number."""
+        text = key if type(key) is str else None
+        if type(key) is int:
+            text = self._keys_received.get(key)
+        if text is None:
+            raise ProtocolError(
+                f"a key is text or one of {len(self._keys_received)} numbers, found {key!r:.100}"
+            )
+        return text
 
     def _number(self, keys: Iterable[str]) -> None:
         """Number the keys that were sent as text, as the receiver does."""
@@ -415,7 +420,7 @@ class StepCalls:
         for key in keys:
             if len(self._keys_received) < _MAX_KEYS and key not in self._texts_received:
                 self._texts_received.add(key)
-                self._keys_received.append(key)
+                self._keys_received[len(self._keys_received)] = key
 
     # -- the end -------------------------------------------------------------------------------
 

@@ -92,8 +92,10 @@ class OffloadPolicy:
         """Record how long a segment took; arguments as for ``is_expensive``."""
         self.runs += 1
         self.seconds += seconds
-        bound.seconds = estimate = self._estimate(bound.seconds, seconds)
-        if not bound.segment.unsized:
+        before = bound.seconds
+        estimate = self._estimate(before, seconds) if seconds > before else seconds
+        bound.seconds = estimate
+        if not bound.unsized:
             bound.is_short = 0 < estimate <= self.offload_above and not bound.unpredictable
             return
         size = _size(bound, values, places)

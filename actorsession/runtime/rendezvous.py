@@ -101,12 +101,12 @@ class Rendezvous:
             receiver.step.drain()
 
     def receive(self, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]) -> None:
-        """Store values that have come together from another process; see ``send``.
+        """Store values that have come together from another process, as many of each; see ``send``.
 
         What the end of the step, or an abort, leaves of them is dropped.
         """
         expected, last = self._expected, None
-        for key, value, is_dead in zip(keys, values, dead, strict=True):
+        for key, value, is_dead in zip(keys, values, dead):  # noqa: B905 - as many of each
             receiver = expected.pop(key, None)
             if receiver is not None:
                 receiver.received(key, value, is_dead)

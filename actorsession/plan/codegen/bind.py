@@ -68,20 +68,22 @@ class BoundSegment:
     Attributes:
         blocks: whether a node of it may take any time; see ``OpDef.blocks``.
         unpredictable: whether no measured time predicts the next run, because of such a node or of a loop.
+        places: slots of its arguments; with ``unsized``, a short way to what ``segment`` has.
         seconds: moving average of its measured time; 0 until it ran once. The offload policy keeps it.
         largest: the most bytes of arguments of unknown size with which a run of it was short; likewise.
         is_short: whether a run of it is short by ``seconds``, whatever its arguments are; likewise.
     """
 
     __slots__ = (
-        "blocks", "filename", "function", "is_short", "largest", "seconds", "segment",
-        "traced_filename", "traced_function", "unpredictable",
+        "blocks", "filename", "function", "is_short", "largest", "places", "seconds", "segment",
+        "traced_filename", "traced_function", "unpredictable", "unsized",
     )  # fmt: skip
 
     def __init__(
         self, segment: Segment, namespace: dict[str, Any], label: str, *, blocks: bool
     ) -> None:
         self.segment = segment
+        self.places, self.unsized = segment.arguments, segment.unsized
         self.blocks = blocks
         self.unpredictable = blocks or not segment.is_steady
         self.filename = f"<{label} {segment.name}>"

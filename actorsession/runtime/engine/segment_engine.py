@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from actorsession.errors import CancelledError, OpError, UnimplementedError, from_exception
 from actorsession.graph.collective_call import CollectiveCall
 from actorsession.graph.take import Take
-from actorsession.plan.codegen.segment_context import PendingValues, SegmentContext
+from actorsession.plan.codegen.segment_context import PendingValues, SegmentContext, SegmentFunction
 from actorsession.runtime.engine.suspended_nodes import Suspended, SuspendedNodes
 from actorsession.runtime.engine.takes import Taken
 from actorsession.runtime.interruptible import cancel_pending, wait_for
@@ -41,8 +42,8 @@ class SegmentEngine(SegmentContext):
     """
 
     __slots__ = (
-        "_begun_at", "_ran", "_readers", "_scheduled", "_slots", "_suspended", "bound", "executor",
-        "remaining", "step", "waits",
+        "_begun_at", "_is_observed", "_policy", "_ran", "_readers", "_scheduled", "_slots", "_suspended",
+        "bound", "executor", "remaining", "step", "waits",
     )  # fmt: skip
 
     def __init__(
@@ -52,6 +53,8 @@ class SegmentEngine(SegmentContext):
         self.executor = executor
         self.bound = bound
         self.step = step
+        self._policy = executor.policy
+        self._is_observed = step.collector is not None or step.debug is not None
         self._slots: list[Any] = [None] * compiled.slots
         for slot, position in compiled.feeds:
             self._slots[slot] = feeds[position]
@@ -103,8 +106,7 @@ class SegmentEngine(SegmentContext):
             self.store(index, results)
 
     def _is_expensive(self, segment: BoundSegment) -> bool:
-        policy, places = self.executor.policy, segment.segment.arguments
-        return policy.is_expensive(segment, self._slots, places)
+        return self._policy.is_expensive(segment, self._slots, segment.places)
 
     def delivered(self, number: int, values: Any, take: Take | None) -> None:
         """See ``Engine.delivered``."""
@@ -178,43 +180,55 @@ class SegmentEngine(SegmentContext):
     def execute(self, index: int, context: SegmentContext) -> tuple[Sequence[Any], OpError | None]:
         """Run a segment in the calling thread; return errors of kernels and never raise them."""
         segment = self.bound.segments[index]
-        step, slots, places = self.step, self._slots, segment.segment.arguments
+        slots, places = self._slots, segment.places
         function, called_with, recorder = segment.function, context, None
-        if step.collector is not None:
-            assert self._scheduled is not None
-            function = self.bound.traced(index)
-            called_with = recorder = Recorder(
-                context, step.collector, self.bound, self._scheduled[index]
-            )
-        if step.debug is not None:
-            function = step.debug.shown(function)
-        begin = time.perf_counter()
+        if self._is_observed:
+            function, called_with, recorder = self._observed(index, context)
+        begin = perf_counter()
         try:
             results = function(called_with, *map(slots.__getitem__, places))
         except Exception as exc:
-            return (), step.abort_error or locate_error(exc, self.bound, segment)
-        # Traced, a segment counts as long as its nodes: recording is no cost of later runs.
-        seconds = recorder.nanos * 1e-9 if recorder else time.perf_counter() - begin
+            return (), self.step.abort_error or locate_error(exc, self.bound, segment)
+        seconds = perf_counter() - begin
+        if recorder is not None:  # recording is no cost of later runs
+            seconds = recorder.nanos * 1e-9
         if seconds > HOLD_LIMIT:
             if context is self:
                 WATCHDOG.ran_inline(self.bound, segment, seconds)
             else:
                 WATCHDOG.ran_in_pool(self.bound, segment, begin, begin + seconds)
-        self.executor.policy.record(segment, seconds, slots, places)
+        self._policy.record(segment, seconds, slots, places)
         return results, None
+
+    def _observed(
+        self, index: int, context: SegmentContext
+    ) -> tuple[SegmentFunction, SegmentContext, Recorder | None]:
+        """Return the function, the context and the recorder of a segment that is traced or debugged."""
+        step, recorder = self.step, None
+        function = self.bound.segments[index].function
+        if step.collector is not None:
+            assert self._scheduled is not None
+            function = self.bound.traced(index)
+            scheduled = self._scheduled[index]
+            context = recorder = Recorder(context, step.collector, self.bound, scheduled)
+        if step.debug is not None:
+            function = step.debug.shown(function)
+        return function, context, recorder
 
     def store(self, index: int, results: Sequence[Any]) -> None:
         """Store the results of a segment, and queue the segments that waited for it."""
-        segment, slots = self.bound.segments[index].segment, self._slots
+        bound, slots, readers = self.bound, self._slots, self._readers
+        segment = bound.segments[index]
         if self._ran is not None:
             self._ran.add(index)
-        for slot in segment.arguments:
-            self._readers[slot] -= 1
-            if not self._readers[slot]:
+        for slot in segment.places:
+            readers[slot] = left = readers[slot] - 1
+            if not left:
                 slots[slot] = None
-        for slot, value in zip(segment.results, results, strict=True):
-            slots[slot] = value
-        followers = self.bound.followers[index]
+        if results:
+            for slot, value in zip(segment.segment.results, results, strict=True):
+                slots[slot] = value
+        followers = bound.followers[index]
         if followers:
             self._advance(followers)
         self.remaining -= 1
@@ -225,10 +239,10 @@ class SegmentEngine(SegmentContext):
 
     def send(self, number: int, value: Any) -> None:
         """See ``SegmentContext.send``."""
-        key = self.bound.compiled.sends[number]
-        if self.step.collector is not None:
-            self.step.collector.add_transfer("send", key, self.bound.device, value)
-        self.step.rendezvous.send(key, value)
+        step, key = self.step, self.bound.compiled.sends[number]
+        if step.collector is not None:
+            step.collector.add_transfer("send", key, self.bound.device, value)
+        step.rendezvous.send(key, value)
 
     def begin(self, number: int, pending: PendingValues) -> None:
         """See ``SegmentContext.begin``; the node is cancelled if the step fails."""
