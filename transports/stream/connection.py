@@ -57,6 +57,8 @@ from transports.stream.bulk import BulkLane
 from transports.stream.bytestream import ByteReader, ByteWriter, DuplexTransport
 from transports.stream.protocol import StreamProtocol, take_over
 
+_PREFIX = PREFIX.size
+
 # How much a stream reader buffers during the handshake before the peer is paused (twice this).
 STREAM_LIMIT = 2**20
 
@@ -134,7 +136,7 @@ class StreamConnection(Connection):
         if type(header) is bytes and not segments and (length := len(header)) < JOIN_BELOW:
             # Most frames: what encode_frame() does, in a fifth of the calls.
             pieces: list[Buffer] = [STARTED_PREFIX.pack(self._start, length, 0) + header]
-            size = PREFIX.size + length
+            size = _PREFIX + length
         else:
             if bulk and segments and self._share(frame):
                 return
@@ -242,9 +244,9 @@ class StreamConnection(Connection):
             if self._ended is not None:
                 return
             self._bytes_received += count
+            decoder = self._decoder
             try:
-                frames = self._decoder.received(count)
-                broken = self._decoder.error
+                frames, broken = decoder.received(count), decoder.error
             except ProtocolError as error:
                 frames, broken = [], error
             for frame in frames:
