@@ -306,15 +306,6 @@ class Actor:
         else:
             self._handle(delivery)
 
-    def direct_handler(self, kind: type[Any]) -> Callable[[Any, Any, CallContext], None] | None:
-        """Return the function that handles a class of direct tells, which other classes do not have.
-
-        For senders of so many that looking it up for each counts. They call it on the actor's loop, with the
-        actor, the message and its circumstances, and add to ``tells``.
-        """
-        dispatch = self._dispatch.get(kind)
-        return None if dispatch is None or not dispatch.direct else dispatch.method
-
     def post(self, message: Any) -> None:
         """Send a tell from another thread or loop; raise what ``deliver`` would."""
         dispatch = self._dispatch.get(type(message))

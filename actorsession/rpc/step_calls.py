@@ -171,7 +171,8 @@ class StepCalls:
         sent: how many runs were requested here.
         received: how many runs the peer has requested.
         pushes: how many times values were pushed to the peer.
-        on_push: takes values that the peer has pushed; set before the link runs.
+        on_push: takes the step id, keys, values and marks of dead tensors that the peer has pushed; set
+            before the link runs.
     """
 
     def __init__(
@@ -196,7 +197,7 @@ class StepCalls:
         self._keys_sent: dict[str, int] = {}
         self._keys_received: dict[int, str] = {}
         self._texts_received: set[str] = set()
-        self.on_push: Callable[[PushTensors], None]
+        self.on_push: Callable[[int, Sequence[str], Sequence[Any], Sequence[bool]], None]
         self.sent = self.received = self.pushes = 0
         self._receivers: dict[int, Callable[[list[Any], Buffer, Sequence[Buffer]], None]] = {
             RUN: self._receive_run,
@@ -396,7 +397,7 @@ class StepCalls:
         dead = (
             [content is None for content in contents] if None in contents else [False] * len(keys)
         )
-        self.on_push(PushTensors(step_id=wire[1], keys=keys, values=values, dead=dead))
+        self.on_push(wire[1], keys, values, dead)
 
     def _key(self, key: Any) -> str:
         """Return the text of a key that was received as text or as its number."""

@@ -51,7 +51,10 @@ class End:
             peer, send=self._send, congested=lambda: self.busy, drain=self._drain,
             children=self.children,
         )  # fmt: skip
-        self.calls.on_push = self.pushed.append
+        self.calls.on_push = self._pushed
+
+    def _pushed(self, step_id: int, keys: Any, values: Any, dead: Any) -> None:
+        self.pushed.append(PushTensors(step_id=step_id, keys=keys, values=values, dead=dead))
 
     def _send(self, header: bytes, segments: Sequence[Buffer]) -> None:
         if self.error is not None:

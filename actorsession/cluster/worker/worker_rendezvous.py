@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeAlias
@@ -192,17 +192,23 @@ class RendezvousTable:
         rendezvous.holder = self
         return rendezvous
 
-    def push(self, message: PushTensors) -> None:
+    def push(
+        self, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]
+    ) -> None:
         """Store values from another task; those of a step that is over are dropped.
+
+        Args:
+            step_id: the step.
+            keys: the rendezvous key of each value.
+            values: the values; ``None`` for a dead tensor.
+            dead: whether each is a dead tensor.
 
         Raises:
             InvalidArgumentError: for a malformed key, or lists that do not match.
         """
-        keys, values, dead = message.keys, message.values, message.dead
         if not len(keys) == len(values) == len(dead):
             sizes = [len(keys), len(values), len(dead)]
             raise InvalidArgumentError(f"a push has as many keys as values, got {sizes}")
-        step_id = message.step_id
         rendezvous = self._steps.get(step_id)
         if rendezvous is None:
             if step_id in self._over:
