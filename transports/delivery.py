@@ -65,7 +65,7 @@ class Delivery:
         self._abort = abort
         self._closed_error = closed_error
         self._is_held = False
-        self._on_frame: OnFrame | None = None
+        self._on_frame: OnFrame  # set with _context
         self._on_end: OnEnd | None = None
         self._context: Context | None = None
         self._is_scheduled = False  # _run is to be called, or is running
@@ -180,7 +180,6 @@ class Delivery:
     def _run(self) -> None:
         """Call back for the frames that wait, up to the limit, and for the end if it is reached."""
         on_frame, take, waiting = self._on_frame, self._take, self._waiting
-        assert on_frame is not None
         self._is_scheduled = True  # what is put in by the callbacks is served below
         turn, left = self.turn, FRAMES_PER_TURN
         turn.depth += 1

@@ -298,9 +298,10 @@ class StepCalls:
             ResourceExhaustedError: it pushes values and the receiver has no room for them.
         """
         wire = read_header(header)
-        receiver = self._receivers.get(wire[0]) if type(wire[0]) is int else None
-        if receiver is None:
-            raise ProtocolError(f"unknown kind of step frame: {wire[0]!r:.100}")
+        try:
+            receiver = self._receivers[wire[0]]
+        except (KeyError, TypeError):
+            raise ProtocolError(f"unknown kind of step frame: {wire[0]!r:.100}") from None
         receiver(wire, header, segments)
 
     def _receive_run(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:

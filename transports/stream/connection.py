@@ -58,6 +58,7 @@ from transports.stream.bytestream import ByteReader, ByteWriter, DuplexTransport
 from transports.stream.protocol import StreamProtocol, take_over
 
 _PREFIX = PREFIX.size
+_pack_prefix = STARTED_PREFIX.pack
 
 # How much a stream reader buffers during the handshake before the peer is paused (twice this).
 STREAM_LIMIT = 2**20
@@ -133,9 +134,9 @@ class StreamConnection(Connection):
         if self._ended is not None or self._transport.is_closing():
             raise self._closed_error()
         header, segments = frame
-        if type(header) is bytes and not segments and (length := len(header)) < JOIN_BELOW:
+        if not segments and type(header) is bytes and (length := len(header)) < JOIN_BELOW:
             # Most frames: what encode_frame() does, in a fifth of the calls.
-            pieces: list[Buffer] = [STARTED_PREFIX.pack(self._start, length, 0) + header]
+            pieces: list[Buffer] = [_pack_prefix(self._start, length, 0) + header]
             size = _PREFIX + length
         else:
             if bulk and segments and self._share(frame):
@@ -249,10 +250,8 @@ class StreamConnection(Connection):
                 frames, broken = decoder.received(count), decoder.error
             except ProtocolError as error:
                 frames, broken = [], error
-            for frame in frames:
-                if type(frame) is SharedFrame:
-                    frames, broken = self._pass_through_lane(frames, broken)
-                    break
+            if decoder.has_shared:
+                frames, broken = self._pass_through_lane(frames, broken)
             self._frames_received += len(frames)
             self._delivery.put(frames)
             if broken is not None:

@@ -111,6 +111,7 @@ class Worker(Actor):
         self._closing = False
         executors = {d.name: Executor(d) for d in devices}
         table = RendezvousTable(task, self._push_over(workers))
+        self._store = table.push
         groups = TaskGroups(table)
         self._env = WorkerEnv(task, devices, executors, table, workers, pool, groups)
         self._log = self._env.log
@@ -295,7 +296,7 @@ class Worker(Actor):
         if self._log.enabled:
             self._log.note(step_id, "PushTensors", peer, values)
         try:
-            self._env.rendezvous.push(step_id, keys, values, dead)
+            self._store(step_id, keys, values, dead)
         except Exception as exc:
             _log.warning("step %d: a push of %s: %s", step_id, peer, exc)
             self._give_up(step_id, from_exception(exc))

@@ -23,7 +23,7 @@ from actorsession.errors import (
     error_from_wire,
     error_to_wire,
 )
-from actorsession.graph.codec import bytes_held
+from actorsession.graph.codec import INLINE_LIMIT, bytes_held
 from actorsession.messages.worker import PushTensors
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
@@ -139,7 +139,9 @@ class WorkerRendezvous(Rendezvous):
             return
         gathered, self._gathered = self._gathered, {}
         for task, message in gathered.items():
-            self.pushed += bytes_held(message.values)
+            values = message.values
+            if len(values) > 1 or getattr(values[0], "nbytes", 0) > INLINE_LIMIT:
+                self.pushed += bytes_held(values)
             self._push(task, message)
 
     def release(self) -> None:
