@@ -94,11 +94,19 @@ class Rendezvous:
         if self._closed:
             raise _over()
         receiver = self._expected.pop(key, None)
-        if receiver is None:
-            self._put(key, value, dead)
-        else:
+        if receiver is not None:
             receiver.received(key, value, dead)
             receiver.step.drain()
+            return
+        waiting = self._waiting.get(key)
+        if waiting:
+            waiter = waiting.popleft()
+            if not waiting:
+                del self._waiting[key]
+            waiter(Arrival(value, dead))
+            return
+        parse_key(key)
+        self._sent.setdefault(key, deque()).append(Arrival(value, dead))
 
     def receive(self, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]) -> None:
         """Store values that have come together from another process, as many of each; see ``send``.
@@ -112,21 +120,9 @@ class Rendezvous:
                 receiver.received(key, value, is_dead)
                 last = receiver
             elif self._aborted is None and not self._closed:
-                self._put(key, value, is_dead)
+                Rendezvous.send(self, key, value, is_dead)  # not that of a derived class
         if last is not None:  # all receivers of a rendezvous belong to its step
             last.step.drain()
-
-    def _put(self, key: str, value: Any, dead: bool) -> None:
-        """Pass a value to the oldest waiter of a key, or keep it for the next receiver."""
-        waiting = self._waiting.get(key)
-        if waiting:
-            waiter = waiting.popleft()
-            if not waiting:
-                del self._waiting[key]
-            waiter(Arrival(value, dead))
-            return
-        parse_key(key)
-        self._sent.setdefault(key, deque()).append(Arrival(value, dead))
 
     def flush(self) -> None:
         """Send values that ``send`` has buffered; a rendezvous within one process buffers none."""

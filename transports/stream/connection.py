@@ -177,9 +177,8 @@ class StreamConnection(Connection):
     @property
     def unsent(self) -> int:
         """The number of bytes in outbox, bulk lane and transport, and of unread shared bytes."""
-        unread = 0 if self._shared is None else self._shared.unread
-        written = self._outbox.nbytes + self._transport.get_write_buffer_size()
-        return written + self._bulk.nbytes + unread
+        written = self._outbox.nbytes + self._transport.get_write_buffer_size() + self._bulk.nbytes
+        return written if self._shared is None else written + self._shared.unread
 
     @property
     def ahead(self) -> int:

@@ -180,7 +180,7 @@ class RendezvousTable:
             raise self._over[step_id] or CancelledError(f"step {step_id} is over", derived=True)
         rendezvous = self._steps.get(step_id)
         if rendezvous is None:
-            rendezvous = self._new(step_id)
+            rendezvous = self._steps[step_id] = WorkerRendezvous(step_id, self._task, self._push)
         elif not rendezvous.begun:
             self._unbegun -= 1
         rendezvous.begun = True
@@ -216,7 +216,7 @@ class RendezvousTable:
             if step_id in self._over:
                 return
             self._drop_unbegun()
-            rendezvous = self._new(step_id)
+            rendezvous = self._steps[step_id] = WorkerRendezvous(step_id, self._task, self._push)
             self._unbegun += 1
         rendezvous.receive(keys, values, dead)
 
@@ -255,10 +255,6 @@ class RendezvousTable:
     def begun_before(self, moment: float) -> list[WorkerRendezvous]:
         """Return the steps in progress that started here before a moment of the monotonic clock."""
         return [r for r in self._steps.values() if r.begun and r.created < moment]
-
-    def _new(self, step_id: int) -> WorkerRendezvous:
-        rendezvous = self._steps[step_id] = WorkerRendezvous(step_id, self._task, self._push)
-        return rendezvous
 
     def _drop_unbegun(self) -> None:
         """End steps that were pushed to and never started; their master is gone."""

@@ -144,7 +144,7 @@ class BoundPartition:
     Attributes:
         blocks: whether a node of it may take any time; see ``OpDef.blocks``.
         waits: number of arrivals and segments that each segment waits for.
-        roots: the segments that wait for nothing.
+        initial: the segments that wait for nothing.
         slot_of: the slot of each value that arrives, by its rendezvous key.
         woken_by: the segments that wait for the arrival in each slot.
         followers: the segments that wait for each segment.
@@ -163,7 +163,7 @@ class BoundPartition:
         ]
         self.blocks = any(segment.blocks for segment in self.segments)
         self.waits = [len(s.waits) + len(s.after) for s in compiled.segments]
-        self.roots = tuple([index for index, count in enumerate(self.waits) if not count])
+        self.initial = tuple([index for index, count in enumerate(self.waits) if not count])
         self.slot_of = {parse_key(key).text: slot for slot, key in compiled.recvs}
         self.woken_by: dict[int, list[int]] = {slot: [] for slot, _ in compiled.recvs}
         self.woken_by.update({suspension.arrival: [] for suspension in compiled.suspensions})

@@ -81,7 +81,7 @@ class SegmentEngine(SegmentContext):
     def start(self) -> None:
         """See ``Engine.start``."""
         bound, step = self.bound, self.step
-        for index in bound.roots:
+        for index in bound.initial:
             step.ready(self, index)
         if bound.slot_of:
             step.rendezvous.expect(bound.slot_of, self)
