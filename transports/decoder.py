@@ -59,6 +59,9 @@ FIRST_ROOM = 256 * 2**20
 # faults instead of 33. A small bytearray is made in half the time.
 _NUMPY_FROM = 2**16
 
+_PREFIX = PREFIX.size
+_unpack_prefix = STARTED_PREFIX.unpack_from
+
 # Makes a frame without a call of Python's, which the class would make: half the time.
 _new = tuple.__new__
 
@@ -67,13 +70,14 @@ class FrameDecoder:
     """Cuts a byte stream into frames, independently of how the stream was split.
 
     Attributes:
+        has_shared: Whether a shared frame may have been returned since the beginning.
         error: The error found in the bytes, if any. ``feed`` raises it once no frame precedes it.
     """
 
     __slots__ = (
         "_chunk", "_chunk_left", "_chunk_start", "_chunked", "_direct", "_filled", "_head", "_header",
-        "_lengths", "_make", "_need", "_room", "_segments", "_start", "_target", "_version", "error",
-        "max_frame", "max_header", "max_segment", "max_segments",
+        "_is_inside", "_lengths", "_make", "_need", "_room", "_segments", "_start", "_target", "_version",
+        "error", "has_shared", "max_frame", "max_header", "max_segment", "max_segments",
     )  # fmt: skip
 
     def __init__(
@@ -103,6 +107,7 @@ class FrameDecoder:
         self.max_segments = max_segments
         self.max_frame = max_frame
         self.error: ProtocolError | None = None
+        self.has_shared = False
         self._chunk_start = PREFIX.pack(MAGIC, version, CHUNK_FLAG, 0, 0)[:4]
         self._chunked: FrameDecoder | None = None
         if chunks:
@@ -118,6 +123,7 @@ class FrameDecoder:
         # There are four states: a segment is being filled (_target is set), a chunk is (_chunk_left), a
         # head is incomplete (_head is not empty), or the next byte starts a frame or chunk (none of these).
         self._target: memoryview | None = None
+        self._is_inside = False  # whether it is any but the last
         self._filled = 0
         self._header = b""
         self._make: type[Frame] = Frame  # the class of the current frame
@@ -172,32 +178,40 @@ class FrameDecoder:
             if data is None:
                 if self._direct:
                     self._take_direct(count, frames)
+                    self._note_state()
                     return frames
                 data = self._room
                 assert data is not None  # get_buffer() has returned it
             at = 0
             while at < count:
-                if self._target is not None:
-                    at = self._fill_segment(self._target, data, at, count, frames)
-                elif self._chunk_left:
-                    at = self._take_chunk(data, at, count, frames)
-                elif self._head:
-                    at = self._extend_head(data, at, count, frames)
-                elif (body := at + PREFIX.size) <= count:
-                    start, length, segments = STARTED_PREFIX.unpack_from(data, at)
+                if not self._is_inside and (body := at + _PREFIX) <= count:
+                    start, length, segments = _unpack_prefix(data, at)
                     stop = body + length
-                    if segments or start != self._start or stop > count or length > self.max_header:
-                        at = self._take_head(data, at, count, frames)
-                    else:  # most frames
+                    ours = start == self._start and not segments
+                    if ours and stop <= count and length <= self.max_header:  # most frames
                         frames.append(_new(Frame, (data[body:stop].tobytes(), ())))
                         at = stop
-                else:
-                    at = self._take_head(data, at, count, frames)
+                        continue
+                at = self._take_part(data, at, count, frames)
+                self._note_state()
         except ProtocolError as error:
             self.error = error
             if not frames:
                 raise
         return frames
+
+    def _take_part(self, data: memoryview, at: int, count: int, frames: list[Frame]) -> int:
+        """Process the next bytes of data in the state that the decoder is in; return where they end."""
+        if self._target is not None:
+            return self._fill_segment(self._target, data, at, count, frames)
+        if self._chunk_left:
+            return self._take_chunk(data, at, count, frames)
+        if self._head:
+            return self._extend_head(data, at, count, frames)
+        return self._take_head(data, at, count, frames)
+
+    def _note_state(self) -> None:
+        self._is_inside = self._target is not None or bool(self._chunk_left or self._head)
 
     def finish(self) -> None:
         """Check that the stream may end here, because no more bytes will arrive.
@@ -237,6 +251,7 @@ class FrameDecoder:
             if start != self._start or length > self.max_header or count > self.max_segments:
                 self._parse_prefix(data, at)  # raises unless the frame is a shared one
                 make = SharedFrame
+                self.has_shared = True
             need += 8 * count + length
             stop: int = at + need
             if stop <= end:
@@ -265,6 +280,7 @@ class FrameDecoder:
                 f"{MAX_CHUNK} bytes and no segments"
             )
         self._chunk = self._chunk_left = length
+        self.has_shared = True  # the second stream may have some
 
     def _take_chunk(self, data: Buffer, at: int, end: int, frames: list[Frame]) -> int:
         """Pass the bytes of a chunk in data to the decoder of the second stream, which copies them."""
@@ -338,6 +354,7 @@ class FrameDecoder:
             self._chunk_left -= inside
         behind = bytes(target[start + inside : start + count])
         inner._advance(target, inside, frames)
+        inner._note_state()
         if behind:
             self._take_head(behind, 0, len(behind), frames)
 

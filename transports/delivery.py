@@ -65,7 +65,7 @@ class Delivery:
         self._abort = abort
         self._closed_error = closed_error
         self._is_held = False
-        self._on_frame: OnFrame | None = None
+        self._on_frame: OnFrame  # set with _context
         self._on_end: OnEnd | None = None
         self._context: Context | None = None
         self._is_scheduled = False  # _run is to be called, or is running
@@ -79,14 +79,18 @@ class Delivery:
 
     def put(self, items: Sequence[Any]) -> None:
         """Add items and deliver their frames now, unless others were set aside before."""
-        is_behind = bool(self._waiting)
+        if self._waiting:  # they are delivered behind those that were set aside
+            self._waiting += items
+            if items and not self._is_held:
+                self._is_held = True
+                self._hold(True)
+            if self._context is None:
+                self._wake()
+            return
         self._waiting += items
-        if is_behind and items and not self._is_held:
-            self._is_held = True
-            self._hold(True)
         if self._context is None:
             self._wake()
-        elif not (is_behind or self._is_scheduled):
+        elif not self._is_scheduled:
             self._context.run(self._run)
 
     def put_later(self, item: Any) -> None:
@@ -175,22 +179,20 @@ class Delivery:
 
     def _run(self) -> None:
         """Call back for the frames that wait, up to the limit, and for the end if it is reached."""
-        assert self._on_frame is not None
+        on_frame, take, waiting = self._on_frame, self._take, self._waiting
         self._is_scheduled = True  # what is put in by the callbacks is served below
-        turn = self.turn
+        turn, left = self.turn, FRAMES_PER_TURN
         turn.depth += 1
         try:
-            for _ in range(FRAMES_PER_TURN):
-                if not self._waiting:
-                    break
-                self._on_frame(self._take())
+            while waiting and left:
+                left -= 1
+                on_frame(take())
         except Exception as error:
             self._fail(error)
         finally:
             self._is_scheduled = False
             try:
-                is_ending = self._finish is not None or self._error is not None
-                if self._waiting or self._is_held or is_ending:
+                if waiting or self._is_held or self._finish is not None or self._error is not None:
                     self._after_taking()
             finally:
                 turn.leave()

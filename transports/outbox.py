@@ -60,8 +60,8 @@ class WriteTurn:
 
     def leave(self) -> None:
         """End a block that was begun by adding one to ``depth``, which takes fewer calls than ``with``."""
-        self.depth -= 1
-        if self.waiting and not self.depth:
+        self.depth = depth = self.depth - 1
+        if not depth and self.waiting:
             waiting, self.waiting = self.waiting, []
             for outbox in waiting:
                 outbox.flush()
@@ -117,12 +117,17 @@ class Outbox:
 
     def write(self, pieces: Sequence[Buffer], size: int) -> None:
         """Write pieces of ``size`` bytes together, at the end of the turn if one is open."""
-        turn = self._turn
-        if turn.depth and not self._pieces:
-            turn.waiting.append(self)
-        self._pieces += pieces
-        self.nbytes += size
-        if not turn.depth or self.nbytes > _MOST_HELD:
+        turn, held = self._turn, self._pieces
+        if turn.depth:
+            if not held:
+                turn.waiting.append(self)
+            held += pieces
+            self.nbytes = size = self.nbytes + size
+            if size > _MOST_HELD:
+                self.flush()
+        else:
+            held += pieces
+            self.nbytes += size
             self.flush()
 
     def write_now(self, pieces: Sequence[Buffer], size: int) -> None:
@@ -137,9 +142,10 @@ class Outbox:
 
         If the transport is closed, it is dropped.
         """
-        pieces, size, transport = self._pieces, self.nbytes, self._transport
+        pieces = self._pieces
         if not pieces:
             return
+        transport, size = self._transport, self.nbytes
         self._pieces, self.nbytes = [], 0
         if transport.is_closing():
             return

@@ -185,7 +185,7 @@ class Actor:
         self._busy = False  # a handler is on the stack
         self._pumping = False  # a call of _pump is scheduled
         self._stopped: str | None = None
-        self._asks = self._tells = 0
+        self._asks = self.tells = 0
         self._requests = RecentRequests()
         self.ref = LocalRef(self)
 
@@ -214,7 +214,7 @@ class Actor:
         """Return the current state and counters."""
         return ActorStatistics(
             asks=self._asks,
-            tells=self._tells,
+            tells=self.tells,
             in_flight=self._mailbox.in_flight,
             queued=len(self._mailbox.queue),
             waiting=self._mailbox.waiting,
@@ -291,14 +291,14 @@ class Actor:
         if dispatch is None or not dispatch.tell:
             raise self.unimplemented(message)
         if dispatch.direct:
-            self._tells += 1
+            self.tells += 1
             dispatch.method(self, message, context)
             return
         if self._stopped is not None:
             raise self._aborted(message)
         if not posted and mailbox.full:
             raise self._no_room(message)
-        self._tells += 1
+        self.tells += 1
         delivery = Delivery(message, context, self.name)
         if self._busy or mailbox.queue or self._called_by_child():
             mailbox.queue.append(delivery)

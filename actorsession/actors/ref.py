@@ -87,14 +87,15 @@ class LocalRef:
     """A ref to an actor of this process.
 
     Attributes:
+        actor: the actor.
         submit: asks for another caller, on the actor's loop; see ``Actor.submit``.
         deliver: tells for another caller, on the actor's loop; see ``Actor.deliver``.
     """
 
-    __slots__ = ("_actor", "deliver", "submit")
+    __slots__ = ("actor", "deliver", "submit")
 
     def __init__(self, actor: Actor) -> None:
-        self._actor = actor
+        self.actor = actor
         # Bound here, because every message of another process passes through them.
         self.submit = actor.submit
         self.deliver = actor.deliver
@@ -102,23 +103,23 @@ class LocalRef:
     @property
     def name(self) -> str:
         """The actor's name."""
-        return self._actor.name
+        return self.actor.name
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
         """The actor's event loop; ``None`` if the actor has not been called from one yet."""
-        return self._actor.loop
+        return self.actor.loop
 
     def is_here(self) -> bool:
         """Return whether the caller runs on the actor's loop, so that calls are direct."""
-        actor, here = self._actor, _current_loop()
+        actor, here = self.actor, _current_loop()
         if actor.loop is None:
             actor.loop = here
         return actor.loop is here
 
     async def ask(self, message: Any, deadline: Deadline | None = None) -> Any:
         """Ask the actor, suspending only if the handler does; see ``Ref.ask``."""
-        actor, here = self._actor, _current_loop()
+        actor, here = self.actor, _current_loop()
         if actor.loop is not here and not self.is_here():
             return await _Crossing(actor, message, deadline).ask(here)
         if deadline is not None and deadline.expired:
@@ -132,18 +133,18 @@ class LocalRef:
     def tell(self, message: Any) -> None:
         """Tell the actor; see ``Ref.tell``."""
         if self.is_here():
-            self._actor.deliver(message)
+            self.actor.deliver(message)
         else:
-            self._actor.post(message)
+            self.actor.post(message)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, LocalRef) and other._actor is self._actor
+        return isinstance(other, LocalRef) and other.actor is self.actor
 
     def __hash__(self) -> int:
-        return hash(self._actor)
+        return hash(self.actor)
 
     def __repr__(self) -> str:
-        return f"<LocalRef to {self._actor!r}>"
+        return f"<LocalRef to {self.actor!r}>"
 
 
 class _Crossing:

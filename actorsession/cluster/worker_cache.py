@@ -391,7 +391,7 @@ class WorkerCache:
             self.tell_after_pushes(task, message)
             return
         try:
-            link.tell(WORKER, message)
+            link.steps.push(message)
         except OpError as error:
             self._on_lost_push(message.step_id, error.locate(task=task))
 

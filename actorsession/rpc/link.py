@@ -55,7 +55,7 @@ from actorsession.messages import (
     decode,
     encode,
 )
-from actorsession.messages.step_frames import is_step_frame
+from actorsession.messages.step_frames import SHORT_STARTS, is_step_frame
 from actorsession.metrics import LinkMetrics, add_link, end_link
 from actorsession.rpc.backpressure import Backpressure
 from actorsession.rpc.link_statistics import LinkStatistics
@@ -64,7 +64,7 @@ from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
 from actorsession.rpc.liveness.peer_monitor import PeerMonitor, ProbeFactory, probe_for
 from actorsession.rpc.pending_calls import MAX_PENDING, PendingCalls
 from actorsession.rpc.service import Service
-from actorsession.rpc.step_calls import StepCalls, is_bulky
+from actorsession.rpc.step_calls import LONG_HEADER, StepCalls
 from transports import (
     Buffer,
     Connection,
@@ -78,6 +78,8 @@ from transports import (
 __all__ = ["Link", "LinkStatistics"]
 
 _BEAT = Beat()
+# Makes a frame without a call of Python's, which the class would make.
+_new = tuple.__new__
 
 provide(allocate_shared, Place)
 
@@ -139,7 +141,6 @@ class Link:
         self.steps = StepCalls(
             self.peer_name,
             send=self._write,
-            push=lambda message: self._service.pushed(message),
             congested=self._backpressure.is_backlogged,
             drain=self.drain,
             children=self._children,
@@ -156,6 +157,7 @@ class Link:
             drain=self.drain,
             programs=self.steps,
         )
+        self.steps.on_push = self._service.pushed
         self._handlers: dict[type[Envelope], Callable[[Any], None]] = {
             Beat: lambda _: None,
             Call: self._service.call,
@@ -290,7 +292,7 @@ class Link:
             self.steps.push(message)
         else:
             self._send(Tell(target, message), bulk=ordered)
-        self._tells_sent += 1
+            self._tells_sent += 1
 
     async def aclose(self, grace: float = STOP_GRACE) -> None:
         """End the link: send what was written, and fail pending asks with ``CancelledError``.
@@ -330,7 +332,7 @@ class Link:
             address=self.address,
             calls_sent=self._pending.sent + self.steps.sent,
             calls_received=self._service.calls + self.steps.received,
-            tells_sent=self._tells_sent,
+            tells_sent=self._tells_sent + self.steps.pushes,
             tells_received=self._service.tells,
             frames_sent=seen.frames_sent,
             frames_received=seen.frames_received,
@@ -372,7 +374,7 @@ class Link:
             return
         try:
             header, segments = frame
-            if is_step_frame(header):
+            if header[:2] in SHORT_STARTS or is_step_frame(header):
                 self.steps.receive(header, segments)
                 return
             envelope = decode(header, segments)
@@ -402,9 +404,9 @@ class Link:
     ) -> None:
         if self._over is not None:
             raise self._over_error()
-        bulk = bulk or is_bulky(header, segments)
+        bulk = bulk or bool(segments) or len(header) > LONG_HEADER  # see is_bulky()
         try:
-            self._connection.write(Frame(header, tuple(segments)), bulk=bulk)
+            self._connection.write(_new(Frame, (header, tuple(segments))), bulk=bulk)
         except ConnectionClosed as exc:
             self._end(str(exc), ours=exc.by_us)
             raise self._over_error() from exc

@@ -16,9 +16,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from actorsession.actors.clock import Clock
 from actorsession.actors.context import CallContext, ProgramTable, Watch
@@ -66,6 +66,24 @@ _EARLY = 1024
 logger = logging.getLogger("actorsession.actors")
 
 
+@runtime_checkable
+class PushReceiver(Protocol):
+    """A worker on the loop of the link, which takes pushed values by a direct call instead of a message."""
+
+    ref: LocalRef
+    tells: int
+
+    def take_push(
+        self,
+        peer: str,
+        step_id: int,
+        keys: Sequence[str],
+        values: Sequence[Any],
+        dead: Sequence[bool],
+    ) -> None:
+        """Do what telling ``PushTensors`` does, for as many keys, values and marks of dead tensors."""
+
+
 class Service:
     """The calls of one peer.
 
@@ -110,6 +128,7 @@ class Service:
         self._programs = programs
         self._early: OrderedDict[int, None] = OrderedDict()
         self._tell_context = CallContext(NEVER, peer, address, watch)
+        self._worker: PushReceiver | None = None  # once it is known to be here
         self.calls = self.tells = 0
 
     def __len__(self) -> int:
@@ -194,14 +213,28 @@ class Service:
         except OpError as exc:
             logger.warning("a tell of %s at %s is lost: %s", self._peer, self._address, exc)
 
-    def pushed(self, message: PushTensors) -> None:
+    def pushed(
+        self, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]
+    ) -> None:
         """Deliver values that the peer has pushed; a tell that comes with each hop of a step."""
-        ref = self._serves.get(WORKER)
-        if isinstance(ref, LocalRef) and ref.is_here():
+        worker = self._worker
+        if worker is None or self._serves.get(WORKER) is not worker.ref:
+            worker = self._worker = self._worker_here()
+        if worker is not None:
             self.tells += 1
-            ref.deliver(message, self._tell_context)
-        else:
-            self.tell(Tell(WORKER, message))
+            worker.tells += 1
+            worker.take_push(self._peer, step_id, keys, values, dead)
+            return
+        lists = list(keys), list(values), list(dead)
+        message = PushTensors(step_id=step_id, keys=lists[0], values=lists[1], dead=lists[2])
+        self.tell(Tell(WORKER, message))
+
+    def _worker_here(self) -> PushReceiver | None:
+        """Return the worker, if it is an actor on this loop that takes pushes by a call."""
+        ref = self._serves.get(WORKER)
+        if isinstance(ref, LocalRef) and ref.is_here() and isinstance(ref.actor, PushReceiver):
+            return ref.actor
+        return None
 
     def cancel(self, cancel: Cancel) -> None:
         """Cancel a call's handler; a call that has not arrived yet is not started when it does."""

@@ -21,6 +21,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
+from itertools import repeat
 from typing import Any, Protocol
 
 from actorsession.actors.supervision import Children
@@ -51,7 +52,15 @@ from actorsession.messages.step_frames import (
 )
 from actorsession.messages.worker import PushTensors
 
-__all__ = ["MAX_RUNS", "RunWaiter", "ServedRun", "StepCalls", "StepProgram", "is_bulky"]
+__all__ = [
+    "LONG_HEADER",
+    "MAX_RUNS",
+    "RunWaiter",
+    "ServedRun",
+    "StepCalls",
+    "StepProgram",
+    "is_bulky",
+]
 
 MAX_RUNS = 20_000
 """Runs of one peer that may be in progress; as for calls, see ``service``."""
@@ -61,8 +70,9 @@ _MAX_KEYS = 65_536
 
 # Cancellations kept because they arrived before their runs, which large arrays can delay.
 _EARLY = 1024
-# Bytes of a header above which its frame goes by the bulk lane.
-_LONG_HEADER = 64 * 2**10
+
+LONG_HEADER = 64 * 2**10
+"""Bytes of a header above which its frame goes by the bulk lane."""
 
 _NUMBERS = itertools.count(1 + secrets.randbits(48))
 
@@ -72,7 +82,7 @@ def is_bulky(header: Buffer, segments: Sequence[Buffer]) -> bool:
 
     All frames with segments do, and long headers, which graphs have; no urgent message is that long.
     """
-    return bool(segments) or len(header) > _LONG_HEADER
+    return bool(segments) or len(header) > LONG_HEADER
 
 
 class RunWaiter(Protocol):
@@ -153,7 +163,6 @@ class StepCalls:
         peer: cluster task of the peer.
         send: sends the header of a frame with its segments; raises ``UnavailableError`` or
             ``CancelledError`` once the link has ended.
-        push: takes values that the peer has pushed.
         congested: whether many bytes to the peer are unsent.
         drain: waits until few are, or the link has ended.
         children: own the waiting for the peer to read on.
@@ -161,6 +170,9 @@ class StepCalls:
     Attributes:
         sent: how many runs were requested here.
         received: how many runs the peer has requested.
+        pushes: how many times values were pushed to the peer.
+        on_push: takes the step id, keys, values and marks of dead tensors that the peer has pushed; set
+            before the link runs.
     """
 
     def __init__(
@@ -168,14 +180,12 @@ class StepCalls:
         peer: str,
         *,
         send: Callable[[bytes, Sequence[Buffer]], None],
-        push: Callable[[PushTensors], None],
         congested: Callable[[], bool],
         drain: Callable[[], Awaitable[None]],
         children: Children,
     ) -> None:
         self.peer = peer
         self._send = send
-        self._push = push
         self._congested = congested
         self._drain = drain
         self._children = children
@@ -185,11 +195,11 @@ class StepCalls:
         self._early: OrderedDict[int, None] = OrderedDict()
         self._waiting: dict[int, RunWaiter] = {}
         self._keys_sent: dict[str, int] = {}
-        self._keys_received: list[str] = []
+        self._keys_received: dict[int, str] = {}
         self._texts_received: set[str] = set()
-        self._bulky = False  # whether the frame that is being handled is
-        self.sent = self.received = 0
-        self._receivers: dict[int, Callable[[list[Any], Sequence[Buffer]], None]] = {
+        self.on_push: Callable[[int, Sequence[str], Sequence[Any], Sequence[bool]], None]
+        self.sent = self.received = self.pushes = 0
+        self._receivers: dict[int, Callable[[list[Any], Buffer, Sequence[Buffer]], None]] = {
             RUN: self._receive_run,
             DONE: self._receive_done,
             FAIL: self._receive_fail,
@@ -260,17 +270,19 @@ class StepCalls:
         """
         items: list[Any] = [PUSH, message.step_id]
         segments: list[Buffer] = []
-        numbers, new = self._keys_sent, False
+        number_of, new = self._keys_sent.get, False
         for key, value, dead in zip(message.keys, message.values, message.dead, strict=True):
-            number = numbers.get(key)
-            new = new or number is None
-            items.append(key if number is None else number)
+            number: int | str | None = number_of(key)
+            if number is None:
+                number, new = key, True
+            items.append(number)
             if dead:
                 items += (None, None)
             else:
                 write_value(value, items, segments)
         header = write_header(items)
         self._send(header, segments)
+        self.pushes += 1
         # Other frames arrive in the order in which they are sent: a number that a bulky one has defined might
         # be used before it arrives.
         if new and not is_bulky(header, segments):
@@ -286,13 +298,13 @@ class StepCalls:
             ResourceExhaustedError: it pushes values and the receiver has no room for them.
         """
         wire = read_header(header)
-        receiver = self._receivers.get(wire[0]) if type(wire[0]) is int else None
-        if receiver is None:
-            raise ProtocolError(f"unknown kind of step frame: {wire[0]!r:.100}")
-        self._bulky = is_bulky(header, segments)
-        receiver(wire, segments)
+        try:
+            receiver = self._receivers[wire[0]]
+        except (KeyError, TypeError):
+            raise ProtocolError(f"unknown kind of step frame: {wire[0]!r:.100}") from None
+        receiver(wire, header, segments)
 
-    def _receive_run(self, wire: list[Any], segments: Sequence[Buffer]) -> None:
+    def _receive_run(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         if len(wire) < 4 or type(wire[2]) is not int:
             raise ProtocolError("a run has a program and a limit")
         call, number, seconds = wire[1:4]
@@ -344,7 +356,7 @@ class StepCalls:
                 _, (program, run) = self._held.popitem(last=False)
                 self._begin(program, run)
 
-    def _receive_done(self, wire: list[Any], segments: Sequence[Buffer]) -> None:
+    def _receive_done(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         if len(wire) < 3:
             raise ProtocolError("a run that is done has values")
         values = WireValues.received(wire[3:], segments)
@@ -352,18 +364,18 @@ class StepCalls:
         if waiter is not None:  # else it was cancelled
             waiter.done(values, wire[2])
 
-    def _receive_fail(self, wire: list[Any], segments: Sequence[Buffer]) -> None:
+    def _receive_fail(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         error = read_error(wire)
         waiter = self._waiting.pop(wire[1], None)
         if waiter is not None:
             waiter.failed(error.locate(task=self.peer))
 
-    def _receive_gone(self, wire: list[Any], segments: Sequence[Buffer]) -> None:
+    def _receive_gone(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         waiter = self._waiting.pop(wire[1], None)
         if waiter is not None:
             waiter.gone()
 
-    def _receive_cancel(self, wire: list[Any], segments: Sequence[Buffer]) -> None:
+    def _receive_cancel(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         call = wire[1]
         run = self._serving.pop(call, None)
         self._cancel(run)
@@ -372,29 +384,32 @@ class StepCalls:
             if len(self._early) > _EARLY:
                 self._early.popitem(last=False)
 
-    def _receive_push(self, wire: list[Any], segments: Sequence[Buffer]) -> None:
+    def _receive_push(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         if len(wire) % 3 != 2:
             raise ProtocolError(f"a push has three items for each value, found {len(wire) - 2}")
-        keys: list[str] = []
-        values: list[Any] = []
-        dead: list[bool] = []
-        known, new = self._keys_received, False
-        for at in range(2, len(wire), 3):
-            key = wire[at]
-            if type(key) is str:
-                new = True
-            elif type(key) is int and 0 <= key < len(known):
-                key = known[key]
-            else:
-                raise ProtocolError(
-                    f"a key is text or one of {len(known)} numbers, found {key!r:.100}"
-                )
-            keys.append(key)
-            values.append(read_value(wire[at + 1], wire[at + 2], segments))
-            dead.append(wire[at + 2] is None)
-        if new and not self._bulky:
+        contents = wire[4::3]
+        try:
+            keys, is_new = list(map(self._keys_received.__getitem__, wire[2::3])), False
+        except (KeyError, TypeError):
+            keys, is_new = [self._key(key) for key in wire[2::3]], True
+        values = list(map(read_value, wire[3::3], contents, repeat(segments)))
+        if is_new and not is_bulky(header, segments):
             self._learn(keys)
-        self._push(PushTensors(step_id=wire[1], keys=keys, values=values, dead=dead))
+        dead = (
+            [content is None for content in contents] if None in contents else [False] * len(keys)
+        )
+        self.on_push(wire[1], keys, values, dead)
+
+    def _key(self, key: Any) -> str:
+        """Return the text of a key that was received as text or as its number."""
+        text = key if type(key) is str else None
+        if type(key) is int:
+            text = self._keys_received.get(key)
+        if text is None:
+            raise ProtocolError(
+                f"a key is text or one of {len(self._keys_received)} numbers, found {key!r:.100}"
+            )
+        return text
 
     def _number(self, keys: Iterable[str]) -> None:
         """Number the keys that were sent as text, as the receiver does."""
@@ -407,7 +422,7 @@ class StepCalls:
         for key in keys:
             if len(self._keys_received) < _MAX_KEYS and key not in self._texts_received:
                 self._texts_received.add(key)
-                self._keys_received.append(key)
+                self._keys_received[len(self._keys_received)] = key
 
     # -- the end -------------------------------------------------------------------------------
 

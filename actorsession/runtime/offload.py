@@ -69,6 +69,8 @@ class OffloadPolicy:
             values: the values from which its arguments are taken.
             places: the index of each argument in ``values``.
         """
+        if bound.is_short:
+            return False
         if bound.unpredictable:
             return True
         segment = bound.segment
@@ -90,8 +92,11 @@ class OffloadPolicy:
         """Record how long a segment took; arguments as for ``is_expensive``."""
         self.runs += 1
         self.seconds += seconds
-        bound.seconds = self._estimate(bound.seconds, seconds)
-        if not bound.segment.unsized:
+        before = bound.seconds
+        estimate = self._estimate(before, seconds) if seconds > before else seconds
+        bound.seconds = estimate
+        if not bound.unsized:
+            bound.is_short = 0 < estimate <= self.offload_above and not bound.unpredictable
             return
         size = _size(bound, values, places)
         if seconds <= self.offload_above:
@@ -136,8 +141,10 @@ class OffloadPolicy:
         """
         if not before or seconds <= before:
             return seconds
-        counted = min(seconds, max(before, _MOST * self.offload_above))
-        return before + _SLOWER * (counted - before)
+        most = _MOST * self.offload_above
+        if seconds > most:
+            seconds = max(before, most)
+        return before + _SLOWER * (seconds - before)
 
     def count(self, runs: int, seconds: float) -> None:
         """Count nodes that have run, and their time."""

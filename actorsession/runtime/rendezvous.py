@@ -5,6 +5,9 @@ receiver completes the oldest receiver, else the value is queued. Several sends 
 order, each once. A producer never blocks. An abort fails all waiting and all future calls with the first
 error, once. The table is plain data; only ``recv`` awaits.
 
+A partition waits for one value under each of its keys. It is a ``Receiver``, which is entered under all of
+them at once and needs no callback for each.
+
 A rendezvous belongs to one event loop (or, without a loop, to one thread).
 """
 
@@ -12,15 +15,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, Protocol, TypeAlias
 
 from actorsession.actors.deadline import Deadline
 from actorsession.errors import CancelledError, OpError
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
 
-__all__ = ["Arrival", "Rendezvous", "Waiter"]
+__all__ = ["Arrival", "Receiver", "Rendezvous", "Waiter"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +44,34 @@ class Arrival:
 Waiter: TypeAlias = Callable[[Arrival | OpError], None]
 
 
+class ReceivingStep(Protocol):
+    """The step of a receiver."""
+
+    def drain(self) -> None:
+        """Run what has become ready; a nested call returns at once."""
+
+
+class Receiver(Protocol):
+    """Receives values under several keys, one under each."""
+
+    @property
+    def step(self) -> ReceivingStep:
+        """The step, whose ``drain`` is called when all values that have come together were received."""
+
+    def received(self, key: str, value: Any, dead: bool) -> None:
+        """Store a value and note what it makes ready, without running it."""
+
+    def aborted(self, error: OpError) -> None:
+        """End the wait for the values that have not come."""
+
+
 class Rendezvous:
     """The rendezvous of one step in one process."""
 
-    __slots__ = ("_aborted", "_closed", "_sent", "_waiting")
+    __slots__ = ("_aborted", "_closed", "_expected", "_sent", "_waiting")
 
     def __init__(self) -> None:
+        self._expected: dict[str, Receiver] = {}
         self._sent: dict[str, deque[Arrival]] = {}
         self._waiting: dict[str, deque[Waiter]] = {}
         self._aborted: OpError | None = None
@@ -67,6 +93,11 @@ class Rendezvous:
             raise self._aborted
         if self._closed:
             raise _over()
+        receiver = self._expected.pop(key, None)
+        if receiver is not None:
+            receiver.received(key, value, dead)
+            receiver.step.drain()
+            return
         waiting = self._waiting.get(key)
         if waiting:
             waiter = waiting.popleft()
@@ -76,6 +107,22 @@ class Rendezvous:
             return
         parse_key(key)
         self._sent.setdefault(key, deque()).append(Arrival(value, dead))
+
+    def receive(self, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]) -> None:
+        """Store values that have come together from another process, as many of each; see ``send``.
+
+        What the end of the step, or an abort, leaves of them is dropped.
+        """
+        expected, last = self._expected, None
+        for key, value, is_dead in zip(keys, values, dead):  # noqa: B905 - as many of each
+            receiver = expected.pop(key, None)
+            if receiver is not None:
+                receiver.received(key, value, is_dead)
+                last = receiver
+            elif self._aborted is None and not self._closed:
+                Rendezvous.send(self, key, value, is_dead)  # not that of a derived class
+        if last is not None:  # all receivers of a rendezvous belong to its step
+            last.step.drain()
 
     def flush(self) -> None:
         """Send values that ``send`` has buffered; a rendezvous within one process buffers none."""
@@ -99,6 +146,24 @@ class Rendezvous:
             return
         parse_key(key)
         self._waiting.setdefault(key, deque()).append(waiter)
+
+    def expect(self, keys: Iterable[str], receiver: Receiver) -> None:
+        """Pass one value under each of some keys to a receiver, now or when they come.
+
+        Args:
+            keys: valid rendezvous keys, none of them twice.
+            receiver: gets the values; its step is drained if any of them are here.
+        """
+        if self._aborted is not None or self._closed:
+            receiver.aborted(self._aborted or _over())
+        elif not (self._sent or self._waiting) and self._expected.keys().isdisjoint(keys):
+            self._expected.update(dict.fromkeys(keys, receiver))
+        else:
+            for key in keys:
+                if key in self._sent or key in self._waiting or key in self._expected:
+                    self.recv_async(key, partial(_pass_on, receiver, key))
+                else:
+                    self._expected[key] = receiver
 
     def forget(self, key: str, waiter: Waiter) -> bool:
         """Remove a waiter from the table; return whether it was still there."""
@@ -157,14 +222,18 @@ class Rendezvous:
             return
         self._aborted = error
         waiting = [w for queue in self._waiting.values() for w in queue]
+        receivers = dict.fromkeys(self._expected.values())
+        self._expected.clear()
         self._waiting.clear()
         self._sent.clear()
+        for receiver in receivers:
+            receiver.aborted(error)
         for waiter in waiting:
             waiter(error)
 
     def close(self) -> None:
         """End all waits with a derived ``CancelledError``; called at the end of a step."""
-        if self._waiting:
+        if self._waiting or self._expected:
             self.abort(_over())
         self._closed = True
         self._sent.clear()
@@ -177,18 +246,21 @@ class Rendezvous:
     @property
     def pending(self) -> tuple[int, int]:
         """The numbers of sent values and of receivers that wait."""
-        return sum(map(len, self._sent.values())), sum(map(len, self._waiting.values()))
-
-    def waiters(self) -> list[tuple[str, Waiter]]:
-        """Return the waiting receivers, each with its key."""
-        return [(key, waiter) for key in tuple(self._waiting) for waiter in self._queue(key)]
-
-    def _queue(self, key: str) -> tuple[Waiter, ...]:
-        return tuple(self._waiting.get(key, ()))
+        waiting = len(self._expected) + sum(map(len, self._waiting.values()))
+        return sum(map(len, self._sent.values())), waiting
 
     def waiting_keys(self) -> tuple[str, ...]:
-        """Return the keys with waiting receivers."""
-        return tuple(self._waiting)
+        """Return the keys with waiting receivers; callable from any thread."""
+        return (*tuple(self._expected), *tuple(self._waiting))
+
+
+def _pass_on(receiver: Receiver, key: str, outcome: Arrival | OpError) -> None:
+    """Pass an outcome to a receiver; used where a key has a value or another receiver already."""
+    if isinstance(outcome, OpError):
+        receiver.aborted(outcome)
+    else:
+        receiver.received(key, outcome.value, outcome.dead)
+        receiver.step.drain()
 
 
 def _over() -> CancelledError:

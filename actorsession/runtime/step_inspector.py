@@ -217,7 +217,7 @@ class _States:
         self.step = step
         self.engines = [engine for engine in tuple(step.engines) if engine.remaining]
         self.running = stacks.of(step)
-        self.ready = {(id(engine), index) for engine, index in tuple(step.queued)}
+        self.ready = {(id(engine), index) for engine, index in tuple(step.queue)}
         self.pooled = {(id(work.engine), work.index) for work in tuple(step.pooled)}
         self.missing = frozenset(step.waiting())
 

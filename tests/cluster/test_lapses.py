@@ -14,7 +14,7 @@ from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.config import ConfigProto
 from actorsession.errors import OpError, UnavailableError, WorkerRestartedError
 from actorsession.graph.graph import Graph
-from actorsession.messages.worker import AskOwed, PushTensors, ValuesLost
+from actorsession.messages.worker import AskOwed, ValuesLost
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.session import AsyncSession
 from tests.cluster.fakes import FakeWorkerCache
@@ -189,7 +189,7 @@ def test_word_that_a_value_is_lost_ends_the_step_that_waits_for_it() -> None:
 def test_word_that_comes_behind_the_value_or_of_another_step_changes_nothing() -> None:
     side = Owing()
     side.wait()
-    side.table.push(PushTensors(step_id=STEP, keys=[key()], values=[np.float32(1)], dead=[False]))
+    side.table.push(STEP, [key()], [np.float32(1)], [False])
     side.owed.values_lost(ValuesLost(step_id=STEP, task=W1))
     side.owed.values_lost(ValuesLost(step_id=STEP + 1, task=W1))
     assert side.given_up == []

@@ -30,14 +30,10 @@ class Sent:
         self.table = RendezvousTable(W0, lambda task, message: self.pushes.append((task, message)))
 
 
-def push(step_id: int, **tensors: Any) -> PushTensors:
+def push(step_id: int, **tensors: Any) -> tuple[int, list[str], list[Any], list[bool]]:
     """What another worker pushes: a value per edge."""
-    return PushTensors(
-        step_id=step_id,
-        keys=[key(edge, to=W0, source=W1) for edge in tensors],
-        values=list(tensors.values()),
-        dead=[False] * len(tensors),
-    )
+    keys = [key(edge, to=W0, source=W1) for edge in tensors]
+    return step_id, keys, list(tensors.values()), [False] * len(tensors)
 
 
 def received(rendezvous: Any, edge: str) -> list[Any]:
@@ -79,7 +75,7 @@ def test_values_for_another_task_go_in_one_message_when_the_step_comes_to_rest()
 
 def test_a_push_before_the_step_has_begun_waits_for_it() -> None:
     table = Sent().table
-    table.push(push(1, x=5))
+    table.push(*push(1, x=5))
     assert len(table) == 1
     assert received(table.begin(1), "x") == [Arrival(5)]
 
@@ -88,7 +84,7 @@ def test_a_push_after_the_step_has_begun_wakes_who_waits() -> None:
     table = Sent().table
     values = received(table.begin(1), "x")
     assert values == []
-    table.push(push(1, x=5, y=6))
+    table.push(*push(1, x=5, y=6))
     assert values == [Arrival(5)]
 
 
@@ -96,7 +92,7 @@ def test_a_push_after_the_end_is_dropped() -> None:
     table = Sent().table
     table.begin(1)
     table.end(1)
-    table.push(push(1, x=5))
+    table.push(*push(1, x=5))
     assert len(table) == 0
 
 
@@ -111,7 +107,7 @@ def test_the_end_of_a_step_fails_who_still_waits() -> None:
 
 def test_a_step_that_was_given_up_before_it_began_does_not_begin() -> None:
     table = Sent().table
-    table.push(push(1, x=5))
+    table.push(*push(1, x=5))
     table.end(1, InvalidArgumentError("wrong", node="n"))
     with pytest.raises(InvalidArgumentError, match="wrong") as info:
         table.begin(1)
@@ -157,9 +153,9 @@ def test_only_so_many_steps_are_remembered(monkeypatch: pytest.MonkeyPatch) -> N
     for step_id in range(5):
         table.begin(step_id)
         table.end(step_id)
-    table.push(push(4, x=5))
+    table.push(*push(4, x=5))
     assert len(table) == 0
-    table.push(push(0, x=5))  # so old that nobody knows it
+    table.push(*push(0, x=5))  # so old that nobody knows it
     assert len(table) == 1
 
 
@@ -169,7 +165,7 @@ def test_what_is_pushed_for_a_step_that_never_begins_goes_after_a_while(
     now = 100.0
     monkeypatch.setattr("actorsession.cluster.worker.worker_rendezvous.time.monotonic", lambda: now)
     table = Sent().table
-    table.push(push(1, x=5))
+    table.push(*push(1, x=5))
     begun = table.begin(2)
     now += worker_rendezvous._UNBEGUN + 1
     assert len(table) == 1
@@ -180,14 +176,12 @@ def test_what_is_pushed_for_a_step_that_never_begins_goes_after_a_while(
 
 def test_a_push_with_a_malformed_key_is_refused() -> None:
     table = Sent().table
-    message = PushTensors(step_id=1, keys=["nonsense"], values=[5], dead=[False])
     with pytest.raises(InvalidArgumentError, match="invalid rendezvous key 'nonsense'"):
-        table.push(message)
+        table.push(1, ["nonsense"], [5], [False])
 
 
 def test_a_push_whose_lists_do_not_match_is_refused() -> None:
     table = Sent().table
-    message = PushTensors(step_id=1, keys=[key("x", to=W0)], values=[5, 6], dead=[False])
     with pytest.raises(InvalidArgumentError, match=r"as many keys as values, got \[1, 2, 1\]"):
-        table.push(message)
+        table.push(1, [key("x", to=W0)], [5, 6], [False])
     assert len(table) == 0

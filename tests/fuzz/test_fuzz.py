@@ -78,10 +78,12 @@ def _kind(frame: Frame) -> str | int:
 
 def _step_calls() -> StepCalls:
     """The step frames of a link without programs, whose answers are dropped."""
-    return StepCalls(
-        "peer", send=lambda header, segments: None, push=lambda message: None,
-        congested=lambda: False, drain=_never, children=Children("fuzz"),
+    calls = StepCalls(
+        "peer", send=lambda header, segments: None, congested=lambda: False, drain=_never,
+        children=Children("fuzz"),
     )  # fmt: skip
+    calls.on_push = lambda step_id, keys, values, dead: None
+    return calls
 
 
 async def _never() -> None:

@@ -48,9 +48,13 @@ class End:
         self.read_on = asyncio.Event()
         self.children = Children("test")
         self.calls = StepCalls(
-            peer, send=self._send, push=self.pushed.append, congested=lambda: self.busy,
-            drain=self._drain, children=self.children,
+            peer, send=self._send, congested=lambda: self.busy, drain=self._drain,
+            children=self.children,
         )  # fmt: skip
+        self.calls.on_push = self._pushed
+
+    def _pushed(self, step_id: int, keys: Any, values: Any, dead: Any) -> None:
+        self.pushed.append(PushTensors(step_id=step_id, keys=keys, values=values, dead=dead))
 
     def _send(self, header: bytes, segments: Sequence[Buffer]) -> None:
         if self.error is not None:

@@ -42,6 +42,27 @@ class Taken:
         return [o.value for o in self.outcomes if isinstance(o, Arrival)]
 
 
+class Part:
+    """A receiver of several keys; it is its own step, which notes when it is drained."""
+
+    def __init__(self, *edges: str) -> None:
+        self.keys = [key(edge) for edge in edges]
+        self.seen: list[object] = []
+
+    @property
+    def step(self) -> Part:
+        return self
+
+    def drain(self) -> None:
+        self.seen.append("drained")
+
+    def received(self, key: str, value: object, dead: bool) -> None:
+        self.seen.append((value, dead))
+
+    def aborted(self, error: OpError) -> None:
+        self.seen.append(error)
+
+
 def test_recv_before_send_gets_the_value() -> None:
     rendezvous, taken = Rendezvous(), Taken()
     rendezvous.recv_async(key(), taken)
@@ -163,6 +184,79 @@ def test_closing_ends_receivers_with_a_derived_cancellation() -> None:
     (outcome,) = taken.outcomes
     assert isinstance(outcome, CancelledError)
     assert outcome.derived
+
+
+# -- receivers of several keys ---------------------------------------------------------------------
+
+
+def test_a_receiver_gets_a_value_under_each_of_its_keys_and_its_step_is_drained() -> None:
+    rendezvous, part = Rendezvous(), Part("x", "y")
+    rendezvous.expect(part.keys, part)
+    assert rendezvous.pending == (0, 2)
+    assert rendezvous.waiting_keys() == (key("x"), key("y"))
+    rendezvous.send(key("y"), 1)
+    assert rendezvous.waiting_keys() == (key("x"),)
+    rendezvous.send(key("x"), None, dead=True)
+    assert part.seen == [(1, False), "drained", (None, True), "drained"]
+    assert rendezvous.pending == (0, 0)
+
+
+def test_of_values_that_come_together_all_are_received_before_the_step_is_drained() -> None:
+    rendezvous, part, taken = Rendezvous(), Part("x", "y"), Taken()
+    rendezvous.expect(part.keys, part)
+    rendezvous.recv_async(key("z"), taken)
+    rendezvous.receive([key("x"), key("z"), key("y")], [1, 2, 3], [False] * 3)
+    assert part.seen == [(1, False), (3, False), "drained"]
+    assert taken.values == [2]
+
+
+def test_a_second_value_under_a_key_of_a_receiver_is_kept_for_the_next_one() -> None:
+    rendezvous, part, taken = Rendezvous(), Part("x"), Taken()
+    rendezvous.expect(part.keys, part)
+    rendezvous.send(key("x"), 1)
+    rendezvous.send(key("x"), 2)
+    rendezvous.recv_async(key("x"), taken)
+    assert part.seen == [(1, False), "drained"]
+    assert taken.values == [2]
+
+
+def test_a_receiver_gets_what_was_sent_before_it_came() -> None:
+    rendezvous, part = Rendezvous(), Part("x", "y")
+    rendezvous.send(key("y"), 1)
+    rendezvous.expect(part.keys, part)
+    assert part.seen == [(1, False), "drained"]
+    assert rendezvous.waiting_keys() == (key("x"),)
+
+
+def test_a_receiver_stands_behind_those_who_came_before_it() -> None:
+    rendezvous, taken, first, second = Rendezvous(), Taken(), Part("x"), Part("x", "y")
+    rendezvous.recv_async(key("x"), taken)
+    for part in (first, second):
+        rendezvous.expect(part.keys, part)
+    for value in range(3):
+        rendezvous.send(key("x"), value)
+    assert taken.values == [0]
+    assert first.seen == [(1, False), "drained"]
+    assert second.seen == [(2, False), "drained"]
+
+
+@for_each("close", [False, True])
+def test_the_end_of_a_step_reaches_a_receiver_once(close: bool) -> None:
+    rendezvous, part, late = Rendezvous(), Part("x", "y"), Part("z")
+    rendezvous.expect(part.keys, part)
+    if close:
+        rendezvous.close()
+    else:
+        rendezvous.abort(UnavailableError("gone"))
+    rendezvous.expect(late.keys, late)
+    rendezvous.receive([key("x")], [1], [False])
+    assert rendezvous.pending == (0, 0)
+    for seen in (part.seen, late.seen):
+        (error,) = seen
+        assert isinstance(error, CancelledError if close else UnavailableError)
+
+
+# -- waiting ---------------------------------------------------------------------------------------
 
 
 async def test_recv_awaits_a_value_that_is_sent_later() -> None:

@@ -111,6 +111,7 @@ class Worker(Actor):
         self._closing = False
         executors = {d.name: Executor(d) for d in devices}
         table = RendezvousTable(task, self._push_over(workers))
+        self._store = table.push
         groups = TaskGroups(table)
         self._env = WorkerEnv(task, devices, executors, table, workers, pool, groups)
         self._log = self._env.log
@@ -277,17 +278,28 @@ class Worker(Actor):
     def on_push(self, message: PushTensors, call: CallContext) -> None:
         """Store tensors from another worker; malformed ones fail their step.
 
-        Direct, because there is one push for each hop of a step, and a push never fails or waits.
+        Direct, because a push never fails or waits.
         """
+        self.take_push(call.peer, message.step_id, message.keys, message.values, message.dead)
+
+    def take_push(
+        self,
+        peer: str,
+        step_id: int,
+        keys: Sequence[str],
+        values: Sequence[Any],
+        dead: Sequence[bool],
+    ) -> None:
+        """See ``PushReceiver.take_push``."""
         if self._closing:
             return
         if self._log.enabled:
-            self._log.note(message.step_id, "PushTensors", call.peer, message.values)
+            self._log.note(step_id, "PushTensors", peer, values)
         try:
-            self._env.rendezvous.push(message)
+            self._store(step_id, keys, values, dead)
         except Exception as exc:
-            _log.warning("step %d: a push of %s: %s", message.step_id, call.peer, exc)
-            self._give_up(message.step_id, from_exception(exc))
+            _log.warning("step %d: a push of %s: %s", step_id, peer, exc)
+            self._give_up(step_id, from_exception(exc))
 
     @handles(CleanupGraph)
     def on_cleanup_graph(self, message: CleanupGraph, call: CallContext) -> Done:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeAlias
@@ -23,7 +23,7 @@ from actorsession.errors import (
     error_from_wire,
     error_to_wire,
 )
-from actorsession.graph.codec import bytes_held
+from actorsession.graph.codec import INLINE_LIMIT, bytes_held
 from actorsession.messages.worker import PushTensors
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
@@ -64,10 +64,6 @@ def _destination(key: str) -> str:
     return parse_key(key).dst_task
 
 
-# Stores a value that another task has pushed; ``send`` would look for the task of its key.
-_store = Rendezvous.send
-
-
 class WorkerRendezvous(Rendezvous):
     """The rendezvous of one step at one task.
 
@@ -97,7 +93,7 @@ class WorkerRendezvous(Rendezvous):
         self.task = task
         self._push = push
         self.peers: SessionPeers | None = None
-        self._gathered: dict[str, tuple[list[str], list[Any], list[bool]]] = {}
+        self._gathered: dict[str, PushTensors] = {}  # by task
 
     @property
     def what(self) -> str:
@@ -123,27 +119,29 @@ class WorkerRendezvous(Rendezvous):
         """Store a value for a device of this task, or gather it for the task of its device."""
         task = _destination(key)
         if task == self.task:
-            _store(self, key, value, dead)
+            super().send(key, value, dead)
             return
-        if self.aborted is not None:
-            raise self.aborted
-        gathered = self._gathered.get(task)
-        if gathered is None:
-            self._gathered[task] = ([key], [value], [dead])
-            return
-        keys, values, deads = gathered
-        keys.append(key)
-        values.append(value)
-        deads.append(dead)
+        if self._aborted is not None or self._closed:
+            raise self.aborted or CancelledError("the step is over", derived=True)
+        message = self._gathered.get(task)
+        if message is None:
+            self._gathered[task] = PushTensors(
+                step_id=self.step_id, keys=[key], values=[value], dead=[dead]
+            )
+        else:
+            message.keys.append(key)
+            message.values.append(value)
+            message.dead.append(dead)
 
     def flush(self) -> None:
         """Push what was gathered, one message per task."""
         if not self._gathered:
             return
         gathered, self._gathered = self._gathered, {}
-        for task, (keys, values, dead) in gathered.items():
-            message = PushTensors(step_id=self.step_id, keys=keys, values=values, dead=dead)
-            self.pushed += bytes_held(values)
+        for task, message in gathered.items():
+            values = message.values
+            if len(values) > 1 or getattr(values[0], "nbytes", 0) > INLINE_LIMIT:
+                self.pushed += bytes_held(values)
             self._push(task, message)
 
     def release(self) -> None:
@@ -182,7 +180,7 @@ class RendezvousTable:
             raise self._over[step_id] or CancelledError(f"step {step_id} is over", derived=True)
         rendezvous = self._steps.get(step_id)
         if rendezvous is None:
-            rendezvous = self._new(step_id)
+            rendezvous = self._steps[step_id] = WorkerRendezvous(step_id, self._task, self._push)
         elif not rendezvous.begun:
             self._unbegun -= 1
         rendezvous.begun = True
@@ -196,26 +194,31 @@ class RendezvousTable:
         rendezvous.holder = self
         return rendezvous
 
-    def push(self, message: PushTensors) -> None:
+    def push(
+        self, step_id: int, keys: Sequence[str], values: Sequence[Any], dead: Sequence[bool]
+    ) -> None:
         """Store values from another task; those of a step that is over are dropped.
+
+        Args:
+            step_id: the step.
+            keys: the rendezvous key of each value.
+            values: the values; ``None`` for a dead tensor.
+            dead: whether each is a dead tensor.
 
         Raises:
             InvalidArgumentError: for a malformed key, or lists that do not match.
         """
-        if message.step_id in self._over:
-            return
-        keys, values, dead = message.keys, message.values, message.dead
         if not len(keys) == len(values) == len(dead):
             sizes = [len(keys), len(values), len(dead)]
             raise InvalidArgumentError(f"a push has as many keys as values, got {sizes}")
-        rendezvous = self._steps.get(message.step_id)
+        rendezvous = self._steps.get(step_id)
         if rendezvous is None:
+            if step_id in self._over:
+                return
             self._drop_unbegun()
-            rendezvous = self._new(message.step_id)
+            rendezvous = self._steps[step_id] = WorkerRendezvous(step_id, self._task, self._push)
             self._unbegun += 1
-        for key, value, is_dead in zip(keys, values, dead, strict=True):
-            if rendezvous.aborted is None:
-                _store(rendezvous, key, value, is_dead)
+        rendezvous.receive(keys, values, dead)
 
     def end(self, step_id: int, error: OpError | None = None) -> None:
         """End a step: waiting receives fail, and what arrives later is dropped.
@@ -252,10 +255,6 @@ class RendezvousTable:
     def begun_before(self, moment: float) -> list[WorkerRendezvous]:
         """Return the steps in progress that started here before a moment of the monotonic clock."""
         return [r for r in self._steps.values() if r.begun and r.created < moment]
-
-    def _new(self, step_id: int) -> WorkerRendezvous:
-        rendezvous = self._steps[step_id] = WorkerRendezvous(step_id, self._task, self._push)
-        return rendezvous
 
     def _drop_unbegun(self) -> None:
         """End steps that were pushed to and never started; their master is gone."""

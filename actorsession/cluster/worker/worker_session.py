@@ -192,10 +192,9 @@ class _PartProgram:
             session_handle=session.handle, graph_handle=self._graph_handle, step_id=run.call,
             feeds=run.values.read_all(), trace=False,
         )  # fmt: skip
-        session.note_run(message, run.peer)
         waiter = _RemoteWaiter(run)
         run.on_cancel = lambda: session.cancel_part(run.call)
-        answer = session.begin_part(message, waiter)
+        answer = session.begin_part(message, waiter, run.peer)
         if answer is not None:
             waiter.part_done(answer)
 
@@ -404,14 +403,12 @@ class WorkerSession(Actor):
         self, message: RunGraph, call: CallContext
     ) -> GraphDone | asyncio.Future[GraphDone]:
         """Run this worker's partitions for one step; see the module docstring."""
-        self.note_run(message, call.peer)
+        if self._env.log.enabled:
+            self._note_run(message, call.peer)
         return self._run_graph(message)
 
-    def note_run(self, message: RunGraph, peer: str) -> None:
-        """Log a request to run partitions, if messages are logged."""
-        log = self._env.log
-        if log.enabled:
-            log.note(message.step_id, "RunGraph", peer, message.feeds)
+    def _note_run(self, message: RunGraph, peer: str) -> None:
+        self._env.log.note(message.step_id, "RunGraph", peer, message.feeds)
 
     def _run_graph(self, message: RunGraph) -> GraphDone | asyncio.Future[GraphDone]:
         started = self._begin_or_hold(message)
@@ -423,11 +420,12 @@ class WorkerSession(Actor):
         return self._begin_local_part
 
     def _begin_local_part(self, message: RunGraph, waiter: PartWaiter) -> GraphDone | None:
-        self.note_run(message, LOCAL)
-        return self.begin_part(message, waiter)
+        return self.begin_part(message, waiter, LOCAL)
 
-    def begin_part(self, message: RunGraph, waiter: PartWaiter) -> GraphDone | None:
-        """Run partitions for one step, and return their answer or call the waiter with it later."""
+    def begin_part(self, message: RunGraph, waiter: PartWaiter, peer: str) -> GraphDone | None:
+        """Run partitions for one step of a peer; return their answer or call the waiter with it later."""
+        if self._env.log.enabled:
+            self._note_run(message, peer)
         started = self._begin_or_hold(message)
         if isinstance(started, GraphDone):
             return started
@@ -555,7 +553,7 @@ class WorkerSession(Actor):
         values = step.result()
         if step.takes:
             self._unsettled[step.step_id] = step
-        stats = step.stats
+        stats = None if step.collector is None else step.stats
         pushed = step.rendezvous.pushed if isinstance(step.rendezvous, WorkerRendezvous) else 0
         wire = None if stats is None else stats.to_wire()
         return GraphDone(values=values, stats=wire, pushed=pushed)

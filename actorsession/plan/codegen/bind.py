@@ -26,6 +26,7 @@ from actorsession.plan.codegen.outline import LONGEST
 from actorsession.plan.codegen.segment import CompiledPartition, Segment
 from actorsession.plan.codegen.segment_context import SegmentFunction
 from actorsession.plan.partition import CONTROL_TOKEN
+from actorsession.plan.rendezvous_key import parse_key
 
 __all__ = ["GENERATED_CODE_NAMES", "BoundPartition", "BoundSegment", "kernel_of", "own"]
 
@@ -68,19 +69,22 @@ class BoundSegment:
     Attributes:
         blocks: whether a node of it may take any time; see ``OpDef.blocks``.
         unpredictable: whether no measured time predicts the next run, because of such a node or of a loop.
+        places: slots of its arguments; with ``unsized``, a short way to what ``segment`` has.
         seconds: moving average of its measured time; 0 until it ran once. The offload policy keeps it.
         largest: the most bytes of arguments of unknown size with which a run of it was short; likewise.
+        is_short: whether a run of it is short by ``seconds``, whatever its arguments are; likewise.
     """
 
     __slots__ = (
-        "blocks", "filename", "function", "largest", "seconds", "segment", "traced_filename",
-        "traced_function", "unpredictable",
+        "blocks", "filename", "function", "is_short", "largest", "places", "seconds", "segment",
+        "traced_filename", "traced_function", "unpredictable", "unsized",
     )  # fmt: skip
 
     def __init__(
         self, segment: Segment, namespace: dict[str, Any], label: str, *, blocks: bool
     ) -> None:
         self.segment = segment
+        self.places, self.unsized = segment.arguments, segment.unsized
         self.blocks = blocks
         self.unpredictable = blocks or not segment.is_steady
         self.filename = f"<{label} {segment.name}>"
@@ -90,6 +94,7 @@ class BoundSegment:
         self.traced_function: SegmentFunction | None = None
         self.seconds = 0.0
         self.largest = 0
+        self.is_short = False
 
     def node_at(self, filename: str, line: int) -> int | None:
         """Return the number of the node whose line is at ``line`` of ``filename``."""
@@ -140,6 +145,8 @@ class BoundPartition:
     Attributes:
         blocks: whether a node of it may take any time; see ``OpDef.blocks``.
         waits: number of arrivals and segments that each segment waits for.
+        initial: the segments that wait for nothing.
+        slot_of: the slot of each value that arrives, by its rendezvous key.
         woken_by: the segments that wait for the arrival in each slot.
         followers: the segments that wait for each segment.
     """
@@ -157,6 +164,8 @@ class BoundPartition:
         ]
         self.blocks = any(segment.blocks for segment in self.segments)
         self.waits = [len(s.waits) + len(s.after) for s in compiled.segments]
+        self.initial = tuple([index for index, count in enumerate(self.waits) if not count])
+        self.slot_of = {parse_key(key).text: slot for slot, key in compiled.recvs}
         self.woken_by: dict[int, list[int]] = {slot: [] for slot, _ in compiled.recvs}
         self.woken_by.update({suspension.arrival: [] for suspension in compiled.suspensions})
         self.followers: list[list[int]] = [[] for _ in compiled.segments]

@@ -10,12 +10,11 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from actorsession.actors.deadline import Deadline
 from actorsession.errors import DeadlineExceededError, OpError
 from actorsession.plan.codegen.segment_context import ControlFlowContext, PendingValues
 from actorsession.runtime.engine.segment_engine import locate_error
+from actorsession.runtime.float_errors import FLOAT_ERRORS, IGNORED
 from actorsession.runtime.interruptible import wait_for
 from actorsession.runtime.watchdog import HOLD_LIMIT, WATCHDOG
 
@@ -130,14 +129,16 @@ class InlineRun:
         gate.check()
         segment = self.segment
         begin = time.perf_counter()
+        before = FLOAT_ERRORS.set(IGNORED)
         try:
-            with np.errstate(all="ignore"):
-                results = segment.function(gate, *map(feeds.__getitem__, self.places))
+            results = segment.function(gate, *map(feeds.__getitem__, self.places))
         except Exception as exc:
             error = locate_error(exc, self.bound, segment)
             if error is exc:
                 raise
             raise error from exc
+        finally:
+            FLOAT_ERRORS.reset(before)
         seconds = time.perf_counter() - begin
         if seconds > HOLD_LIMIT:
             WATCHDOG.ran_inline(self.bound, segment, seconds)

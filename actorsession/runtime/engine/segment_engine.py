@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from actorsession.errors import CancelledError, OpError, UnimplementedError, from_exception
 from actorsession.graph.collective_call import CollectiveCall
 from actorsession.graph.take import Take
-from actorsession.plan.codegen.segment_context import PendingValues, SegmentContext
+from actorsession.plan.codegen.segment_context import PendingValues, SegmentContext, SegmentFunction
 from actorsession.runtime.engine.suspended_nodes import Suspended, SuspendedNodes
 from actorsession.runtime.engine.takes import Taken
 from actorsession.runtime.interruptible import cancel_pending, wait_for
-from actorsession.runtime.rendezvous import Arrival
 from actorsession.runtime.step_stats_collector import Recorder
 from actorsession.runtime.watchdog import HOLD_LIMIT, WATCHDOG
 
@@ -43,8 +42,8 @@ class SegmentEngine(SegmentContext):
     """
 
     __slots__ = (
-        "_begun_at", "_ran", "_readers", "_scheduled", "_slots", "_suspended", "bound", "executor",
-        "remaining", "step", "waits",
+        "_begun_at", "_is_observed", "_policy", "_ran", "_readers", "_scheduled", "_slots", "_suspended",
+        "bound", "executor", "remaining", "step", "waits",
     )  # fmt: skip
 
     def __init__(
@@ -54,6 +53,8 @@ class SegmentEngine(SegmentContext):
         self.executor = executor
         self.bound = bound
         self.step = step
+        self._policy = executor.policy
+        self._is_observed = step.collector is not None or step.debug is not None
         self._slots: list[Any] = [None] * compiled.slots
         for slot, position in compiled.feeds:
             self._slots[slot] = feeds[position]
@@ -79,21 +80,20 @@ class SegmentEngine(SegmentContext):
 
     def start(self) -> None:
         """See ``Engine.start``."""
-        for index, count in enumerate(self.waits):
-            if not count:
-                self.step.ready(self, index)
-        for slot, key in self.bound.compiled.recvs:
-            self.step.rendezvous.recv_async(key, partial(self._arrived, slot, key))
+        bound, step = self.bound, self.step
+        for index in bound.initial:
+            step.ready(self, index)
+        if bound.slot_of:
+            step.rendezvous.expect(bound.slot_of, self)
         if not self.waits:
-            self.step.ended()
+            step.ended()
 
     def run(self, index: int) -> None:
         """Run a segment, or offload it if it is expensive."""
         step, segment = self.step, self.bound.segments[index]
         if step.pool is not None and (
             # Debug sinks may write files or be user functions.
-            step.debug is not None
-            or self.executor.policy.is_expensive(segment, self._slots, segment.segment.arguments)
+            step.debug is not None or (not segment.is_short and self._is_expensive(segment))
         ):
             # A segment that was never measured may be short, so it need not queue behind long ones.
             first = None if segment.seconds else segment
@@ -104,6 +104,9 @@ class SegmentEngine(SegmentContext):
             step.fail(error)
         elif step.error is None:
             self.store(index, results)
+
+    def _is_expensive(self, segment: BoundSegment) -> bool:
+        return self._policy.is_expensive(segment, self._slots, segment.places)
 
     def delivered(self, number: int, values: Any, take: Take | None) -> None:
         """See ``Engine.delivered``."""
@@ -121,7 +124,10 @@ class SegmentEngine(SegmentContext):
         if self.step.collector is not None:
             begin = self._begun_at.pop(number)
             self.step.collector.add_suspended(self.bound, suspension.node, begin, several)
-        self._advance(self.bound.woken_by[suspension.arrival], ended=True)
+        self._advance(self.bound.woken_by[suspension.arrival])
+        self.remaining -= 1
+        if not self.remaining:
+            self._conclude()
 
     def located(self, number: int, exc: BaseException) -> OpError:
         """See ``Engine.located``."""
@@ -137,89 +143,106 @@ class SegmentEngine(SegmentContext):
 
     # -- segments ------------------------------------------------------------------------------
 
-    def _arrived(self, slot: int, key: str, outcome: Arrival | OpError) -> None:
-        """Store a value of another device, and run the segments that waited for it."""
-        if isinstance(outcome, OpError):
-            self.step.fail(outcome)
+    def received(self, key: str, value: Any, dead: bool) -> None:
+        """Store a value of another device, and queue the segments that waited for it; see ``Receiver``."""
+        step, bound = self.step, self.bound
+        if dead:
+            step.fail(UnimplementedError(f"a dead tensor arrived under {key!r}"))
             return
-        if outcome.dead:
-            self.step.fail(UnimplementedError(f"a dead tensor arrived under {key!r}"))
-            return
-        if self.step.collector is not None:
-            self.step.collector.add_transfer("recv", key, self.bound.device, outcome.value)
-        self._slots[slot] = outcome.value
-        self._advance(self.bound.woken_by[slot], ended=False)
-        self.step.drain()
+        if step.collector is not None:
+            step.collector.add_transfer("recv", key, bound.device, value)
+        slot = bound.slot_of[key]
+        self._slots[slot] = value
+        self._advance(bound.woken_by[slot])
 
-    def _advance(self, waiting: Sequence[int], *, ended: bool) -> None:
-        """Queue those of some waiting segments that wait for nothing else.
+    def aborted(self, error: OpError) -> None:
+        """Fail the step, because the values that it waits for will not come; see ``Receiver``."""
+        self.step.fail(error)
 
-        Args:
-            waiting: the segments that have waited for what has arrived or ended.
-            ended: whether a segment or suspended node has; with the last one, the partition has ended.
-        """
+    def _advance(self, waiting: Sequence[int]) -> None:
+        """Queue those of some segments, which have waited for what has come, that wait for nothing else."""
+        waits, step = self.waits, self.step
         for index in waiting:
-            self.waits[index] -= 1
-            if not self.waits[index]:
+            waits[index] = left = waits[index] - 1
+            if not left:
                 if self._scheduled is not None:
                     self._scheduled[index] = time.perf_counter_ns()
-                self.step.ready(self, index)
-        if ended:
-            self.remaining -= 1
-            if not self.remaining:
-                for position, slot in self.bound.compiled.fetches:
-                    self.step.outputs[position] = self._slots[slot]
-                self.step.ended()
+                if step.error is None:  # what Step.ready() does, without a call
+                    step.queue.append((self, index))
+
+    def _conclude(self) -> None:
+        """End the partition, whose last segment or suspended node has ended, with its fetched values."""
+        step, slots = self.step, self._slots
+        for position, slot in self.bound.compiled.fetches:
+            step.outputs[position] = slots[slot]
+        step.ended()
 
     def execute(self, index: int, context: SegmentContext) -> tuple[Sequence[Any], OpError | None]:
         """Run a segment in the calling thread; return errors of kernels and never raise them."""
         segment = self.bound.segments[index]
-        step, slots, places = self.step, self._slots, segment.segment.arguments
+        slots, places = self._slots, segment.places
         function, called_with, recorder = segment.function, context, None
-        if step.collector is not None:
-            assert self._scheduled is not None
-            function = self.bound.traced(index)
-            called_with = recorder = Recorder(
-                context, step.collector, self.bound, self._scheduled[index]
-            )
-        if step.debug is not None:
-            function = step.debug.shown(function)
-        begin = time.perf_counter()
+        if self._is_observed:
+            function, called_with, recorder = self._observed(index, context)
+        begin = perf_counter()
         try:
             results = function(called_with, *map(slots.__getitem__, places))
         except Exception as exc:
-            return (), step.abort_error or locate_error(exc, self.bound, segment)
-        # Traced, a segment counts as long as its nodes: recording is no cost of later runs.
-        seconds = recorder.nanos * 1e-9 if recorder else time.perf_counter() - begin
+            return (), self.step.abort_error or locate_error(exc, self.bound, segment)
+        seconds = perf_counter() - begin
+        if recorder is not None:  # recording is no cost of later runs
+            seconds = recorder.nanos * 1e-9
         if seconds > HOLD_LIMIT:
             if context is self:
                 WATCHDOG.ran_inline(self.bound, segment, seconds)
             else:
                 WATCHDOG.ran_in_pool(self.bound, segment, begin, begin + seconds)
-        self.executor.policy.record(segment, seconds, slots, places)
+        self._policy.record(segment, seconds, slots, places)
         return results, None
+
+    def _observed(
+        self, index: int, context: SegmentContext
+    ) -> tuple[SegmentFunction, SegmentContext, Recorder | None]:
+        """Return the function, the context and the recorder of a segment that is traced or debugged."""
+        step, recorder = self.step, None
+        function = self.bound.segments[index].function
+        if step.collector is not None:
+            assert self._scheduled is not None
+            function = self.bound.traced(index)
+            scheduled = self._scheduled[index]
+            context = recorder = Recorder(context, step.collector, self.bound, scheduled)
+        if step.debug is not None:
+            function = step.debug.shown(function)
+        return function, context, recorder
 
     def store(self, index: int, results: Sequence[Any]) -> None:
         """Store the results of a segment, and queue the segments that waited for it."""
-        segment, slots = self.bound.segments[index].segment, self._slots
+        bound, slots, readers = self.bound, self._slots, self._readers
+        segment = bound.segments[index]
         if self._ran is not None:
             self._ran.add(index)
-        for slot in segment.arguments:
-            self._readers[slot] -= 1
-            if not self._readers[slot]:
+        for slot in segment.places:
+            readers[slot] = left = readers[slot] - 1
+            if not left:
                 slots[slot] = None
-        for slot, value in zip(segment.results, results, strict=True):
-            slots[slot] = value
-        self._advance(self.bound.followers[index], ended=True)
+        if results:
+            for slot, value in zip(segment.segment.results, results, strict=True):
+                slots[slot] = value
+        followers = bound.followers[index]
+        if followers:
+            self._advance(followers)
+        self.remaining -= 1
+        if not self.remaining:
+            self._conclude()
 
     # -- SegmentContext ------------------------------------------------------------------------
 
     def send(self, number: int, value: Any) -> None:
         """See ``SegmentContext.send``."""
-        key = self.bound.compiled.sends[number]
-        if self.step.collector is not None:
-            self.step.collector.add_transfer("send", key, self.bound.device, value)
-        self.step.rendezvous.send(key, value)
+        step, key = self.step, self.bound.compiled.sends[number]
+        if step.collector is not None:
+            step.collector.add_transfer("send", key, self.bound.device, value)
+        step.rendezvous.send(key, value)
 
     def begin(self, number: int, pending: PendingValues) -> None:
         """See ``SegmentContext.begin``; the node is cancelled if the step fails."""

@@ -19,8 +19,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.actors.loops import call_in
 from actorsession.config import StepStats
@@ -32,6 +30,7 @@ from actorsession.runtime.collective.groups import GroupResolver
 from actorsession.runtime.engine.engine import Engine, OffloadedWork
 from actorsession.runtime.engine.suspended_nodes import Suspended
 from actorsession.runtime.engine.takes import Takes, ended_from_outside
+from actorsession.runtime.float_errors import FLOAT_ERRORS, IGNORED
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.runtime.step_stats_collector import StepStatsCollector
@@ -72,14 +71,16 @@ class Step:
         pooled: what runs in the pool or waits for one of its threads, for reports on why the step hangs.
         pool: the argument ``pool``.
         loop: the argument ``loop``.
+        queue: the engines and segments that run next, in the thread of the step; nothing may be added once
+            the step has failed.
         takes: what the step has taken out of queues and the like.
     """
 
     __slots__ = (
         "__weakref__", "_cancelled", "_collectives", "_deadline", "_draining", "_groups", "_in_pool",
-        "_on_done", "_ready", "_sync_on_finish", "_unbegun", "_unfinished", "collector", "debug",
-        "done", "engines", "error", "handed_out", "loop", "outputs", "pool", "pooled", "rendezvous",
-        "since", "step_id", "takes",
+        "_on_done", "_sync_on_finish", "_unbegun", "_unfinished", "collector", "debug",
+        "done", "engines", "error", "handed_out", "loop", "outputs", "pool", "pooled", "queue",
+        "rendezvous", "since", "step_id", "takes",
     )  # fmt: skip
 
     def __init__(
@@ -107,7 +108,7 @@ class Step:
         self.loop = loop
         self.engines: list[Engine] = []
         self.done = not partitions
-        self._ready: deque[tuple[Engine, int]] = deque()
+        self.queue: deque[tuple[Engine, int]] = deque()
         self._draining = False
         self._unfinished = partitions
         self._in_pool = 0
@@ -144,7 +145,7 @@ class Step:
         if self.error is not None or not self._unfinished:
             return
         self.error = error
-        self._ready.clear()
+        self.queue.clear()
         for engine in self.engines:
             engine.cancel()
         self.rendezvous.abort(error)
@@ -261,11 +262,6 @@ class Step:
         """The nodes that are suspended at present; callable from any thread."""
         return [node for engine in tuple(self.engines) for node in engine.suspended]
 
-    @property
-    def queued(self) -> Sequence[tuple[Engine, int]]:
-        """The segments that run next, in the thread of the step."""
-        return self._ready
-
     def _settle_failed(self) -> None:
         """End the step if it has failed and its kernels have returned from the pool."""
         self.done = not (self._in_pool and self._sync_on_finish)
@@ -293,26 +289,27 @@ class Step:
     def ready(self, engine: Engine, index: int) -> None:
         """Queue a segment whose inputs are all available."""
         if self.error is None:
-            self._ready.append((engine, index))
+            self.queue.append((engine, index))
 
     def drain(self) -> None:
         """Run ready segments until none is left; a nested call returns at once."""
         if self._draining:
             return
-        if self._ready:  # entering numpy's error state costs more than all the rest
+        if self.queue:
             self._draining = True
+            before = FLOAT_ERRORS.set(IGNORED)
             try:
-                with np.errstate(all="ignore"):
-                    while self._ready:
-                        if self._deadline is not None and self._cancelled is None:
-                            self._check_deadline()
-                        if self._cancelled is not None:
-                            self.fail(self._cancelled)
-                            break
-                        engine, index = self._ready.popleft()
-                        engine.run(index)
+                while self.queue:
+                    if self._deadline is not None and self._cancelled is None:
+                        self._check_deadline()
+                    if self._cancelled is not None:
+                        self.fail(self._cancelled)
+                        break
+                    engine, index = self.queue.popleft()
+                    engine.run(index)
             finally:
                 self._draining = False
+                FLOAT_ERRORS.reset(before)
         while self._unbegun:
             self._begin_collective(*self._unbegun.pop(0))
         self.rendezvous.flush()
@@ -375,8 +372,11 @@ class Step:
 
     def _work(self, work: OffloadedWork) -> None:
         """Execute work in a pool thread and return its results to the loop."""
-        with np.errstate(all="ignore"):
+        before = FLOAT_ERRORS.set(IGNORED)
+        try:
             error = work.execute()
+        finally:
+            FLOAT_ERRORS.reset(before)
         assert self.loop is not None
         # The loop may be closed while a kernel runs; then the result has no waiter.
         with contextlib.suppress(RuntimeError):
