@@ -65,6 +65,7 @@ from actorsession.rpc.pending_calls import MAX_PENDING, PendingCalls
 from actorsession.rpc.service import Service
 from actorsession.rpc.step_calls import StepCalls, is_bulky
 from transports import Buffer, Connection, ConnectionClosed, Frame, TransportError
+from transports.event import Event
 
 __all__ = ["Link", "LinkStatistics"]
 
@@ -157,7 +158,7 @@ class Link:
         self._running = False
         self._tick: asyncio.TimerHandle | None = None
         self._over: OpError | None = None
-        self._closed = asyncio.Event()
+        self._closed = Event()
         self._watchers: dict[object, Callable[[], None]] = {}
         self._tells_sent = 0
         add_link(self)

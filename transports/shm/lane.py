@@ -20,9 +20,9 @@ outlive it: when a process is killed, its memory is freed. An opened file must h
 name and be sealed against shrinking, whatever descriptor was sent. So a peer can neither make this process
 read another file nor remove pages that are being read.
 
-The module imports ``arena``, ``errors`` and ``frame``. Invariants: a part has at most one reader's buffer,
-and is not written to while the peer may read it. A part that is never returned costs its writer space, not
-correctness: without space, segments are sent over the stream.
+The module imports ``arena``, ``errors``, ``event`` and ``frame``. Invariants: a part has at most one
+reader's buffer, and is not written to while the peer may read it. A part that is never returned costs its
+writer space, not correctness: without space, segments are sent over the stream.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from typing import TypeAlias
 import numpy as np
 
 from transports.errors import ProtocolError
+from transports.event import Event
 from transports.frame import CHUNK_SIZE, MAX_FRAME, MAX_HEADER, MAX_SEGMENTS, Buffer, Frame, flat
 from transports.shm.arena import TOKEN_SIZE, Arena, open_arena
 
@@ -142,7 +143,7 @@ class SharedLane:
         self._outstanding: dict[int, tuple[int, int]] = {}
         self._unread: dict[int, int] = {}  # the lengths of those that the peer has not received
         self.unread = 0
-        self._read = asyncio.Event()
+        self._read = Event()
         self._trimming: asyncio.TimerHandle | None = None
         self._used = False  # since _trim last ran
         self._offered = False  # the peer has offered its arena
