@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scripts.benchmarks import cnn, compare, lstm, mlp
+from scripts.benchmarks import cnn, command, compare, lstm, mlp
 from scripts.benchmarks.case import Effort, SyncCase
 from scripts.benchmarks.clusters_actorsession import Clusters
 from scripts.benchmarks.command import main
@@ -95,6 +95,39 @@ def test_each_remote_row_has_the_same_on_one_core_after_it() -> None:
         assert (bound.name, bound.question) == (f"{free.name}-one-core", free.name)
         assert (free.one_core, bound.one_core) == (False, True)
         assert bound.budgets == free.budgets
+
+
+def test_rows_that_no_peer_is_measured_in_have_smaller_ones_that_it_is() -> None:
+    """A peer that takes ten minutes for a graph shows in a smaller one how its costs grow."""
+    alone = [row.name for row in ROWS if row.alone]
+    assert alone
+    by_name = {row.name: row for row in ROWS}
+    for name in alone:
+        smaller = [slope for slope in SLOPES if slope.small == f"{name.rpartition('-')[0]}-2000"]
+        assert [slope.large for slope in smaller] == [name.removesuffix("0"), name]
+        assert not by_name[name.removesuffix("0")].alone
+
+
+def test_a_peer_is_not_asked_for_a_row_that_is_ours_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Sides:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def answers(self, row: Row) -> bool:
+            return True
+
+        def process(self, row: Row) -> str:
+            return self.name
+
+    monkeypatch.setattr(
+        command, "_measure_times", lambda _, having, __: asked.append(",".join(having))
+    )
+    rows = [Row("row", "growth", "", alone=alone) for alone in (False, True)]
+    sides: Any = [Sides(OURS), Sides("tensorflow")]
+    list(command._measured(rows, sides, command.Rounds(1, 0.0, 1)))
+    assert asked == [f"{OURS},tensorflow", OURS]
 
 
 def test_slopes_are_those_of_rows() -> None:
@@ -234,10 +267,10 @@ def test_each_budget_is_held_against_its_own_peer() -> None:
 def test_a_slope_is_the_growth_of_the_cost_beside_that_of_the_size() -> None:
     """Of the three that have rows here, one has only one of them."""
     sides = [{OURS: Times([[1.0]]), "ray": Times([[1.0]])}, {OURS: Times([[150.0]])}]
-    rows = [Row("build-2000", "growth", ""), Row("build-200000", "growth", "")]
+    rows = [Row("build-2000", "growth", ""), Row("build-200000", "growth", "", alone=True)]
     lonely = Result(Row("step-2000", "growth", ""), sides[0])
     (slope,) = growth([*map(Result, rows, sides), lonely])
-    assert (slope.slope.name, slope.sides) == ("build", {OURS: 1.5})
+    assert (slope.slope.name, slope.sides) == ("build-200000", {OURS: 1.5})
     assert slope.verdict == "over by 25%"
 
 

@@ -89,6 +89,7 @@ class FrameDecoder:
         max_segments: int = MAX_SEGMENTS,
         max_frame: int = MAX_FRAME,
         chunks: bool = True,
+        room: memoryview | None = None,
     ) -> None:
         """Make a decoder that is positioned before the first byte of a frame.
 
@@ -99,6 +100,8 @@ class FrameDecoder:
             max_segments: The most segments accepted in one frame.
             max_frame: The most bytes of header and segments together.
             chunks: Whether frames may arrive in chunks.
+            room: The buffer for small frames, of ``READ_SIZE`` bytes; made on first use without one. Nothing
+                stays in it between two reads, so decoders that are read into in turn may share one.
         """
         self._version = version
         self._start = PREFIX.pack(MAGIC, version, 0, 0, 0)[:4]
@@ -118,7 +121,7 @@ class FrameDecoder:
         self._chunk = self._chunk_left = (
             0  # the length of the current chunk, and how much of it is missing
         )
-        self._room: memoryview | None = None  # the buffer for small frames
+        self._room = room
         self._direct = False  # whether the last get_buffer() was of the open segment
         # There are four states: a segment is being filled (_target is set), a chunk is (_chunk_left), a
         # head is incomplete (_head is not empty), or the next byte starts a frame or chunk (none of these).

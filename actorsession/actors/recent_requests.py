@@ -11,7 +11,7 @@ to the repeat if it was kept, which is done for small answers. A repeated step i
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import OrderedDict
 from functools import partial
 from typing import Any
 
@@ -33,8 +33,9 @@ class RecentRequests:
     """
 
     def __init__(self, kept: int = _KEPT) -> None:
-        self._order: deque[str] = deque(maxlen=kept)
-        self._answers: dict[str, Any] = {}  # a future while in progress, a kept answer, or None
+        self._kept = kept
+        # A future while in progress, a kept answer, or None.
+        self._answers: OrderedDict[str, Any] = OrderedDict()
 
     def repeat(self, request_id: str) -> Any:
         """Record a request; one without an id ("") is never a repeat.
@@ -49,9 +50,8 @@ class RecentRequests:
             return None
         if request_id in self._answers:
             return self._of_first(request_id)
-        if len(self._order) == self._order.maxlen:
-            self._answers.pop(self._order[0], None)  # appending drops it
-        self._order.append(request_id)
+        if len(self._answers) >= self._kept:
+            self._answers.popitem(last=False)
         self._answers[request_id] = None
         return None
 

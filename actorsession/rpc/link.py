@@ -74,6 +74,7 @@ from transports import (
     TransportError,
     allocate_shared,
 )
+from transports.event import Event
 
 __all__ = ["Link", "LinkStatistics"]
 
@@ -170,7 +171,7 @@ class Link:
         self._running = False
         self._tick: asyncio.TimerHandle | None = None
         self._over: OpError | None = None
-        self._closed = asyncio.Event()
+        self._closed = Event()
         self._watchers: dict[object, Callable[[], None]] = {}
         self._tells_sent = 0
         add_link(self)

@@ -36,6 +36,7 @@ from actorsession.messages import (
     UnreadableMessage,
 )
 from actorsession.records import dataclass
+from transports.event import Event
 
 __all__ = ["MAX_PENDING", "PendingCalls"]
 
@@ -75,7 +76,7 @@ class PendingCalls:
         self._send = send
         self._ids = itertools.count()
         self._calls: dict[int, _PendingCall] = {}
-        self._space = asyncio.Event()
+        self._space = Event()
         self.sent = 0
 
     def __len__(self) -> int:

@@ -42,7 +42,7 @@ class Planning:
     """The planning of one owner; called on its event loop, except ``close`` and ``check``."""
 
     def __init__(self) -> None:
-        self._line: deque[_Job] = deque()  # the first job is under way
+        self._line: list[_Job] = []  # few; the first is under way
         self._shared: dict[Any, asyncio.Future[Any]] = {}
         self._over: OpError | None = None
 
@@ -90,9 +90,9 @@ class Planning:
 
     def ended(self) -> None:
         """Start the next work that has waiters."""
-        self._line.popleft()
+        del self._line[0]
         while self._line and self._line[0].answer.done():
-            self._line.popleft()
+            del self._line[0]
         if self._line:
             _threads.submit(self._line[0].run)
 

@@ -260,7 +260,8 @@ def _our_environment() -> dict[str, str]:
 def _measured(rows: Sequence[Row], sides: Sequence[Sides], rounds: Rounds) -> Iterator[Result]:
     for row in rows:
         result = Result(row)
-        having = {side.name: side.process(row) for side in sides if side.answers(row)}
+        asked = [side for side in sides if side.name == OURS or not row.alone]
+        having = {side.name: side.process(row) for side in asked if side.answers(row)}
         if row.group == "install":
             _measure_size(result, having)
         elif row.fresh:

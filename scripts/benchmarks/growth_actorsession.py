@@ -67,12 +67,16 @@ class GrowthRows:
         self._loop = clusters.loop
         self.builders: dict[str, Callable[[Question], Case]] = {
             "build-2000": _build,
+            "build-20000": _build,
             "build-200000": _build,
             "first-run-2000": _first_run,
+            "first-run-20000": _first_run,
             "first-run-200000": _first_run,
             "step-2000": _step,
+            "step-20000": _step,
             "step-200000": _step,
             "new-plan-2000": _new_plan,
+            "new-plan-20000": _new_plan,
             "new-plan-200000": _new_plan,
             "in-process-10": self._in_process,
             "in-process-50": self._in_process,

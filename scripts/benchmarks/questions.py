@@ -18,7 +18,7 @@ __all__ = [
 
 # 20,000 nodes in a shape that is typical of programs: neither one long chain nor all independent.
 WIDTH, LAYERS = 100, 198
-# Layers of graphs of 2,000 and of 200,000 nodes.
+# Layers of graphs of 2,000 and of 200,000 nodes; ``LAYERS`` is between them.
 _SMALL, _LARGE = 18, 1998
 HOPS = 20
 CALLERS = 8
@@ -287,12 +287,16 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "reduce-64mb-4": lambda: _reduce(64 * 2**20, 4),
     "cluster-start": _start,
     "build-2000": lambda: plans(_SMALL),
+    "build-20000": lambda: plans(LAYERS),
     "build-200000": lambda: plans(_LARGE),
     "first-run-2000": lambda: layered(_SMALL),
+    "first-run-20000": lambda: layered(LAYERS),
     "first-run-200000": lambda: layered(_LARGE),
     "step-2000": lambda: layered(_SMALL),
+    "step-20000": lambda: layered(LAYERS),
     "step-200000": lambda: layered(_LARGE),
     "new-plan-2000": lambda: plans(_SMALL),
+    "new-plan-20000": lambda: plans(LAYERS),
     "new-plan-200000": lambda: plans(_LARGE),
     "in-process-10": lambda: in_process(10),
     "in-process-50": lambda: in_process(50),

@@ -38,6 +38,7 @@ def graph() -> Iterator[Graph]:
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outline, "LONGEST", LONGEST)
     monkeypatch.setattr(outline, "_WHOLE", 2 * LONGEST)
+    monkeypatch.setattr(link, "LONGEST", LONGEST)
 
 
 def lengths(lines: tuple[str, ...]) -> list[int]:
@@ -133,6 +134,70 @@ def test_loops_and_branches_are_split_inside(graph: Graph) -> None:
         branch = fed + 2.0 * MANY if fed > 0 else fed - 1.0
         got = made.run(np.float32(fed), np.int32(3))
         assert [float(v) for v in got] == [fed + 3.0 * MANY, branch]
+
+
+def layers(x: Tensor, count: int, width: int = 10) -> Tensor:
+    """A sum of nodes in layers, each of which reads two of the layer before."""
+    now = [x + float(k) for k in range(width)]
+    for _ in range(count // width):
+        now = [value + now[k - 1] for k, value in enumerate(now)]
+    return ops.add_n(now)
+
+
+def places(made: Made) -> int:
+    """The length of the list of values that the parts of a function share."""
+    (shared,) = [line for line in made.linked[0].segments[0].segment.lines if "L = [" in line]
+    return int(shared.rpartition("*")[2])
+
+
+def test_the_shared_values_are_as_many_as_the_graph_is_wide_and_not_as_it_is_long(
+    graph: Graph,
+) -> None:
+    x = ops.placeholder("float32", [])
+    short, long = (Made(graph, [layers(x, count)], [x]) for count in (MANY, 4 * MANY))
+    assert places(long) <= places(short) + 1
+    got = long.run(np.float32(0.5))[0]
+    now = np.arange(10, dtype=np.float32) + np.float32(0.5)
+    for _ in range(4 * MANY // 10):
+        now = now + np.roll(now, 1)
+    np.testing.assert_allclose(got, now.sum(), rtol=1e-5)
+
+
+def test_a_value_that_each_iteration_reads_first_keeps_its_place_until_the_loop_has_ended(
+    graph: Graph,
+) -> None:
+    """In the order of the lines it is read for the last time before the others of the loop are made."""
+    x = ops.placeholder("float32", [])
+    factor = x * 3.0
+
+    def body(i: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        made = [value * factor]
+        for k in range(MANY):
+            made.append(made[-1] + 0.0 * made[k // 2])
+        return i + 1, made[-1]
+
+    _, looped = ops.while_loop(lambda i, value: i < 4, body, (0, x))
+    made = Made(graph, [looped], [x])
+    assert places(made) > 2
+    fed = np.float32(0.5)
+    (got,) = made.run(fed)
+    np.testing.assert_allclose(got, fed * (3.0 * fed) ** 4)
+
+
+def test_a_part_has_the_global_names_of_its_own_nodes(graph: Graph) -> None:
+    """Look-ups in a dictionary with the names of a large graph are slow; see ``bind``."""
+    x = ops.placeholder("float32", [])
+    value = x
+    for _ in range(MANY // 2):
+        value = ops.sqrt(ops.square(value) + 1.0)
+    made = Made(graph, [value], [x])
+    function: Any = made.linked[0].segments[0].function
+    parts = [v for k, v in function.__globals__.items() if k.startswith("segment_0_")]
+    assert len(parts) > 1
+    for part in parts:
+        kernels = [name for name in part.__globals__ if name.startswith("k")]
+        assert 0 < len(kernels) < LONGEST
+    np.testing.assert_allclose(made.run(np.float32(2.0))[0], np.sqrt(4.0 + MANY // 2), rtol=1e-4)
 
 
 def test_an_error_in_a_part_names_its_node_and_the_line_that_built_it(graph: Graph) -> None:

@@ -133,6 +133,22 @@ def test_it_makes_no_difference_whether_bytes_are_written_or_passed(
     written.finish()
 
 
+def test_decoders_that_are_read_into_in_turn_share_a_buffer_for_small_frames() -> None:
+    """Nothing of a frame stays in it: each read of one decoder overwrites what the other one read."""
+    sent = [[Frame(b"%d" % k * n, (b"segment" * n,)) for n in range(1, 40)] for k in range(2)]
+    streams = [b"".join(map(wire, frames)) for frames in sent]
+    room = memoryview(bytearray(READ_SIZE))
+    decoders = [FrameDecoder(room=room) for _ in streams]
+    found: list[list[Frame]] = [[], []]
+    for at in range(0, max(map(len, streams)), 11):
+        for decoder, stream, frames in zip(decoders, streams, found, strict=True):
+            piece = stream[at : at + 11]
+            decoder.get_buffer()[: len(piece)] = piece
+            frames += decoder.received(len(piece))
+    assert found == sent
+    assert all(decoder.get_buffer() is room for decoder in decoders)
+
+
 @pytest.mark.parametrize("size", [0, 2 * DIRECT_FROM])
 def test_a_large_segment_is_read_into_its_own_memory_and_the_next_prefix_with_it(size: int) -> None:
     content = random.Random(1).randbytes(6 * DIRECT_FROM)

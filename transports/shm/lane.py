@@ -27,7 +27,7 @@ What was lent to a peer whose connection has ended is kept until the peer cannot
 last buffer is gone, or its process. A reader that keeps buffers of more than a quarter of an arena gets
 copies of what comes after, so that it cannot take all memory of its writer.
 
-The module imports ``arena``, ``connection`` for the mark, ``errors`` and ``frame``. Invariant: a place is not
+The module imports ``arena``, ``connection`` for the mark, ``errors``, ``event`` and ``frame``. Invariant: a place is not
 written to while a peer may read it. A part that is never returned costs its writer space, not correctness:
 without space, segments are sent over the stream.
 """
@@ -51,6 +51,7 @@ import numpy as np
 
 from transports.connection import HIGH_WATER
 from transports.errors import ProtocolError
+from transports.event import Event
 from transports.frame import MAX_FRAME, MAX_HEADER, MAX_SEGMENTS, Buffer, Frame, flat
 from transports.shm.arena import TOKEN_SIZE, Arena, Place, begin_reader, current_arena, open_arena
 
@@ -187,7 +188,7 @@ class SharedLane:
         self._outstanding: dict[int, Buffer | Place] = {}
         self._unread: dict[int, int] = {}  # the lengths of those that the peer has not received
         self.unread = 0
-        self._read = asyncio.Event()
+        self._read = Event()
         self._offered = False  # the peer has offered its arena
         self._peer_descriptor = -1  # the descriptor of the peer's arena, until it is mapped
         self._mapped: Bytes | None = None

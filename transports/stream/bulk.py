@@ -3,7 +3,7 @@
 ``connection`` queues the pieces of a large frame here. They go to the transport chunk by chunk, as it
 accepts them. A frame that is written to the transport meanwhile waits for no more than its high-water mark,
 however many bytes are queued here. Segments that go through shared memory are copied here too, so that
-later frames do not overtake them. The module imports ``bytestream``, ``connection`` for the marks,
+later frames do not overtake them. The module imports ``bytestream``, ``connection`` for the marks, ``event``,
 ``frame`` for the chunks, ``outbox``, through which chunks are written, and ``shm.lane``.
 
 Invariants: pieces are sent in the order in which they were queued, each once. The child that writes them
@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
 from transports.connection import HIGH_WATER
+from transports.event import Event
 from transports.frame import CHUNK_SIZE, Buffer, encode_chunk_prefix
 from transports.outbox import Outbox
 from transports.shm.lane import Copy
@@ -62,7 +63,7 @@ class BulkLane:
         self._version = version
         self._pieces: deque[memoryview | Copy] = deque()
         self._child: asyncio.Task[None] | None = None
-        self._drained = asyncio.Event()
+        self._drained = Event()
         self.nbytes = 0
         self.overhead = 0
 

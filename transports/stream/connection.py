@@ -26,6 +26,9 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn, cast
+from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from transports.connection import (
     CLOSE_GRACE,
@@ -34,7 +37,7 @@ from transports.connection import (
     Connection,
     ConnectionStatistics,
 )
-from transports.decoder import FrameDecoder
+from transports.decoder import READ_SIZE, FrameDecoder
 from transports.delivery import Delivery
 from transports.errors import ConnectionClosed, ProtocolError
 from transports.frame import (
@@ -67,6 +70,18 @@ STREAM_LIMIT = 2**20
 # continent that reads answers within this time, and a peer that does not read should not delay a close
 # further.
 LINGER = 0.25
+
+# The buffer for small frames of all connections of an event loop, which reads one of them at a time. With one
+# each, the thousand connections of a server would have 256 MiB of address space.
+_rooms: WeakKeyDictionary[asyncio.AbstractEventLoop, memoryview] = WeakKeyDictionary()
+
+
+def _shared_room() -> memoryview:
+    loop = asyncio.get_running_loop()
+    room = _rooms.get(loop)
+    if room is None:
+        room = _rooms[loop] = np.empty(READ_SIZE, np.uint8).data
+    return room
 
 
 class StreamConnection(Connection):
@@ -104,7 +119,7 @@ class StreamConnection(Connection):
         self._transport = cast(DuplexTransport, writer.transport)
         self._transport.set_write_buffer_limits(high=HIGH_WATER, low=LOW_WATER)
         self._start = PREFIX.pack(MAGIC, wire_version, 0, 0, 0)[:4]
-        self._decoder = FrameDecoder(version=wire_version)
+        self._decoder = FrameDecoder(version=wire_version, room=_shared_room())
         self.get_buffer = self._decoder.get_buffer
         self._protocol = StreamProtocol(self._transport, self)
         self._ready: deque[Frame] = deque()

@@ -1,7 +1,7 @@
 """The asyncio protocol of a stream connection: bytes of the transport to a sink, flow control, the end.
 
 ``connection`` makes a ``StreamProtocol`` when the handshake is complete and calls ``take_over``; until then
-asyncio's stream classes have the stream. The module imports ``bytestream``.
+asyncio's stream classes have the stream. The module imports ``bytestream`` and ``event``.
 
 Invariants. The sink is called in the call of the event loop that read the bytes, by the transport itself:
 each read costs as few calls as possible. Bytes that the stream reader had buffered come first.
@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
+from transports.event import Event
 from transports.stream.bytestream import ByteReader, DuplexTransport
 
 # How much is taken from a stream reader at once.
@@ -53,9 +54,9 @@ class StreamProtocol(asyncio.BufferedProtocol):
         self._sink: ByteSink | None = sink
         self.get_buffer = sink.get_buffer
         self.buffer_updated = sink.received
-        self._at_end = asyncio.Event()
-        self._lost = asyncio.Event()
-        self._writable = asyncio.Event()
+        self._at_end = Event()
+        self._lost = Event()
+        self._writable = Event()
         self._writable.set()
 
     # -- reading -----------------------------------------------------------------------------------

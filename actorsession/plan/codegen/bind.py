@@ -13,6 +13,7 @@ import linecache
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -113,12 +114,33 @@ def _load(
         if known not in namespace and known in text:
             namespace[known] = GENERATED_CODE_NAMES.get(known)
     linecache.cache[filename] = (len(text), None, ended, filename)
-    for first, piece in _pieces(ended):
+    pieces = list(_pieces(ended))
+    for first, piece in pieces:
         # Preceded by as many empty lines as there are lines before it; they cost a thousandth of full ones.
         code = compile("\n" * first + piece, filename, "exec")
-        exec(code, namespace)  # generated here, see the module docstring
+        _execute(code, namespace, alone=len(pieces) == 1)
     function: SegmentFunction = namespace.pop(name)
     return function
+
+
+def _execute(code: CodeType, namespace: dict[str, Any], *, alone: bool) -> None:
+    """Execute the definitions of some functions, with global names of their own unless they are alone.
+
+    Python caches where a global name is only in dictionaries of less than 65,536 names; a look-up in a larger
+    one also misses the processor's cache. So no function has the names of all nodes of a large graph.
+    """
+    names = namespace
+    if not alone:
+        names = {name: namespace[name] for name in _names_in(code) if name in namespace}
+    exec(code, names)  # generated here, see the module docstring
+    if not alone:
+        namespace.update({name: names[name] for name in code.co_names})
+
+
+def _names_in(code: CodeType) -> set[str]:
+    """Return the global names that code and the functions in it use."""
+    inside = [_names_in(part) for part in code.co_consts if isinstance(part, CodeType)]
+    return set(code.co_names).union(*inside)
 
 
 def _pieces(lines: Sequence[str]) -> Iterator[tuple[int, str]]:

@@ -5,8 +5,10 @@ and no other thread of the process runs meanwhile. So no function is longer than
 ``bind`` compiles them one by one. ``segment_writer`` calls this.
 
 Values that one piece makes and another reads are kept in a list ``L`` that all pieces of a call share;
-everything else stays a local variable. An access to the list takes some ten nanoseconds longer than one to a
-local variable, so short functions are left whole.
+everything else stays a local variable. Values that are never needed at the same time share a place in the
+list, so it is as long as the graph is wide and not as the graph is long: the values of a long graph would not
+fit into the processor's cache otherwise. An access to the list takes some ten nanoseconds longer than one to
+a local variable, so short functions are left whole.
 
 Invariant: every line keeps its node, and the lines run in their original order. Names of values are unique in
 a segment, so a name that occurs in one piece alone is bound there before it is read.
@@ -15,7 +17,8 @@ a segment, so a name that occurs in one piece alone is bound there before it is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import heappop, heappush
 
 from actorsession.plan.codegen.segment import INDENT, Line
 
@@ -51,13 +54,14 @@ def outlined(name: str, parameters: Sequence[str], body: Sequence[Line]) -> list
         return Line(f"{indent}{name}_{len(parts) - 1}(C, L)")
 
     main = [*_folded(body[:-1], INDENT, call), body[-1]]
-    places = _places([[Line(", ".join(parameters)), *main], *parts])
+    given = Line(", ".join(parameters))
+    places, count = _places([[given, *main], *parts], _lives([[given], *_statements(body, INDENT)]))
     text: list[Line] = []
     for index, lines in enumerate(parts):
         text += [Line(f"def {name}_{index}(C, L):"), *_placed(lines, places)]
-    given = [Line(f"{INDENT}{places[p]} = {p}") for p in parameters if p in places]
-    shared = Line(f"{INDENT}L = [None] * {len(places)}")
-    return [*text, head, shared, *given, *_placed(main, places)]
+    shared = Line(f"{INDENT}L = [None] * {count}")
+    first = [Line(f"{INDENT}{places[p]} = {p}") for p in parameters if p in places]
+    return [*text, head, shared, *first, *_placed(main, places)]
 
 
 def _folded(
@@ -119,16 +123,47 @@ def _is_inside(line: Line, indent: str) -> bool:
 # -- values shared by pieces -------------------------------------------------------------------------
 
 
-def _places(functions: Iterable[Sequence[Line]]) -> dict[str, str]:
-    """Return the replacement of each name that occurs in several functions."""
+def _lives(statements: Iterable[Sequence[Line]]) -> dict[str, tuple[int, int]]:
+    """Return the first and the last statement in which each name occurs.
+
+    A value that a loop reads may be read again in its next iteration, so the loop is one statement.
+    """
+    lives: dict[str, tuple[int, int]] = {}
+    for number, lines in enumerate(statements):
+        for line in lines:
+            for name in _names(line):
+                lives[name] = (lives[name][0] if name in lives else number, number)
+    return lives
+
+
+def _places(
+    functions: Iterable[Sequence[Line]], lives: Mapping[str, tuple[int, int]]
+) -> tuple[dict[str, str], int]:
+    """Return the replacement of each name that occurs in several functions, and the length of the list."""
     seen: set[str] = set()
-    places: dict[str, str] = {}
+    shared: set[str] = set()
     for lines in functions:
-        here = {name for line in lines for name in _NAME.findall(line.text.partition(_COMMENT)[0])}
-        for name in sorted(here & seen - places.keys()):
-            places[name] = f"L[{len(places)}]"
+        here = {name for line in lines for name in _names(line)}
+        shared |= here & seen
         seen |= here
-    return places
+    places: dict[str, str] = {}
+    taken: list[tuple[int, int]] = []  # (last statement, place), a heap
+    free: list[int] = []
+    count = 0
+    for (first, last), name in sorted((lives[name], name) for name in shared):
+        while taken and taken[0][0] < first:
+            free.append(heappop(taken)[1])
+        if not free:
+            free.append(count)
+            count += 1
+        place = free.pop()
+        heappush(taken, (last, place))
+        places[name] = f"L[{place}]"
+    return places, count
+
+
+def _names(line: Line) -> list[str]:
+    return _NAME.findall(line.text.partition(_COMMENT)[0])
 
 
 def _placed(lines: Iterable[Line], places: dict[str, str]) -> list[Line]:

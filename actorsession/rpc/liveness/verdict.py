@@ -12,8 +12,6 @@ that holds the interpreter lock for ever.
 
 from __future__ import annotations
 
-from collections import deque
-
 from actorsession.rpc.liveness.sidecar import Sighting
 
 __all__ = ["PATIENCE", "LivenessVerdict"]
@@ -49,7 +47,7 @@ class LivenessVerdict:
     def __init__(self, process: str, lease: float) -> None:
         self._process = process
         self._lease = lease
-        self._seen: deque[tuple[float, Sighting]] = deque()  # of the last lease
+        self._seen: list[tuple[float, Sighting]] = []  # of the last lease
         self._gone = False
         self._first_turns: int | None = None
         self._worked = float("-inf")  # when it was last observed using the processor
@@ -75,7 +73,7 @@ class LivenessVerdict:
             self._first_turns = seen.turns
         self._seen.append((now, seen))
         while self._seen[0][0] < now - self._lease:
-            self._seen.popleft()
+            del self._seen[0]
         since, before = self._seen[0]
         used, least = seen.cpu - before.cpu, max(_LEAST, _SHARE * (now - since))
         if used >= least or seen.state == _RUNS:

@@ -7,7 +7,6 @@ to ``memory://``. Any thread may read and clear it, even after the session was c
 from __future__ import annotations
 
 import threading
-from collections import deque
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -150,7 +149,7 @@ class DumpStore:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._dumps: list[DebugDump] = []
-        self._reports: deque[DebugReport] = deque(maxlen=_REPORTS)
+        self._reports: list[DebugReport] = []
         self._nbytes = 0
         self._disk_bytes = 0
 
@@ -180,6 +179,7 @@ class DumpStore:
         """Keep the report of a run."""
         with self._lock:
             self._reports.append(report)
+            del self._reports[:-_REPORTS]
 
     def dumps(self) -> list[DebugDump]:
         """Return the kept values in the order in which they were watched."""
