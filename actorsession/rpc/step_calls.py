@@ -68,6 +68,8 @@ MAX_RUNS = 20_000
 # Keys that a link numbers, a few hundred bytes each. Those of further programs travel as text.
 _MAX_KEYS = 65_536
 
+_NUMBERS_ALONE = {int}
+
 # Cancellations kept because they arrived before their runs, which large arrays can delay.
 _EARLY = 1024
 
@@ -387,11 +389,15 @@ class StepCalls:
     def _receive_push(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         if len(wire) % 3 != 2:
             raise ProtocolError(f"a push has three items for each value, found {len(wire) - 2}")
-        contents = wire[4::3]
-        try:
-            keys, is_new = list(map(self._keys_received.__getitem__, wire[2::3])), False
-        except (KeyError, TypeError):
-            keys, is_new = [self._key(key) for key in wire[2::3]], True
+        named, contents = wire[2::3], wire[4::3]
+        # Pushes but the first have numbers alone. ``True`` and 1.0 are none, but would be found as 1.
+        if is_new := {*map(type, named)} != _NUMBERS_ALONE:
+            keys = [self._key(key) for key in named]
+        else:
+            try:
+                keys = list(map(self._keys_received.__getitem__, named))
+            except KeyError:
+                raise self._unknown_key(named) from None
         values = list(map(read_value, wire[3::3], contents, repeat(segments)))
         if is_new and not is_bulky(header, segments):
             self._learn(keys)
@@ -402,14 +408,18 @@ class StepCalls:
 
     def _key(self, key: Any) -> str:
         """Return the text of a key that was received as text or as its number."""
-        text = key if type(key) is str else None
-        if type(key) is int:
-            text = self._keys_received.get(key)
+        if type(key) is str:
+            return key
+        text = self._keys_received.get(key) if type(key) is int else None
         if text is None:
-            raise ProtocolError(
-                f"a key is text or one of {len(self._keys_received)} numbers, found {key!r:.100}"
-            )
+            raise self._unknown_key([key])
         return text
+
+    def _unknown_key(self, named: Sequence[Any]) -> ProtocolError:
+        wrong = [key for key in named if type(key) is not int or key not in self._keys_received]
+        return ProtocolError(
+            f"a key is text or one of {len(self._keys_received)} numbers, found {wrong[0]!r:.100}"
+        )
 
     def _number(self, keys: Iterable[str]) -> None:
         """Number the keys that were sent as text, as the receiver does."""

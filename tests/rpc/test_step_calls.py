@@ -458,6 +458,18 @@ async def test_a_malformed_frame_is_a_protocol_error(wire: list[Any], words: str
     assert (end.sent, end.pushed, end.calls.serving) == ([], [], 0)
 
 
+@for_each("named", [True, 1.0, 2, -1, None])
+async def test_only_a_number_that_was_given_names_a_key(named: Any) -> None:
+    end = End()
+    value = [None, None]  # dead
+    end.receive(PUSH, 1, "a", *value, "b", *value)
+    end.receive(PUSH, 2, 1, *value)
+    with pytest.raises(ProtocolError) as info:
+        end.receive(PUSH, 3, 0, *value, named, *value)
+    assert str(info.value) == f"a key is text or one of 2 numbers, found {named!r}"
+    assert [message.keys for message in end.pushed] == [["a", "b"], ["b"]]
+
+
 async def test_a_call_must_not_be_used_twice_at_the_same_time() -> None:
     end = End()
     number = end.calls.register(Program())

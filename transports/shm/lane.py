@@ -27,9 +27,9 @@ What was lent to a peer whose connection has ended is kept until the peer cannot
 last buffer is gone, or its process. A reader that keeps buffers of more than a quarter of an arena gets
 copies of what comes after, so that it cannot take all memory of its writer.
 
-The module imports ``arena``, ``connection`` for the mark, ``errors``, ``event`` and ``frame``. Invariant: a place is not
-written to while a peer may read it. A part that is never returned costs its writer space, not correctness:
-without space, segments are sent over the stream.
+The module imports ``arena``, ``connection`` for the mark, ``errors``, ``event`` and ``frame``. Invariant: a
+place is not written to while a peer may read it. A part that is never returned costs its writer space, not
+correctness: without space, segments are sent over the stream.
 """
 
 from __future__ import annotations
