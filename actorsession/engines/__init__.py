@@ -12,8 +12,10 @@ from actorsession.lazy_names import lazy_names
 
 # The public names by module; see ``lazy_names``. The stub beside this file is made from it.
 _NAMES = {
+    ".dask_cluster": "DaskCluster",
     ".engine_cluster": "EngineCluster",
     ".launcher": "Launcher Placement TaskFate TaskOrder",
+    ".ray_cluster": "RayCluster",
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
