@@ -207,7 +207,7 @@ class _DaskLauncher:
         taken: Counter[str] = Counter()
         for where, resources in self._places.values():
             if where == worker:
-                taken.update(resources)  # type: ignore[arg-type]
+                taken.update(resources)
         return all(
             offered.get(name, 0) - taken[name] >= amount
             for name, amount in order.resources.items()

@@ -167,11 +167,11 @@ class EngineProcess:
 
     @property
     def fate(self) -> str:
-        """How the task ended, in the engine's words; its sequel; its last lines."""
+        """How the task ended, in the engine's words, and its sequel."""
         if self._fate is None:
             return "it runs" if self.alive else "it is not up"
-        how = f"{self._fate.how}; {self.sequel}" if self.sequel else self._fate.how
-        return how + (LAST_LINES + "\n".join(self._lines) if self._lines else "")
+        how, mark, lines = self._fate.how.partition(LAST_LINES)
+        return (f"{how}; {self.sequel}" if self.sequel else how) + mark + lines
 
     @property
     def node(self) -> str:

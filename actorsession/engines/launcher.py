@@ -73,7 +73,8 @@ class TaskFate:
 
     Attributes:
         clean: whether it was asked to end.
-        how: a phrase, such as "the engine says that its node was lost".
+        how: a phrase, such as "Ray says: its node was lost", with the last lines on standard error behind
+            ``LAST_LINES`` (``rpc.exit_reports``) where the engine has them.
     """
 
     clean: bool

@@ -95,7 +95,7 @@ class _RayLauncher:
         """Connect to Ray, and reserve a bundle for each task."""
         require("ray", "ray", "a RayCluster needs Ray")
         await asyncio.to_thread(self._connect)
-        bundles = []
+        bundles: list[dict[str, float]] = []
         for order in orders:
             bundle = _bundle(order)
             if bundle:  # Ray has no empty ones
