@@ -77,9 +77,7 @@ class _DaskLauncher:
         self._given = client
         self._client: Any = None
         self._made = False  # by this object
-        self._places: dict[
-            str, tuple[str, Mapping[str, float]]
-        ] = {}  # task to worker and resources
+        self._places: dict[str, tuple[str, TaskOrder]] = {}  # worker and order, by task
 
     async def open(self, orders: Sequence[TaskOrder], deadline: Deadline) -> None:
         """Find or make the client; places are found one by one."""
@@ -193,21 +191,25 @@ class _DaskLauncher:
             await Deadline.after(_ANSWER).wait(self.call(worker, _stop, key, 0.0), what="its end")
 
     def _reserve(self, order: TaskOrder, workers: Mapping[str, Mapping[str, Any]]) -> str | None:
-        """Choose the worker for a task: of those that have what it needs, one with the fewest tasks."""
+        """Choose the worker for a task: of those that have what it needs, one with the fewest tasks.
+
+        Those of its own job count first, so that each worker has one of them where there are enough workers.
+        """
         tasks = Counter(worker for worker, _ in self._places.values())
+        alike = Counter(w for w, there in self._places.values() if there.job == order.job)
         fitting = [worker for worker in workers if self._fits(order, worker, workers[worker])]
         if not fitting:
             return None
-        worker = min(fitting, key=lambda found: tasks[found])
-        self._places[order.task] = worker, order.resources
+        worker = min(fitting, key=lambda found: (alike[found], tasks[found]))
+        self._places[order.task] = worker, order
         return worker
 
     def _fits(self, order: TaskOrder, worker: str, known: Mapping[str, Any]) -> bool:
         offered = known.get("resources") or {}
         taken: Counter[str] = Counter()
-        for where, resources in self._places.values():
+        for where, there in self._places.values():
             if where == worker:
-                taken.update(resources)
+                taken.update(there.resources)
         return all(
             offered.get(name, 0) - taken[name] >= amount
             for name, amount in order.resources.items()
@@ -215,11 +217,12 @@ class _DaskLauncher:
 
     def _shortage(self, order: TaskOrder, workers: Mapping[str, Mapping[str, Any]]) -> str:
         offers = "; ".join(f"{w}: {k.get('resources') or {}}" for w, k in workers.items())
+        used = {task: dict(there.resources) for task, (_, there) in self._places.items()}
         return (
             f"Dask has no worker in time for {order.task}, which needs {dict(order.resources)}. Of the "
-            f"{len(workers)} workers that run ({offers or 'none'}) this cluster uses "
-            f"{ {task: dict(wanted) for task, (_, wanted) in self._places.items()} }; offer more with "
-            "`dask worker --resources`, ask for less with resources=, or wait longer with start_timeout="
+            f"{len(workers)} workers that run ({offers or 'none'}) this cluster uses {used or 'none'}; "
+            "offer more with `dask worker --resources`, ask for less with resources=, or wait longer "
+            "with start_timeout="
         )
 
     def release(self, task: str) -> None:
