@@ -25,7 +25,6 @@ _NAMES = {
         "*=config ConfigProto GraphOptions OptimizerOptions RPCOptions RunMetadata RunOptions "
         "TraceLevel"
     ),
-    ".engines": "*=engines",
     ".errors": "*=errors",
     ".graph.constant_value": "get_static_value",
     ".graph.device": "DeviceSpec",

@@ -21,7 +21,6 @@ from actorsession.config import RPCOptions as RPCOptions
 from actorsession.config import RunMetadata as RunMetadata
 from actorsession.config import RunOptions as RunOptions
 from actorsession.config import TraceLevel as TraceLevel
-from actorsession import engines as engines
 from actorsession import errors as errors
 from actorsession.graph.constant_value import get_static_value as get_static_value
 from actorsession.graph.device import DeviceSpec as DeviceSpec
@@ -220,8 +219,8 @@ __all__ = [
 "bitwise", "bool_", "boolean_mask", "broadcast_to", "cast", "clip_by_global_norm", "clip_by_norm",
 "clip_by_value", "collective", "colocate_with", "complex128", "complex64", "concat", "cond",
 "config", "constant", "control_dependencies", "convert_to_tensor", "cos", "custom_gradient",
-"debugging", "delete_session_tensor", "device", "divide", "einsum", "engines", "equal", "errors",
-"exp", "expand_dims", "eye", "fill", "float16", "float32", "float64", "floor", "flow", "gather",
+"debugging", "delete_session_tensor", "device", "divide", "einsum", "equal", "errors", "exp",
+"expand_dims", "eye", "fill", "float16", "float32", "float64", "floor", "flow", "gather",
 "gather_nd", "get_collection", "get_default_graph", "get_default_session", "get_session_handle",
 "get_session_tensor", "get_static_value", "get_variable", "global_variables",
 "global_variables_initializer", "gradients", "graph_util", "greater", "greater_equal", "group",

@@ -226,7 +226,7 @@ class _DaskLauncher:
         )
 
     def release(self, task: str) -> None:
-        """Note that a task needs its worker no longer."""
+        """Give back the place of a task that needs its worker no longer."""
         self._places.pop(task, None)
 
     async def close(self) -> None:

@@ -5,6 +5,7 @@ import distributed
 import numpy as np
 
 import actorsession as acts
+from actorsession.engines import DaskCluster
 
 
 def build(worker: int) -> tuple[acts.Graph, dict[str, object]]:
@@ -39,7 +40,7 @@ def main() -> None:
         y = x @ np.array([[1.0], [2.0], [3.0]], "float32")
         parts = distributed.futures_of(da.hstack([x, y]).rechunk({1: 4}).persist())
         distributed.wait(parts)
-        with acts.engines.DaskCluster({"ps": 1, "worker": 2}, client) as cluster:
+        with DaskCluster({"ps": 1, "worker": 2}, client) as cluster:
             graph, model = build(0)
             with acts.Session(cluster.target("worker"), graph=graph) as session:
                 session.run(model["w"].initializer)

@@ -3,6 +3,7 @@ import asyncio
 import numpy as np
 
 import actorsession as acts
+from actorsession.engines import RayCluster
 
 WORKERS = 2
 
@@ -20,7 +21,7 @@ def replica(index: int) -> tuple[acts.Graph, dict[str, object]]:
     return graph, {"x": x, "y": y, "w": w, "train": train}
 
 
-async def train(cluster: acts.engines.RayCluster, index: int) -> None:
+async def train(cluster: RayCluster, index: int) -> None:
     """Train with the data of one worker, which Ray Data or a file would give."""
     graph, model = replica(index)
     random = np.random.default_rng(index)
@@ -33,7 +34,7 @@ async def train(cluster: acts.engines.RayCluster, index: int) -> None:
 
 async def main() -> None:
     small = {"num_cpus": 0.5}
-    async with acts.engines.RayCluster(
+    async with RayCluster(
         {"ps": 1, "worker": WORKERS}, resources={"ps": small, "worker": small}, restart=3
     ) as cluster:
         graph, model = replica(0)

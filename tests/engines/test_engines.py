@@ -21,7 +21,7 @@ from actorsession import extras
 from actorsession.engines import DaskCluster, RayCluster
 from actorsession.errors import InvalidArgumentError
 from tests.cluster.kit import PS0, W0
-from tests.cluster.script import environment
+from tests.cluster.script import ROOT, environment
 from tests.engines.program import FED
 
 # Ray starts in seconds on a quiet machine, and in a minute on a busy one.
@@ -33,8 +33,8 @@ SUM = float(np.sum(np.arange(4)))
 pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
-@functools.cache
-def _tour(engine: str) -> dict[str, Any]:
+def _run(*words: str) -> str:
+    """Run a Python program, and return what it has written."""
     with tempfile.TemporaryDirectory(prefix="as") as home:
         # Ray writes a secret into the home folder, sockets into the temporary one, and reports its use.
         more = {
@@ -42,11 +42,17 @@ def _tour(engine: str) -> dict[str, Any]:
             "RAY_USAGE_STATS_ENABLED": "0",
         }  # fmt: skip
         run = subprocess.run(
-            [sys.executable, "-m", "tests.engines.program", engine, "tour"],
-            capture_output=True, text=True, timeout=_LIMIT, env=environment(**more), check=False,
+            [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=_LIMIT,
+            env=environment(**more), check=False,
         )  # fmt: skip
     assert run.returncode == 0, run.stderr[-5000:]
-    found: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
+    return run.stdout
+
+
+@functools.cache
+def _tour(engine: str) -> dict[str, Any]:
+    said = _run("-m", "tests.engines.program", engine, "tour")
+    found: dict[str, Any] = json.loads(said.splitlines()[-1])
     return found
 
 
@@ -123,3 +129,18 @@ async def test_an_engine_that_is_not_installed_is_named_with_its_extra(
 def test_a_strategy_that_ray_does_not_have_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match=r"one of PACK, SPREAD, .*; got 'WIDE'"):
         RayCluster({"worker": 1}, strategy="WIDE")  # type: ignore[arg-type]
+
+
+# -- examples --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("engine", "name", "said"),
+    [
+        ("ray", "train_on_ray.py", "weights: [1.0, 2.0, 3.0]\n"),
+        ("dask", "feed_from_dask.py", "processes that were fed: 2\nweights: [1.0, 2.0, 3.0]\n"),
+    ],
+    indirect=["engine"],
+)
+def test_an_example_trains_on_its_engine(engine: str, name: str, said: str) -> None:
+    assert _run(str(ROOT / "examples" / "engines" / name)) == said
