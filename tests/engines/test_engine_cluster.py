@@ -268,7 +268,7 @@ async def test_a_start_that_is_cancelled_leaves_nothing() -> None:
         reached.set()
         await asyncio.Event().wait()
 
-    desk.place = never  # type: ignore[method-assign]
+    desk.place = never  # type: ignore[method-assign, assignment]
     cluster = EngineCluster(desk, {"worker": 1})
     starting = asyncio.create_task(cluster.start())
     await soon(reached.wait())
