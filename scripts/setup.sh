@@ -234,6 +234,22 @@ make_environment() {
     trap - EXIT
 }
 
+# Installs a group of pyproject.toml that only some tests need besides, once for each state of it and the pins.
+add_group() {
+    local group=$1
+    [ "$(cat "$VENV/.installed-$group" 2>/dev/null)" = "$(fingerprint)" ] && return 0
+    trap 'stop_setup "$INTERRUPTED"' INT
+    trap 'stop_setup 143' TERM
+    trap 'stop_setup 129' HUP
+    trap 'rm -f "$LOG"' EXIT
+    LOG=$(mktemp "${TMPDIR:-/tmp}/actorsession-setup.XXXXXX") || exit 1
+    export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0
+    install "the group $group" "$PINS" --group "$group"
+    fingerprint >"$VENV/.installed-$group"
+    rm -f "$LOG"
+    trap - TERM HUP EXIT
+}
+
 # Installs what $3 and so on say, held to the constraints $2; $1 says what that is. pip would compile 6,600
 # modules one after the other, of which a seventh are the tests of libraries.
 install() {

@@ -73,10 +73,11 @@ def test_an_example_that_fails_would_be_noticed(
     assert said in done.err
 
 
-def test_the_excerpts_from_examples_are_parts_of_them() -> None:
-    page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("name", "count"), [("tutorial.md", 3), ("engines.md", 2)])
+def test_the_excerpts_from_examples_are_parts_of_them(name: str, count: int) -> None:
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     excerpts = re.findall(r"<!-- (examples/\S+) -->\n```py\n(.*?)^```", page, re.M | re.S)
-    assert len(excerpts) == page.count("```py\n") == 3
+    assert len(excerpts) == page.count("```py\n") == count
     for file, excerpt in excerpts:
         assert excerpt in (ROOT / file).read_text(encoding="utf-8")
 

@@ -206,6 +206,13 @@ def test_the_dev_group_holds_what_the_demo_needs() -> None:
     assert set(demo) <= set(project["dependency-groups"]["dev"])
 
 
+def test_the_packages_of_engines_are_asked_for_in_one_version_by_users_and_tests() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras, groups = project["project"]["optional-dependencies"], project["dependency-groups"]
+    assert set(extras["dask"]) <= set(groups["dev"])
+    assert (extras["ray"], set(extras["ray"]) & set(groups["dev"])) == (groups["ray"], set())
+
+
 # --- finding a Python
 
 
@@ -311,6 +318,17 @@ def test_the_first_run_makes_the_environment_and_says_so_on_stdout_only_and_a_se
         run = checkout.bash(f"prepare_environment {wanted}")
         assert (run.returncode, run.stdout) == (0, "Environment: .venv is up to date\n"), wanted
         assert checkout.made_calls() == [], wanted
+
+
+def test_a_group_that_only_some_tests_need_is_installed_once(checkout: Checkout) -> None:
+    checkout.bash("prepare_environment dev")
+    checkout.made_calls()
+    run = checkout.bash("prepare_environment dev; add_group ray")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert checkout.made_calls() == [f"-m pip install --no-compile --group ray {BUILT}"]
+    assert list(checkout.root.parent.glob("actorsession-setup.*")) == []  # its log
+    run = checkout.bash("prepare_environment dev; add_group ray")
+    assert (run.stdout, checkout.made_calls()) == ("Environment: .venv is up to date\n", [])
 
 
 def test_a_demo_environment_is_not_enough_for_development(checkout: Checkout) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from actorsession.cli.console import FAILURE, SUCCESS, UsageError, fail, given, positive
 from actorsession.demo.interrupt import Interrupts
+from actorsession.demo.places import PLACES
 
 __all__ = ["add_to", "run"]
 
@@ -41,6 +42,13 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--workers", type=positive, default=2, metavar="N",
         help="number of workers of the cluster (default %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--on", choices=PLACES, default=PLACES[0],
+        help=(
+            "where the cluster runs: processes of this machine (local), or an engine that the environment "
+            "names (RAY_ADDRESS, DASK_SCHEDULER_ADDRESS) or that is started here (default %(default)s)"
+        ),
     )  # fmt: skip
     parser.add_argument(
         "--strategy", choices=["ps", "allreduce"], default="ps",
@@ -102,13 +110,13 @@ def _run(options: argparse.Namespace, interrupts: Interrupts) -> int:
     if not os.access(options.output, os.W_OK):
         raise UsageError(f"--output: cannot write into {options.output}")
     settings = Settings(
-        steps=options.steps, workers=options.workers, strategy=options.strategy, output=options.output,
-        local_only=options.local_only, progress=not options.no_progress,
+        steps=options.steps, workers=options.workers, place=options.on, strategy=options.strategy,
+        output=options.output, local_only=options.local_only, progress=not options.no_progress,
     )  # fmt: skip
     failed: list[str] = []
     try:
         failed = show(digits, settings, interrupts)
-    except* (OpError, OSError) as group:
+    except* (OpError, OSError, ImportError) as group:  # an engine may not be installed
         failed = [_first_of(group)]
     if interrupts.interrupted:  # whatever failed during cancellation
         interrupts.say_goodbye()

@@ -50,6 +50,8 @@ def set_up_logging(path: str | None = None) -> None:
         )
     with given("--log-file"):
         handler: logging.Handler = logging.StreamHandler() if path is None else _file_handler(path)
+    # Also for libraries that give their own loggers a lower level, as Dask does.
+    handler.setLevel(level.upper() or "WARNING")
     handler.addFilter(OncePerMinute())
     if not level:
         handler.addFilter(lambda record: not hasattr(record, "hint"))

@@ -14,12 +14,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import actorsession as acts
+from actorsession.cluster import Cluster
 from actorsession.demo.digits import Digits
 from actorsession.demo.distributed import Replica, profile_step
 from actorsession.demo.model import LEARNING_RATE, build_model
+from actorsession.demo.places import PLACES, new_cluster
 from actorsession.demo.training import LOOKS, Checkpoint, Lesson, OnProgress, Plan, check, train
 from actorsession.errors import OpError, UnavailableError
-from actorsession.graph.device import DeviceSpec
+from actorsession.graph.device import DeviceSpec, task_name
 from actorsession.records import dataclass
 
 __all__ = ["train_with_all_reduce"]
@@ -46,7 +48,7 @@ class _Member:
     saver: acts.train.Saver
 
 
-def _build_member(cluster: acts.LocalCluster, index: int, members: int) -> _Member:
+def _build_member(cluster: Cluster, index: int, members: int) -> _Member:
     graph = acts.Graph()
     with graph.as_default(), graph.device(f"/job:worker/task:{index}"):
         group = acts.collective.Group(members)
@@ -64,13 +66,14 @@ async def train_with_all_reduce(
     steps: int,
     workers: int,
     on_progress: OnProgress,
-    on_start: Callable[[acts.LocalCluster], None],
+    on_start: Callable[[Cluster], None],
+    place: str = PLACES[0],
 ) -> Lesson:
     """Start a cluster, train on it, inspect one step, and end the cluster; see ``train_on_cluster``."""
     updates = max(1, steps // workers)
     where = f"{workers} worker{'s' * (workers > 1)}, all-reduce"
     lesson = Lesson(where=where, steps=updates * workers)
-    cluster = acts.LocalCluster({"worker": workers})
+    cluster = new_cluster(place, {"worker": workers})
     on_start(cluster)
     with TemporaryDirectory() as folder:
         async with cluster:
@@ -88,7 +91,7 @@ class _Training:
     """The training of all members, from checkpoint to checkpoint."""
 
     def __init__(
-        self, lesson: Lesson, cluster: acts.LocalCluster, members: list[_Member], digits: Digits,
+        self, lesson: Lesson, cluster: Cluster, members: list[_Member], digits: Digits,
         updates: int, folder: Path, on_progress: OnProgress,
     ) -> None:  # fmt: skip
         self._lesson = lesson
@@ -154,7 +157,8 @@ class _Training:
     def _lost(self, failed: BaseExceptionGroup[OpError]) -> list[int]:
         """Return the workers whose processes ended, or that an error names as lost."""
         workers = range(len(self._members))
-        lost = {i for i in workers if not self._cluster.process("worker", i).alive}
+        status = self._cluster.status()
+        lost = {i for i in workers if not status[task_name("worker", i)].alive}
         for error in _errors(failed):
             if isinstance(error, UnavailableError) and error.task:
                 task = DeviceSpec.parse(error.task)

@@ -16,8 +16,10 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 
 import actorsession as acts
+from actorsession.cluster import Cluster
 from actorsession.demo.digits import Digits
 from actorsession.demo.model import Model, build_model
+from actorsession.demo.places import PLACES, new_cluster
 from actorsession.demo.training import (
     LOOKS,
     TELL_EVERY,
@@ -62,7 +64,7 @@ class Replica:
         return acts.AsyncSession(self.target, graph=self.graph)
 
 
-def build_replica(cluster: acts.LocalCluster, index: int) -> Replica:
+def build_replica(cluster: Cluster, index: int) -> Replica:
     """Build the replica of a worker."""
     graph = acts.Graph()
     placed = replica_device_setter(cluster=cluster.spec, worker_device=f"/job:worker/task:{index}")
@@ -76,7 +78,8 @@ async def train_on_cluster(
     steps: int,
     workers: int,
     on_progress: OnProgress,
-    on_start: Callable[[acts.LocalCluster], None],
+    on_start: Callable[[Cluster], None],
+    place: str = PLACES[0],
 ) -> Lesson:
     """Start a cluster, train on it, inspect one step, and end the cluster.
 
@@ -86,9 +89,10 @@ async def train_on_cluster(
         workers: the number of processes that train; one more holds the variables.
         on_progress: called from time to time.
         on_start: called with the cluster when its processes are about to start.
+        place: one of ``PLACES``.
     """
     lesson = Lesson(where=f"1 ps + {workers} worker{'s' * (workers > 1)}", steps=steps)
-    cluster = acts.LocalCluster({"ps": 1, "worker": workers})
+    cluster = new_cluster(place, {"ps": 1, "worker": workers})
     on_start(cluster)
     async with cluster:
         training = _Training(lesson, cluster, digits, on_progress)
@@ -203,7 +207,7 @@ def _nothing(steps: int, accuracy: float | None) -> None:
 
 async def profile_step(
     lesson: Lesson,
-    cluster: acts.LocalCluster,
+    cluster: Cluster,
     replicas: Sequence[Replica],
     digits: Digits,
     options: acts.RunOptions | None = None,
@@ -249,7 +253,7 @@ async def profile_step(
     lesson.step_bytes = moved.nbytes / steps
 
 
-async def _traffic(cluster: acts.LocalCluster, sessions: Sequence[acts.AsyncSession]) -> Traffic:
+async def _traffic(cluster: Cluster, sessions: Sequence[acts.AsyncSession]) -> Traffic:
     """Return the total traffic of the cluster and these clients so far."""
     tasks = (await cluster.statistics()).values()
     return traffic(tasks, *[session.statistics().link for session in sessions])

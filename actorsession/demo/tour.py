@@ -25,6 +25,7 @@ class Settings:
     Attributes:
         steps: training steps of each lesson.
         workers: processes that train in the second lesson.
+        place: where they run, one of ``PLACES``.
         strategy: how they train together: ``ps`` with a parameter server, ``allreduce`` without one.
         output: an existing folder for the files that are written.
         local_only: whether to skip the second lesson.
@@ -33,6 +34,7 @@ class Settings:
 
     steps: int
     workers: int
+    place: str
     strategy: str
     output: Path
     local_only: bool
@@ -92,5 +94,5 @@ async def _second(
         train = train_on_cluster
     return await train(
         digits, settings.steps, settings.workers, shown.advance,
-        on_start=lambda cluster: interrupts.on_hard_end(cluster.kill_now),
+        on_start=lambda cluster: interrupts.on_hard_end(cluster.kill_now), place=settings.place,
     )  # fmt: skip

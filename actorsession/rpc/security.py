@@ -7,6 +7,7 @@ the files themselves, for ``tls://`` addresses only.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from actorsession.config import RPCOptions
 from actorsession.errors import InvalidArgumentError
@@ -18,8 +19,10 @@ __all__ = [
     "TOKEN_VARIABLE",
     "are_our_files_at_fault",
     "check_files",
+    "forget_token",
     "is_guessable",
     "refusal_to_listen",
+    "remember_token",
     "security_of",
     "shared_security",
     "shared_token",
@@ -29,9 +32,31 @@ TOKEN_VARIABLE = "ACTORSESSION_TOKEN"
 """The environment variable with the secret that servers and clients of a cluster share."""
 
 
-def shared_token() -> str | None:
-    """Return the secret that servers and clients must share, if the environment has one."""
-    return os.environ.get(TOKEN_VARIABLE) or None
+# By address: the tokens of clusters that this process started, which nobody else was told.
+_tokens: dict[str, str] = {}
+
+
+def shared_token(address: str = "") -> str | None:
+    """Return the secret that servers and clients must share, if there is one.
+
+    Args:
+        address: the server that a client is to reach; a token that this process made for it counts first.
+
+    Returns:
+        That token, or the one of the environment, or ``None``.
+    """
+    return _tokens.get(address) or os.environ.get(TOKEN_VARIABLE) or None
+
+
+def remember_token(address: str, token: str) -> None:
+    """Let clients of this process use a token at an address, until ``forget_token``; any thread may call."""
+    _tokens[address] = token
+
+
+def forget_token(addresses: Iterable[str]) -> None:
+    """Remove the tokens of addresses, if there are any."""
+    for address in addresses:
+        _tokens.pop(address, None)
 
 
 def is_guessable(token: str) -> bool:

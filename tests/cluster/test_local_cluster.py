@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import platform
 import signal
 import stat
 import subprocess
@@ -48,6 +49,18 @@ async def test_every_task_is_a_process_with_an_address_of_its_own(processes: Loc
     assert processes.spec.num_tasks("worker") == 2
     assert processes.spec.task_address("worker", 1) == processes.target("worker", 1)
     assert repr(processes) == "<LocalCluster {'ps': 1, 'worker': 2}, 3 of 3 processes alive>"
+
+
+async def test_a_cluster_says_of_each_task_where_it_is_and_what_it_wrote(
+    processes: LocalCluster,
+) -> None:
+    status = processes.status()
+    assert sorted(status) == [PS0, W0, W1]
+    assert status[W1].address == processes.target("worker", 1)
+    assert {(s.node, s.alive, s.restarts, s.fate) for s in status.values()} == {
+        (platform.node(), True, 0, "it runs")
+    }
+    assert list(await processes.logs("ps")) == list(processes.process("ps")._lines())
 
 
 async def test_an_unknown_task_is_named_with_those_that_exist(processes: LocalCluster) -> None:

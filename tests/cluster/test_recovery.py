@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import time
-from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
@@ -290,13 +288,16 @@ def test_tasks_are_added_to_a_cluster_of_processes_and_removed_from_it(graph: Gr
         assert session.run(there, {x: 2.0}) == 30.0
         with pytest.raises(ValueError, match="no task 7 in job 'worker'"):
             held.do(held.cluster.remove("worker", 7))
+        held.do(held.cluster.scale("worker", 1))
+        assert sorted(held.cluster.status()) == [W0]
+        assert session.run(here, {x: 3.0}) == 4.0
         session.close()
 
 
 def test_tasks_that_are_added_at_once_have_indices_of_their_own(graph: Graph) -> None:
     with hands({"worker": 1}) as held:
-        both = held.do(together(held.cluster.add("worker"), held.cluster.add("worker")))
-        assert sorted(process.task for process in both) == [W1, W2]
+        held.do(held.cluster.scale("worker", 3))
+        assert sorted(held.cluster.spec.tasks()) == [W0, W1, W2]
         sums = []
         for task in (W1, W2):
             with on(task):
@@ -305,10 +306,6 @@ def test_tasks_that_are_added_at_once_have_indices_of_their_own(graph: Graph) ->
             session = held.session("sync", held.target("worker", index), graph=graph)
             assert session.run(sums) == [2.0, 3.0]
             session.close()
-
-
-async def together(*work: Awaitable[Any]) -> list[Any]:
-    return await asyncio.gather(*work)
 
 
 def test_the_last_task_of_a_cluster_is_not_removed() -> None:

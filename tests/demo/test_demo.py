@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import pytest
 
-from actorsession import cli
+from actorsession import cli, extras
 from actorsession.demo.interrupt import GOODBYE
 
 pytestmark = pytest.mark.process
@@ -227,6 +227,7 @@ def test_a_terminal_sees_a_bar_and_gets_its_cursor_back_though_the_model_is_not_
         (["--data", "/no/such/file"], "--data: cannot read the digits file '/no/such/file'"),
         (["--data", __file__], "test_demo.py is not a digits file"),
         (["--output", __file__], "test_demo.py: File exists"),
+        (["--on", "the moon"], "--on: invalid choice: 'the moon' (choose from "),
         (["--surprise"], "there is no option --surprise; see actorsession demo --help"),
     ],
     ids=lambda value: " ".join(value[:1]) if isinstance(value, list) else "",
@@ -240,10 +241,21 @@ def test_options_that_cannot_be_are_refused(
     assert "Traceback" not in err
 
 
+def test_an_engine_that_is_not_installed_is_named_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(extras, "is_installed", lambda package: False)
+    options = ["--on", "ray", "--steps", "1", "--output", str(tmp_path)]
+    status, _, err = called(capsys, *options)
+    assert status == 1
+    assert err == "actorsession demo: a RayCluster needs Ray: pip install 'actorsession[ray]'\n"
+
+
 def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = called(capsys, "--help")
     assert status == 0
-    for option in ("--data", "--steps", "--workers", "--output", "--local-only", "--no-progress"):
+    options = "--data --steps --workers --on --strategy --output --local-only --no-progress"
+    for option in options.split():
         assert option in out
 
 

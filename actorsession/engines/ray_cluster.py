@@ -1,0 +1,298 @@
+"""``RayCluster``: a cluster whose tasks are actors of Ray.
+
+Each task is an actor whose process hosts our ``Server``. A placement group reserves what all first tasks
+need, so that either all of them have a place or none has. The driver's Ray job owns actors and group: Ray
+ends them when the driver ends or is killed. Imports Ray when a cluster is started.
+
+Ray restarts no actor by itself: an actor that came back would have no server until its cluster gave it the
+addresses of the others, and two that restart would not agree on the limit. The cluster makes a new actor in
+the task's bundle, which Ray places on another node if that of the former is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from actorsession.actors.deadline import Deadline
+from actorsession.engines.engine_cluster import EngineCluster
+from actorsession.engines.launcher import TaskFate, TaskOrder
+from actorsession.engines.task_host import TaskHost
+from actorsession.errors import (
+    DeadlineExceededError,
+    InvalidArgumentError,
+    OpError,
+    ResourceExhaustedError,
+    UnavailableError,
+)  # fmt: skip
+from actorsession.extras import require
+
+__all__ = ["RayCluster"]
+
+Strategy = Literal["PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD"]
+_STRATEGIES = ("PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD")
+# Our words, which are those of ``ray.remote``, for the keys of a bundle.
+_BUNDLE_KEYS = {"num_cpus": "CPU", "num_gpus": "GPU"}
+# Seconds for an actor to answer whether its server runs, and to be ended, beyond the grace of the server.
+_ANSWER = 5.0
+# Characters of an error of Ray.
+_LONGEST = 1000
+
+
+class RayCluster(EngineCluster):
+    """A cluster whose tasks are Ray actors; has the interface of ``LocalCluster``.
+
+    Works inside an existing ``ray.init`` or Ray job, and connects otherwise.
+
+    Args:
+        jobs: number of tasks of each job, such as ``{"ps": 1, "worker": 8}``.
+        address: the Ray cluster, if this process is not connected to one; as for ``ray.init``.
+        resources: by job what Ray reserves for each of its tasks: ``num_cpus`` (1 if left out),
+            ``num_gpus``, ``memory`` in bytes, and custom resources by their names.
+        strategy: how Ray spreads the tasks over nodes, as for its placement groups.
+        init: other arguments of ``ray.init``, such as ``runtime_env``, if this process is not connected.
+        **settings: those of ``EngineCluster``.
+
+    Raises:
+        InvalidArgumentError: for an unknown strategy.
+        ValueError: for invalid jobs or resources; see ``EngineCluster``.
+    """
+
+    def __init__(
+        self,
+        jobs: Mapping[str, int],
+        *,
+        address: str | None = None,
+        resources: Mapping[str, Mapping[str, float]] | None = None,
+        strategy: Strategy = "PACK",
+        init: Mapping[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
+        if strategy not in _STRATEGIES:
+            raise InvalidArgumentError(
+                f"a strategy of Ray's placement groups is one of {', '.join(_STRATEGIES)}; got "
+                f"{strategy!r:.100}"
+            )
+        launcher = _RayLauncher(strategy, {"address": address, **(init or {})})
+        super().__init__(launcher, jobs, resources=resources, **settings)
+
+
+class _RayLauncher:
+    """Places tasks as actors."""
+
+    engine = "Ray"
+
+    def __init__(self, strategy: str, init: Mapping[str, Any]) -> None:
+        self._strategy = strategy
+        self._init = init
+        self._connected = False  # by this object
+        self._group: Any = None
+        self._bundles: dict[str, int] = {}
+
+    async def open(self, orders: Sequence[TaskOrder], deadline: Deadline) -> None:
+        """Connect to Ray, and reserve a bundle for each task."""
+        require("ray", "ray", "a RayCluster needs Ray")
+        await asyncio.to_thread(self._connect)
+        bundles: list[dict[str, float]] = []
+        for order in orders:
+            bundle = _bundle(order)
+            if bundle:  # Ray has no empty ones
+                self._bundles[order.task] = len(bundles)
+                bundles.append(bundle)
+        if not bundles:
+            return
+        from ray.util import placement_group
+
+        self._group = await asyncio.to_thread(placement_group, bundles, strategy=self._strategy)
+        asked = ", ".join(f"{order.task}: {_bundle(order)}" for order in orders)
+        await _reserved(self._group.ready(), deadline, f"{asked}; strategy {self._strategy}")
+
+    def _connect(self) -> None:
+        import ray
+
+        if ray.is_initialized():
+            return
+        try:
+            ray.init(**self._init)
+        except (ConnectionError, OSError, RuntimeError, ValueError) as error:
+            asked = self._init["address"] or "by default"
+            raise UnavailableError(f"there is no Ray cluster at {asked}: {error}") from error
+        self._connected = True
+
+    async def place(self, order: TaskOrder, deadline: Deadline) -> _RayPlacement:
+        """Start an actor with the server of a task."""
+        actor = await asyncio.to_thread(self._new_actor, order)
+        try:
+            await _reserved(actor.node.remote(), deadline, f"{order.task}: {_bundle(order)}")
+            address, node = await deadline.wait(
+                _answer(actor.start.remote(order)),
+                what=f"the server of {order.task} in a Ray actor",
+            )
+        except BaseException as error:
+            _kill(actor)
+            if isinstance(error, (OpError, asyncio.CancelledError)):
+                raise
+            raise UnavailableError(
+                f"the Ray actor of {order.task} did not come up: {_told(error)}", task=order.task
+            ) from error
+        return _RayPlacement(actor, address, node)
+
+    def _new_actor(self, order: TaskOrder) -> Any:
+        import ray
+        from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+        strategy: Any = "SPREAD" if "SPREAD" in self._strategy else "DEFAULT"
+        if order.task in self._bundles:  # one that was added later has none
+            strategy = PlacementGroupSchedulingStrategy(self._group, self._bundles[order.task])
+        wanted = {"num_cpus": 1.0, **order.resources}
+        named = {
+            key: wanted.pop(key) for key in ("num_cpus", "num_gpus", "memory") if key in wanted
+        }
+        remote: Any = ray.remote(_RayTask)
+        return remote.options(
+            **named, resources=wanted, scheduling_strategy=strategy,
+            max_restarts=0, max_task_retries=0,
+        ).remote()  # fmt: skip
+
+    async def close(self) -> None:
+        """Give the bundles back, and disconnect if this object has connected."""
+        group, self._group = self._group, None
+        connected, self._connected = self._connected, False
+        if group is not None or connected:
+            await asyncio.to_thread(_disconnect, group, connected=connected)
+
+
+class _RayTask:
+    """The actor of one task."""
+
+    def __init__(self) -> None:
+        self._host: TaskHost | None = None
+
+    async def node(self) -> str:
+        """Return the address of the actor's node."""
+        import ray
+
+        return str(ray.util.get_node_ip_address())
+
+    async def start(self, order: TaskOrder) -> tuple[str, str]:
+        """Serve the task; return its address and the node."""
+        node = await self.node()
+        self._host = TaskHost(order, node)
+        return await self._host.start(), node
+
+    async def is_serving(self) -> bool:
+        """Return whether the server runs."""
+        return self._host is not None and self._host.serving
+
+    async def log(self) -> list[str]:
+        """Return the last lines of the log."""
+        return [] if self._host is None else list(self._host.log())
+
+    async def stop(self, grace: float) -> None:
+        """Stop the server."""
+        if self._host is not None:
+            await self._host.stop(grace)
+
+
+class _RayPlacement:
+    """One task that is an actor."""
+
+    def __init__(self, actor: Any, address: str, node: str) -> None:
+        self._actor = actor
+        self.address = address
+        self.node = node
+
+    async def end(self, grace: float) -> None:
+        """Stop the server, then kill the actor."""
+        if grace:
+            limit = Deadline.after(grace + _ANSWER)
+            stopping = _answer(self._actor.stop.remote(grace))
+            with contextlib.suppress(Exception):  # whatever it is, the kill comes next
+                await limit.wait(stopping, what="the end of a server in a Ray actor")
+        await asyncio.to_thread(_kill, self._actor)
+
+    def end_now(self) -> None:
+        """Kill the actor."""
+        _kill(self._actor)
+
+    async def fate(self) -> TaskFate:
+        """Ask the actor whether its server runs; if it is dead, Ray says why."""
+        try:
+            serving = await _answer(self._actor.is_serving.remote())
+        except Exception as error:
+            return TaskFate(clean=False, how=f"Ray says: {_told(error)}")
+        if serving:
+            return TaskFate(clean=False, how="its server runs in its Ray actor and does not answer")
+        return TaskFate(clean=True, how="its server was asked to stop")
+
+    async def log(self) -> Sequence[str]:
+        """Return the last lines of the actor's log, if it is alive."""
+        with contextlib.suppress(Exception):
+            lines: list[str] = await _answer(self._actor.log.remote())
+            return lines
+        return ()
+
+
+def _bundle(order: TaskOrder) -> dict[str, float]:
+    """Return what Ray reserves for a task, by Ray's keys."""
+    wanted = {"num_cpus": 1.0, **order.resources}
+    return {_BUNDLE_KEYS.get(key, key): amount for key, amount in wanted.items() if amount}
+
+
+async def _answer(reference: Any) -> Any:
+    """Return the answer of an actor, whose reference is no coroutine."""
+    return await reference
+
+
+async def _reserved(reference: Any, deadline: Deadline, asked: str) -> None:
+    """Wait until Ray has a place for something.
+
+    Raises:
+        ResourceExhaustedError: if it has none in time; says what was asked and what there is.
+    """
+    try:
+        await deadline.wait(_answer(reference), what="a place on the Ray cluster")
+    except DeadlineExceededError:
+        import ray
+
+        there, free = await asyncio.to_thread(
+            lambda: (_amounts(ray.cluster_resources()), _amounts(ray.available_resources()))
+        )
+        raise ResourceExhaustedError(
+            f"Ray has no place in time for {asked}. The cluster has {there}, of which {free} are free; "
+            "ask for less with resources=, or wait longer with start_timeout="
+        ) from None
+
+
+def _amounts(found: Mapping[str, float]) -> str:
+    """Return the resources of a Ray cluster as text, without those that stand for nodes and groups."""
+    shown = {k: v for k, v in sorted(found.items()) if ":" not in k and "_group_" not in k}
+    return ", ".join(f"{key} {amount:g}" for key, amount in shown.items()) or "nothing"
+
+
+def _told(error: BaseException) -> str:
+    """Return an error of Ray in one line; the traceback of an actor's own error is left out."""
+    cause = getattr(error, "cause", None) or error
+    text = " ".join(f"{type(cause).__name__}: {cause}".split())
+    return text.partition(" Some common causes")[0][:_LONGEST]
+
+
+def _kill(actor: Any) -> None:
+    import ray
+
+    # Ray may be disconnected by now, which has ended the actor.
+    with contextlib.suppress(Exception):
+        ray.kill(actor)
+
+
+def _disconnect(group: Any, *, connected: bool) -> None:
+    import ray
+    from ray.util import remove_placement_group
+
+    if group is not None:
+        with contextlib.suppress(Exception):  # likewise
+            remove_placement_group(group)
+    if connected:
+        ray.shutdown()

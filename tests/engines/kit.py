@@ -1,0 +1,119 @@
+"""An engine in this process, and what the tests of all engines do with a cluster."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from actorsession import ops
+from actorsession.actors.deadline import Deadline
+from actorsession.cluster.launch.cluster_interface import Cluster
+from actorsession.engines import EngineCluster, TaskFate, TaskOrder
+from actorsession.engines.task_host import TaskHost
+from actorsession.errors import OpError, WorkerRestartedError
+from actorsession.graph.graph import Graph
+from actorsession.ops.variables.variable import Variable
+from actorsession.session import AsyncSession
+from tests.cluster.kit import PS0, W0, on, soon
+
+__all__ = ["Desk", "DeskCluster", "model", "reattached"]
+
+
+class Desk:
+    """An engine whose tasks are all served in this process.
+
+    Attributes:
+        places: where each task was placed last, by task name.
+        orders: all orders so far.
+        moves: whether a task that is placed again finds its former port taken.
+        refusal: what is raised instead of placing a task.
+    """
+
+    engine = "Desk"
+
+    def __init__(self) -> None:
+        self.places: dict[str, _Place] = {}
+        self.orders: list[TaskOrder] = []
+        self.moves = False
+        self.refusal: OpError | None = None
+        self.opened = self.closed = 0
+
+    async def open(self, orders: Sequence[TaskOrder], deadline: Deadline) -> None:
+        self.opened = len(orders)
+
+    async def place(self, order: TaskOrder, deadline: Deadline) -> _Place:
+        self.orders.append(order)
+        if self.refusal is not None:
+            raise self.refusal
+        former = self.places.get(order.task)
+        host = TaskHost(order, "127.0.0.1")
+        if former is None or not self.moves:
+            await host.start()
+        else:
+            with socket.create_server(("127.0.0.1", urlsplit(former.address).port or 0)):
+                await host.start()
+        self.places[order.task] = placed = _Place(host)
+        return placed
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+class _Place:
+    def __init__(self, host: TaskHost) -> None:
+        self.host = host
+        self.address = host.address
+        self.node = "desk"
+        self.how = TaskFate(clean=False, how="its leg broke")
+
+    async def end(self, grace: float) -> None:
+        await self.host.stop(grace)
+
+    def end_now(self) -> None:
+        self.host.release()
+
+    async def fate(self) -> TaskFate:
+        return self.how
+
+    async def log(self) -> Sequence[str]:
+        return self.host.log()
+
+
+class DeskCluster(EngineCluster):
+    """A cluster on a desk."""
+
+    def __init__(self, jobs: Mapping[str, int], **settings: Any) -> None:
+        self.desk = Desk()
+        super().__init__(self.desk, jobs, **settings)
+
+
+def model(graph: Graph) -> tuple[Variable, Any, Any]:
+    """A variable on the first ps, and what the first worker makes of it and of a feed."""
+    with graph.as_default():
+        with on(PS0):
+            v = ops.Variable(np.arange(4, dtype=np.float32), name="v")
+        with on(W0):
+            fed = ops.placeholder("float32", [4])
+            out = ops.reduce_sum(v * fed)
+    return v, fed, out
+
+
+async def reattached(cluster: Cluster, session: AsyncSession, v: Variable, fetch: Any) -> Any:
+    """Run until the loss of a task that comes back is told, go on with the session, and return a fetch."""
+
+    async def until_told() -> None:
+        while True:
+            try:
+                await session.run(fetch)
+            except WorkerRestartedError:
+                return
+            except OpError:  # the step that was under way with the task
+                pass
+
+    await soon(until_told())
+    assert (await soon(session.reattach(v.initializer))).lost == ("v",)
+    return await soon(session.run(fetch))

@@ -1,0 +1,278 @@
+"""Clusters on engines: what they do over any launcher, shown with one whose tasks are in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession.cluster import ClusterSpec, Server, read_statistics, stop_server
+from actorsession.cluster.launch.task_restarts import TaskEnd
+from actorsession.engines import EngineCluster, TaskFate
+from actorsession.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OpError,
+    ResourceExhaustedError,
+    UnavailableError,
+)  # fmt: skip
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession, Session
+from tests.cluster.kit import PATIENCE, PS0, W0, W1, eventually, soon
+from tests.engines.kit import Desk, DeskCluster, model, reattached
+
+FED = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
+EXPECTED = float(np.sum(np.arange(4, dtype=np.float32) * FED))
+
+
+@pytest.fixture
+def graph() -> Iterator[Graph]:
+    made = Graph()
+    with made.as_default():
+        yield made
+
+
+# -- start -----------------------------------------------------------------------------------------
+
+
+async def test_a_step_runs_over_tasks_that_an_engine_has_placed(graph: Graph) -> None:
+    v, fed, out = model(graph)
+    async with DeskCluster({"ps": 1, "worker": 2}) as cluster:
+        assert cluster.desk.opened == 3
+        assert sorted(cluster.spec.tasks()) == [PS0, W0, W1]
+        async with AsyncSession(cluster.target("worker"), graph=graph) as session:
+            await soon(session.run(v.initializer))
+            assert await soon(session.run(out, {fed: FED})) == EXPECTED
+        assert sorted(await soon(cluster.statistics())) == [PS0, W0, W1]
+        assert {status.node for status in cluster.status().values()} == {"desk"}
+        assert all(status.alive for status in cluster.status().values())
+        assert repr(cluster) == "<DeskCluster {'ps': 1, 'worker': 2}, 3 of 3 processes alive>"
+    assert cluster.desk.closed
+
+
+async def test_each_task_is_ordered_with_the_resources_of_its_job() -> None:
+    wanted = {"worker": {"num_cpus": 2.0}}
+    async with DeskCluster({"ps": 1, "worker": 1}, resources=wanted) as cluster:
+        assert {o.task: dict(o.resources) for o in cluster.desk.orders} == {
+            PS0: {}, W0: {"num_cpus": 2.0},
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "message"),
+    [
+        (
+            {"resources": {"wrker": {}}},
+            ValueError,
+            r"given for \['wrker'\]; the jobs are \['worker'\]",
+        ),
+        ({"keep": 0.0}, InvalidArgumentError, "kept for more than 0 seconds, got 0"),
+        ({"imports": "one"}, TypeError, "a sequence of names of modules, got 'one'"),
+        ({"restart": -1}, ValueError, "0 or more; got -1"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_refused(
+    settings: dict[str, Any], kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        DeskCluster({"worker": 1}, **settings)
+
+
+async def test_what_an_engine_does_not_have_ends_the_start_and_leaves_nothing() -> None:
+    cluster = DeskCluster({"ps": 1, "worker": 1})
+    cluster.desk.refusal = ResourceExhaustedError("2 seats asked, 1 there")
+    with pytest.raises(ResourceExhaustedError, match="2 seats asked, 1 there"):
+        await cluster.start()
+    assert cluster.desk.closed
+    with pytest.raises(FailedPreconditionError, match="the cluster was stopped"):
+        await cluster.add("worker")
+
+
+# -- the token -------------------------------------------------------------------------------------
+
+
+async def test_only_who_has_the_token_is_served_and_no_log_shows_it(
+    graph: Graph, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with DeskCluster({"worker": 1}) as cluster:
+        target = cluster.target("worker")
+        with pytest.raises(UnavailableError, match="token"):
+            await soon(read_statistics(target, token="a token of somebody else"))
+        assert (await soon(read_statistics(target, token=cluster.token))).task == W0
+        shown = caplog.text + repr(cluster.desk.orders) + repr(cluster) + repr(cluster.status())
+        assert W0 in shown
+        assert cluster.token not in shown
+        assert cluster.token not in "\n".join(await cluster.logs("worker"))
+
+
+# -- ends and restarts -----------------------------------------------------------------------------
+
+
+async def test_a_lost_task_comes_back_where_it_was_and_the_session_goes_on(graph: Graph) -> None:
+    v, fed, out = model(graph)
+    ends: list[TaskEnd] = []
+    async with DeskCluster({"ps": 1, "worker": 1}, restart=3, on_end=ends.append) as cluster:
+        address = cluster.target("ps")
+        async with AsyncSession(cluster.target("worker"), graph=graph) as session:
+            await soon(session.run(v.initializer))
+            cluster.desk.places[PS0].host.release()
+            assert (await reattached(cluster, session, v, v)).tolist() == [0, 1, 2, 3]
+            assert await soon(session.run(out, {fed: FED})) == EXPECTED
+        assert cluster.target("ps") == address
+        assert (cluster.restarts[PS0], cluster.status()[PS0].restarts) == (1, 1)
+    assert [end.task for end in ends] == [PS0]
+    assert ends[0].message.startswith(
+        f"{PS0} has ended: its leg broke; it is started again (1 of 3"
+    )
+
+
+async def test_the_others_are_told_where_a_task_is_that_has_moved(graph: Graph) -> None:
+    v, _, _ = model(graph)
+    async with DeskCluster({"ps": 1, "worker": 1}, restart=3) as cluster:
+        address = cluster.target("ps")
+        async with AsyncSession(cluster.target("worker"), graph=graph) as session:
+            await soon(session.run(v.initializer))
+            cluster.desk.moves = True
+            cluster.desk.places[PS0].host.release()
+            assert (await reattached(cluster, session, v, v)).tolist() == [0, 1, 2, 3]
+        assert cluster.target("ps") != address
+        async with AsyncSession(cluster.target("ps"), graph=graph) as session:
+            await soon(session.run(v.initializer))
+
+
+async def test_an_error_of_a_session_says_what_the_engine_says_of_a_lost_task(graph: Graph) -> None:
+    v, _, _ = model(graph)
+    async with DeskCluster({"ps": 1, "worker": 1}) as cluster:
+        async with AsyncSession(cluster.target("worker"), graph=graph) as session:
+            await soon(session.run(v.initializer))
+            cluster.desk.places[PS0].host.release()
+            with pytest.raises(
+                UnavailableError, match=r"\(on desk\) has ended: its leg broke"
+            ) as info:
+                await soon(session.run(v))
+        assert info.value.task == PS0
+        assert cluster.status()[PS0].fate.startswith("its leg broke")
+        assert not cluster.status()[PS0].alive
+
+
+async def test_a_task_that_was_asked_to_end_is_not_started_again() -> None:
+    ends: list[TaskEnd] = []
+    async with DeskCluster({"worker": 2}, restart=3, on_end=ends.append) as cluster:
+        cluster.desk.places[W1].how = TaskFate(clean=True, how="its server was asked to stop")
+        await soon(stop_server(cluster.target("worker", 1), token=cluster.token))
+        await eventually(lambda: bool(ends))
+        assert (ends[0].clean, ends[0].restarts, cluster.restarts[W1]) == (True, False, 0)
+
+
+async def test_a_task_restarts_by_hand_with_another_incarnation(graph: Graph) -> None:
+    v, _, _ = model(graph)
+    async with DeskCluster({"ps": 1, "worker": 1}) as cluster:
+        async with AsyncSession(cluster.target("worker"), graph=graph) as session:
+            await soon(session.run(v.initializer))
+            await soon(cluster.restart("ps"))
+            assert (await reattached(cluster, session, v, v)).tolist() == [0, 1, 2, 3]
+
+
+async def test_a_server_serves_on_only_while_it_is_asked_to() -> None:
+    spec = ClusterSpec({"worker": ["tcp://127.0.0.1:0"]})
+    async with Server(spec) as asked, Server(spec) as left:
+        asked.keep(0.001)
+        asked.keep(PATIENCE)
+        left.keep(0.002)
+        await soon(left.serve_forever())
+        assert not asked.stopping
+        with pytest.raises(InvalidArgumentError, match="kept for more than 0 seconds, got 0"):
+            asked.keep(0.0)
+
+
+async def test_tasks_end_when_their_cluster_is_gone_without_a_word() -> None:
+    cluster = DeskCluster({"worker": 1}, keep=0.5)
+    await cluster.start()
+    (process,) = cluster.processes.values()
+    await process._children.stop()  # as if this process had ended
+    await eventually(lambda: not cluster.desk.places[W0].host.serving)
+    await cluster.stop()
+
+
+# -- changes ---------------------------------------------------------------------------------------
+
+
+async def test_a_job_grows_and_shrinks_under_an_open_session(graph: Graph) -> None:
+    v, _, _ = model(graph)
+    async with DeskCluster({"ps": 1, "worker": 1}) as cluster:
+        async with AsyncSession(cluster.target("worker"), graph=graph) as session:
+            await soon(session.run(v.initializer))
+            await soon(cluster.scale("worker", 3))
+            assert cluster.spec.task_indices("worker") == [0, 1, 2]
+            with graph.device(W1):
+                doubled = v + v
+            assert (await soon(session.run(doubled))).tolist() == [0, 2, 4, 6]
+            await soon(cluster.scale("worker", 1))
+            assert sorted(cluster.status()) == [PS0, W0]
+            assert (await soon(session.run(v))).tolist() == [0, 1, 2, 3]
+        with pytest.raises(ValueError, match="0 tasks or more, got -1"):
+            await cluster.scale("worker", -1)
+
+
+async def test_a_task_that_finds_no_place_leaves_the_cluster_as_it_was() -> None:
+    async with DeskCluster({"worker": 1}) as cluster:
+        cluster.desk.refusal = ResourceExhaustedError("no seat is free")
+        with pytest.raises(ResourceExhaustedError, match="no seat is free"):
+            await soon(cluster.scale("worker", 2))
+        assert sorted(cluster.status()) == [W0]
+
+
+async def test_logs_are_the_last_lines_also_after_the_end() -> None:
+    async with DeskCluster({"worker": 1}) as cluster:
+        assert f"{W0} serves at {cluster.target('worker')}" in "\n".join(
+            await cluster.logs("worker")
+        )
+        cluster.desk.places[W0].host.release()
+        await eventually(lambda: not cluster.status()[W0].alive)
+        assert f"{W0} serves at" in "\n".join(await cluster.logs("worker"))
+
+
+# -- programs without a loop -----------------------------------------------------------------------
+
+
+def test_a_program_without_a_loop_uses_a_plain_with(graph: Graph) -> None:
+    v, fed, out = model(graph)
+    with DeskCluster({"ps": 1, "worker": 1}) as cluster:
+        with Session(cluster.target("worker"), graph=graph) as session:
+            session.run(v.initializer)
+            assert session.run(out, {fed: FED}) == EXPECTED
+        cluster.do(cluster.scale("worker", 2))
+        assert sorted(cluster.status()) == [PS0, W0, W1]
+        cluster.close()
+        cluster.close()
+        with pytest.raises(FailedPreconditionError, match="entered by a plain `with`"):
+            cluster.do(cluster.scale("worker", 1))
+    assert cluster.desk.closed
+
+
+async def test_a_plain_with_in_a_coroutine_names_the_other_one() -> None:
+    with pytest.raises(RuntimeError, match=r"use `async with DeskCluster\(...\)` there"):
+        with DeskCluster({"worker": 1}):
+            raise AssertionError
+
+
+async def test_a_start_that_is_cancelled_leaves_nothing() -> None:
+    reached, desk = asyncio.Event(), Desk()
+
+    async def never(*_: object) -> Any:
+        reached.set()
+        await asyncio.Event().wait()
+
+    desk.place = never  # type: ignore[method-assign, assignment]
+    cluster = EngineCluster(desk, {"worker": 1})
+    starting = asyncio.create_task(cluster.start())
+    await soon(reached.wait())
+    starting.cancel()
+    with pytest.raises((asyncio.CancelledError, OpError)):
+        await soon(starting)
+    assert desk.closed

@@ -1,0 +1,146 @@
+"""Clusters on real engines: Ray and Dask, started on this machine once for all tests of each.
+
+One program per engine does all there is to see (``program``), and each test reads one part of that. What an
+engine has no part in is in ``test_engine_cluster``. An engine that is not installed is skipped by its name.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession import extras
+from actorsession.engines import DaskCluster, RayCluster
+from actorsession.errors import InvalidArgumentError
+from tests.cluster.kit import PS0, W0
+from tests.cluster.script import ROOT, environment
+from tests.engines.program import FED
+
+# Ray starts in seconds on a quiet machine, and in a minute on a busy one.
+_LIMIT = 540.0
+_PACKAGES = {"ray": "ray", "dask": "distributed"}
+EXPECTED = float(np.sum(np.arange(4, dtype=np.float32) * FED))
+SUM = float(np.sum(np.arange(4)))
+
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def _run(*words: str) -> str:
+    """Run a Python program, and return what it has written."""
+    with tempfile.TemporaryDirectory(prefix="as") as home:
+        # Ray writes a secret into the home folder, sockets into the temporary one, and reports its use.
+        more = {
+            "HOME": home, "RAY_TMPDIR": home, "RAY_AUTH_MODE": "disabled",
+            "RAY_USAGE_STATS_ENABLED": "0",
+        }  # fmt: skip
+        run = subprocess.run(
+            [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=_LIMIT,
+            env=environment(**more), check=False,
+        )  # fmt: skip
+    assert run.returncode == 0, run.stderr[-5000:]
+    return run.stdout
+
+
+@functools.cache
+def _tour(engine: str) -> dict[str, Any]:
+    said = _run("-m", "tests.engines.program", engine, "tour")
+    found: dict[str, Any] = json.loads(said.splitlines()[-1])
+    return found
+
+
+@pytest.fixture(params=sorted(_PACKAGES), scope="module")
+def engine(request: pytest.FixtureRequest) -> str:
+    if importlib.util.find_spec(_PACKAGES[request.param]) is None:
+        pytest.skip(f"{request.param} is not installed")
+    return str(request.param)
+
+
+@pytest.fixture
+def seen(engine: str) -> dict[str, Any]:
+    return _tour(engine)
+
+
+def test_a_step_runs_over_tasks_that_the_engine_has_placed(seen: dict[str, Any]) -> None:
+    assert sorted(seen["tasks"]) == [PS0, W0]
+    assert (seen["first"], seen["synchronous"]) == (EXPECTED, EXPECTED)
+    assert len(seen["nodes"]) == 2
+    assert all(seen["nodes"])
+
+
+def test_a_task_whose_process_is_killed_comes_back_and_the_session_goes_on(
+    engine: str, seen: dict[str, Any]
+) -> None:
+    assert (seen["again"], seen["last"]) == (SUM, SUM)
+    assert (seen["other_process"], seen["restarts"]) == (True, 1)
+    said = f"{PS0} has ended: {engine.capitalize()} says: "
+    assert [end.startswith(said) for end in seen["ends"]] == [True]
+
+
+def test_jobs_grow_and_shrink(seen: dict[str, Any]) -> None:
+    assert (seen["grown"], seen["shrunk"]) == ([0, 1], [0])
+
+
+def test_logs_come_from_the_engine_and_show_no_token(seen: dict[str, Any]) -> None:
+    assert any(f"{PS0} serves at {seen['tasks'][PS0]}" in line for line in seen["logs"])
+    assert seen["token_shown"] is False
+
+
+def test_nothing_is_left_of_a_cluster_that_has_ended_and_the_engine_stays(
+    seen: dict[str, Any],
+) -> None:
+    assert (seen["answering"], seen["still_connected"]) == ([], True)
+
+
+def test_nothing_is_left_of_a_cluster_whose_driver_was_killed(seen: dict[str, Any]) -> None:
+    assert seen["left"] == []
+
+
+def test_resources_that_cannot_be_had_are_named_with_those_that_there_are(
+    engine: str, seen: dict[str, Any]
+) -> None:
+    asked, there = {
+        "ray": (f"{W0}: {{'CPU': 1.0, 'GPU': 3}}; strategy PACK", "The cluster has CPU 4"),
+        "dask": (f"{W0}, which needs {{'SLOT': 3}}", "{'SLOT': 2}"),
+    }[engine]
+    assert asked in seen["refused"]
+    assert there in seen["refused"]
+
+
+# -- without an engine -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("cluster", "extra"), [(RayCluster, "ray"), (DaskCluster, "dask")])
+async def test_an_engine_that_is_not_installed_is_named_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch, cluster: Any, extra: str
+) -> None:
+    monkeypatch.setattr(extras, "is_installed", lambda package: False)
+    with pytest.raises(ImportError, match=rf"pip install 'actorsession\[{extra}\]'"):
+        await cluster({"worker": 1}).start()
+
+
+def test_a_strategy_that_ray_does_not_have_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"one of PACK, SPREAD, .*; got 'WIDE'"):
+        RayCluster({"worker": 1}, strategy="WIDE")  # type: ignore[arg-type]
+
+
+# -- examples --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("engine", "name", "said"),
+    [
+        ("ray", "train_on_ray.py", "weights: [1.0, 2.0, 3.0]\n"),
+        ("dask", "feed_from_dask.py", "processes that were fed: 2\nweights: [1.0, 2.0, 3.0]\n"),
+    ],
+    indirect=["engine"],
+)
+def test_an_example_trains_on_its_engine(engine: str, name: str, said: str) -> None:
+    assert _run(str(ROOT / "examples" / "engines" / name)) == said
