@@ -7,6 +7,7 @@ the files themselves, for ``tls://`` addresses only.
 from __future__ import annotations
 
 import os
+import stat
 
 from actorsession.config import RPCOptions
 from actorsession.errors import InvalidArgumentError
@@ -15,6 +16,7 @@ from transports.guard import MIN_TOKEN
 from transports.security import SecurityFault, make_context
 
 __all__ = [
+    "TOKEN_FILE_VARIABLE",
     "TOKEN_VARIABLE",
     "are_our_files_at_fault",
     "check_files",
@@ -28,10 +30,42 @@ __all__ = [
 TOKEN_VARIABLE = "ACTORSESSION_TOKEN"
 """The environment variable with the secret that servers and clients of a cluster share."""
 
+TOKEN_FILE_VARIABLE = "ACTORSESSION_TOKEN_FILE"
+"""The environment variable with the path of a file that holds the secret; ``TOKEN_VARIABLE`` wins."""
+
 
 def shared_token() -> str | None:
-    """Return the secret that servers and clients must share, if the environment has one."""
-    return os.environ.get(TOKEN_VARIABLE) or None
+    """Return the secret that servers and clients must share, if the environment has one.
+
+    A file is read at each call, so that a renewed secret is used for the next connection.
+
+    Raises:
+        InvalidArgumentError: if the file that the environment names cannot be read, is empty, or can be read
+            by every user.
+    """
+    token = os.environ.get(TOKEN_VARIABLE)
+    path = os.environ.get(TOKEN_FILE_VARIABLE)
+    return token or (_read_token(path) if path else None)
+
+
+def _read_token(path: str) -> str:
+    where = f"{TOKEN_FILE_VARIABLE} names {path!r}"
+    try:
+        with open(path, encoding="utf-8") as file:
+            # Kubernetes gives the files of a secret to the group of a pod that does not run as root.
+            if os.fstat(file.fileno()).st_mode & (stat.S_IROTH | stat.S_IWOTH):
+                raise InvalidArgumentError(
+                    f"{where}, which every user of this machine can read or write; `chmod 600` it and make "
+                    "another token"
+                )
+            token = file.read().strip()
+    except (OSError, UnicodeDecodeError) as exc:
+        raise InvalidArgumentError(f"{where}, which cannot be read: {exc}") from None
+    if not token:
+        raise InvalidArgumentError(
+            f"{where}, which is empty; it holds what `actorsession token` prints"
+        )
+    return token
 
 
 def is_guessable(token: str) -> bool:

@@ -327,6 +327,11 @@ class Server:
             )
         return self._listener.address
 
+    @property
+    def is_serving(self) -> bool:
+        """Whether clients and peers are accepted: from the end of ``start`` to the beginning of ``stop``."""
+        return self._listener is not None and not self._stopping.is_set()
+
     async def serve_forever(self) -> None:
         """Wait until the server is stopped."""
         await self._stopping.wait()
