@@ -12,6 +12,8 @@ from actorsession.cluster.admin.admin_client import read_why as read_why
 from actorsession.cluster.admin.admin_client import stop_server as stop_server
 from actorsession.cluster.admin.admin_client import update_cluster as update_cluster
 from actorsession.cluster.kubernetes_resolver import KubernetesClusterResolver as KubernetesClusterResolver
+from actorsession.cluster.launch.cluster_interface import Cluster as Cluster
+from actorsession.cluster.launch.cluster_interface import TaskStatus as TaskStatus
 from actorsession.cluster.launch.local_cluster import LocalCluster as LocalCluster
 from actorsession.cluster.launch.task_restarts import TaskEnd as TaskEnd
 from actorsession.cluster.resolvers import ClusterResolver as ClusterResolver
@@ -28,8 +30,9 @@ from actorsession.cluster.spec import JobDef as JobDef
 from transports import SecurityConfig as SecurityConfig
 
 __all__ = [
-"ClusterDef", "ClusterResolver", "ClusterSpec", "FileClusterResolver", "JobDef",
+"Cluster", "ClusterDef", "ClusterResolver", "ClusterSpec", "FileClusterResolver", "JobDef",
 "KubernetesClusterResolver", "LocalCluster", "OpenSession", "SecurityConfig", "Server",
 "ServerStatistics", "SimpleClusterResolver", "SlurmClusterResolver", "TFConfigClusterResolver",
-"TaskEnd", "read_cluster", "read_statistics", "read_why", "stop_server", "update_cluster"
+"TaskEnd", "TaskStatus", "read_cluster", "read_statistics", "read_why", "stop_server",
+"update_cluster"
 ]

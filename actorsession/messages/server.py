@@ -9,7 +9,7 @@ from __future__ import annotations
 from actorsession.messages.registry import message
 from actorsession.records import dataclass
 
-__all__ = ["SERVER", "ClusterView", "GetCluster", "StopServer"]
+__all__ = ["SERVER", "ClusterView", "GetCluster", "KeepServer", "StopServer"]
 
 SERVER = "server"
 """The target that serves these messages."""
@@ -35,6 +35,20 @@ class ClusterView:
     cluster_id: str
     task: str
     tasks: dict[str, str]
+
+
+@message("keep_server", reply="done")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepServer:
+    """Requests a server to serve on: without another such request it stops by itself.
+
+    Sent by the process that has started the server through an engine, so that none stays when it is gone.
+
+    Attributes:
+        seconds: how long the server serves without another request.
+    """
+
+    seconds: float
 
 
 @message("stop_server", reply="done")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 
 from actorsession.config import RPCOptions
 from actorsession.errors import InvalidArgumentError
@@ -20,8 +21,10 @@ __all__ = [
     "TOKEN_VARIABLE",
     "are_our_files_at_fault",
     "check_files",
+    "forget_token",
     "is_guessable",
     "refusal_to_listen",
+    "remember_token",
     "security_of",
     "shared_security",
     "shared_token",
@@ -34,16 +37,25 @@ TOKEN_FILE_VARIABLE = "ACTORSESSION_TOKEN_FILE"
 """The environment variable with the path of a file that holds the secret; ``TOKEN_VARIABLE`` wins."""
 
 
-def shared_token() -> str | None:
-    """Return the secret that servers and clients must share, if the environment has one.
+# By address: the tokens of clusters that this process started, which nobody else was told.
+_tokens: dict[str, str] = {}
 
-    A file is read at each call, so that a renewed secret is used for the next connection.
+
+def shared_token(address: str = "") -> str | None:
+    """Return the secret that servers and clients must share, if there is one.
+
+    Args:
+        address: the server that a client is to reach; a token that this process made for it counts first.
+
+    Returns:
+        That token, or the one of the environment, or ``None``. A file is read at each call, so that a renewed
+        secret is used for the next connection.
 
     Raises:
         InvalidArgumentError: if the file that the environment names cannot be read, is empty, or can be read
             by every user.
     """
-    token = os.environ.get(TOKEN_VARIABLE)
+    token = _tokens.get(address) or os.environ.get(TOKEN_VARIABLE)
     path = os.environ.get(TOKEN_FILE_VARIABLE)
     return token or (_read_token(path) if path else None)
 
@@ -66,6 +78,17 @@ def _read_token(path: str) -> str:
             f"{where}, which is empty; it holds what `actorsession token` prints"
         )
     return token
+
+
+def remember_token(address: str, token: str) -> None:
+    """Let clients of this process use a token at an address, until ``forget_token``; any thread may call."""
+    _tokens[address] = token
+
+
+def forget_token(addresses: Iterable[str]) -> None:
+    """Remove the tokens of addresses, if there are any."""
+    for address in addresses:
+        _tokens.pop(address, None)
 
 
 def is_guessable(token: str) -> bool:

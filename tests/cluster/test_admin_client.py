@@ -21,7 +21,7 @@ from actorsession.errors import (
 )
 from actorsession.graph.graph import Graph
 from actorsession.messages.done import Done
-from actorsession.messages.server import GetCluster, StopServer
+from actorsession.messages.server import GetCluster, KeepServer, StopServer
 from actorsession.rpc.security import TOKEN_VARIABLE
 from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, Gate, InProcess, in_process, on, silent_address, soon
@@ -125,7 +125,10 @@ class Controlled:
 
     def __init__(self, *, trusted: bool) -> None:
         self.stopped = 0
-        self.control = Control(W0, "ours", lambda: {W0: "tcp://h:1"}, self.stop, trusted=trusted)
+        self.kept: list[float] = []
+        self.control = Control(
+            W0, "ours", lambda: {W0: "tcp://h:1"}, self.stop, self.kept.append, trusted=trusted
+        )
 
     def stop(self) -> None:
         self.stopped += 1
@@ -136,11 +139,12 @@ class Controlled:
 
 def test_a_stranger_without_token_or_certificate_ends_nothing() -> None:
     server = Controlled(trusted=False)
-    with pytest.raises(
-        PermissionDeniedError, match=r"a caller at tcp://10\.0\.0\.1:7 must not stop"
-    ) as info:
-        server.ask(StopServer(reason=""), "tcp://10.0.0.1:7")
-    assert (server.stopped, info.value.task) == (0, W0)
+    for request in (StopServer(reason=""), KeepServer(seconds=1.0)):
+        with pytest.raises(
+            PermissionDeniedError, match=r"a caller at tcp://10\.0\.0\.1:7 must not stop"
+        ) as info:
+            server.ask(request, "tcp://10.0.0.1:7")
+        assert (server.stopped, server.kept, info.value.task) == (0, [], W0)
     assert server.ask(GetCluster(), "tcp://10.0.0.1:7").cluster_id == "ours"
 
 
@@ -149,8 +153,9 @@ def test_a_stranger_without_token_or_certificate_ends_nothing() -> None:
 )
 def test_those_who_may_run_graphs_may_end_a_server(trusted: bool, address: str) -> None:
     server = Controlled(trusted=trusted)
+    assert server.ask(KeepServer(seconds=2.5), address) == Done()
     assert server.ask(StopServer(reason=""), address) == Done()
-    assert server.stopped == 1
+    assert (server.stopped, server.kept) == (1, [2.5])
 
 
 def test_what_is_told_and_not_asked_is_refused() -> None:

@@ -72,6 +72,7 @@ PROTOCOL = {
     "done": ("", None),
     "get_cluster": ("", "cluster_view"),
     "cluster_view": ("cluster_id: str, task: str, tasks: dict[str, str]", None),
+    "keep_server": ("seconds: float", "done"),
     "stop_server": ("reason: str", "done"),
     "get_status": ("", "worker_status"),
     "worker_status": (

@@ -10,6 +10,8 @@ Invariant: every request has a deadline, and leaves neither a connection nor a c
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -21,7 +23,13 @@ from actorsession.cluster.server.statistics import CLIENT, ServerStatistics
 from actorsession.cluster.spec import DEFAULT_SCHEME, full_address
 from actorsession.cluster.wait_graphs import collect_wait_graphs
 from actorsession.errors import DeadlineExceededError, UnavailableError
-from actorsession.messages.server import SERVER, ClusterView, GetCluster, StopServer
+from actorsession.messages.server import (
+    SERVER,
+    ClusterView,
+    GetCluster,
+    KeepServer,
+    StopServer,
+)  # fmt: skip
 from actorsession.messages.worker import (
     WORKER,
     AskWhy,
@@ -38,7 +46,7 @@ from actorsession.runtime.hang_report import HangReport, explain
 from transports import Hello, SecurityConfig, TransportError
 
 __all__ = [
-    "PATIENCE", "read_cluster", "read_statistics", "read_why", "stop_server", "update_cluster",
+    "PATIENCE", "keep_server", "read_cluster", "read_statistics", "read_why", "stop_server", "update_cluster",
 ]  # fmt: skip
 
 # Seconds to answer a request that needs no work; a task that takes longer is blocked.
@@ -133,6 +141,40 @@ async def stop_server(
         return link.peer_name
 
 
+async def keep_server(
+    address: str,
+    seconds: float,
+    *,
+    task: str,
+    cluster_id: str,
+    token: str | None = None,
+    security: SecurityConfig | None = None,
+) -> None:
+    """Keep a server from stopping by itself, until the connection to it is lost or this is cancelled.
+
+    Args:
+        address: where it listens.
+        seconds: how long it serves without us; it is asked four times as often.
+        task: the expected task.
+        cluster_id: the id of the expected cluster.
+        token: its shared secret; by default the environment variable ``ACTORSESSION_TOKEN``.
+        security: TLS files, for ``tls://``; by default those of the environment.
+
+    Raises:
+        PermissionDeniedError: if the server does not accept the request from this client.
+        UnavailableError: if no server answers there, or an unexpected one.
+        DeadlineExceededError: if it does not answer in time.
+    """
+    patience, meant = Deadline.after(min(PATIENCE, seconds)), (task, cluster_id)
+    async with _link(address, "life", token, security, patience, meant) as link:
+        while True:
+            await link.ask(SERVER, KeepServer(seconds=seconds), Deadline.after(seconds / 2))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds / 4):
+                    await link.wait_closed()
+                    return
+
+
 async def update_cluster(
     address: str,
     tasks: Mapping[str, str],
@@ -213,17 +255,18 @@ async def _link(
     """Open a link to the server at an address, optionally only to the expected task and cluster."""
     security = security or shared_security()
     address = full_address(address, "tls" if security is not None else DEFAULT_SCHEME)
+    token = token or shared_token(address)
     if deadline.expired:
         raise DeadlineExceededError(f"the {what} of {address}: the deadline is over")
     hello = Hello(cluster_id="", task=CLIENT, incarnation=secrets.randbits(63), pid=os.getpid())
     try:
         connection = await dial(
-            address, hello, deadline, token=token or shared_token(), security=security,
+            address, hello, deadline, token=token, security=security,
             expect_task=meant[0], expect_cluster=meant[1],
         )  # fmt: skip
     except TransportError as exc:
         raise UnavailableError(f"no {what} of {address}: {exc}") from exc
-    link = Link(connection, serves={}, watch=probe_factory(token or shared_token()))
+    link = Link(connection, serves={}, watch=probe_factory(token))
     children = Children(f"{what} of {address}")
     _ = children.start(link.run(), name=f"link to {address}")
     try:

@@ -1,4 +1,4 @@
-"""The restarts of the tasks of a ``LocalCluster`` whose processes end by themselves.
+"""The restarts of the tasks of a cluster whose processes end by themselves.
 
 One child of the cluster's loop watches the process of each task, and starts the task again within its limit.
 Whoever changes a task otherwise (``restart``, ``remove``, ``stop``) first calls ``release``, which ends that
@@ -14,15 +14,18 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
+from typing import Generic, TypeVar
 
 from actorsession.actors.supervision import Children
+from actorsession.cluster.launch.cluster_interface import TaskProcess
 from actorsession.cluster.launch.restart_limit import WINDOW, RestartLimit
-from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.errors import FailedPreconditionError, OpError
 from actorsession.records import dataclass
 from actorsession.rpc.exit_reports import LAST_LINES
 
 __all__ = ["TaskEnd", "TaskRestarts"]
+
+P = TypeVar("P", bound=TaskProcess)
 
 _log = logging.getLogger("actorsession.cluster")
 # The signals by which processes are asked to end; systemd's Restart=on-failure excepts the same.
@@ -34,7 +37,7 @@ _RECENT = 10.0
 
 @dataclass(frozen=True, slots=True)
 class TaskEnd:
-    """The end of a process of a ``LocalCluster``, or an attempt to start one again that has failed.
+    """The end of a process of a cluster, or an attempt to start one again that has failed.
 
     Attributes:
         task: its task name.
@@ -49,7 +52,7 @@ class TaskEnd:
     restarts: bool
 
 
-class TaskRestarts:
+class TaskRestarts(Generic[P]):
     """The watches over the processes of one cluster.
 
     Args:
@@ -66,7 +69,7 @@ class TaskRestarts:
     def __init__(
         self,
         most: int,
-        start: Callable[[WorkerProcess], Awaitable[WorkerProcess]],
+        start: Callable[[P], Awaitable[P]],
         on_end: Callable[[TaskEnd], object] | None,
         on_given_up: Callable[[], Awaitable[None]],
     ) -> None:
@@ -78,7 +81,7 @@ class TaskRestarts:
         self._watches: dict[str, asyncio.Task[None]] = {}
         self._ending: set[asyncio.Task[None]] = set()  # those that were cancelled
         self._stopped = False
-        self._former: dict[str, tuple[WorkerProcess, float]] = {}
+        self._former: dict[str, tuple[P, float]] = {}
         self._given_up: set[str] = set()
         self.counts: Counter[str] = Counter()
 
@@ -87,7 +90,7 @@ class TaskRestarts:
         """The tasks whose processes have ended and which are not started again."""
         return frozenset(self._given_up)
 
-    def watch(self, processes: Iterable[WorkerProcess]) -> None:
+    def watch(self, processes: Iterable[P]) -> None:
         """Watch new processes; none of their tasks has used any of its restarts."""
         if self._stopped or not (self._most or self._on_end):
             return
@@ -126,12 +129,12 @@ class TaskRestarts:
         self._stopped = True
         await asyncio.gather(*[self.release(task) for task in list(self._watches)])
 
-    def recently_ended(self, task: str) -> WorkerProcess | None:
+    def recently_ended(self, task: str) -> P | None:
         """Return the former process of a task, if it has ended within the last ten seconds."""
         process, ended = self._former.get(task, (None, 0.0))
         return process if time.monotonic() - ended < _RECENT else None
 
-    async def _watch(self, process: WorkerProcess) -> None:
+    async def _watch(self, process: P) -> None:
         """Start a task again whenever its process ends, until it ends in order or reaches the limit."""
         limit = RestartLimit(self._most)
         while True:
@@ -147,9 +150,7 @@ class TaskRestarts:
             process.sequel = "it was started again"
             process = again
 
-    async def _bring_back(
-        self, process: WorkerProcess, limit: RestartLimit, *, asked: bool
-    ) -> WorkerProcess | None:
+    async def _bring_back(self, process: P, limit: RestartLimit, *, asked: bool) -> P | None:
         """Start a task again, unless its process was asked to end.
 
         Returns:
@@ -174,7 +175,7 @@ class TaskRestarts:
             except (OpError, OSError) as error:
                 failure = error.message if isinstance(error, OpError) else str(error)
 
-    def _report(self, process: WorkerProcess, failure: str, then: str, *, restarts: bool) -> None:
+    def _report(self, process: P, failure: str, then: str, *, restarts: bool) -> None:
         message = f"{process.task} has ended: {process.fate}"
         if failure:
             how, mark, lines = failure.partition(LAST_LINES)

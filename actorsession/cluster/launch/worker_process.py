@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import os
+import platform
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -232,6 +233,11 @@ class WorkerProcess:
         return self._running().pid
 
     @property
+    def node(self) -> str:
+        """The name of this machine."""
+        return platform.node()
+
+    @property
     def alive(self) -> bool:
         """Whether the process runs."""
         return self._process is not None and self._process.returncode is None
@@ -268,8 +274,15 @@ class WorkerProcess:
             how += f"; {self.sequel}"
         if code and self.peak_memory:
             how += f"; it held {self.peak_memory / 2**20:.0f} MiB at most"
-        lines = () if self._stderr is None else self._stderr.lines
+        lines = self._lines()
         return how + (LAST_LINES + "\n".join(lines) if lines else "")
+
+    def _lines(self) -> Sequence[str]:
+        return () if self._stderr is None else self._stderr.lines
+
+    async def log(self) -> Sequence[str]:
+        """Return the last lines that the process wrote to standard error."""
+        return self._lines()
 
     async def last_words(self) -> str:
         """Return a sentence on the end of the process, see ``fate``; "" if it is alive.

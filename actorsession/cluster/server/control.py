@@ -20,7 +20,7 @@ from actorsession.actors.actor import Actor, answers
 from actorsession.actors.context import LOCAL, CallContext
 from actorsession.errors import PermissionDeniedError
 from actorsession.messages.done import Done
-from actorsession.messages.server import ClusterView, GetCluster, StopServer
+from actorsession.messages.server import ClusterView, GetCluster, KeepServer, StopServer
 from transports import parse_address
 
 __all__ = ["Control", "is_near"]
@@ -36,6 +36,7 @@ class Control(Actor):
         cluster_id: the identity of its cluster.
         tasks: returns the current tasks of the cluster and their addresses.
         stop: starts to stop the server, without waiting for it.
+        keep: lets the server stop by itself unless it is called again within that many seconds.
         trusted: whether every connected peer has proved a token.
     """
 
@@ -45,6 +46,7 @@ class Control(Actor):
         cluster_id: str,
         tasks: Callable[[], Mapping[str, str]],
         stop: Callable[[], None],
+        keep: Callable[[float], None],
         *,
         trusted: bool,
     ) -> None:
@@ -53,6 +55,7 @@ class Control(Actor):
         self._cluster_id = cluster_id
         self._tasks = tasks
         self._stop = stop
+        self._keep = keep
         self._trusted = trusted
 
     @answers(GetCluster)
@@ -63,17 +66,33 @@ class Control(Actor):
     @answers(StopServer)
     def on_stop_server(self, message: StopServer, call: CallContext) -> Done:
         """Start to stop the server."""
-        if not (self._trusted or is_near(call.address)):
-            who = {"peer": parse_address(call.address).host}
-            _log.warning("%s does not stop for %s", self._task, call.address, extra=who)
-            raise PermissionDeniedError(
-                f"a caller at {call.address} must not stop {self._task}: it has neither the token nor a "
-                "certificate of the cluster, and runs on another machine",
-                task=self._task,
-            )
+        self._check(call)
         _log.info("%s was asked to stop by %s: %s", self._task, call.address, message.reason)
         self._stop()
         return Done()
+
+    @answers(KeepServer)
+    def on_keep_server(self, message: KeepServer, call: CallContext) -> Done:
+        """Begin the time anew after which the server stops by itself."""
+        self._check(call)
+        self._keep(message.seconds)
+        return Done()
+
+    def _check(self, call: CallContext) -> None:
+        """Refuse a caller that must not decide when the server stops.
+
+        Raises:
+            PermissionDeniedError: names the caller.
+        """
+        if self._trusted or is_near(call.address):
+            return
+        who = {"peer": parse_address(call.address).host}
+        _log.warning("%s does not stop for %s", self._task, call.address, extra=who)
+        raise PermissionDeniedError(
+            f"a caller at {call.address} must not stop {self._task}: it has neither the token nor a "
+            "certificate of the cluster, and runs on another machine",
+            task=self._task,
+        )
 
 
 def is_near(address: str) -> bool:

@@ -201,6 +201,7 @@ class Server:
         self._blas: BlasThreads | None = None
         self._children = Children(f"server of {self.task}")
         self._stopping = asyncio.Event()
+        self._kept: asyncio.TimerHandle | None = None
         self._started = time.monotonic()
 
     # -- lifecycle -----------------------------------------------------------------------------
@@ -278,7 +279,7 @@ class Server:
         self._serves[WORKER] = self._worker.ref
         self._serves[MASTER] = self._master.ref
         self._control = Control(
-            self.task, self._hello.cluster_id, self._cluster_view.tasks, self._begin_stop,
+            self.task, self._hello.cluster_id, self._cluster_view.tasks, self._begin_stop, self.keep,
             trusted=self._token is not None,
         )  # fmt: skip
         self._serves[SERVER] = self._control.ref
@@ -332,6 +333,25 @@ class Server:
         """Whether clients and peers are accepted: from the end of ``start`` to the beginning of ``stop``."""
         return self._listener is not None and not self._stopping.is_set()
 
+    def keep(self, seconds: float) -> None:
+        """Serve for ``seconds`` and stop then, unless this is called again before, here or by a message.
+
+        For a server that something else started, such as an engine, and that must not outlive it. To be
+        called on the server's loop.
+
+        Raises:
+            InvalidArgumentError: for a time that is not above 0.
+        """
+        if not seconds > 0:
+            raise InvalidArgumentError(f"a server is kept for more than 0 seconds, got {seconds:g}")
+        if self._kept is not None:
+            self._kept.cancel()
+        self._kept = asyncio.get_running_loop().call_later(seconds, self._expire, seconds)
+
+    def _expire(self, seconds: float) -> None:
+        _log.warning("%s stops: nothing has asked for it for %g s", self.task, seconds)
+        self._begin_stop()
+
     async def serve_forever(self) -> None:
         """Wait until the server is stopped."""
         await self._stopping.wait()
@@ -346,6 +366,8 @@ class Server:
             grace: seconds for connections to end by themselves.
         """
         self._stopping.set()
+        if self._kept is not None:
+            self._kept.cancel()
         if self._listener is None:
             return
         registry.withdraw(self.target, self._serves[MASTER])
@@ -357,6 +379,11 @@ class Server:
         await self._listener.aclose(grace=grace)
         await self._children.stop(grace)
         await self._vitals.aclose()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the server was asked to stop, or has stopped."""
+        return self._stopping.is_set()
 
     @property
     def keeps_snapshots(self) -> bool:

@@ -125,7 +125,7 @@ class MasterConnection:
             connection,
             serves={},
             peer_name=connection.peer.task,
-            watch=probe_factory(shared_token()),
+            watch=probe_factory(shared_token(self.address)),
         )
         self.link.on_closed(lambda _: pulse.close())
         _ = self._children.start(self.link.run(), name=f"link to {self.address}")
@@ -162,7 +162,7 @@ class MasterConnection:
             left = deadline.time_left or 0.0
             try:
                 return await connect(
-                    address, hello, timeout=max(left, RETRY), token=shared_token(),
+                    address, hello, timeout=max(left, RETRY), token=shared_token(address),
                     security=self._security,
                 )  # fmt: skip
             except AuthenticationError as exc:

@@ -1,0 +1,122 @@
+"""The base class of clusters whose processes an engine places: Ray, Dask, and whatever owns machines.
+
+A ``ManagedCluster`` over a ``Launcher``. Owned by this class: the orders for the launcher with the token and
+the addresses, and what a lost task gets in a step's way. The engine decides where a task runs; whether it is
+started again is decided here, as for a ``LocalCluster``, because only its cluster can tell the other tasks
+where it is. Tensors never go through the engine.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from actorsession.actors.deadline import Deadline
+from actorsession.cluster import SecurityConfig
+from actorsession.cluster.launch.managed_cluster import ManagedCluster, checked_imports
+from actorsession.cluster.launch.task_restarts import TaskEnd
+from actorsession.engines.engine_process import EngineProcess
+from actorsession.engines.launcher import Launcher, TaskOrder
+from actorsession.errors import InvalidArgumentError
+from actorsession.rpc.security import shared_security
+
+__all__ = ["EngineCluster"]
+
+_TOKEN_BYTES = 32
+
+
+class EngineCluster(ManagedCluster[EngineProcess]):
+    """A cluster whose processes an engine places; has the interface of ``LocalCluster``.
+
+    Args:
+        launcher: the engine's part.
+        jobs: number of tasks of each job, such as ``{"ps": 1, "worker": 8}``.
+        resources: what the engine is to reserve for each task of a job, in the engine's words.
+        devices: CPU devices per task.
+        start_timeout: seconds for all tasks to come up, with the time that the engine takes to find places.
+        security: TLS files, by the names that they have on all nodes; by default those of the environment.
+        snapshot_dir: where all tasks keep snapshots of their variables; a folder that all nodes have.
+        snapshot_every: seconds between two snapshots.
+        file_roots: folders in which operations may open files; none if left out.
+        imports: modules that each task imports before it serves.
+        restart: how often each task is started again within 60 s if it ends by itself; see ``LocalCluster``.
+        on_end: called on the cluster's loop with the end of each task that was not ended by this object.
+        keep: seconds after which tasks end by themselves when nothing has been heard of this process.
+
+    Raises:
+        ValueError: for no task at all, a number below 0, or resources of a job that is not there.
+        TypeError: for modules that are not given as a sequence of names, or a number of restarts that is no
+            integer.
+    """
+
+    def __init__(
+        self,
+        launcher: Launcher,
+        jobs: Mapping[str, int],
+        *,
+        resources: Mapping[str, Mapping[str, float]] | None = None,
+        devices: int = 1,
+        start_timeout: float = 120.0,
+        security: SecurityConfig | None = None,
+        snapshot_dir: str | os.PathLike[str] | None = None,
+        snapshot_every: float = 60.0,
+        file_roots: Sequence[str | os.PathLike[str]] = (),
+        imports: Sequence[str] = (),
+        restart: int = 0,
+        on_end: Callable[[TaskEnd], object] | None = None,
+        keep: float = 60.0,
+    ) -> None:
+        security = security or shared_security()
+        super().__init__(
+            jobs, start_timeout=start_timeout, security=security,
+            token=secrets.token_hex(_TOKEN_BYTES), restart=restart, on_end=on_end,
+        )  # fmt: skip
+        self._launcher = launcher
+        self._resources = {job: dict(wanted) for job, wanted in (resources or {}).items()}
+        unknown = sorted(self._resources.keys() - jobs.keys())
+        if unknown:
+            raise ValueError(f"resources are given for {unknown}; the jobs are {sorted(jobs)}")
+        if not keep > 0:
+            raise InvalidArgumentError(f"tasks are kept for more than 0 seconds, got {keep:g}")
+        self._common: dict[str, Any] = {
+            "cluster_id": self.cluster_id,
+            "token": self._token,
+            "scheme": "tcp" if security is None else "tls",
+            "keep": keep,
+            "devices": devices,
+            "restart_wait": start_timeout if restart else 0.0,
+            "snapshot_dir": None if snapshot_dir is None else os.fspath(snapshot_dir),
+            "snapshot_every": snapshot_every,
+            "file_roots": tuple(os.fspath(root) for root in file_roots),
+            "imports": checked_imports(imports),
+            "security": security,
+        }
+
+    @property
+    def token(self) -> str:
+        """The secret of this cluster, for clients in other processes (``ACTORSESSION_TOKEN``)."""
+        assert self._token is not None
+        return self._token
+
+    def _order(self, job: str, index: int) -> TaskOrder:
+        wanted = self._resources.get(job, {})
+        return TaskOrder(job=job, index=index, resources=wanted, **self._common)
+
+    async def _prepare(self, deadline: Deadline) -> None:
+        orders = [self._order(process.job, process.index) for process in self.processes.values()]
+        await self._launcher.open(orders, deadline)
+
+    def _new_process(self, job: str, index: int, together: int) -> EngineProcess:
+        return EngineProcess(self._launcher, self._order(job, index), self._start_timeout)
+
+    def _new_address(self, job: str, index: int) -> str:
+        # The task listens at an address of its node and sends it; nobody else takes one of port 0.
+        return f"{self._common['scheme']}://127.0.0.1:0"
+
+    async def _spawn(self, process: EngineProcess, cluster: Mapping[str, Any]) -> None:
+        process.start(cluster)
+
+    async def _release(self) -> None:
+        await self._launcher.close()

@@ -1,0 +1,179 @@
+"""The process of one task that an engine has placed, as its cluster sees it.
+
+Watches the task over a connection to its server, which is the same for all engines: while the connection
+lasts the task is asked to serve on (``KeepServer``), and when it is lost for good, the engine is asked what
+has become of the task. Owned by an ``EngineCluster``; has the interface of ``TaskProcess``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.supervision import Children
+from actorsession.cluster.admin.admin_client import keep_server, update_cluster
+from actorsession.cluster.spec import ClusterSpec
+from actorsession.engines.launcher import Launcher, Placement, TaskFate, TaskOrder
+from actorsession.errors import FailedPreconditionError, OpError
+from actorsession.rpc.exit_reports import LAST_LINES
+from actorsession.rpc.security import forget_token, remember_token
+
+__all__ = ["EngineProcess"]
+
+# Seconds before a lost connection to a task is tried again.
+_RETRY = 0.1
+# Seconds for an engine to report the end of a task, and its last lines.
+_REPORT = 15.0
+# Seconds that errors of sessions wait for the cluster to notice that a task is lost, and for that report.
+_NOTICE, _LAST_WORDS = 0.5, 3.0
+# Of the time to come up, the part after which the engine's own error counts: it says what is missing.
+_ENGINES_PART = 0.9
+
+
+class EngineProcess:
+    """The process of one task on an engine.
+
+    Args:
+        launcher: places the task.
+        order: what the task needs.
+        timeout: seconds for the task to come up.
+    """
+
+    def __init__(self, launcher: Launcher, order: TaskOrder, timeout: float) -> None:
+        self.job, self.index, self.task = order.job, order.index, order.task
+        self.address = self.sequel = ""
+        self._launcher = launcher
+        self._order = order
+        self._timeout = timeout
+        self._children = Children(f"process of {self.task}")
+        self._placing: asyncio.Task[Placement] | None = None
+        self._placed: Placement | None = None
+        self._unreachable = False  # and the engine is asked why
+        self._fate: TaskFate | None = None
+        self._lines: Sequence[str] = ()
+        self._ended = asyncio.Event()
+
+    def start(self, cluster: Mapping[str, Any]) -> None:
+        """Let the engine place the task, with the addresses that are known."""
+        order = replace(self._order, cluster=cluster)
+        deadline = Deadline.after(self._timeout * _ENGINES_PART)
+        self._placing = self._children.start(
+            self._launcher.place(order, deadline), name=f"placing of {self.task}", awaited=True
+        )
+
+    async def announced(self) -> None:
+        """Wait until the task listens.
+
+        Raises:
+            OpError: if it does not come up.
+        """
+        if self._placing is None:
+            raise FailedPreconditionError(f"the process of {self.task} was not started")
+        self._placed = await asyncio.shield(self._placing)
+        self.address = self._placed.address
+        remember_token(self.address, self._order.token)
+        _ = self._children.start(self._watch(self._placed), name=f"watch of {self.task}")
+
+    async def tell_cluster(self, cluster: Mapping[str, Any]) -> None:
+        """Send the task the addresses of all tasks.
+
+        Raises:
+            OpError: if it does not answer.
+        """
+        await update_cluster(
+            self.address, ClusterSpec(cluster).tasks(self._order.scheme),
+            token=self._order.token, security=self._order.security,
+        )  # fmt: skip
+
+    async def _watch(self, placed: Placement) -> None:
+        """Keep the task serving until its server cannot be reached, then ask the engine why."""
+        order = self._order
+        with contextlib.suppress(OpError):
+            while True:
+                await keep_server(
+                    placed.address, order.keep, task=self.task, cluster_id=order.cluster_id,
+                    token=order.token, security=order.security,
+                )  # fmt: skip
+                await asyncio.sleep(_RETRY)
+        self._unreachable = True
+        fate = TaskFate(
+            clean=False, how=f"{self._launcher.engine} did not say why in {_REPORT:g} s"
+        )
+        with contextlib.suppress(OpError):
+            fate = await Deadline.after(_REPORT).wait(placed.fate(), what=f"the end of {self.task}")
+        with contextlib.suppress(OpError):
+            self._lines = await Deadline.after(_REPORT).wait(placed.log(), what="its last lines")
+        self._end_with(fate)
+
+    def _end_with(self, fate: TaskFate) -> None:
+        if self._fate is None:
+            self._fate = fate
+        self._ended.set()
+
+    async def stop(self, grace: float) -> None:
+        """End the task; may be called twice."""
+        placing = self._placing
+        if placing is not None and not placing.done():
+            placing.cancel()
+            await asyncio.wait({placing})
+        if placing is not None and not placing.cancelled() and placing.exception() is None:
+            await self._children.stop(1.0)
+            await placing.result().end(grace)
+        await self._children.stop(1.0)
+        self._end_with(TaskFate(clean=True, how="ended by its cluster"))
+        forget_token([self.address])
+
+    def kill_now(self) -> None:
+        """End the task without waiting for anything."""
+        if self._placed is not None:
+            self._placed.end_now()
+
+    async def wait_ended(self) -> int:
+        """Wait for the end of the task, and return its exit code."""
+        await self._ended.wait()
+        return self.exit_code or 0
+
+    async def last_words(self) -> str:
+        """Return a sentence on the end of the task; "" if it is alive. May be awaited on any loop.
+
+        A session may notice the end before the cluster does, so this waits for that.
+        """
+        notice, report = Deadline.after(_NOTICE), Deadline.after(_LAST_WORDS)
+        while self.alive:
+            if report.expired or (notice.expired and not self._unreachable):
+                return ""
+            await asyncio.sleep(0.005)
+        return f"{self.task} (on {self.node}) has ended: {self.fate}"
+
+    async def log(self) -> Sequence[str]:
+        """Return the last lines of the task's log."""
+        if self._placed is not None and self.alive:
+            self._lines = await self._placed.log()
+        return self._lines
+
+    @property
+    def alive(self) -> bool:
+        """Whether the task has come up and its engine has not reported its end."""
+        return self._placed is not None and not self._ended.is_set()
+
+    @property
+    def exit_code(self) -> int | None:
+        """0 if the task was asked to end, 1 if it ended otherwise, ``None`` while it runs."""
+        return None if self._fate is None else int(not self._fate.clean)
+
+    @property
+    def fate(self) -> str:
+        """How the task ended, in the engine's words; its sequel; its last lines."""
+        if self._fate is None:
+            return "it runs" if self.alive else "it is not up"
+        how = f"{self._fate.how}; {self.sequel}" if self.sequel else self._fate.how
+        return how + (LAST_LINES + "\n".join(self._lines) if self._lines else "")
+
+    @property
+    def node(self) -> str:
+        """Where the task runs, in the engine's words; "" if it is not placed."""
+        return "" if self._placed is None else self._placed.node
