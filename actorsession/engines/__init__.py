@@ -14,6 +14,7 @@ from actorsession.lazy_names import lazy_names
 _NAMES = {
     ".engine_cluster": "EngineCluster",
     ".launcher": "Launcher Placement TaskFate TaskOrder",
+    ".slurm_cluster": "SlurmCluster",
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -12,7 +12,8 @@ from actorsession.engines.launcher import Launcher as Launcher
 from actorsession.engines.launcher import Placement as Placement
 from actorsession.engines.launcher import TaskFate as TaskFate
 from actorsession.engines.launcher import TaskOrder as TaskOrder
+from actorsession.engines.slurm_cluster import SlurmCluster as SlurmCluster
 
 __all__ = [
-"EngineCluster", "Launcher", "Placement", "TaskFate", "TaskOrder"
+"EngineCluster", "Launcher", "Placement", "SlurmCluster", "TaskFate", "TaskOrder"
 ]

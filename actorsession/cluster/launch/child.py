@@ -69,6 +69,7 @@ class WorkerOptions:
         beat: seconds between heartbeats.
         sidecar: whether to start a sidecar on loopback too.
         restart_wait: seconds for which steps wait for a lost task; see ``Server``.
+        keep: seconds that it serves without being asked for, see ``Server.keep``; 0 for no limit.
         grace: seconds for an orderly end after the parent is gone or a signal was received; then the process
             ends anyway.
     """
@@ -91,6 +92,7 @@ class WorkerOptions:
     beat: float = BEAT_SECONDS
     sidecar: bool = False
     restart_wait: float = 0.0
+    keep: float = 0.0
     grace: float = 3.0
 
 
@@ -129,6 +131,8 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
     ):  # fmt: skip
         async with server:
             server_address = server.target
+            if options.keep:
+                server.keep(options.keep)
             with _port_file(options.port_file, server_address):
                 if options.announce:
                     _say_json({"address": server.target, "pid": os.getpid()})
