@@ -32,6 +32,10 @@ __all__ = [
 _LIMIT = 30.0
 # The states of a job that is not over.
 _WAITING = frozenset({"PENDING", "CONFIGURING", "REQUEUED", "SUSPENDED", "STOPPED", "RESIZING"})
+# Reasons for which a job waits as long as nobody changes it or the configuration.
+_HOPELESS = frozenset(
+    {"BadConstraints", "PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +57,8 @@ class JobState:
 
     @property
     def waits(self) -> bool:
-        """Whether it has not started yet."""
-        return self.state in _WAITING
+        """Whether it has not started yet, and can."""
+        return self.state in _WAITING and self.reason not in _HOPELESS
 
     def __str__(self) -> str:
         reason = "" if self.reason in ("", "None") else f" ({self.reason})"
@@ -83,13 +87,13 @@ def environment(token_file: Path) -> dict[str, str]:
 
 
 async def submit(
-    options: Sequence[str], script: str, variables: Mapping[str, str], asked: str
+    options: Sequence[str], script: Path, variables: Mapping[str, str], asked: str
 ) -> str:
     """Submit a job and return its id.
 
     Args:
         options: the options of ``sbatch``.
-        script: the job's script.
+        script: the file of the job's script.
         variables: the environment of the command.
         asked: what the job asks for, for errors.
 
@@ -97,10 +101,11 @@ async def submit(
         ResourceExhaustedError: if Slurm refuses the job; says what was asked and what there is.
         UnavailableError: if there is no ``sbatch``.
     """
-    code, out, err = await _run(["sbatch", "--parsable", *options], script, variables)
+    code, out, err = await _run(["sbatch", "--parsable", *options, str(script)], variables)
     if code:
+        reason = ", ".join((err or out).splitlines())
         raise ResourceExhaustedError(
-            f"Slurm refuses a job with {asked}: {err or out}; it has {await partitions(variables)}"
+            f"Slurm refuses a job with {asked}: {reason}; it has {await partitions(variables)}"
         )
     return out.partition(";")[0]
 
@@ -112,7 +117,7 @@ async def job_state(job: str, variables: Mapping[str, str]) -> JobState:
         UnavailableError: if Slurm does not answer.
     """
     words = ["squeue", "--noheader", "--states=all", f"--jobs={job}", "--format=%T|%r"]
-    code, out, err = await _run(words, "", variables)
+    code, out, err = await _run(words, variables)
     if code and "Invalid job id" not in err:
         raise UnavailableError(f"squeue does not know job {job}: {err or out}")
     state, _, reason = (out.splitlines() or ["UNKNOWN"])[0].partition("|")
@@ -122,7 +127,7 @@ async def job_state(job: str, variables: Mapping[str, str]) -> JobState:
 async def node_is_up(node: str, variables: Mapping[str, str]) -> bool:
     """Return whether a node takes steps."""
     words = ["sinfo", "--noheader", "--Node", f"--nodes={node}", "--format=%t"]
-    code, out, _ = await _run(words, "", variables)
+    code, out, _ = await _run(words, variables)
     # An asterisk marks a node that does not answer.
     return code == 0 and out.startswith(("alloc", "mix", "idle", "comp")) and "*" not in out
 
@@ -130,14 +135,14 @@ async def node_is_up(node: str, variables: Mapping[str, str]) -> bool:
 async def partitions(variables: Mapping[str, str]) -> str:
     """Return what there is: nodes by partition and state, for errors."""
     words = ["sinfo", "--noheader", "--format=%D %t nodes of %c processors in %R"]
-    code, out, _ = await _run(words, "", variables)
+    code, out, _ = await _run(words, variables)
     return ", ".join(out.splitlines()) if code == 0 and out else "nothing that sinfo could name"
 
 
 async def cancel(jobs: Sequence[str], variables: Mapping[str, str], *options: str) -> None:
     """Cancel jobs or steps; those that have ended are ignored."""
     if jobs:
-        _ = await _run(["scancel", "--quiet", *options, *jobs], "", variables)
+        _ = await _run(["scancel", "--quiet", *options, *jobs], variables)
 
 
 def cancel_now(jobs: Sequence[str], variables: Mapping[str, str]) -> None:
@@ -150,9 +155,7 @@ def cancel_now(jobs: Sequence[str], variables: Mapping[str, str]) -> None:
         )  # fmt: skip
 
 
-async def _run(
-    words: Sequence[str], text: str, variables: Mapping[str, str]
-) -> tuple[int, str, str]:
+async def _run(words: Sequence[str], variables: Mapping[str, str]) -> tuple[int, str, str]:
     """Return exit status, output and errors of a command.
 
     Raises:
@@ -160,7 +163,7 @@ async def _run(
     """
     try:
         process = await asyncio.create_subprocess_exec(
-            *words, env=dict(variables), stdin=asyncio.subprocess.PIPE,
+            *words, env=dict(variables), stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
     except FileNotFoundError:
@@ -170,7 +173,7 @@ async def _run(
         ) from None
     try:
         async with asyncio.timeout(_LIMIT):
-            out, err = await process.communicate(text.encode())
+            out, err = await process.communicate()
     except TimeoutError:
         raise UnavailableError(f"{words[0]} has not answered within {_LIMIT:g} s") from None
     finally:

@@ -47,6 +47,8 @@ _LOOK, _LONGEST_LOOK = 0.2, 5.0
 _RENEWALS = 6
 # Lines of a task that are kept, as many as of a child process.
 _KEPT_LINES = 40
+# Seconds for a job to find room for a step; a step that has ended returns its own within one or two.
+_STEP = 10
 # Seconds for ``srun`` to report the end of its step, after which the step is what the job says.
 _REPORT = 10.0
 
@@ -71,6 +73,10 @@ while [ "$left" -gt 0 ]; do
     sleep {pause}
 done
 """
+
+
+class _StepNotBegun(Exception):
+    """A step has not begun; has the reason."""
 
 
 class _Job:
@@ -148,7 +154,9 @@ class SlurmLauncher:
             f"--chdir={self._folder}",
         ]  # fmt: skip
         words = " ".join(asked)
-        submitting = slurm.submit([*own, *asked], script, self._environment, words)
+        path = self._folder / "job.sh"
+        _write(path, script)
+        submitting = slurm.submit([*own, *asked], path, self._environment, words)
         # Shielded, so that a job which Slurm has taken is never without an owner.
         child = self._children.start(submitting, name="sbatch", awaited=True)
         try:
@@ -203,19 +211,41 @@ class SlurmLauncher:
 
     async def place(self, order: TaskOrder, deadline: Deadline) -> SlurmPlacement:
         """Start a task as a step, and wait for its address; see ``Launcher.place``."""
-        job = await self._job_for(order, deadline)
-        job.free -= 1
+        for job in self._jobs:
+            if job.free and job.resources == dict(order.resources):
+                try:
+                    return await self._step(job, order, deadline)
+                except _StepNotBegun as exc:
+                    # A node may be lost, or a former step not over yet; and the job does not wait for either.
+                    _log.info("job %s has no room for %s: %s", job.id, order.task, exc)
+                    job.free = 0
+        job = await self._submit(order.resources, 1, deadline)
+        await self._wait([job], deadline)
+        try:
+            return await self._step(job, order, deadline)
+        except _StepNotBegun as exc:
+            raise UnavailableError(f"the process did not come up: {exc}", task=order.task) from None
+
+    async def _step(self, job: _Job, order: TaskOrder, deadline: Deadline) -> SlurmPlacement:
+        """Start a task as a step of a job.
+
+        Raises:
+            _StepNotBegun: if the step does not begin.
+            OpError: if the task does not come up otherwise.
+        """
         assert self._folder is not None
+        job.free -= 1
         self._orders += 1
         path = self._folder / f"order-{self._orders}"
         _write(path, order_text(order))
         placement = SlurmPlacement(self, job, order.task, self._environment)
+        words = [
+            "srun", f"--jobid={job.id}", "--ntasks=1", "--nodes=1", "--exact", "--unbuffered",
+            "--input=none", "--quiet", f"--immediate={_STEP}", f"--job-name={order.job}-{order.index}",
+            *_wanted(order.resources),
+            "--", self._python, "-m", "actorsession.engines.slurm_task", str(path),
+        ]  # fmt: skip
         try:
-            words = [
-                "srun", f"--jobid={job.id}", "--ntasks=1", "--nodes=1", "--exact", "--unbuffered",
-                "--input=none", "--quiet", f"--job-name={order.job}-{order.index}", *_wanted(order.resources),
-                "--", self._python, "-m", "actorsession.engines.slurm_task", str(path),
-            ]  # fmt: skip
             await placement.start(words, deadline)
         except BaseException:
             await placement.end(0.0)
@@ -223,16 +253,6 @@ class SlurmLauncher:
         finally:
             path.unlink(missing_ok=True)
         return placement
-
-    async def _job_for(self, order: TaskOrder, deadline: Deadline) -> _Job:
-        """Return a job with room for a task; submit one if there is none."""
-        alike = [job for job in self._jobs if job.free and job.resources == dict(order.resources)]
-        for job in alike:
-            if (await slurm.job_state(job.id, self._environment)).runs and job.free:
-                return job
-        job = await self._submit(order.resources, 1, deadline)
-        await self._wait([job], deadline)
-        return job
 
     async def returned(self, job: _Job, node: str) -> None:
         """Register that a task of a job has ended; its place can be used again if its node is there."""
@@ -287,6 +307,7 @@ class SlurmPlacement:
         """Start the step, and wait for its address.
 
         Raises:
+            _StepNotBegun: if it ends before it has begun.
             UnavailableError: if it ends first; the message has its last lines.
             ResourceExhaustedError: if it does not begin in time.
         """
@@ -320,6 +341,8 @@ class SlurmPlacement:
             return [str(said[key]) for key in keys]
         fate = await self.fate()
         lines = "\n".join(self._lines)
+        if not self._step:
+            raise _StepNotBegun(fate.how + (LAST_LINES + lines if lines else ""))
         raise UnavailableError(
             f"the process did not come up: {fate.how}" + (LAST_LINES + lines if lines else ""),
             task=self._task,
