@@ -25,6 +25,7 @@ __all__ = [
     "job_state",
     "node_is_up",
     "partitions",
+    "signal",
     "submit",
 ]
 
@@ -139,10 +140,15 @@ async def partitions(variables: Mapping[str, str]) -> str:
     return ", ".join(out.splitlines()) if code == 0 and out else "nothing that sinfo could name"
 
 
-async def cancel(jobs: Sequence[str], variables: Mapping[str, str], *options: str) -> None:
-    """Cancel jobs or steps; those that have ended are ignored."""
+async def signal(step: str, name: str, variables: Mapping[str, str]) -> None:
+    """Send a signal to the tasks of a step; one that has ended is ignored."""
+    _ = await _run(["scancel", "--quiet", f"--signal={name}", step], variables)
+
+
+async def cancel(jobs: Sequence[str], variables: Mapping[str, str]) -> None:
+    """Cancel jobs; those that have ended are ignored."""
     if jobs:
-        _ = await _run(["scancel", "--quiet", *options, *jobs], variables)
+        _ = await _run(["scancel", "--quiet", *jobs], variables)
 
 
 def cancel_now(jobs: Sequence[str], variables: Mapping[str, str]) -> None:

@@ -372,22 +372,10 @@ class SlurmPlacement:
         if process is None or self._over:
             return
         self._over = True
-        if process.returncode is None and grace:
-            self._signal(signal.SIGTERM)  # which srun hands on to the task
-            with contextlib.suppress(OpError):
-                await Deadline.after(grace + GRACE).wait(
-                    process.wait(), what=f"the end of {self._task}"
-                )
+        if grace:
+            await self._signal_step("TERM", grace + GRACE)
+        await self._signal_step("KILL", _REPORT)
         if process.returncode is None:
-            with contextlib.suppress(OpError):
-                await slurm.cancel(
-                    [f"{self._job.id}.{self._step}"] if self._step else [],
-                    self._environment,
-                    "--signal=KILL",
-                )
-                await Deadline.after(_REPORT if self._step else 0.0).wait(
-                    process.wait(), what="the end of srun"
-                )
             self._signal(signal.SIGKILL)
         await process.wait()
         await self._children.stop(1.0)
@@ -395,6 +383,15 @@ class SlurmPlacement:
         if transport is not None:  # asyncio leaves the pipes open until the transport is collected
             transport.close()
         await self._launcher.returned(self._job, self.node)
+
+    async def _signal_step(self, name: str, seconds: float) -> None:
+        """Send a signal to the task, and wait for the end of ``srun``, which would only kill it."""
+        assert self._process is not None
+        if self._step and self._process.returncode is None:
+            with contextlib.suppress(OpError):
+                await slurm.signal(f"{self._job.id}.{self._step}", name, self._environment)
+                ending = Deadline.after(seconds).wait
+                await ending(self._process.wait(), what=f"the end of {self._task}")
 
     def _signal(self, number: signal.Signals) -> None:
         if self._process is not None and self._process.returncode is None:

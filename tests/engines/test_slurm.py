@@ -134,22 +134,27 @@ def command_lines_and_environments() -> Iterator[bytes]:
 
 @with_slurm
 @pytest.mark.process
-async def test_a_cluster_on_slurm_grows_and_survives_the_loss_of_a_node(
+@pytest.mark.slow
+async def test_a_cluster_on_slurm_survives_the_loss_of_a_node(
     slurm: Path, tmp_path: Path
 ) -> None:
     """1. one job holds both nodes for three tasks; 2. a session runs over them, and the token is in no
     command line, environment, job or log; 3. the node of a worker is lost, and the worker comes back on the
-    other one, in a job of its own; 4. the session goes on; 5. at the end no job is left, and no folder."""
+    other one, in a job of its own; 4. the session goes on; 5. at the end the tasks save their variables, and
+    no job is left, and no folder."""
+    private, snapshots = tmp_path / "private", tmp_path / "snapshots"
+    private.mkdir()
     lines: list[str] = []
     ends: list[TaskEnd] = []
     x = np.arange(4, dtype=np.float32)
     async with SlurmCluster(
-        {"ps": 1, "worker": 2}, folder=tmp_path, progress=lines.append, start_timeout=PATIENCE,
+        {"ps": 1, "worker": 2}, folder=private, progress=lines.append, start_timeout=PATIENCE,
+        snapshot_dir=snapshots, snapshot_every=3600.0,
         options=["--nodes=2", "--ntasks-per-node=2"], restart=5, on_end=ends.append,
     ) as cluster:  # fmt: skip
         (job,) = cluster.slurm_jobs
         assert lines[-1] == f"Slurm job {job} is running"
-        check_folder(tmp_path, cluster.token)
+        check_folder(private, cluster.token)
         # The master and the variable are on the node that stays.
         lost = next(p for p in cluster.processes.values() if p.node == "127.0.0.2")
         kept = next(p for p in cluster.processes.values() if p.node == "127.0.0.1")
@@ -174,7 +179,8 @@ async def test_a_cluster_on_slurm_grows_and_survives_the_loss_of_a_node(
         assert [end.task for end in ends] == [lost.task]
         assert "has ended: its step was lost" in ends[0].message
         assert len(cluster.slurm_jobs) == 2
-    assert list(tmp_path.iterdir()) == []
+    assert list(private.iterdir()) == []
+    assert list(snapshots.iterdir()), "the tasks were not given the time to end in order"
     await until(no_job_is_left)
 
 
