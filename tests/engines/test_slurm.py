@@ -135,9 +135,7 @@ def command_lines_and_environments() -> Iterator[bytes]:
 @with_slurm
 @pytest.mark.process
 @pytest.mark.slow
-async def test_a_cluster_on_slurm_survives_the_loss_of_a_node(
-    slurm: Path, tmp_path: Path
-) -> None:
+async def test_a_cluster_on_slurm_survives_the_loss_of_a_node(slurm: Path, tmp_path: Path) -> None:
     """1. one job holds both nodes for three tasks; 2. a session runs over them, and the token is in no
     command line, environment, job or log; 3. the node of a worker is lost, and the worker comes back on the
     other one, in a job of its own; 4. the session goes on; 5. at the end the tasks save their variables, and
