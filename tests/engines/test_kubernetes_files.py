@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
 from functools import cache
@@ -187,15 +188,13 @@ def test_the_image_has_the_program_that_the_job_runs() -> None:
 
 
 @pytest.mark.process
+@pytest.mark.slow
 async def test_the_program_trains_on_the_cluster_that_it_is_given() -> None:
     async with in_process({"ps": 1, "worker": 2}) as cluster:
         targets = [cluster.target(f"/job:worker/replica:0/task:{index}") for index in range(2)]
-        from asyncio import create_subprocess_exec
-        from asyncio import subprocess as pipes
-
-        process = await create_subprocess_exec(
+        process = await asyncio.create_subprocess_exec(
             sys.executable, "-W", "error", str(FOLDER / "train.py"), *targets, env=environment(),
-            stdout=pipes.PIPE, stderr=pipes.PIPE,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
         out, err = await process.communicate()
     found = re.fullmatch(rb"1000 steps on 2 workers: accuracy (0\.\d+)\n", out)
