@@ -28,7 +28,8 @@ _PROGRAM = "actorsession"
 _EPILOG = """\
 exit status: 0 success, 1 failure, 2 invalid arguments.
 environment: warnings go to standard error; ACTORSESSION_LOG=info adds sessions and peers;
-ACTORSESSION_TOKEN is the secret that servers and clients share; ACTORSESSION_TLS_CA,
+ACTORSESSION_TOKEN is the secret that servers and clients share, and ACTORSESSION_TOKEN_FILE a
+file with it; ACTORSESSION_TLS_CA,
 ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY are the files of TLS; ACTORSESSION_SHARED_MEMORY=0
 sends large arrays over the socket on one host too; TF_CONFIG names the cluster and task of a worker.
 """

@@ -17,6 +17,7 @@ from actorsession.cli.console import (
     check_environment,
     fail,
     import_modules,
+    job_counts,
     positive,
     print_json,
     print_line,
@@ -50,7 +51,7 @@ def add_to(commands: Any) -> None:
         epilog=_EPILOG, formatter_class=raw,
     )  # fmt: skip
     parser.add_argument(
-        "--jobs", required=True, type=_jobs, metavar="JOB=N,...",
+        "--jobs", required=True, type=job_counts, metavar="JOB=N,...",
         help="the number of tasks of each job, such as ps=1,worker=2",
     )  # fmt: skip
     parser.add_argument(
@@ -79,27 +80,6 @@ def add_to(commands: Any) -> None:
         "--json", action="store_true", help="print the addresses of the tasks as JSON"
     )
     parser.set_defaults(run=_run)
-
-
-def _jobs(text: str) -> dict[str, int]:
-    out: dict[str, int] = {}
-    for part in text.split(","):
-        job, equals, count = part.strip().partition("=")
-        if not (job and equals and count.isascii() and count.isdigit()) or job in out:
-            raise argparse.ArgumentTypeError(
-                "jobs are written as NAME=COUNT, each name once, such as ps=1,worker=2; "
-                f"cannot parse {part!r} of {text!r}"
-            )
-        out[job] = int(count)
-    from actorsession.cluster.spec import ClusterSpec
-
-    try:
-        ClusterSpec(dict.fromkeys(out, ()))
-    except ValueError as exc:
-        raise argparse.ArgumentTypeError(str(exc)) from None
-    if not any(out.values()):
-        raise argparse.ArgumentTypeError(f"a cluster has at least one task, got {text!r}")
-    return out
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -36,7 +36,9 @@ __all__ = [
     "fail",
     "given",
     "import_modules",
+    "job_counts",
     "listed",
+    "port",
     "positive",
     "print_json",
     "print_line",
@@ -187,14 +189,15 @@ def _report(program: str, error: object) -> None:
 
 
 def check_environment() -> None:
-    """Check the TLS files that the environment names, if it names any.
+    """Check the files of the token and of TLS that the environment names, if it names any.
 
     Raises:
-        UsageError: if some of the three variables are set and some are not, or a file is unusable.
+        UsageError: if some of the three variables of TLS are set and some are not, or a file is unusable.
     """
-    from actorsession.rpc.security import check_files, shared_security
+    from actorsession.rpc.security import check_files, shared_security, shared_token
 
     with given(""):
+        _ = shared_token()
         security = shared_security()
         if security is not None:
             check_files(security)
@@ -261,6 +264,28 @@ def import_modules(names: Sequence[str]) -> None:
             raise UsageError(f"--import: cannot import {name!r}: {kind}: {error}") from error
 
 
+def job_counts(text: str) -> dict[str, int]:
+    """Parse the number of tasks of each job, for argparse."""
+    out: dict[str, int] = {}
+    for part in text.split(","):
+        job, equals, count = part.strip().partition("=")
+        if not (job and equals and count.isascii() and count.isdigit()) or job in out:
+            raise argparse.ArgumentTypeError(
+                "jobs are written as NAME=COUNT, each name once, such as ps=1,worker=2; "
+                f"cannot parse {part!r} of {text!r}"
+            )
+        out[job] = int(count)
+    from actorsession.cluster.spec import ClusterSpec
+
+    try:
+        ClusterSpec(dict.fromkeys(out, ()))
+    except ValueError as exc:
+        raise argparse.ArgumentTypeError(str(exc)) from None
+    if not any(out.values()):
+        raise argparse.ArgumentTypeError(f"a cluster has at least one task, got {text!r}")
+    return out
+
+
 def positive(text: str) -> int:
     """Parse a positive integer, for argparse."""
     try:
@@ -277,6 +302,14 @@ def whole_number(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text!r}")
     return int(text)
+
+
+def port(text: str) -> int:
+    """Parse a port, for argparse."""
+    value = whole_number(text)
+    if value > 65535:
+        raise argparse.ArgumentTypeError(f"expected a port from 0 to 65535, got {text!r}")
+    return value
 
 
 def seconds(text: str) -> float:

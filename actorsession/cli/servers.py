@@ -2,7 +2,8 @@
 
 Both run a ``Server``, which has a master and a worker. A master is a task at which sessions are opened and
 which need not be part of the cluster's description. The cluster and the task are taken from ``--cluster``, a
-file, or ``TF_CONFIG``, in this order; the latter two are read again whenever a lost task is dialled.
+file, a resolver of a scheduler, or ``TF_CONFIG``, in this order; all but the first are asked again whenever a
+lost task is dialled.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorsession.cli.console import (
@@ -21,7 +23,9 @@ from actorsession.cli.console import (
     check_environment,
     given,
     import_modules,
+    job_counts,
     listed,
+    port,
     positive,
     raw,
     seconds,
@@ -39,18 +43,23 @@ __all__ = ["add_to"]
 
 _CONFIG_VARIABLE = "ACTORSESSION_CONFIG"
 _EPILOG = """\
-The cluster comes from --cluster, else from --config, else from the environment variable
-TF_CONFIG. --config and TF_CONFIG have the same form, JSON or (in FILE.toml) TOML:
+The cluster comes from --cluster, else from --config, else from --resolver, else from the
+environment variable TF_CONFIG. --config and TF_CONFIG have the same form, JSON or (in FILE.toml) TOML:
 
     {"cluster": {"ps": ["10.0.0.1:7000"], "worker": ["10.0.0.2:7000", "10.0.0.3:7000"]},
      "task": {"type": "worker", "index": 0}, "cluster_id": "a name"}
 
 --job and --task override "task", and may be omitted where there is only one choice.
 
+--resolver slurm reads the environment of a Slurm step: `srun actorsession worker --resolver slurm
+--jobs ps=1,worker=7`. --resolver kubernetes finds the pods of StatefulSets and services that are called
+like the jobs, or those that --selector selects.
+
 exit status: 0 a signal, `actorsession stop` or the parent ended the server; 1 it could not start;
 2 invalid arguments.
-environment: ACTORSESSION_TOKEN is the secret that servers and clients share, needed to listen on
-anything but loopback without TLS (without it a server on loopback accepts only your own user);
+environment: ACTORSESSION_TOKEN, or the file that ACTORSESSION_TOKEN_FILE names, is the secret that
+servers and clients share, needed to listen on anything but loopback without TLS (without it a server on
+loopback accepts only your own user);
 ACTORSESSION_TLS_CA, ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY replace --tls-ca, --tls-cert and
 --tls-key; ACTORSESSION_CONFIG replaces --config. With TLS files host:port means
 tls://host:port.
@@ -102,6 +111,30 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="a file that describes the cluster, and is read again when the cluster changes; see below",
     )  # fmt: skip
     parser.add_argument(
+        "--resolver",
+        choices=sorted(_RESOLVERS),
+        help="ask this scheduler for the cluster; see below",
+    )
+    parser.add_argument(
+        "--jobs", type=job_counts, metavar="JOB=N,...",
+        help="for --resolver: the number of tasks of each job, such as ps=1,worker=7 (default for slurm: "
+        "all are workers)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--selector", action="append", dest="selectors", type=_selector, metavar="JOB=SELECTOR",
+        help="for --resolver kubernetes: the label selector of the pods of a job, such as "
+        "worker=app=digits,role=worker; may be given several times",
+    )  # fmt: skip
+    parser.add_argument(
+        "--prefix", metavar="TEXT",
+        help="for --resolver kubernetes: what precedes the job in the names of its StatefulSet and service",
+    )  # fmt: skip
+    parser.add_argument(
+        "--port", type=port,
+        help="for --resolver: the port of each task, for slurm of the first on each node, whose others have "
+        "the next ones (default: 7000, for slurm 8888)",
+    )  # fmt: skip
+    parser.add_argument(
         "--cluster-id", default="", help="the id of the cluster; peers with another id are refused"
     )
     parser.add_argument(
@@ -110,6 +143,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--port-file", metavar="FILE",
         help="write the address to this file once it is bound; the server removes it when it ends",
+    )  # fmt: skip
+    parser.add_argument(
+        "--probe-port", type=port, metavar="PORT",
+        help="answer GET /healthz and /readyz at this port of all addresses, without a token and with a "
+        "status alone: 200 or 503",
     )  # fmt: skip
     parser.add_argument(
         "--snapshot-dir", metavar="DIR",
@@ -168,6 +206,57 @@ def _cluster(text: str) -> dict[str, Any]:
     return value
 
 
+def _selector(text: str) -> tuple[str, str]:
+    job, _, selector = text.partition("=")
+    if not job or not selector:
+        raise argparse.ArgumentTypeError(
+            f"a selector is written as JOB=SELECTOR, such as worker=app=digits; got {text!r}"
+        )
+    return job, selector
+
+
+def _slurm(options: argparse.Namespace) -> ClusterResolver:
+    from actorsession.cluster.slurm_resolver import PORT_BASE, SlurmClusterResolver
+
+    return SlurmClusterResolver(options.jobs, options.port or PORT_BASE)
+
+
+def _kubernetes(options: argparse.Namespace) -> ClusterResolver:
+    from actorsession.cluster.kubernetes_resolver import PORT, KubernetesClusterResolver
+
+    jobs = {**(options.jobs or {}), **dict(options.selectors or ())}
+    if not jobs:
+        raise ValueError(
+            "needs --jobs ps=1,worker=2 or --selector worker=app=digits, and has neither"
+        )
+    return KubernetesClusterResolver(jobs, options.port or PORT, prefix=options.prefix or "")
+
+
+class _Scheduler(NamedTuple):
+    """A row of the table of resolvers.
+
+    Attributes:
+        make: makes the resolver.
+        takes: the options for resolvers that it has.
+    """
+
+    make: Callable[[argparse.Namespace], ClusterResolver]
+    takes: frozenset[str]
+
+
+_RESOLVERS = {
+    "slurm": _Scheduler(_slurm, frozenset({"jobs", "port"})),
+    "kubernetes": _Scheduler(_kubernetes, frozenset({"jobs", "selectors", "prefix", "port"})),
+}
+# Option, and field of the parsed options.
+_OF_RESOLVERS = {
+    "--jobs": "jobs",
+    "--selector": "selectors",
+    "--prefix": "prefix",
+    "--port": "port",
+}
+
+
 def _run(options: argparse.Namespace) -> int:
     with pause_collector():
         from actorsession.actors.loops import run
@@ -223,7 +312,7 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
         snapshot_dir=options.snapshot_dir, snapshot_every=options.snapshot_every,
         lease=options.lease, beat=options.beat, sidecar=options.sidecar,
         restart_wait=options.restart_wait, grace=options.grace,
-        file_roots=options.file_roots,
+        file_roots=options.file_roots, probe_port=options.probe_port,
     )  # fmt: skip
 
 
@@ -253,15 +342,35 @@ def _source(options: argparse.Namespace) -> _Source:
     )
     from actorsession.cluster.spec import ClusterSpec
 
+    scheduler = _scheduler(options)
     if options.cluster is not None:
         return _Source("--cluster", SimpleClusterResolver(ClusterSpec(options.cluster)))
     if options.config is not None:
         return _Source("--config", FileClusterResolver(options.config))
+    if scheduler is not None:
+        with given("--resolver"):
+            return _Source("--resolver", scheduler.make(options))
     if path := os.environ.get(_CONFIG_VARIABLE):
         return _Source(_CONFIG_VARIABLE, FileClusterResolver(path))
     if os.environ.get(TF_CONFIG):
         return _Source(TF_CONFIG, TFConfigClusterResolver())
-    raise UsageError(f"no cluster was described; pass --cluster or --config, or set {TF_CONFIG}")
+    raise UsageError(
+        f"no cluster was described; pass --cluster, --config or --resolver, or set {TF_CONFIG}"
+    )
+
+
+def _scheduler(options: argparse.Namespace) -> _Scheduler | None:
+    """Return the scheduler that is to be asked, if one is.
+
+    Raises:
+        UsageError: for an option that it does not have.
+    """
+    scheduler = _RESOLVERS.get(options.resolver)
+    for option, field in _OF_RESOLVERS.items():
+        takers = [name for name, row in _RESOLVERS.items() if field in row.takes]
+        if getattr(options, field) is not None and options.resolver not in takers:
+            raise UsageError(f"{option}: is for --resolver {' or '.join(takers)}")
+    return scheduler
 
 
 def _check_task(

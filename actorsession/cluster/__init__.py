@@ -18,8 +18,10 @@ _NAMES = {
     ".resolvers": (
         "ClusterResolver FileClusterResolver SimpleClusterResolver TFConfigClusterResolver"
     ),
+    ".kubernetes_resolver": "KubernetesClusterResolver",
     ".server.server": "Server",
     ".server.statistics": "OpenSession ServerStatistics",
+    ".slurm_resolver": "SlurmClusterResolver",
     ".spec": "ClusterDef ClusterSpec JobDef",
     "transports": "SecurityConfig",
 }

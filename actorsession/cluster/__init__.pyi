@@ -11,6 +11,7 @@ from actorsession.cluster.admin.admin_client import read_statistics as read_stat
 from actorsession.cluster.admin.admin_client import read_why as read_why
 from actorsession.cluster.admin.admin_client import stop_server as stop_server
 from actorsession.cluster.admin.admin_client import update_cluster as update_cluster
+from actorsession.cluster.kubernetes_resolver import KubernetesClusterResolver as KubernetesClusterResolver
 from actorsession.cluster.launch.cluster_interface import Cluster as Cluster
 from actorsession.cluster.launch.cluster_interface import TaskStatus as TaskStatus
 from actorsession.cluster.launch.local_cluster import LocalCluster as LocalCluster
@@ -22,6 +23,7 @@ from actorsession.cluster.resolvers import TFConfigClusterResolver as TFConfigCl
 from actorsession.cluster.server.server import Server as Server
 from actorsession.cluster.server.statistics import OpenSession as OpenSession
 from actorsession.cluster.server.statistics import ServerStatistics as ServerStatistics
+from actorsession.cluster.slurm_resolver import SlurmClusterResolver as SlurmClusterResolver
 from actorsession.cluster.spec import ClusterDef as ClusterDef
 from actorsession.cluster.spec import ClusterSpec as ClusterSpec
 from actorsession.cluster.spec import JobDef as JobDef
@@ -29,7 +31,8 @@ from transports import SecurityConfig as SecurityConfig
 
 __all__ = [
 "Cluster", "ClusterDef", "ClusterResolver", "ClusterSpec", "FileClusterResolver", "JobDef",
-"LocalCluster", "OpenSession", "SecurityConfig", "Server", "ServerStatistics",
-"SimpleClusterResolver", "TFConfigClusterResolver", "TaskEnd", "TaskStatus", "read_cluster",
-"read_statistics", "read_why", "stop_server", "update_cluster"
+"KubernetesClusterResolver", "LocalCluster", "OpenSession", "SecurityConfig", "Server",
+"ServerStatistics", "SimpleClusterResolver", "SlurmClusterResolver", "TFConfigClusterResolver",
+"TaskEnd", "TaskStatus", "read_cluster", "read_statistics", "read_why", "stop_server",
+"update_cluster"
 ]

@@ -2,8 +2,9 @@
 
 A resolver is asked again each time a server starts, creates a session or dials a task whose link is lost, so
 a task may come back at another address. ``Server`` and the command line accept one wherever they accept a
-``ClusterSpec``. This module has three: a fixed spec, the environment variable ``TF_CONFIG``, and a file. A
-program may bring its own: ``ClusterResolver`` is a protocol and not a base class.
+``ClusterSpec``. This module has three: a fixed spec, the environment variable ``TF_CONFIG``, and a file;
+``slurm_resolver`` and ``kubernetes_resolver`` have those of schedulers. A program may bring its own:
+``ClusterResolver`` is a protocol and not a base class.
 
 Invariant: nothing here caches an answer. A resolver may block (on a file, on a request to a scheduler), so
 servers ask it through ``ask_resolver``, in a thread and with a limit. Imports specs, deadlines and errors.
@@ -25,8 +26,8 @@ from actorsession.cluster.spec import ClusterSpec, full_address
 from actorsession.errors import UnavailableError
 
 __all__ = [
-    "TF_CONFIG", "ClusterResolver", "FileClusterResolver", "SimpleClusterResolver",
-    "TFConfigClusterResolver", "ask_resolver",
+    "TF_CONFIG", "ClusterResolver", "DescribedClusterResolver", "FileClusterResolver",
+    "SimpleClusterResolver", "TFConfigClusterResolver", "ask_resolver",
 ]  # fmt: skip
 
 TF_CONFIG = "TF_CONFIG"
@@ -111,8 +112,16 @@ class SimpleClusterResolver:
         return f"SimpleClusterResolver({self._spec!r})"
 
 
-class _Described:
-    """A resolver that reads a description with cluster and task anew for each request."""
+class DescribedClusterResolver:
+    """A resolver that reads a description with cluster and task anew for each request.
+
+    A base class: the description has the form of ``TF_CONFIG``.
+
+    Args:
+        task_type: overrides the task's type.
+        task_id: overrides the task's index.
+        rpc_layer: overrides the described scheme.
+    """
 
     def __init__(self, task_type: str | None, task_id: int | None, rpc_layer: str | None) -> None:
         self._task_type = task_type
@@ -227,7 +236,7 @@ class _Described:
         return f"{type(self).__name__}({self._where})"
 
 
-class TFConfigClusterResolver(_Described):
+class TFConfigClusterResolver(DescribedClusterResolver):
     """The cluster that the environment variable ``TF_CONFIG`` describes.
 
     It is JSON: ``{"cluster": {"worker": ["host:port", ...], ...}, "task": {"type": "worker", "index": 0}}``.
@@ -256,7 +265,7 @@ class TFConfigClusterResolver(_Described):
         return _json(text, TF_CONFIG) if text else {}
 
 
-class FileClusterResolver(_Described):
+class FileClusterResolver(DescribedClusterResolver):
     """The cluster that a file describes, which may change at any time.
 
     The file has the form of ``TF_CONFIG``, as TOML if its name ends in ``.toml`` and as JSON otherwise. To

@@ -108,7 +108,7 @@ class _Training:
     """
 
     def __init__(
-        self, lesson: Lesson, cluster: acts.LocalCluster, digits: Digits, on_progress: OnProgress
+        self, lesson: Lesson, cluster: Cluster, digits: Digits, on_progress: OnProgress
     ) -> None:
         self._lesson = lesson
         self._cluster = cluster

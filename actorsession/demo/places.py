@@ -17,6 +17,7 @@ _CLASSES: dict[str, tuple[str, str, dict[str, float]]] = {
     "local": ("actorsession.cluster", "LocalCluster", {}),
     "ray": ("actorsession.engines", "RayCluster", {"num_cpus": 0.25}),
     "dask": ("actorsession.engines", "DaskCluster", {}),
+    "slurm": ("actorsession.engines", "SlurmCluster", {}),
 }
 PLACES = tuple(_CLASSES)
 """The names of all places; the first is this machine."""

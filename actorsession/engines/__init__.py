@@ -16,6 +16,7 @@ _NAMES = {
     ".engine_cluster": "EngineCluster",
     ".launcher": "Launcher Placement TaskFate TaskOrder",
     ".ray_cluster": "RayCluster",
+    ".slurm_cluster": "SlurmCluster",
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

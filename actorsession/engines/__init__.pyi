@@ -14,7 +14,9 @@ from actorsession.engines.launcher import Placement as Placement
 from actorsession.engines.launcher import TaskFate as TaskFate
 from actorsession.engines.launcher import TaskOrder as TaskOrder
 from actorsession.engines.ray_cluster import RayCluster as RayCluster
+from actorsession.engines.slurm_cluster import SlurmCluster as SlurmCluster
 
 __all__ = [
-"DaskCluster", "EngineCluster", "Launcher", "Placement", "RayCluster", "TaskFate", "TaskOrder"
+"DaskCluster", "EngineCluster", "Launcher", "Placement", "RayCluster", "SlurmCluster", "TaskFate",
+"TaskOrder"
 ]

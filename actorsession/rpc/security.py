@@ -7,6 +7,7 @@ the files themselves, for ``tls://`` addresses only.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable
 
 from actorsession.config import RPCOptions
@@ -16,6 +17,7 @@ from transports.guard import MIN_TOKEN
 from transports.security import SecurityFault, make_context
 
 __all__ = [
+    "TOKEN_FILE_VARIABLE",
     "TOKEN_VARIABLE",
     "are_our_files_at_fault",
     "check_files",
@@ -31,6 +33,9 @@ __all__ = [
 TOKEN_VARIABLE = "ACTORSESSION_TOKEN"
 """The environment variable with the secret that servers and clients of a cluster share."""
 
+TOKEN_FILE_VARIABLE = "ACTORSESSION_TOKEN_FILE"
+"""The environment variable with the path of a file that holds the secret; ``TOKEN_VARIABLE`` wins."""
+
 
 # By address: the tokens of clusters that this process started, which nobody else was told.
 _tokens: dict[str, str] = {}
@@ -43,9 +48,36 @@ def shared_token(address: str = "") -> str | None:
         address: the server that a client is to reach; a token that this process made for it counts first.
 
     Returns:
-        That token, or the one of the environment, or ``None``.
+        That token, or the one of the environment, or ``None``. A file is read at each call, so that a renewed
+        secret is used for the next connection.
+
+    Raises:
+        InvalidArgumentError: if the file that the environment names cannot be read, is empty, or can be read
+            by every user.
     """
-    return _tokens.get(address) or os.environ.get(TOKEN_VARIABLE) or None
+    token = _tokens.get(address) or os.environ.get(TOKEN_VARIABLE)
+    path = os.environ.get(TOKEN_FILE_VARIABLE)
+    return token or (_read_token(path) if path else None)
+
+
+def _read_token(path: str) -> str:
+    where = f"{TOKEN_FILE_VARIABLE} names {path!r}"
+    try:
+        with open(path, encoding="utf-8") as file:
+            # Kubernetes gives the files of a secret to the group of a pod that does not run as root.
+            if os.fstat(file.fileno()).st_mode & (stat.S_IROTH | stat.S_IWOTH):
+                raise InvalidArgumentError(
+                    f"{where}, which every user of this machine can read or write; `chmod 600` it and make "
+                    "another token"
+                )
+            token = file.read().strip()
+    except (OSError, UnicodeDecodeError) as exc:
+        raise InvalidArgumentError(f"{where}, which cannot be read: {exc}") from None
+    if not token:
+        raise InvalidArgumentError(
+            f"{where}, which is empty; it holds what `actorsession token` prints"
+        )
+    return token
 
 
 def remember_token(address: str, token: str) -> None:

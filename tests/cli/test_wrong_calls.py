@@ -48,7 +48,10 @@ CALLS: list[tuple[list[str], str]] = [
         " cluster: --restart: expected a whole number from 0, got '-1'",
     ),
     ([*WORKER, "--restart-wait", "0"], f" worker: --restart-wait: {SECONDS}'0'"),
-    (["worker"], " worker: no cluster was described; pass --cluster or --config, or set TF_CONFIG"),
+    (
+        ["worker"],
+        " worker: no cluster was described; pass --cluster, --config or --resolver, or set TF_CONFIG",
+    ),
     (["master"], " master: no cluster was described"),
     # the cluster and the task
     (["worker", "--cluster", "{"], " worker: --cluster: not JSON: "),

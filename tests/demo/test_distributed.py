@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import signal
+from typing import Any
 
 import pytest
 
-import actorsession as acts
 from actorsession.demo.digits import load_digits
 from actorsession.demo.distributed import train_on_cluster
 from actorsession.demo.report import PASS_MARK
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.process
 
 async def test_training_goes_on_while_one_of_three_workers_is_killed_and_another_joins() -> None:
     """The worker whose session has initialised the variables is as good as any other."""
-    clusters: list[acts.LocalCluster] = []
+    clusters: list[Any] = []
     told: list[int] = []
 
     def progress(steps: int, accuracy: float | None) -> None:
@@ -44,7 +44,7 @@ async def test_training_goes_on_while_one_of_three_workers_is_killed_and_another
 
 
 async def test_the_loss_of_the_server_ends_the_training() -> None:
-    clusters: list[acts.LocalCluster] = []
+    clusters: list[Any] = []
 
     def progress(steps: int, accuracy: float | None) -> None:
         clusters[0].process("ps").send_signal(signal.SIGKILL)

@@ -60,6 +60,7 @@ class WorkerOptions:
         role: ``worker`` or ``master``: how it describes itself.
         json: whether to print its address as JSON.
         port_file: the file to which it writes its address once it is bound.
+        probe_port: the port at which it answers probes of liveness and readiness, if it does.
         security: its TLS files; those of the environment if left out.
         snapshot_dir: where it keeps snapshots of its variables, if it does.
         snapshot_every: seconds between two snapshots.
@@ -68,6 +69,7 @@ class WorkerOptions:
         beat: seconds between heartbeats.
         sidecar: whether to start a sidecar on loopback too.
         restart_wait: seconds for which steps wait for a lost task; see ``Server``.
+        keep: seconds that it serves without being asked for, see ``Server.keep``; 0 for no limit.
         grace: seconds for an orderly end after the parent is gone or a signal was received; then the process
             ends anyway.
     """
@@ -81,6 +83,7 @@ class WorkerOptions:
     role: str = "worker"
     json: bool = False
     port_file: str | None = None
+    probe_port: int | None = None
     security: SecurityConfig | None = None
     snapshot_dir: str | None = None
     snapshot_every: float = 60.0
@@ -89,6 +92,7 @@ class WorkerOptions:
     beat: float = BEAT_SECONDS
     sidecar: bool = False
     restart_wait: float = 0.0
+    keep: float = 0.0
     grace: float = 3.0
 
 
@@ -121,15 +125,20 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
     )  # fmt: skip
     ended = asyncio.Event()
     parent = _Parent(loop, server, ended.set, options.grace)
-    with _ended_by_signals(loop, ended.set), guard.watching(_ENDING):
+    with (
+        _ended_by_signals(loop, ended.set), guard.watching(_ENDING),
+        _probes(options, loop, server) as probe_port,
+    ):  # fmt: skip
         async with server:
             server_address = server.target
+            if options.keep:
+                server.keep(options.keep)
             with _port_file(options.port_file, server_address):
                 if options.announce:
                     _say_json({"address": server.target, "pid": os.getpid()})
                     parent.start()
                 else:
-                    _introduce(server, options)
+                    _introduce(server, options, probe_port)
                 await _until_ended(server, ended)
             if server.keeps_snapshots:
                 guard.wait_for_snapshot(_SAVING)
@@ -186,12 +195,31 @@ def _port_file(path: str | None, address: str) -> Iterator[None]:
             os.unlink(path)
 
 
-def _introduce(server: Server, options: WorkerOptions) -> None:
+@contextlib.contextmanager
+def _probes(
+    options: WorkerOptions, loop: asyncio.AbstractEventLoop, server: Server
+) -> Iterator[int | None]:
+    """Answer probes from before the server starts until it has stopped.
+
+    Returns:
+        The port; ``None`` if no probes are answered.
+    """
+    if options.probe_port is None:
+        yield None
+        return
+    from actorsession.cluster.server.probes import Probes  # which most workers do without
+
+    with Probes(options.probe_port, loop, lambda: server.is_serving) as probes:
+        yield probes.port
+
+
+def _introduce(server: Server, options: WorkerOptions, probe_port: int | None) -> None:
     if options.json:
+        probed = {} if probe_port is None else {"probe_port": probe_port}
         _say_json(
             {
                 "task": server.task, "role": options.role, "address": server.target,
-                "pid": os.getpid(),
+                "pid": os.getpid(), **probed,
             }
         )  # fmt: skip
         return

@@ -133,6 +133,12 @@ class Cluster(Protocol):
     async def scale(self, job: str, count: int) -> None:
         """Start or end tasks of a job until it has ``count``; sessions follow between two steps."""
 
+    def process(self, job: str, index: int = 0) -> TaskProcess:
+        """Return the process of a task."""
+
+    async def add(self, job: str) -> TaskProcess:
+        """Start one more task of a job and notify all others; sessions use it from their next plan on."""
+
     async def restart(self, job: str, index: int = 0) -> Any:
         """Start a task again, with another incarnation; kill its process if it runs."""
 

@@ -337,6 +337,11 @@ class Server:
             )
         return self._listener.address
 
+    @property
+    def is_serving(self) -> bool:
+        """Whether clients and peers are accepted: from the end of ``start`` to the beginning of ``stop``."""
+        return self._listener is not None and not self._stopping.is_set()
+
     def keep(self, seconds: float) -> None:
         """Serve for ``seconds`` and stop then, unless this is called again before, here or by a message.
 
