@@ -151,6 +151,7 @@ async def test_an_error_of_a_session_says_what_the_engine_says_of_a_lost_task(gr
         async with AsyncSession(cluster.target("worker"), graph=graph) as session:
             await soon(session.run(v.initializer))
             cluster.desk.places[PS0].host.release()
+            await eventually(lambda: not cluster.status()[PS0].alive)
             with pytest.raises(
                 UnavailableError, match=r"\(on desk\) has ended: its leg broke"
             ) as info:
