@@ -2,8 +2,8 @@
 
 ``stream``, ``shm`` and the links of other packages use it. The module imports nothing of the package.
 
-Invariant: as with ``asyncio.Event``, everybody who waits when it is set goes on, even if it is cleared before
-they run.
+Invariant: as with ``asyncio.Event``, every call that waits when it is set returns, even if it is cleared
+before that call goes on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["Event"]
 
 
 class Event:
-    """An ``asyncio.Event`` that takes 48 bytes instead of 750 until somebody waits."""
+    """An ``asyncio.Event`` that takes 48 bytes instead of 750 until a call waits."""
 
     __slots__ = ("_is_set", "_waiters")
 
@@ -28,7 +28,7 @@ class Event:
         return self._is_set
 
     def set(self) -> None:
-        """Set it, and let everybody go on who waits."""
+        """Set it, and let the calls that wait return."""
         if not self._is_set:
             self._is_set = True
             for waiter in self._waiters or ():
