@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -17,8 +18,10 @@ from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.plan.passes.registry import PassGroup
+from actorsession.plan.signature import RunSignature
 from actorsession.runtime.planning import LARGE
 from actorsession.session import AsyncSession, Session
+from actorsession.session.direct.planner import DirectPlan, Planner
 from tests.cluster.kit import PATIENCE, eventually, soon
 from tests.session.inner import direct_session
 from tests.session.large_kit import HeldPass, held_pass, large
@@ -234,3 +237,24 @@ async def test_nodes_are_placed_anew_while_the_loop_goes_on(x: Tensor) -> None:
         go.set()
         await eventually(lambda: not direct._planning.busy)
         assert set(looks) == {"actorsession-planning"}
+
+
+def test_the_collector_pauses_while_a_large_graph_is_planned_without_a_loop(
+    x: Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What planning makes stays: traversing it again and again took a tenth of a first run."""
+    was_on: list[bool] = []
+    build = Planner._build
+
+    def seen(self: Planner, signature: RunSignature) -> DirectPlan:
+        was_on.append(gc.isenabled())
+        return build(self, signature)
+
+    monkeypatch.setattr(Planner, "_build", seen)
+    with Graph().as_default() as small, Session(graph=small) as session:
+        assert session.run(ops.constant(1.0) + 1.0) == 2.0
+    y = large(x)
+    with Session(graph=x.graph) as session:
+        assert session.run(y, {x: 1.0}) == ONES + 1.0
+    assert was_on == [True, False]
+    assert gc.isenabled()

@@ -10,9 +10,11 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
+from actorsession.collector import pause_collector
 from actorsession.config import ConfigProto, DebugOptions
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef
@@ -32,6 +34,7 @@ from actorsession.runtime.debug.graph import DebugGraphDecorator, decorated
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.inline_run import InlineRun
 from actorsession.runtime.engine.loaded_graph import LoadedGraph
+from actorsession.runtime.planning import LARGE
 
 __all__ = ["DirectPlan", "Planner"]
 
@@ -124,7 +127,9 @@ class Planner:
         Raises:
             InvalidArgumentError: if the signature cannot be run on this graph and these devices.
         """
-        with self._lock, self.tally.planning():
+        # A plan stays as long as its session.
+        pause = pause_collector() if self.size > LARGE else nullcontext()
+        with self._lock, self.tally.planning(), pause:
             self.extend()
             found = self._build(signature)
             self._built += 1
