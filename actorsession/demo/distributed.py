@@ -156,7 +156,8 @@ class _Training:
                     self._left -= taken
                     plan = Plan(steps=taken, look_every=0, seed=self._left)
                     await train(session, replica.model, self._digits, plan, _nothing)
-                    await self._report(session, replica, taken)
+                    steps, taken = taken, 0
+                    await self._report(session, replica, steps)
         except OpError as error:
             self._left += taken
             await self._go_on_without(replica, error)

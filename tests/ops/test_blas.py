@@ -143,7 +143,7 @@ def test_a_product_limits_the_library_unless_that_takes_one_thread_anyway(
 ) -> None:
     (library, *_) = loaded_libraries()
     a, b = matrices((64, 64), (64, columns))
-    monkeypatch.setattr(blas, "np", SimpleNamespace(dot=lambda a, b: library.asked()))
+    monkeypatch.setattr(blas, "np", SimpleNamespace(dot=lambda a, b, out=None: library.asked()))
     assert product(a, b) == during
 
 

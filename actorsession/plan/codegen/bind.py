@@ -13,7 +13,6 @@ import linecache
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -123,7 +122,7 @@ def _load(
     return function
 
 
-def _execute(code: CodeType, namespace: dict[str, Any], *, alone: bool) -> None:
+def _execute(code: Any, namespace: dict[str, Any], *, alone: bool) -> None:
     """Execute the definitions of some functions, with global names of their own unless they are alone.
 
     Python caches where a global name is only in dictionaries of less than 65,536 names; a look-up in a larger
@@ -137,9 +136,9 @@ def _execute(code: CodeType, namespace: dict[str, Any], *, alone: bool) -> None:
         namespace.update({name: names[name] for name in code.co_names})
 
 
-def _names_in(code: CodeType) -> set[str]:
+def _names_in(code: Any) -> set[str]:
     """Return the global names that code and the functions in it use."""
-    inside = [_names_in(part) for part in code.co_consts if isinstance(part, CodeType)]
+    inside = [_names_in(part) for part in code.co_consts if isinstance(part, type(code))]
     return set(code.co_names).union(*inside)
 
 
