@@ -12,6 +12,7 @@ import importlib
 import logging
 from collections import deque
 from collections.abc import Sequence
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 from actorsession.cluster.server.server import Server
@@ -125,7 +126,14 @@ class TaskHost:
 
 
 class _LastLines(logging.Handler):
-    """Keeps the last lines that the library has logged in this process."""
+    """Keeps the last lines that the library has logged in this process.
+
+    Loggers without a level of their own log from INFO on while there is such a handler; a level that the
+    program has set stays.
+    """
+
+    _attached: ClassVar[set[_LastLines]] = set()
+    _levelled: ClassVar[set[str]] = set()
 
     def __init__(self, kept: int) -> None:
         super().__init__(logging.INFO)
@@ -133,15 +141,20 @@ class _LastLines(logging.Handler):
         self.setFormatter(logging.Formatter(_FORM))
 
     def attach(self) -> None:
+        self._attached.add(self)
         for name in _LOGGERS:
             logger = logging.getLogger(name)
             logger.addHandler(self)
             if logger.level == logging.NOTSET:
                 logger.setLevel(logging.INFO)
+                self._levelled.add(name)
 
     def detach(self) -> None:
+        self._attached.discard(self)
         for name in _LOGGERS:
             logging.getLogger(name).removeHandler(self)
+        while not self._attached and self._levelled:
+            logging.getLogger(self._levelled.pop()).setLevel(logging.NOTSET)
 
     def emit(self, record: logging.LogRecord) -> None:
         self.lines.append(self.format(record))

@@ -228,7 +228,11 @@ async def test_a_task_that_finds_no_place_leaves_the_cluster_as_it_was() -> None
         assert sorted(cluster.status()) == [W0]
 
 
-async def test_logs_are_the_last_lines_also_after_the_end() -> None:
+async def test_logs_are_the_last_lines_also_after_the_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The library's logger has no level of its own, as in a new process, and none afterwards."""
+    caplog.set_level(logging.NOTSET, "actorsession")
     async with DeskCluster({"worker": 1}) as cluster:
         assert f"{W0} serves at {cluster.target('worker')}" in "\n".join(
             await cluster.logs("worker")
@@ -236,6 +240,7 @@ async def test_logs_are_the_last_lines_also_after_the_end() -> None:
         cluster.desk.places[W0].host.release()
         await eventually(lambda: not cluster.status()[W0].alive)
         assert f"{W0} serves at" in "\n".join(await cluster.logs("worker"))
+    assert logging.getLogger("actorsession").level == logging.NOTSET
 
 
 # -- programs without a loop -----------------------------------------------------------------------
