@@ -19,7 +19,16 @@ from actorsession.demo.digits import Digits
 from actorsession.demo.distributed import Replica, profile_step
 from actorsession.demo.model import LEARNING_RATE, build_model
 from actorsession.demo.places import PLACES, new_cluster
-from actorsession.demo.training import LOOKS, Checkpoint, Lesson, OnProgress, Plan, check, train
+from actorsession.demo.training import (
+    LOOKS,
+    Checkpoint,
+    Lesson,
+    OnProgress,
+    Plan,
+    check,
+    report_nothing,
+    train,
+)  # fmt: skip
 from actorsession.errors import OpError, UnavailableError
 from actorsession.graph.device import DeviceSpec, task_name
 from actorsession.records import dataclass
@@ -137,7 +146,7 @@ class _Training:
                     await self._look(member, session, done)
                 steps = min(self._every, self._updates - done)
                 plan = Plan(steps=steps, look_every=0, seed=done * 1000 + member.replica.index)
-                await train(session, model, self._digits, plan, _nothing, _MEETS)
+                await train(session, model, self._digits, plan, report_nothing, _MEETS)
                 done += steps
             if first:
                 await self._look(member, session, done)
@@ -184,7 +193,3 @@ def _errors(group: BaseExceptionGroup[OpError]) -> Iterable[OpError]:
             yield from _errors(error)
         else:
             yield error
-
-
-def _nothing(steps: int, accuracy: float | None) -> None:
-    """Report nothing: the first member reports for all."""

@@ -28,6 +28,7 @@ from actorsession.demo.training import (
     Plan,
     batches,
     check,
+    report_nothing,
     train,
 )  # fmt: skip
 from actorsession.errors import OpError
@@ -155,7 +156,7 @@ class _Training:
                 while taken := min(self._left, TELL_EVERY):
                     self._left -= taken
                     plan = Plan(steps=taken, look_every=0, seed=self._left)
-                    await train(session, replica.model, self._digits, plan, _nothing)
+                    await train(session, replica.model, self._digits, plan, report_nothing)
                     steps, taken = taken, 0
                     await self._report(session, replica, steps)
         except OpError as error:
@@ -200,10 +201,6 @@ class _Training:
 
     def _note(self, event: str) -> None:
         self._lesson.events.append(f"step {self._done}: {event}")
-
-
-def _nothing(steps: int, accuracy: float | None) -> None:
-    """Report nothing: steps count when a replica has done all that it took."""
 
 
 async def profile_step(

@@ -10,7 +10,7 @@ import asyncio
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
@@ -22,6 +22,9 @@ from actorsession.plan.signature import RunSignature
 from actorsession.plan.takes import uses_of
 from actorsession.records import dataclass
 from actorsession.runtime.debug.task_debugger import PlanSurvey
+
+if TYPE_CHECKING:
+    from actorsession.cluster.master.step_parts import BoundPart
 
 __all__ = ["ClientGraph", "TaskPart", "split_by_task"]
 
@@ -95,7 +98,7 @@ class ClientGraph:
     group_scope: str = field(default_factory=lambda: secrets.token_hex(8))
     survey: PlanSurvey | None = None
     last_used: int = 0
-    bound: Any = field(default=None, repr=False)
+    bound: tuple[BoundPart, ...] | None = field(default=None, repr=False)
 
     @property
     def is_plain(self) -> bool:

@@ -416,9 +416,8 @@ class Server:
         await self._worker.aclose(why)
         if self._pool is not None:
             self._pool.shutdown(wait=False)
-        self._blas = self._share = (
-            None  # the last holder restores the library's own number of threads
-        )
+        # The last holder restores the library's own number of threads.
+        self._blas = self._share = None
 
     async def __aenter__(self) -> Server:
         await self.start()
