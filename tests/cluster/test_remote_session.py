@@ -227,6 +227,19 @@ async def test_a_session_that_is_closed_while_it_connects_does_not_stay_open(
         await eventually(lambda: server.statistics().links == ())
 
 
+async def test_a_session_that_is_closed_while_it_dials_leaves_no_connection(
+    over_links: Any, graph: Graph, cluster: InProcess
+) -> None:
+    session = AsyncSession(cluster.target(), graph=graph)
+    dialling = asyncio.create_task(session.list_devices())
+    await asyncio.sleep(0)  # it has begun, and cannot be connected before the loop has read an answer
+    await soon(session.close())
+    with pytest.raises(CancelledError):
+        await soon(dialling)
+    links = cluster.servers[0].statistics
+    await eventually(lambda: all(link.peer != "client" for link in links().links))
+
+
 # -- the synchronous face --------------------------------------------------------------------------
 
 

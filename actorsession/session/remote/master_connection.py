@@ -245,11 +245,12 @@ class MasterConnection:
 
     async def hang_up(self, grace: float) -> None:
         """Close the connection, if there is one."""
-        way, self.way, self.link, self._ref = self.way, None, None, None
+        way, link = self.way, self.link
+        self.way = self.link = self._ref = None
         if isinstance(way, LocalCalls):
             way.end()
-        elif way is not None:
-            await way.aclose(grace)
+        elif link is not None:  # a session that is closed while it dials has no ``way`` yet
+            await link.aclose(grace)
 
 
 def _made(dial: asyncio.Task[Connection]) -> bool:
