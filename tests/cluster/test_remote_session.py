@@ -232,9 +232,8 @@ async def test_a_session_that_is_closed_while_it_dials_leaves_no_connection(
 ) -> None:
     session = AsyncSession(cluster.target(), graph=graph)
     dialling = asyncio.create_task(session.list_devices())
-    await asyncio.sleep(
-        0
-    )  # it has begun, and cannot be connected before the loop has read an answer
+    # It begins, and cannot be connected before the loop has read an answer.
+    await asyncio.sleep(0)
     await soon(session.close())
     with pytest.raises(CancelledError):
         await soon(dialling)
