@@ -69,6 +69,7 @@ _NAMES = {
     ".graphs": "Graph get_default_graph",
     ".io": "*=io",
     ".legacy_ops": "batch_matmul mul neg pack sub unpack",
+    ".layers": "*=layers",
     ".logging": "*=logging",
     ".manip": "*=manip",
     ".metrics": "*=metrics",

@@ -35,6 +35,7 @@ from actorsession.compat.v1 import gfile as gfile
 from actorsession.compat.v1.graphs import Graph as Graph
 from actorsession.compat.v1.graphs import get_default_graph as get_default_graph
 from actorsession.compat.v1 import io as io
+from actorsession.compat.v1 import layers as layers
 from actorsession.compat.v1.legacy_ops import batch_matmul as batch_matmul
 from actorsession.compat.v1.legacy_ops import mul as mul
 from actorsession.compat.v1.legacy_ops import neg as neg
@@ -630,8 +631,8 @@ __all__ = [
 "initialize_all_tables", "initialize_all_variables", "initialize_local_variables",
 "initialize_variables", "initializers", "int16", "int32", "int64", "int8", "invert_permutation",
 "io", "is_finite", "is_inf", "is_nan", "is_non_decreasing", "is_numeric_tensor",
-"is_strictly_increasing", "is_symbolic_tensor", "is_tensor", "is_variable_initialized", "lbeta",
-"lecun_normal_initializer", "lecun_uniform_initializer", "less", "less_equal", "lgamma",
+"is_strictly_increasing", "is_symbolic_tensor", "is_tensor", "is_variable_initialized", "layers",
+"lbeta", "lecun_normal_initializer", "lecun_uniform_initializer", "less", "less_equal", "lgamma",
 "lin_space", "linalg", "linspace", "local_variables", "local_variables_initializer", "log", "log1p",
 "log_sigmoid", "logging", "logical_and", "logical_not", "logical_or", "logical_xor", "lookup",
 "losses", "make_ndarray", "make_template", "make_tensor_proto", "manip", "map_fn", "matching_files",
