@@ -70,7 +70,7 @@ _NAMES = {
     ".io": "*=io",
     ".legacy_ops": "batch_matmul mul neg pack sub unpack",
     ".layers": "*=layers",
-    ".logging": "*=logging",
+    ".logging": "*=logging get_logger",
     ".manip": "*=manip",
     ".metrics": "*=metrics",
     ".nn": "*=nn",
