@@ -210,7 +210,10 @@ def flags() -> Any:
     "words, rest, steps, word, log",
     [
         ([], [], 3, ["a"], True),
-        (["--steps", "4", "x", "--steps=5", "--word=q", "--word", "r", "--nolog"], ["x"], 5, ["q", "r"], False),
+        (
+            ["--steps", "4", "x", "--steps=5", "--word=q", "--word", "r", "--nolog"],
+            ["x"], 5, ["q", "r"], False,
+        ),
         (["-steps=7", "--log", "false"], ["false"], 7, ["a"], True),
         (["--", "--steps=9"], ["--steps=9"], 3, ["a"], True),
     ],
@@ -218,6 +221,7 @@ def flags() -> Any:
 def test_a_command_line_is_read(
     flags: Any, words: list[str], rest: list[str], steps: int, word: list[str], log: bool
 ) -> None:
+    flags.unparse_flags()
     assert flags(["program", *words]) == ["program", *rest]
     assert (flags.steps, flags.word, flags.log, flags.names) == (steps, word, log, ["a", "b"])
     assert flags["steps"].present == sum("steps" in one for one in words if one not in rest)
@@ -255,17 +259,37 @@ def test_flags_are_checked_when_they_are_parsed_and_assigned(flags: Any) -> None
         _ = flags.other
 
 
-def test_messages_are_logged_as_tensorflow_logs_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_logs_every_few_times(caplog: pytest.LogCaptureFixture) -> None:
     before = tf.logging.get_verbosity()
     tf.logging.set_verbosity(tf.logging.INFO)
     try:
         for step in range(4):
             tf.logging.log_every_n(tf.logging.INFO, "step %d", 3, step)
             tf.logging.log_first_n(tf.logging.WARN, "first %d", 2, step)
+            tf.logging.log_if(tf.logging.ERROR, "odd %d", step % 2, step)
             tf.logging.debug("not seen")
     finally:
         tf.logging.set_verbosity(before)
-    assert tf.get_logger().name == "tensorflow"
+    assert [(r.levelname, r.getMessage()) for r in caplog.records] == [
+        ("INFO", "step 0"), ("WARNING", "first 0"), ("WARNING", "first 1"), ("ERROR", "odd 1"),
+        ("INFO", "step 3"), ("ERROR", "odd 3"),
+    ]  # fmt: skip
+    assert {r.name for r in caplog.records} == {tf.get_logger().name} == {"tensorflow"}
+
+
+@pytest.mark.process
+def test_messages_go_to_standard_error_in_tensorflows_form() -> None:
+    code = """
+import actorsession.compat.v1 as tf
+tf.logging.info("quiet")
+tf.logging.warn("loud %d", 1)
+tf.logging.set_verbosity(tf.logging.INFO)
+tf.logging.info("seen")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=False
+    )
+    assert done.stderr == "WARNING:tensorflow:loud 1\nINFO:tensorflow:seen\n"
 
 
 def test_files_have_the_names_and_errors_of_tensorflow(tmp_path: Path) -> None:

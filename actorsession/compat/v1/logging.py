@@ -1,7 +1,7 @@
 """TensorFlow's logging functions, for the standard library's logger ``tensorflow``.
 
-Messages go to standard error as ``LEVEL:tensorflow:message``, from ``WARN`` on. A program that has handlers of
-its own on the root logger when this module is imported gets them there alone, as from TensorFlow.
+Messages go to standard error as ``LEVEL:tensorflow:message``, from ``WARN`` on. A program that has handlers
+of its own on the root logger when this module is imported gets them there alone, as from TensorFlow.
 """
 
 from __future__ import annotations
