@@ -34,6 +34,7 @@ LAZY_PACKAGES = (
     "actorsession",
     "actorsession.cluster",
     "actorsession.compat.v1",
+    "actorsession.compat.v1.feature_column",
     "actorsession.compat.v1.layers",
     "actorsession.engines",
     "actorsession.extend",
