@@ -33,6 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAZY_PACKAGES = (
     "actorsession",
     "actorsession.cluster",
+    "actorsession.compat",
     "actorsession.compat.v1",
     "actorsession.compat.v1.feature_column",
     "actorsession.compat.v1.layers",

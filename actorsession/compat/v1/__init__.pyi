@@ -18,6 +18,7 @@ from actorsession.compat.v1.behavior import enable_eager_execution as enable_eag
 from actorsession.compat.v1.behavior import enable_v2_tensorshape as enable_v2_tensorshape
 from actorsession.compat.v1.behavior import executing_eagerly as executing_eagerly
 from actorsession.compat.v1 import contrib as contrib
+from actorsession.compat.v1 import core as core
 from actorsession.compat.v1 import debugging as debugging
 from actorsession.compat.v1.devices import DeviceSpec as DeviceSpec
 from actorsession.compat.v1 import distributions as distributions
@@ -605,7 +606,7 @@ __all__ = [
 "clip_by_global_norm", "clip_by_norm", "clip_by_value", "colocate_with", "compat", "complex",
 "complex128", "complex64", "concat", "cond", "confusion_matrix", "conj", "constant",
 "constant_initializer", "container", "contrib", "control_dependencies", "convert_to_tensor",
-"convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "cos", "cosh",
+"convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "core", "cos", "cosh",
 "count_nonzero", "count_up_to", "cross", "cumprod", "cumsum", "custom_gradient", "debugging",
 "decode_base64", "decode_compressed", "decode_csv", "decode_json_example", "decode_raw",
 "delete_session_tensor", "depth_to_space", "deserialize_many_sparse", "device", "diag", "diag_part",
