@@ -24,6 +24,7 @@ from actorsession.compat.v1.devices import DeviceSpec as DeviceSpec
 from actorsession.compat.v1 import distributions as distributions
 from actorsession.compat.v1 import dtypes as dtypes
 from actorsession.compat.v1 import errors as errors
+from actorsession.compat.v1 import feature_column as feature_column
 from actorsession.compat.v1 import flags as flags
 from actorsession.compat.v1.forms import as_dtype as as_dtype
 from actorsession.compat.v1.forms import colocate_with as colocate_with
@@ -619,12 +620,12 @@ __all__ = [
 "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
 "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
 "fake_quant_with_min_max_vars_per_channel", "fake_quant_with_min_max_vars_per_channel_gradient",
-"fft", "fft2d", "fft3d", "fill", "fingerprint", "fixed_size_partitioner", "flags", "float16",
-"float32", "float64", "floor", "floor_div", "floordiv", "floormod", "foldl", "foldr", "gather",
-"gather_nd", "get_collection", "get_collection_ref", "get_default_graph", "get_default_session",
-"get_local_variable", "get_logger", "get_seed", "get_session_handle", "get_session_tensor",
-"get_static_value", "get_variable", "get_variable_scope", "gfile", "global_norm",
-"global_variables", "global_variables_initializer", "glorot_normal_initializer",
+"feature_column", "fft", "fft2d", "fft3d", "fill", "fingerprint", "fixed_size_partitioner", "flags",
+"float16", "float32", "float64", "floor", "floor_div", "floordiv", "floormod", "foldl", "foldr",
+"gather", "gather_nd", "get_collection", "get_collection_ref", "get_default_graph",
+"get_default_session", "get_local_variable", "get_logger", "get_seed", "get_session_handle",
+"get_session_tensor", "get_static_value", "get_variable", "get_variable_scope", "gfile",
+"global_norm", "global_variables", "global_variables_initializer", "glorot_normal_initializer",
 "glorot_uniform_initializer", "grad_pass_through", "gradients", "graph_util", "greater",
 "greater_equal", "group", "guarantee_const", "half", "he_normal_initializer",
 "he_uniform_initializer", "hessians", "histogram_fixed_width", "histogram_fixed_width_bins",
