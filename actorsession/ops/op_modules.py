@@ -253,6 +253,10 @@ _TYPES = {
         "OrderedMapClear OrderedMapIncompleteSize OrderedMapPeek OrderedMapSize OrderedMapStage "
         "OrderedMapUnstage OrderedMapUnstageNoKey Stage StageClear StagePeek StageSize Unstage"
     ),
+    "opsets.summaries.nodes": (
+        "AudioSummary AudioSummaryV2 HistogramSummary ImageSummary MergeSummary ScalarSummary "
+        "TensorSummary TensorSummaryV2"
+    ),
     "opsets.tables.kernels": (
         "HashTableV2 InitializeTableFromTextFileV2 InitializeTableV2 LookupTableExportV2 "
         "LookupTableFindV2 LookupTableImportV2 LookupTableInsertV2 LookupTableRemoveV2 "

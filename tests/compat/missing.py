@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 MISSING: tuple[str, ...] = (
-    # Summaries go into the event files of a board that is not part of this library.
-    "Summary", "summary.FileWriter", "summary.histogram", "summary.image", "summary.merge",
-    "summary.merge_all", "summary.scalar",
     # Datasets: a pipeline of iterators with a runtime of its own. Queues and feeds are here.
     "data.Dataset.from_generator", "data.Dataset.from_tensor_slices", "data.Dataset.zip",
     "data.Iterator.from_structure", "data.TFRecordDataset", "data.TextLineDataset",
@@ -28,7 +25,10 @@ _INDICES = "Indices out of range are errors, so there is no policy for them."
 OTHERWISE: dict[str, str] = {
     **dict.fromkeys(
         (
-            "AttrValue", "ConfigProto", "GPUOptions", "GraphDef", "GraphOptions", "MetaGraphDef",
+            "AttrValue", "ConfigProto", "Event", "HistogramProto", "LogMessage", "SessionLog", "Summary",
+            "SummaryMetadata", "summary.Event", "summary.SessionLog", "summary.Summary",
+            "summary.SummaryDescription", "summary.TaggedRunMetadata",
+            "GPUOptions", "GraphDef", "GraphOptions", "MetaGraphDef",
             "NodeDef", "OptimizerOptions", "RunMetadata", "RunOptions", "train.BytesList",
             "train.ClusterDef", "train.Example", "train.Feature", "train.FeatureList",
             "train.FeatureLists", "train.Features", "train.FloatList", "train.Int64List",

@@ -36,6 +36,9 @@ _NAMES = {
     "actorsession.interop": (
         "AttrValue GraphDef MetaGraphDef NodeDef import_graph_def make_ndarray make_tensor_proto"
     ),
+    "actorsession.interop.event_protos": (
+        "Event HistogramProto LogMessage SessionLog Summary SummaryMetadata"
+    ),
     "actorsession.interop.graph_util": "*=graph_util",
     "actorsession.namespaces.image": "*=image",
     "actorsession.namespaces.linalg": "*=linalg",
@@ -83,6 +86,7 @@ _NAMES = {
     ".sessions": "InteractiveSession Session",
     ".settings": "ConfigProto GPUOptions GraphOptions OptimizerOptions",
     ".spectral": "*=spectral",
+    ".summary": "*=summary",
     ".template": "make_template",
     ".tensors": (
         "assert_proper_iterable assert_same_float_dtype convert_to_tensor_or_indexed_slices "
