@@ -7,7 +7,7 @@ MISSING: tuple[str, ...] = (
     "layers.batch_normalization", "layers.conv2d", "layers.dense", "layers.dropout", "layers.flatten",
     "layers.max_pooling2d",
     # Summaries go into the event files of a board that is not part of this library.
-    "Summary", "summary.FileWriter", "summary.histogram", "summary.image", "summary.merge",
+    "summary.FileWriter", "summary.histogram", "summary.image", "summary.merge",
     "summary.merge_all", "summary.scalar",
     # Datasets: a pipeline of iterators with a runtime of its own. Queues and feeds are here.
     "data.Dataset.from_generator", "data.Dataset.from_tensor_slices", "data.Dataset.zip",
@@ -33,8 +33,9 @@ _INDICES = "Indices out of range are errors, so there is no policy for them."
 OTHERWISE: dict[str, str] = {
     **dict.fromkeys(
         (
-            "AttrValue", "ConfigProto", "GPUOptions", "GraphDef", "GraphOptions", "MetaGraphDef",
-            "NodeDef", "OptimizerOptions", "RunMetadata", "RunOptions", "train.BytesList",
+            "AttrValue", "ConfigProto", "Event", "GPUOptions", "GraphDef", "GraphOptions", "HistogramProto",
+            "LogMessage", "MetaGraphDef", "NameAttrList", "NodeDef", "OptimizerOptions", "RunMetadata",
+            "RunOptions", "SessionLog", "Summary", "SummaryMetadata", "train.BytesList",
             "train.ClusterDef", "train.Example", "train.Feature", "train.FeatureList",
             "train.FeatureLists", "train.Features", "train.FloatList", "train.Int64List",
             "train.JobDef", "train.SaverDef", "train.SequenceExample", "train.ServerDef",

@@ -57,6 +57,7 @@ _NAMES = {
         "enable_eager_execution enable_v2_tensorshape executing_eagerly"
     ),
     ".contrib": "*=contrib",
+    ".core": "*=core",
     ".debugging": "*=debugging",
     ".devices": "DeviceSpec",
     ".distributions": "*=distributions",
@@ -70,15 +71,17 @@ _NAMES = {
     ".legacy_ops": "batch_matmul mul neg pack sub unpack",
     ".logging": "*=logging",
     ".manip": "*=manip",
+    ".messages": (
+        "ConfigProto Event GPUOptions GraphOptions HistogramProto LogMessage NameAttrList OptimizerOptions "
+        "RunMetadata RunOptions SessionLog Summary SummaryMetadata"
+    ),
     ".metrics": "*=metrics",
     ".nn": "*=nn",
     ".python": "*=python",
     ".python_io": "*=python_io",
     ".queue": "*=queue",
-    ".runs": "RunMetadata RunOptions",
     ".saved_model": "*=saved_model",
     ".sessions": "InteractiveSession Session",
-    ".settings": "ConfigProto GPUOptions GraphOptions OptimizerOptions",
     ".spectral": "*=spectral",
     ".template": "make_template",
     ".tensors": (

@@ -19,9 +19,9 @@ from actorsession.compat.v1.hooks import (
     SessionRunValues,
     step_of,
 )
+from actorsession.compat.v1.python.client.timeline import Timeline
 from actorsession.config import RunOptions
 from actorsession.errors import DeadlineExceededError, UnimplementedError
-from actorsession.observe.timeline import Timeline
 
 __all__ = ["GlobalStepWaiterHook", "ProfilerHook", "StepCounterHook"]
 
