@@ -33,6 +33,16 @@ ENUMS: dict[str, Mapping[str, int]] = {
     "DataType": DATA_TYPES,
     "SaverDef.CheckpointFormatVersion": {"LEGACY": 0, "V1": 1, "V2": 2},
     "Code": {name: number for number, name in enumerate(_CODES)},
+    "LogMessage.Level": {
+        "UNKNOWN": 0, "DEBUGGING": 10, "INFO": 20, "WARN": 30, "ERROR": 40, "FATAL": 50,
+    },
+    "SessionLog.SessionStatus": {
+        "STATUS_UNSPECIFIED": 0, "START": 1, "STOP": 2, "CHECKPOINT": 3,
+    },
+    "DataClass": {
+        f"DATA_CLASS_{name}": number
+        for number, name in enumerate(("UNKNOWN", "SCALAR", "TENSOR", "BLOB_SEQUENCE"))
+    },
     "VariableSynchronization": {
         f"VARIABLE_SYNCHRONIZATION_{name}": number
         for number, name in enumerate(("AUTO", "NONE", "ON_WRITE", "ON_READ"))
@@ -41,7 +51,7 @@ ENUMS: dict[str, Mapping[str, int]] = {
         f"VARIABLE_AGGREGATION_{name}": number
         for number, name in enumerate(("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"))
     },
-}
+}  # fmt: skip
 
 _BY_NUMBER: Mapping[int, DType] = {dtype.as_datatype_enum: dtype for dtype in ALL_TYPES}
 _OURS = ", ".join(dtype.name for dtype in ALL_TYPES)

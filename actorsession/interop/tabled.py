@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from actorsession.interop import cluster_protos, example_protos, protos
+from actorsession.interop import cluster_protos, event_protos, example_protos, protos
 from actorsession.interop.enums import ENUMS, EnumType
 from actorsession.interop.fields import MESSAGES
 from actorsession.interop.message import Message
-from actorsession.interop.schemas import sessions, statistics, storage, summaries
+from actorsession.interop.schemas import sessions, statistics, storage
 
 __all__ = ["file_list", "file_names", "message_class", "message_or_enum", "names_of_messages"]
 
@@ -30,6 +30,7 @@ _FILES = {
     "framework.node_def": "NodeDef",
     "framework.op_def": "OpDef OpDeprecation OpList",
     "framework.resource_handle": "ResourceHandleProto",
+    "framework.summary": "DataClass HistogramProto Summary SummaryDescription SummaryMetadata",
     "framework.tensor": "TensorProto VariantTensorDataProto",
     "framework.tensor_shape": "TensorShapeProto",
     "framework.types": "DataType",
@@ -41,8 +42,9 @@ _FILES = {
     "protobuf.queue_runner": "QueueRunnerDef",
     "protobuf.saved_model": "SavedModel",
     "protobuf.saver": "SaverDef",
+    "util.event": "Event LogMessage SessionLog SourceMetadata TaggedRunMetadata",
 }
-_HOLDING = (protos, cluster_protos, example_protos)
+_HOLDING = (protos, cluster_protos, event_protos, example_protos)
 # Modules that are imported when their message is asked for.
 _MODULES = {
     "QueueRunnerDef": "actorsession.interop.training_protos",
@@ -79,7 +81,7 @@ def _tables() -> tuple[Mapping[str, str], Mapping[str, list[str]]]:
 
 
 def _lines() -> Iterator[str]:
-    for table in (sessions.TABLE, statistics.TABLE, summaries.TABLE, storage.TABLE):
+    for table in (sessions.TABLE, statistics.TABLE, storage.TABLE):
         yield from table.strip("\n").split("\n")
 
 

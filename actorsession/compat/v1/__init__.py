@@ -36,6 +36,9 @@ _NAMES = {
     "actorsession.interop": (
         "AttrValue GraphDef MetaGraphDef NodeDef import_graph_def make_ndarray make_tensor_proto"
     ),
+    "actorsession.interop.event_protos": (
+        "Event HistogramProto LogMessage SessionLog Summary SummaryMetadata"
+    ),
     "actorsession.interop.graph_util": "*=graph_util",
     "actorsession.namespaces.image": "*=image",
     "actorsession.namespaces.linalg": "*=linalg",
@@ -63,17 +66,18 @@ _NAMES = {
     ".distributions": "*=distributions",
     ".dtypes": "*=dtypes",
     ".errors": "*=errors",
+    ".feature_column": "*=feature_column",
     ".flags": "*=flags",
     ".forms": "as_dtype colocate_with container device name_scope op_scope",
     ".gfile": "*=gfile",
     ".graphs": "Graph get_default_graph",
     ".io": "*=io",
     ".legacy_ops": "batch_matmul mul neg pack sub unpack",
-    ".logging": "*=logging",
+    ".layers": "*=layers",
+    ".logging": "*=logging get_logger",
     ".manip": "*=manip",
     ".messages": (
-        "ConfigProto Event GPUOptions GraphOptions HistogramProto LogMessage NameAttrList OptimizerOptions "
-        "RunMetadata RunOptions SessionLog Summary SummaryMetadata"
+        "ConfigProto GPUOptions GraphOptions NameAttrList OptimizerOptions RunMetadata RunOptions"
     ),
     ".metrics": "*=metrics",
     ".nn": "*=nn",
@@ -83,6 +87,7 @@ _NAMES = {
     ".saved_model": "*=saved_model",
     ".sessions": "InteractiveSession Session",
     ".spectral": "*=spectral",
+    ".summary": "*=summary",
     ".template": "make_template",
     ".tensors": (
         "assert_proper_iterable assert_same_float_dtype convert_to_tensor_or_indexed_slices "

@@ -7,18 +7,18 @@ over; others are logged.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from actorsession import config as settings
+from actorsession.compat.v1.logging import get_logger
 from actorsession.interop.cluster_protos import ClusterDef
 from actorsession.interop.message import Message
 
 __all__ = ["as_settings"]
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 # The library's class for each message.
 _CLASSES: Mapping[str, Any] = {
