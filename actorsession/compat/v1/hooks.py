@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from actorsession.compat.v1.logging import get_logger
 from actorsession.train import get_global_step
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
     "StopAtStepHook", "step_of",
 ]  # fmt: skip
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 
 class SessionRunArgs(NamedTuple):
