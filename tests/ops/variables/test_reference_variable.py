@@ -95,6 +95,7 @@ def test_a_fed_variable_cannot_be_changed(session: acts.Session) -> None:
         session.run(update, {v: [7.0, 8.0]})
 
 
+def test_the_shape_may_change_if_it_is_not_checked(session: acts.Session) -> None:
     v = made()
     with pytest.raises(ValueError, match="shape"):
         v.assign([1.0, 2.0, 3.0])
