@@ -183,6 +183,8 @@ class WireValues:
     def read_all(self) -> list[Any]:
         """Return all values; see ``read_value``."""
         items, segments = self.items, self.segments
+        if len(items) <= 2:  # no frame of a comprehension for most runs
+            return [read_value(items[0], items[1], segments)] if items else []
         return [read_value(items[at], items[at + 1], segments) for at in range(0, len(items), 2)]
 
 
