@@ -1,6 +1,6 @@
 """``tf.contrib``: the parts of it that many programs use.
 
-What is absent is an error that says why, as far as there is a reason; ``docs/tensorflow1.md`` lists the parts.
+What is absent is an error that says why, as far as there is a reason.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ _NAMES = {
     "actorsession.namespaces.signal": "*=signal",
     ".crf": "*=crf",
     ".framework": "*=framework",
-    ".hparam": "*=hparam",
     ".image": "*=image",
     ".layers": "*=layers",
     ".legacy_seq2seq": "*=legacy_seq2seq",

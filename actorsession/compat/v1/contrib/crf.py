@@ -130,7 +130,9 @@ def crf_decode(potentials: Any, transition_params: Any, sequence_length: Any) ->
         best, _ = carried
         now, alive = given
         sums = tf.expand_dims(best, 2) + scores
-        former = tf.where(alive, tf.argmax(sums, 1, output_type=tf.int32), stay + tf.zeros_like(carried[1]))
+        former = tf.where(
+            alive, tf.argmax(sums, 1, output_type=tf.int32), stay + tf.zeros_like(carried[1])
+        )
         return tf.where(alive, now + tf.reduce_max(sums, 1), best), former
 
     first = tf.zeros_like(unary[:, 0], dtype=tf.int32)

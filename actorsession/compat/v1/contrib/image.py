@@ -1,7 +1,8 @@
 """``tf.contrib.image``: projective transformations of images.
 
-A transformation is eight numbers ``a0 a1 a2 b0 b1 b2 c0 c1``: the pixel of the output at ``(x, y)`` is that of
-the input at ``((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k)`` with ``k = c0 x + c1 y + 1``, and 0 outside.
+A transformation is eight numbers ``a0 a1 a2 b0 b1 b2 c0 c1``: the pixel of the output at ``(x, y)`` is that
+of the input at ``((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k)`` with ``k = c0 x + c1 y + 1``, and 0
+outside.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def rotate(images: Any, angles: Any, interpolation: str = "NEAREST", name: str | None = None) -> Any:
+def rotate(
+    images: Any, angles: Any, interpolation: str = "NEAREST", name: str | None = None
+) -> Any:
     """Return images turned counter-clockwise around their middle.
 
     Args:
@@ -117,7 +120,11 @@ def transform(
         if rank not in (2, 3, 4):
             raise TypeError(f"Images should have rank between 2 and 4, got {rank}.")
         batch = {2: given[None, :, :, None], 3: given[None], 4: given}[rank] if rank != 4 else given
-        size = _sizes(given) if output_shape is None else tf.unstack(tf.convert_to_tensor(output_shape))
+        size = (
+            _sizes(given)
+            if output_shape is None
+            else tf.unstack(tf.convert_to_tensor(output_shape))
+        )
         x, y = _sources(transforms, size)
         count = tf.shape(batch)[0]
         x, y = (tf.tile(v, [count // tf.shape(v)[0], 1, 1]) for v in (x, y))

@@ -139,7 +139,9 @@ class IdTableWithHashBuckets(StaticVocabularyTable):
         key_dtype: Any = None,
     ) -> None:
         del hasher_spec
-        super().__init__(None, num_oov_buckets, key_dtype or getattr(table, "key_dtype", None), name)
+        super().__init__(
+            None, num_oov_buckets, key_dtype or getattr(table, "key_dtype", None), name
+        )
         self._table = table
 
 
@@ -170,7 +172,9 @@ class MutableDenseHashTable(MutableHashTable):
     ) -> None:
         del initial_num_buckets
         super().__init__(key_dtype, value_dtype, default_value, name, checkpoint)
-        self._reserved = [convert_to_tensor(key, self.key_dtype) for key in (empty_key, deleted_key)]
+        self._reserved = [
+            convert_to_tensor(key, self.key_dtype) for key in (empty_key, deleted_key)
+        ]
 
     def insert(self, keys: Any, values: Any, name: str | None = None) -> Operation:
         """Insert entries, replacing those with the same key.
