@@ -53,12 +53,13 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("client", "device_lib", ".internals.device_lib"),
         ("client", (
             "session"
-        ), ".sessions actorsession.session actorsession.session.base actorsession.session.conversions"),
+        ), ".sessions actorsession.session actorsession.session.base actorsession.session.conversions "
+         ".internals.framework"),
         ("client", "timeline", "actorsession.observe.timeline"),
         ("data.ops", "dataset_ops iterator_ops readers", ".data"),
         ("eager", "context", ".internals.framework"),
         ("feature_column", "feature_column feature_column_lib", ".feature_column"),
-        ("framework", "constant_op importer indexed_slices load_library tensor tensor_spec", "."),
+        ("framework", "config constant_op importer indexed_slices load_library tensor tensor_spec", "."),
         ("framework", "ops", ". .internals.framework"),
         ("framework", "dtypes", ".dtypes ."),
         ("framework", "errors errors_impl", ".errors"),
