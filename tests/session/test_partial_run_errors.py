@@ -69,7 +69,8 @@ async def test_a_device_that_does_not_exist_is_refused_at_setup(
 WRONG: dict[str, Any] = {
     "a feed not named at setup": ([], (["first"], ["a", "b", "first"]),
         "Feeds of .* are a:0, b:0, c:0; the feed first:0 was not specified"),
-    "a fetch not named at setup": ([], (["b"], ["a"]), "are first:0, second:0; the fetch b:0 was not specified"),
+    "a fetch not named at setup": ([], (["b"], ["a"]),
+        "are first:0, second:0; the fetch b:0 was not specified"),
     "a feed fed twice": ([([], ["a"])], ([], ["b", "a"]),
         "Still to be fed in .*: b:0, c:0; the feed a:0 has already been fed"),
     "a fetch fetched twice": ([(["first"], ["a", "b"])], (["first"], ["c"]),
