@@ -27,8 +27,13 @@ __all__ = [
 
 _ROOT, _TARGET = "tensorflow", "actorsession.compat.v1"
 _SAME = "compat.v1"  # where TensorFlow has the same names once more
+_TEXT = "google.protobuf.text_format"  # stands before protobuf's, which does not know our messages
 # What stands for libraries that TensorFlow 1 brought along, if they are not installed.
 _COMPANIONS = {
+    "google": "actorsession.compat.companions",
+    "google.protobuf": "actorsession.compat.companions",
+    "google.protobuf.message": "actorsession.interop.message",
+    _TEXT: "actorsession.compat.companions.text_format",
     "absl": "actorsession.compat.companions",
     "absl.app": "actorsession.compat.v1.app",
     "absl.flags": "actorsession.compat.v1.flags",
@@ -58,7 +63,7 @@ def install_alias() -> None:
             "import of it"
         )
     sys.meta_path.insert(0, _Finder())
-    sys.meta_path.append(_Companions())
+    sys.meta_path.append(_COMPANION)
 
 
 def remove_alias() -> None:
@@ -189,6 +194,8 @@ class _Finder(MetaPathFinder, Loader):
             MissingModuleError: if there is none.
         """
         root, _, name = fullname.partition(".")
+        if fullname == _TEXT:
+            return _COMPANION.find_spec(fullname, path)
         if root != _ROOT:
             return None
         try:
@@ -231,3 +238,6 @@ class _Companions(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing: its names are found when they are used."""
+
+
+_COMPANION = _Companions()

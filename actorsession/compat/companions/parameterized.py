@@ -33,7 +33,8 @@ class _Rows:
         made: dict[str, Callable[..., Any]] = {}
         inner = self.test.methods(name) if isinstance(self.test, _Rows) else {name: self.test}
         for (called, test), (place, row) in itertools.product(inner.items(), enumerate(self.rows)):
-            ending, args, kwargs = str(place), (), {}
+            ending, kwargs = str(place), dict[str, Any]()
+            args: tuple[Any, ...] = ()
             if isinstance(row, Mapping):
                 kwargs = dict(row)
                 ending = str(kwargs.pop("testcase_name", place)) if self.named else ending

@@ -1,4 +1,4 @@
-"""TensorFlow's module paths: what ``tensorflow.python`` and ``examples`` hold, as one table.
+"""TensorFlow's module paths: what ``tensorflow.python`` and similar ones hold, as one table.
 
 A row says where the names of some modules are looked for, in order: in ``tf`` (``.``), in modules of it
 or of this package (``.train``), or in others. Most of TensorFlow's modules have names of ``tf`` and hardly
@@ -22,6 +22,7 @@ __all__ = ["TABLE", "add_modules", "module_paths"]
 _V1 = __name__.rpartition(".")[0]
 # The package, modules of it, and where their names are.
 TABLE: dict[str, list[tuple[str, str, str]]] = {
+    "core": [("lib.core", "error_codes_pb2", ".core.protobuf.error_codes_pb2")],
     "examples": [
         ("tutorials.mnist", "input_data", ".internals.mnist_data"),
         ("tutorials.mnist", "mnist", ".internals.mnist_model"),

@@ -315,7 +315,7 @@ def constant_value_as_shape(tensor: Any) -> TensorShape:
     found = get_static_value(tensor, partial=True)
     if found is None:
         length = tensor.shape.as_list()[0] if tensor.shape.rank == 1 else None
-        return unknown_shape(length)
+        return TensorShape(None if length is None else [None] * length)
     return TensorShape([None if n is None or n < 0 else int(n) for n in np.ravel(found).tolist()])
 
 
