@@ -183,6 +183,11 @@ _TYPES = {
     ),
     "opsets.ctc.decoders": "CTCBeamSearchDecoder CTCGreedyDecoder",
     "opsets.ctc.loss": "CTCLoss",
+    "opsets.datasets.nodes": (
+        "Dataset DatasetCardinality DatasetElement DatasetReduce IteratorFromStringHandleV2 "
+        "IteratorGetNext IteratorGetNextSync IteratorToStringHandle IteratorV2 MakeIterator "
+        "OneShotIterator RestoreIterator SaveIterator"
+    ),
     "opsets.images.boxes": "SampleDistortedBoundingBoxV2",
     "opsets.images.colours": "AdjustContrastv2 AdjustHue AdjustSaturation HSVToRGB RGBToHSV",
     "opsets.images.crops": "CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage",

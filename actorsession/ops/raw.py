@@ -40,11 +40,12 @@ __all__ = [
     "ConcatV2", "Conj", "ConjugateTranspose", "Const", "ControlTrigger", "Conv2D",
     "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilterV2",
     "Conv3DBackpropInputV2", "Cos", "Cosh", "CropAndResize", "CropAndResizeGradBoxes",
-    "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum", "CumulativeLogsumexp",
-    "DecodeAndCropJpeg", "DecodeBase64", "DecodeBmp", "DecodeCSV", "DecodeCompressed", "DecodeGif",
-    "DecodeImage", "DecodeJSONExample", "DecodeJpeg", "DecodePng", "DecodeRaw",
-    "DeleteSessionTensor", "DenseBincount", "DenseToDenseSetOperation", "DenseToSparseSetOperation",
-    "DepthToSpace", "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
+    "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum", "CumulativeLogsumexp", "Dataset",
+    "DatasetCardinality", "DatasetElement", "DatasetReduce", "DecodeAndCropJpeg", "DecodeBase64",
+    "DecodeBmp", "DecodeCSV", "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample",
+    "DecodeJpeg", "DecodePng", "DecodeRaw", "DeleteSessionTensor", "DenseBincount",
+    "DenseToDenseSetOperation", "DenseToSparseSetOperation", "DepthToSpace",
+    "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
     "DepthwiseConv2dNativeBackpropInput", "DeserializeManySparse", "Diag", "DiagPart", "Digamma",
     "Dilation2D", "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "Div", "DivNoNan",
     "DrawBoundingBoxes", "DrawBoundingBoxesV2", "DynamicPartition", "DynamicStitch", "EditDistance",
@@ -63,37 +64,39 @@ __all__ = [
     "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", "Identity", "IdentityN", "If", "Igamma",
     "IgammaGradA", "Igammac", "Imag", "InTopKV2", "InitializeTableFromTextFileV2",
     "InitializeTableV2", "Inv", "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf",
-    "IsNan", "L2Loss", "LRN", "LRNGrad", "LeakyRelu", "LeakyReluGrad",
-    "LearnedUnigramCandidateSampler", "LeftShift", "Less", "LessEqual", "Lgamma", "LinSpace",
-    "ListDiff", "Log", "Log1p", "LogMatrixDeterminant", "LogSoftmax", "LogUniformCandidateSampler",
-    "LogicalAnd", "LogicalNot", "LogicalOr", "LookupTableExportV2", "LookupTableFindV2",
-    "LookupTableImportV2", "LookupTableInsertV2", "LookupTableRemoveV2", "LookupTableSizeV2",
-    "LoopCond", "LowerBound", "Lu", "MapClear", "MapIncompleteSize", "MapPeek", "MapSize",
-    "MapStage", "MapUnstage", "MapUnstageNoKey", "MatMul", "MatchingFiles", "MatrixBandPart",
-    "MatrixDeterminant", "MatrixDiagPartV3", "MatrixDiagV3", "MatrixInverse", "MatrixLogarithm",
-    "MatrixSetDiagV3", "MatrixSolve", "MatrixSolveLs", "MatrixSquareRoot", "MatrixTriangularSolve",
-    "Max", "MaxPool", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGrad",
-    "MaxPoolGradGrad", "MaxPoolGradWithArgmax", "MaxPoolWithArgmax", "Maximum", "Mean", "Merge",
-    "MergeV2Checkpoints", "Min", "Minimum", "MirrorPad", "MirrorPadGrad", "Mul", "MulNoNan",
-    "Multinomial", "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri", "Neg", "NextAfter",
-    "NextIteration", "NoOp", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
-    "NonMaxSuppressionWithOverlaps", "NotEqual", "OneHot", "OnesLike", "OrderedMapClear",
-    "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize", "OrderedMapStage",
-    "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2", "PaddingFIFOQueueV2",
-    "ParallelConcat", "ParallelDynamicStitch", "ParseExample", "ParseExampleV2",
-    "ParseSequenceExampleV2", "ParseSingleExample", "ParseTensor", "PartitionedCall", "Placeholder",
-    "PlaceholderWithDefault", "Polygamma", "PopulationCount", "Pow", "Print", "PriorityQueueV2",
-    "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueCloseV2", "QueueDequeueManyV2",
-    "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueueManyV2", "QueueEnqueueV2",
-    "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV", "RandomGamma",
-    "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueueV2", "RandomStandardNormal",
-    "RandomUniform", "RandomUniformInt", "Range", "Rank", "ReadFile", "ReadVariableOp", "Real",
-    "RealDiv", "Reciprocal", "ReciprocalGrad", "ReduceJoin", "ReducedShape", "RefEnter", "RefExit",
-    "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "RegexFullMatch", "RegexReplace",
-    "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall", "Reshape", "ResizeArea",
-    "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear", "ResizeBilinearGrad",
-    "ResizeNearestNeighbor", "ResizeNearestNeighborGrad", "ResourceApplyAdadelta",
-    "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
+    "IsNan", "IteratorFromStringHandleV2", "IteratorGetNext", "IteratorGetNextSync",
+    "IteratorToStringHandle", "IteratorV2", "L2Loss", "LRN", "LRNGrad", "LeakyRelu",
+    "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift", "Less", "LessEqual", "Lgamma",
+    "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant", "LogSoftmax",
+    "LogUniformCandidateSampler", "LogicalAnd", "LogicalNot", "LogicalOr", "LookupTableExportV2",
+    "LookupTableFindV2", "LookupTableImportV2", "LookupTableInsertV2", "LookupTableRemoveV2",
+    "LookupTableSizeV2", "LoopCond", "LowerBound", "Lu", "MakeIterator", "MapClear",
+    "MapIncompleteSize", "MapPeek", "MapSize", "MapStage", "MapUnstage", "MapUnstageNoKey",
+    "MatMul", "MatchingFiles", "MatrixBandPart", "MatrixDeterminant", "MatrixDiagPartV3",
+    "MatrixDiagV3", "MatrixInverse", "MatrixLogarithm", "MatrixSetDiagV3", "MatrixSolve",
+    "MatrixSolveLs", "MatrixSquareRoot", "MatrixTriangularSolve", "Max", "MaxPool", "MaxPool3D",
+    "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGrad", "MaxPoolGradGrad", "MaxPoolGradWithArgmax",
+    "MaxPoolWithArgmax", "Maximum", "Mean", "Merge", "MergeV2Checkpoints", "Min", "Minimum",
+    "MirrorPad", "MirrorPadGrad", "Mul", "MulNoNan", "Multinomial", "MutableHashTableOfTensorsV2",
+    "MutableHashTableV2", "Ndtri", "Neg", "NextAfter", "NextIteration", "NoOp",
+    "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
+    "NonMaxSuppressionWithOverlaps", "NotEqual", "OneHot", "OneShotIterator", "OnesLike",
+    "OrderedMapClear", "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize",
+    "OrderedMapStage", "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2",
+    "PaddingFIFOQueueV2", "ParallelConcat", "ParallelDynamicStitch", "ParseExample",
+    "ParseExampleV2", "ParseSequenceExampleV2", "ParseSingleExample", "ParseTensor",
+    "PartitionedCall", "Placeholder", "PlaceholderWithDefault", "Polygamma", "PopulationCount",
+    "Pow", "Print", "PriorityQueueV2", "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueCloseV2",
+    "QueueDequeueManyV2", "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueueManyV2",
+    "QueueEnqueueV2", "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV",
+    "RandomGamma", "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueueV2",
+    "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Range", "Rank", "ReadFile",
+    "ReadVariableOp", "Real", "RealDiv", "Reciprocal", "ReciprocalGrad", "ReduceJoin",
+    "ReducedShape", "RefEnter", "RefExit", "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch",
+    "RegexFullMatch", "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall",
+    "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear",
+    "ResizeBilinearGrad", "ResizeNearestNeighbor", "ResizeNearestNeighborGrad",
+    "ResourceApplyAdadelta", "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
     "ResourceApplyCenteredRMSProp", "ResourceApplyFtrl", "ResourceApplyFtrlV2",
     "ResourceApplyGradientDescent", "ResourceApplyMomentum", "ResourceApplyProximalAdagrad",
     "ResourceApplyProximalGradientDescent", "ResourceApplyRMSProp",
@@ -105,15 +108,16 @@ __all__ = [
     "ResourceSparseApplyCenteredRMSProp", "ResourceSparseApplyFtrl", "ResourceSparseApplyFtrlV2",
     "ResourceSparseApplyMomentum", "ResourceSparseApplyProximalAdagrad",
     "ResourceSparseApplyProximalGradientDescent", "ResourceSparseApplyRMSProp",
-    "ResourceStridedSliceAssign", "RestoreV2", "ReverseSequence", "ReverseV2", "RightShift", "Rint",
-    "Roll", "Round", "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBoxV2", "SaveV2", "ScatterNd",
-    "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd", "SegmentSum", "Select", "SelectV2",
-    "SelfAdjointEigV2", "Selu", "SeluGrad", "SerializeManySparse", "SerializeSparse",
-    "SerializeTensor", "SetSize", "Shape", "ShapeN", "ShardedFilename", "Sigmoid", "SigmoidGrad",
-    "Sign", "Sin", "Sinh", "Size", "Slice", "Softmax", "SoftmaxCrossEntropyWithLogits", "Softplus",
-    "SoftplusGrad", "Softsign", "SoftsignGrad", "SpaceToBatchND", "SpaceToDepth",
-    "SparseAccumulatorApplyGradient", "SparseAccumulatorTakeGradient", "SparseAdd", "SparseAddGrad",
-    "SparseConcat", "SparseConditionalAccumulator", "SparseDenseCwiseAdd", "SparseDenseCwiseDiv",
+    "ResourceStridedSliceAssign", "RestoreIterator", "RestoreV2", "ReverseSequence", "ReverseV2",
+    "RightShift", "Rint", "Roll", "Round", "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBoxV2",
+    "SaveIterator", "SaveV2", "ScatterNd", "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd",
+    "SegmentSum", "Select", "SelectV2", "SelfAdjointEigV2", "Selu", "SeluGrad",
+    "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize", "Shape", "ShapeN",
+    "ShardedFilename", "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "Slice", "Softmax",
+    "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad",
+    "SpaceToBatchND", "SpaceToDepth", "SparseAccumulatorApplyGradient",
+    "SparseAccumulatorTakeGradient", "SparseAdd", "SparseAddGrad", "SparseConcat",
+    "SparseConditionalAccumulator", "SparseDenseCwiseAdd", "SparseDenseCwiseDiv",
     "SparseDenseCwiseMul", "SparseFillEmptyRows", "SparseFillEmptyRowsGrad", "SparseReduceMax",
     "SparseReduceMaxSparse", "SparseReduceSum", "SparseReduceSumSparse", "SparseReorder",
     "SparseReshape", "SparseSegmentMean", "SparseSegmentMeanGrad",
@@ -555,6 +559,22 @@ def Cumsum(x: Operand, axis: Operand, *, exclusive: bool = False, reverse: bool 
 def CumulativeLogsumexp(x: Operand, axis: Operand, *, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
     """x:T axis:Tidx -> out:T"""
     return one("CumulativeLogsumexp", (x, axis,), {"exclusive": exclusive, "reverse": reverse}, name)
+
+def Dataset(inputs: Operands, *, kind: str | bytes, sources: int = 0, settings: Sequence[str | bytes] = (), functions: Sequence[Value] = (), layout: str | bytes = '', name: str | None = None) -> Tensor:
+    """inputs:[Tin] -> handle:variant"""
+    return one("Dataset", (inputs,), {"kind": kind, "sources": sources, "settings": settings, "functions": functions, "layout": layout}, name)
+
+def DatasetCardinality(dataset: Operand, *, name: str | None = None) -> Tensor:
+    """dataset:variant -> cardinality:int64"""
+    return one("DatasetCardinality", (dataset,), {}, name)
+
+def DatasetElement(dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> list[Tensor]:
+    """dataset:variant -> components:[output_types]"""
+    return many("DatasetElement", (dataset,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def DatasetReduce(dataset: Operand, inputs: Operands, *, functions: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> list[Tensor]:
+    """dataset:variant inputs:[Tin] -> components:[output_types]"""
+    return many("DatasetReduce", (dataset, inputs,), {"functions": functions, "output_types": output_types, "output_shapes": output_shapes}, name)
 
 def DecodeAndCropJpeg(contents: Operand, crop_window: Operand, *, channels: int = 0, ratio: int = 1, name: str | None = None) -> Tensor:
     """contents:string crop_window:int32 -> image:uint8"""
@@ -1012,6 +1032,26 @@ def IsNan(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:bool"""
     return one("IsNan", (x,), {}, name)
 
+def IteratorFromStringHandleV2(string_handle: Operand, *, output_types: Sequence[DTypeLike] = (), output_shapes: Sequence[ShapeLike] = (), name: str | None = None) -> Tensor:
+    """string_handle:string -> resource_handle:resource"""
+    return one("IteratorFromStringHandleV2", (string_handle,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def IteratorGetNext(iterator: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> list[Tensor]:
+    """iterator:resource -> components:[output_types]"""
+    return many("IteratorGetNext", (iterator,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def IteratorGetNextSync(iterator: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> list[Tensor]:
+    """iterator:resource -> components:[output_types]"""
+    return many("IteratorGetNextSync", (iterator,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def IteratorToStringHandle(resource_handle: Operand, *, name: str | None = None) -> Tensor:
+    """resource_handle:resource -> string_handle:string"""
+    return one("IteratorToStringHandle", (resource_handle,), {}, name)
+
+def IteratorV2(*, shared_name: str | bytes, container: str | bytes, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """-> handle:resource"""
+    return one("IteratorV2", (), {"shared_name": shared_name, "container": container, "output_types": output_types, "output_shapes": output_shapes}, name)
+
 def L2Loss(t: Operand, *, name: str | None = None) -> Tensor:
     """t:T -> output:T"""
     return one("L2Loss", (t,), {}, name)
@@ -1127,6 +1167,10 @@ def LowerBound(sorted_inputs: Operand, values: Operand, *, out_type: DTypeLike =
 def Lu(input: Operand, *, output_idx_type: DTypeLike = int32, name: str | None = None) -> tuple[Tensor, Tensor]:
     """input:T -> lu:T p:output_idx_type"""
     return many("Lu", (input,), {"output_idx_type": output_idx_type}, name)
+
+def MakeIterator(dataset: Operand, iterator: Operand, *, name: str | None = None) -> Operation:
+    """dataset:variant iterator:resource ->"""
+    return node("MakeIterator", (dataset, iterator,), {}, name)
 
 def MapClear(*, dtypes: Sequence[DTypeLike], capacity: int = 0, memory_limit: int = 0, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Operation:
     """->"""
@@ -1339,6 +1383,10 @@ def NotEqual(x: Operand, y: Operand, *, incompatible_shape_error: bool = True, n
 def OneHot(indices: Operand, depth: Operand, on_value: Operand, off_value: Operand, *, axis: int = -1, name: str | None = None) -> Tensor:
     """indices:TI depth:int32 on_value:T off_value:T -> output:T"""
     return one("OneHot", (indices, depth, on_value, off_value,), {"axis": axis}, name)
+
+def OneShotIterator(*, dataset_factory: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> handle:resource"""
+    return one("OneShotIterator", (), {"dataset_factory": dataset_factory, "output_types": output_types, "output_shapes": output_shapes, "container": container, "shared_name": shared_name}, name)
 
 def OnesLike(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
@@ -1812,6 +1860,10 @@ def ResourceStridedSliceAssign(ref: Operand, begin: Operand, end: Operand, strid
     """ref:resource begin:Index end:Index strides:Index value:T ->"""
     return node("ResourceStridedSliceAssign", (ref, begin, end, strides, value,), {"dtype": dtype, "begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask, "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask, "shape": shape}, name)
 
+def RestoreIterator(iterator: Operand, state: Operand, *, name: str | None = None) -> Operation:
+    """iterator:resource state:string ->"""
+    return node("RestoreIterator", (iterator, state,), {}, name)
+
 def RestoreV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, *, dtypes: Sequence[DTypeLike], name: str | None = None) -> list[Tensor]:
     """prefix:string tensor_names:string shape_and_slices:string -> tensors:[dtypes]"""
     return many("RestoreV2", (prefix, tensor_names, shape_and_slices,), {"dtypes": dtypes}, name)
@@ -1851,6 +1903,10 @@ def RsqrtGrad(y: Operand, dy: Operand, *, name: str | None = None) -> Tensor:
 def SampleDistortedBoundingBoxV2(image_size: Operand, bounding_boxes: Operand, min_object_covered: Operand, *, seed: int = 0, seed2: int = 0, aspect_ratio_range: Sequence[float] = (0.75, 1.33), area_range: Sequence[float] = (0.05, 1.0), max_attempts: int = 100, use_image_if_no_bounding_boxes: bool = False, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """image_size:T bounding_boxes:float min_object_covered:float -> begin:T size:T bboxes:float"""
     return many("SampleDistortedBoundingBoxV2", (image_size, bounding_boxes, min_object_covered,), {"seed": seed, "seed2": seed2, "aspect_ratio_range": aspect_ratio_range, "area_range": area_range, "max_attempts": max_attempts, "use_image_if_no_bounding_boxes": use_image_if_no_bounding_boxes}, name)
+
+def SaveIterator(iterator: Operand, *, name: str | None = None) -> Tensor:
+    """iterator:resource -> state:string"""
+    return one("SaveIterator", (iterator,), {}, name)
 
 def SaveV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, tensors: Operands, *, dtypes: Sequence[DTypeLike] | None = None, name: str | None = None) -> Operation:
     """prefix:string tensor_names:string shape_and_slices:string tensors:[dtypes] ->"""

@@ -9,9 +9,6 @@ MISSING: tuple[str, ...] = (
     # Summaries go into the event files of a board that is not part of this library.
     "Summary", "summary.FileWriter", "summary.histogram", "summary.image", "summary.merge",
     "summary.merge_all", "summary.scalar",
-    # Datasets: a pipeline of iterators with a runtime of its own. Queues and feeds are here.
-    "data.Dataset.from_generator", "data.Dataset.from_tensor_slices", "data.Dataset.zip",
-    "data.Iterator.from_structure", "data.TFRecordDataset", "data.TextLineDataset",
     # Readers; the files that they read are read as a whole, or record by record without a graph.
     "FixedLengthRecordReader", "TFRecordReader", "TextLineReader", "WholeFileReader",
     # Programs import these by themselves; they stand in ``saved_model`` and its modules.

@@ -57,6 +57,7 @@ _NAMES = {
         "enable_eager_execution enable_v2_tensorshape executing_eagerly"
     ),
     ".contrib": "*=contrib",
+    ".data": "*=data",
     ".debugging": "*=debugging",
     ".devices": "DeviceSpec",
     ".distributions": "*=distributions",

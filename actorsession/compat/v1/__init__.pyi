@@ -18,6 +18,7 @@ from actorsession.compat.v1.behavior import enable_eager_execution as enable_eag
 from actorsession.compat.v1.behavior import enable_v2_tensorshape as enable_v2_tensorshape
 from actorsession.compat.v1.behavior import executing_eagerly as executing_eagerly
 from actorsession.compat.v1 import contrib as contrib
+from actorsession.compat.v1 import data as data
 from actorsession.compat.v1 import debugging as debugging
 from actorsession.compat.v1.devices import DeviceSpec as DeviceSpec
 from actorsession.compat.v1 import distributions as distributions
@@ -604,10 +605,10 @@ __all__ = [
 "complex128", "complex64", "concat", "cond", "confusion_matrix", "conj", "constant",
 "constant_initializer", "container", "contrib", "control_dependencies", "convert_to_tensor",
 "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "cos", "cosh",
-"count_nonzero", "count_up_to", "cross", "cumprod", "cumsum", "custom_gradient", "debugging",
-"decode_base64", "decode_compressed", "decode_csv", "decode_json_example", "decode_raw",
-"delete_session_tensor", "depth_to_space", "deserialize_many_sparse", "device", "diag", "diag_part",
-"digamma", "dimension_at_index", "dimension_value", "disable_control_flow_v2",
+"count_nonzero", "count_up_to", "cross", "cumprod", "cumsum", "custom_gradient", "data",
+"debugging", "decode_base64", "decode_compressed", "decode_csv", "decode_json_example",
+"decode_raw", "delete_session_tensor", "depth_to_space", "deserialize_many_sparse", "device",
+"diag", "diag_part", "digamma", "dimension_at_index", "dimension_value", "disable_control_flow_v2",
 "disable_eager_execution", "disable_resource_variables", "disable_v2_behavior",
 "disable_v2_tensorshape", "distributions", "div", "div_no_nan", "divide", "double", "dtypes",
 "dynamic_partition", "dynamic_stitch", "edit_distance", "einsum", "enable_eager_execution",

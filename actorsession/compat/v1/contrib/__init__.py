@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from actorsession.compat.v1 import distributions
 from actorsession.compat.v1.contrib import (
+    data,
     framework,
     layers,
     legacy_seq2seq,
@@ -17,5 +18,5 @@ from actorsession.compat.v1.contrib import (
 )
 
 __all__ = [
-    "distributions", "framework", "layers", "legacy_seq2seq", "metrics", "rnn", "seq2seq", "util",
+    "data", "distributions", "framework", "layers", "legacy_seq2seq", "metrics", "rnn", "seq2seq", "util",
 ]  # fmt: skip
