@@ -78,7 +78,7 @@ def attr_proto(value: Any, kind: str | None = None) -> AttrValue:
         proto.func.CopyFrom(write(value))
         return proto
     if inner == kind:
-        setattr(proto, name, write(value))
+        proto._fill(**{name: write(value)})
         return proto
     getattr(proto.list, name).extend([write(item) for item in value])
     proto.list.SetInParent()

@@ -160,6 +160,17 @@ _TYPES = {
         "ResourceSparseApplyRMSProp"
     ),
     "ops.variables.checkpointing": "MergeV2Checkpoints RestoreV2 SaveV2 ShardedFilename",
+    "ops.variables.reference_nodes": (
+        "ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdam ApplyCenteredRMSProp ApplyFtrl "
+        "ApplyFtrlV2 ApplyGradientDescent ApplyMomentum ApplyProximalAdagrad "
+        "ApplyProximalGradientDescent ApplyRMSProp Assign AssignAdd AssignSub CountUpTo "
+        "IsVariableInitialized ReferenceHandle ScatterAdd ScatterDiv ScatterMax ScatterMin "
+        "ScatterMul ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub ScatterNdUpdate "
+        "ScatterSub ScatterUpdate SparseApplyAdadelta SparseApplyAdagrad SparseApplyAdagradDA "
+        "SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 SparseApplyMomentum "
+        "SparseApplyProximalAdagrad SparseApplyProximalGradientDescent SparseApplyRMSProp "
+        "StridedSliceAssign Variable VariableV2"
+    ),
     "ops.variables.scatter_updates": (
         "ResourceScatterDiv ResourceScatterMax ResourceScatterMin ResourceScatterMul "
         "ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin ResourceScatterNdSub "
@@ -224,6 +235,7 @@ _TYPES = {
     "opsets.signals.fourier": (
         "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D RFFT RFFT2D RFFT3D"
     ),
+    "opsets.sparse.crosses": "SparseCross SparseCrossV2",
     "opsets.sparse.edit_distance": "EditDistance",
     "opsets.sparse.kernels": "SparseReorder SparseTensorDenseMatMul SparseToDense",
     "opsets.sparse.pieces": (
@@ -256,6 +268,10 @@ _TYPES = {
         "MapClear MapIncompleteSize MapPeek MapSize MapStage MapUnstage MapUnstageNoKey "
         "OrderedMapClear OrderedMapIncompleteSize OrderedMapPeek OrderedMapSize OrderedMapStage "
         "OrderedMapUnstage OrderedMapUnstageNoKey Stage StageClear StagePeek StageSize Unstage"
+    ),
+    "opsets.summaries.nodes": (
+        "AudioSummary AudioSummaryV2 HistogramSummary ImageSummary MergeSummary ScalarSummary "
+        "TensorSummary TensorSummaryV2"
     ),
     "opsets.tables.kernels": (
         "HashTableV2 InitializeTableFromTextFileV2 InitializeTableV2 LookupTableExportV2 "

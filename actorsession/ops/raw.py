@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Abs", "AccumulatorApplyGradient", "AccumulatorNumAccumulated", "AccumulatorSetGlobalStep",
     "AccumulatorTakeGradient", "Acos", "Acosh", "Add", "AddN", "AddV2", "AdjustContrastv2",
-    "AdjustHue", "AdjustSaturation", "All", "AllCandidateSampler", "Angle", "Any",
-    "ApproximateEqual", "ArgMax", "ArgMin", "AsString", "Asin", "Asinh", "Assert",
-    "AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp", "AsyncPyFunc", "Atan",
-    "Atan2", "Atanh", "AvgPool", "AvgPool3D", "AvgPool3DGrad", "AvgPoolGrad", "Barrier",
-    "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany", "BarrierReadySize",
+    "AdjustHue", "AdjustSaturation", "All", "AllCandidateSampler", "Angle", "Any", "ApplyAdadelta",
+    "ApplyAdagrad", "ApplyAdagradDA", "ApplyAdam", "ApplyCenteredRMSProp", "ApplyFtrl",
+    "ApplyFtrlV2", "ApplyGradientDescent", "ApplyMomentum", "ApplyProximalAdagrad",
+    "ApplyProximalGradientDescent", "ApplyRMSProp", "ApproximateEqual", "ArgMax", "ArgMin",
+    "AsString", "Asin", "Asinh", "Assert", "Assign", "AssignAdd", "AssignAddVariableOp",
+    "AssignSub", "AssignSubVariableOp", "AssignVariableOp", "AsyncPyFunc", "Atan", "Atan2", "Atanh",
+    "AudioSummary", "AudioSummaryV2", "AvgPool", "AvgPool3D", "AvgPool3DGrad", "AvgPoolGrad",
+    "Barrier", "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany", "BarrierReadySize",
     "BarrierTakeMany", "BatchMatMul", "BatchMatMulV2", "BatchToSpaceND", "BesselI0", "BesselI0e",
     "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad", "Bitcast", "BitwiseAnd",
     "BitwiseOr", "BitwiseXor", "BroadcastArgs", "BroadcastGradientArgs", "BroadcastTo", "Bucketize",
@@ -39,7 +42,7 @@ __all__ = [
     "CombinedNonMaxSuppression", "Complex", "ComplexAbs", "ComputeAccidentalHits", "ConcatOffset",
     "ConcatV2", "Conj", "ConjugateTranspose", "Const", "ControlTrigger", "Conv2D",
     "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilterV2",
-    "Conv3DBackpropInputV2", "Cos", "Cosh", "CropAndResize", "CropAndResizeGradBoxes",
+    "Conv3DBackpropInputV2", "Cos", "Cosh", "CountUpTo", "CropAndResize", "CropAndResizeGradBoxes",
     "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum", "CumulativeLogsumexp", "Dataset",
     "DatasetCardinality", "DatasetElement", "DatasetReduce", "DecodeAndCropJpeg", "DecodeBase64",
     "DecodeBmp", "DecodeCSV", "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample",
@@ -60,11 +63,12 @@ __all__ = [
     "FractionalAvgPoolGrad", "FractionalMaxPool", "FractionalMaxPoolGrad", "FusedBatchNorm",
     "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3", "FusedBatchNormV2",
     "FusedBatchNormV3", "GatherNd", "GatherV2", "GetSessionHandle", "GetSessionTensor", "Greater",
-    "GreaterEqual", "GuaranteeConst", "HSVToRGB", "HashTableV2", "HistogramFixedWidth", "IFFT",
-    "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", "Identity", "IdentityN", "If", "Igamma",
-    "IgammaGradA", "Igammac", "Imag", "InTopKV2", "InitializeTableFromTextFileV2",
-    "InitializeTableV2", "Inv", "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf",
-    "IsNan", "IteratorFromStringHandleV2", "IteratorGetNext", "IteratorGetNextSync",
+    "GreaterEqual", "GuaranteeConst", "HSVToRGB", "HashTableV2", "HistogramFixedWidth",
+    "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", "Identity",
+    "IdentityN", "If", "Igamma", "IgammaGradA", "Igammac", "Imag", "ImageSummary", "InTopKV2",
+    "InitializeTableFromTextFileV2", "InitializeTableV2", "Inv", "InvGrad", "Invert",
+    "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized",
+    "IteratorFromStringHandleV2", "IteratorGetNext", "IteratorGetNextSync",
     "IteratorToStringHandle", "IteratorV2", "L2Loss", "LRN", "LRNGrad", "LeakyRelu",
     "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift", "Less", "LessEqual", "Lgamma",
     "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant", "LogSoftmax",
@@ -76,10 +80,10 @@ __all__ = [
     "MatrixDiagV3", "MatrixInverse", "MatrixLogarithm", "MatrixSetDiagV3", "MatrixSolve",
     "MatrixSolveLs", "MatrixSquareRoot", "MatrixTriangularSolve", "Max", "MaxPool", "MaxPool3D",
     "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGrad", "MaxPoolGradGrad", "MaxPoolGradWithArgmax",
-    "MaxPoolWithArgmax", "Maximum", "Mean", "Merge", "MergeV2Checkpoints", "Min", "Minimum",
-    "MirrorPad", "MirrorPadGrad", "Mul", "MulNoNan", "Multinomial", "MutableHashTableOfTensorsV2",
-    "MutableHashTableV2", "Ndtri", "Neg", "NextAfter", "NextIteration", "NoOp",
-    "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
+    "MaxPoolWithArgmax", "Maximum", "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Min",
+    "Minimum", "MirrorPad", "MirrorPadGrad", "Mul", "MulNoNan", "Multinomial",
+    "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri", "Neg", "NextAfter",
+    "NextIteration", "NoOp", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
     "NonMaxSuppressionWithOverlaps", "NotEqual", "OneHot", "OneShotIterator", "OnesLike",
     "OrderedMapClear", "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize",
     "OrderedMapStage", "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2",
@@ -93,8 +97,8 @@ __all__ = [
     "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Range", "Rank", "ReadFile",
     "ReadVariableOp", "Real", "RealDiv", "Reciprocal", "ReciprocalGrad", "ReduceJoin",
     "ReducedShape", "RefEnter", "RefExit", "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch",
-    "RegexFullMatch", "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall",
-    "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear",
+    "ReferenceHandle", "RegexFullMatch", "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad",
+    "RemoteCall", "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear",
     "ResizeBilinearGrad", "ResizeNearestNeighbor", "ResizeNearestNeighborGrad",
     "ResourceApplyAdadelta", "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
     "ResourceApplyCenteredRMSProp", "ResourceApplyFtrl", "ResourceApplyFtrlV2",
@@ -110,17 +114,22 @@ __all__ = [
     "ResourceSparseApplyProximalGradientDescent", "ResourceSparseApplyRMSProp",
     "ResourceStridedSliceAssign", "RestoreIterator", "RestoreV2", "ReverseSequence", "ReverseV2",
     "RightShift", "Rint", "Roll", "Round", "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBoxV2",
-    "SaveIterator", "SaveV2", "ScatterNd", "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd",
-    "SegmentSum", "Select", "SelectV2", "SelfAdjointEigV2", "Selu", "SeluGrad",
-    "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize", "Shape", "ShapeN",
-    "ShardedFilename", "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "Slice", "Softmax",
-    "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad",
-    "SpaceToBatchND", "SpaceToDepth", "SparseAccumulatorApplyGradient",
-    "SparseAccumulatorTakeGradient", "SparseAdd", "SparseAddGrad", "SparseConcat",
-    "SparseConditionalAccumulator", "SparseDenseCwiseAdd", "SparseDenseCwiseDiv",
-    "SparseDenseCwiseMul", "SparseFillEmptyRows", "SparseFillEmptyRowsGrad", "SparseReduceMax",
-    "SparseReduceMaxSparse", "SparseReduceSum", "SparseReduceSumSparse", "SparseReorder",
-    "SparseReshape", "SparseSegmentMean", "SparseSegmentMeanGrad",
+    "SaveIterator", "SaveV2", "ScalarSummary", "ScatterAdd", "ScatterDiv", "ScatterMax",
+    "ScatterMin", "ScatterMul", "ScatterNd", "ScatterNdAdd", "ScatterNdMax", "ScatterNdMin",
+    "ScatterNdSub", "ScatterNdUpdate", "ScatterSub", "ScatterUpdate", "SegmentMax", "SegmentMean",
+    "SegmentMin", "SegmentProd", "SegmentSum", "Select", "SelectV2", "SelfAdjointEigV2", "Selu",
+    "SeluGrad", "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize", "Shape",
+    "ShapeN", "ShardedFilename", "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "Slice",
+    "Softmax", "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad", "Softsign",
+    "SoftsignGrad", "SpaceToBatchND", "SpaceToDepth", "SparseAccumulatorApplyGradient",
+    "SparseAccumulatorTakeGradient", "SparseAdd", "SparseAddGrad", "SparseApplyAdadelta",
+    "SparseApplyAdagrad", "SparseApplyAdagradDA", "SparseApplyCenteredRMSProp", "SparseApplyFtrl",
+    "SparseApplyFtrlV2", "SparseApplyMomentum", "SparseApplyProximalAdagrad",
+    "SparseApplyProximalGradientDescent", "SparseApplyRMSProp", "SparseConcat",
+    "SparseConditionalAccumulator", "SparseCross", "SparseCrossV2", "SparseDenseCwiseAdd",
+    "SparseDenseCwiseDiv", "SparseDenseCwiseMul", "SparseFillEmptyRows", "SparseFillEmptyRowsGrad",
+    "SparseReduceMax", "SparseReduceMaxSparse", "SparseReduceSum", "SparseReduceSumSparse",
+    "SparseReorder", "SparseReshape", "SparseSegmentMean", "SparseSegmentMeanGrad",
     "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtN", "SparseSegmentSqrtNGrad",
     "SparseSegmentSqrtNWithNumSegments", "SparseSegmentSum", "SparseSegmentSumGrad",
     "SparseSegmentSumWithNumSegments", "SparseSlice", "SparseSliceGrad", "SparseSoftmax",
@@ -132,24 +141,25 @@ __all__ = [
     "StatelessRandomGammaV2", "StatelessRandomNormal", "StatelessRandomPoisson",
     "StatelessRandomUniform", "StatelessRandomUniformFullInt", "StatelessRandomUniformInt",
     "StatelessTruncatedNormal", "StaticRegexFullMatch", "StaticRegexReplace", "StopGradient",
-    "StridedSlice", "StridedSliceGrad", "StringFormat", "StringJoin", "StringLength", "StringLower",
-    "StringSplit", "StringSplitV2", "StringStrip", "StringToHashBucket", "StringToHashBucketFast",
-    "StringToHashBucketStrong", "StringToNumber", "StringUpper", "Sub", "Substr", "Sum", "Svd",
-    "Switch", "SymbolicGradient", "Tan", "Tanh", "TanhGrad", "TensorArrayCloseV3",
-    "TensorArrayConcatV3", "TensorArrayGatherV3", "TensorArrayGradV3", "TensorArrayReadV3",
-    "TensorArrayScatterV3", "TensorArraySizeV3", "TensorArraySplitV3", "TensorArrayV3",
-    "TensorArrayWriteV3", "TensorListAdd", "TensorListAddItem", "TensorListConcatV2",
-    "TensorListElementShape", "TensorListFromTensor", "TensorListGather", "TensorListGetItem",
-    "TensorListLength", "TensorListPopBack", "TensorListPushBack", "TensorListReserve",
-    "TensorListResize", "TensorListScatterAdd", "TensorListScatterIntoExistingList",
-    "TensorListScatterV2", "TensorListSetItem", "TensorListSplit", "TensorListStack",
-    "TensorListZerosLike", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin",
-    "TensorScatterSub", "TensorScatterUpdate", "Tile", "TopKV2", "Transpose", "TridiagonalMatMul",
+    "StridedSlice", "StridedSliceAssign", "StridedSliceGrad", "StringFormat", "StringJoin",
+    "StringLength", "StringLower", "StringSplit", "StringSplitV2", "StringStrip",
+    "StringToHashBucket", "StringToHashBucketFast", "StringToHashBucketStrong", "StringToNumber",
+    "StringUpper", "Sub", "Substr", "Sum", "Svd", "Switch", "SymbolicGradient", "Tan", "Tanh",
+    "TanhGrad", "TensorArrayCloseV3", "TensorArrayConcatV3", "TensorArrayGatherV3",
+    "TensorArrayGradV3", "TensorArrayReadV3", "TensorArrayScatterV3", "TensorArraySizeV3",
+    "TensorArraySplitV3", "TensorArrayV3", "TensorArrayWriteV3", "TensorListAdd",
+    "TensorListAddItem", "TensorListConcatV2", "TensorListElementShape", "TensorListFromTensor",
+    "TensorListGather", "TensorListGetItem", "TensorListLength", "TensorListPopBack",
+    "TensorListPushBack", "TensorListReserve", "TensorListResize", "TensorListScatterAdd",
+    "TensorListScatterIntoExistingList", "TensorListScatterV2", "TensorListSetItem",
+    "TensorListSplit", "TensorListStack", "TensorListZerosLike", "TensorScatterAdd",
+    "TensorScatterMax", "TensorScatterMin", "TensorScatterSub", "TensorScatterUpdate",
+    "TensorSummary", "TensorSummaryV2", "Tile", "TopKV2", "Transpose", "TridiagonalMatMul",
     "TridiagonalSolve", "TruncateDiv", "TruncateMod", "TruncatedNormal", "UnicodeTranscode",
     "UniformCandidateSampler", "Unique", "UniqueWithCounts", "Unpack", "UnravelIndex",
     "UnsortedSegmentJoin", "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd",
-    "UnsortedSegmentSum", "Unstage", "UpperBound", "VarHandleOp", "VarIsInitializedOp", "Where",
-    "While", "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta",
+    "UnsortedSegmentSum", "Unstage", "UpperBound", "VarHandleOp", "VarIsInitializedOp", "Variable",
+    "VariableV2", "Where", "While", "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta",
 ]
 
 def Abs(x: Operand, *, name: str | None = None) -> Tensor:
@@ -220,6 +230,54 @@ def Any(input: Operand, reduction_indices: Operand, *, keep_dims: bool = False, 
     """input:bool reduction_indices:Tidx -> output:bool"""
     return one("Any", (input, reduction_indices,), {"keep_dims": keep_dims}, name)
 
+def ApplyAdadelta(var: Operand, accum: Operand, accum_update: Operand, lr: Operand, rho: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& accum_update:T& lr:T rho:T epsilon:T grad:T -> out:T&"""
+    return one("ApplyAdadelta", (var, accum, accum_update, lr, rho, epsilon, grad,), {"use_locking": use_locking}, name)
+
+def ApplyAdagrad(var: Operand, accum: Operand, lr: Operand, grad: Operand, *, use_locking: bool = False, update_slots: bool = True, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T grad:T -> out:T&"""
+    return one("ApplyAdagrad", (var, accum, lr, grad,), {"use_locking": use_locking, "update_slots": update_slots}, name)
+
+def ApplyAdagradDA(var: Operand, gradient_accumulator: Operand, gradient_squared_accumulator: Operand, grad: Operand, lr: Operand, l1: Operand, l2: Operand, global_step: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& gradient_accumulator:T& gradient_squared_accumulator:T& grad:T lr:T l1:T l2:T global_step:int64 -> out:T&"""
+    return one("ApplyAdagradDA", (var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step,), {"use_locking": use_locking}, name)
+
+def ApplyAdam(var: Operand, m: Operand, v: Operand, beta1_power: Operand, beta2_power: Operand, lr: Operand, beta1: Operand, beta2: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, use_nesterov: bool = False, name: str | None = None) -> Tensor:
+    """var:T& m:T& v:T& beta1_power:T beta2_power:T lr:T beta1:T beta2:T epsilon:T grad:T -> out:T&"""
+    return one("ApplyAdam", (var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad,), {"use_locking": use_locking, "use_nesterov": use_nesterov}, name)
+
+def ApplyCenteredRMSProp(var: Operand, mg: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& mg:T& ms:T& mom:T& lr:T rho:T momentum:T epsilon:T grad:T -> out:T&"""
+    return one("ApplyCenteredRMSProp", (var, mg, ms, mom, lr, rho, momentum, epsilon, grad,), {"use_locking": use_locking}, name)
+
+def ApplyFtrl(var: Operand, accum: Operand, linear: Operand, grad: Operand, lr: Operand, l1: Operand, l2: Operand, lr_power: Operand, *, use_locking: bool = False, multiply_linear_by_lr: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& linear:T& grad:T lr:T l1:T l2:T lr_power:T -> out:T&"""
+    return one("ApplyFtrl", (var, accum, linear, grad, lr, l1, l2, lr_power,), {"use_locking": use_locking, "multiply_linear_by_lr": multiply_linear_by_lr}, name)
+
+def ApplyFtrlV2(var: Operand, accum: Operand, linear: Operand, grad: Operand, lr: Operand, l1: Operand, l2: Operand, l2_shrinkage: Operand, lr_power: Operand, *, use_locking: bool = False, multiply_linear_by_lr: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& linear:T& grad:T lr:T l1:T l2:T l2_shrinkage:T lr_power:T -> out:T&"""
+    return one("ApplyFtrlV2", (var, accum, linear, grad, lr, l1, l2, l2_shrinkage, lr_power,), {"use_locking": use_locking, "multiply_linear_by_lr": multiply_linear_by_lr}, name)
+
+def ApplyGradientDescent(var: Operand, alpha: Operand, delta: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& alpha:T delta:T -> out:T&"""
+    return one("ApplyGradientDescent", (var, alpha, delta,), {"use_locking": use_locking}, name)
+
+def ApplyMomentum(var: Operand, accum: Operand, lr: Operand, grad: Operand, momentum: Operand, *, use_locking: bool = False, use_nesterov: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T grad:T momentum:T -> out:T&"""
+    return one("ApplyMomentum", (var, accum, lr, grad, momentum,), {"use_locking": use_locking, "use_nesterov": use_nesterov}, name)
+
+def ApplyProximalAdagrad(var: Operand, accum: Operand, lr: Operand, l1: Operand, l2: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T l1:T l2:T grad:T -> out:T&"""
+    return one("ApplyProximalAdagrad", (var, accum, lr, l1, l2, grad,), {"use_locking": use_locking}, name)
+
+def ApplyProximalGradientDescent(var: Operand, alpha: Operand, l1: Operand, l2: Operand, delta: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& alpha:T l1:T l2:T delta:T -> out:T&"""
+    return one("ApplyProximalGradientDescent", (var, alpha, l1, l2, delta,), {"use_locking": use_locking}, name)
+
+def ApplyRMSProp(var: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& ms:T& mom:T& lr:T rho:T momentum:T epsilon:T grad:T -> out:T&"""
+    return one("ApplyRMSProp", (var, ms, mom, lr, rho, momentum, epsilon, grad,), {"use_locking": use_locking}, name)
+
 def ApproximateEqual(x: Operand, y: Operand, *, tolerance: float = 1e-05, name: str | None = None) -> Tensor:
     """x:T y:T -> z:bool"""
     return one("ApproximateEqual", (x, y,), {"tolerance": tolerance}, name)
@@ -248,9 +306,21 @@ def Assert(condition: Operand, data: Operands, *, summarize: int = 3, name: str 
     """condition:bool data:[T] ->"""
     return node("Assert", (condition, data,), {"summarize": summarize}, name)
 
+def Assign(ref: Operand, value: Operand, *, validate_shape: bool = True, use_locking: bool = True, name: str | None = None) -> Tensor:
+    """ref:T& value:T -> output_ref:T&"""
+    return one("Assign", (ref, value,), {"validate_shape": validate_shape, "use_locking": use_locking}, name)
+
+def AssignAdd(ref: Operand, value: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& value:T -> output_ref:T&"""
+    return one("AssignAdd", (ref, value,), {"use_locking": use_locking}, name)
+
 def AssignAddVariableOp(resource: Operand, value: Operand, *, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """resource:resource value:dtype ->"""
     return node("AssignAddVariableOp", (resource, value,), {"dtype": dtype, "shape": shape}, name)
+
+def AssignSub(ref: Operand, value: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& value:T -> output_ref:T&"""
+    return one("AssignSub", (ref, value,), {"use_locking": use_locking}, name)
 
 def AssignSubVariableOp(resource: Operand, value: Operand, *, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """resource:resource value:dtype ->"""
@@ -275,6 +345,14 @@ def Atan2(y: Operand, x: Operand, *, name: str | None = None) -> Tensor:
 def Atanh(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
     return one("Atanh", (x,), {}, name)
+
+def AudioSummary(tag: Operand, tensor: Operand, *, sample_rate: float, max_outputs: int = 3, name: str | None = None) -> Tensor:
+    """tag:string tensor:float -> summary:string"""
+    return one("AudioSummary", (tag, tensor,), {"sample_rate": sample_rate, "max_outputs": max_outputs}, name)
+
+def AudioSummaryV2(tag: Operand, tensor: Operand, sample_rate: Operand, *, max_outputs: int = 3, name: str | None = None) -> Tensor:
+    """tag:string tensor:float sample_rate:float -> summary:string"""
+    return one("AudioSummaryV2", (tag, tensor, sample_rate,), {"max_outputs": max_outputs}, name)
 
 def AvgPool(value: Operand, *, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor:
     """value:T -> output:T"""
@@ -531,6 +609,10 @@ def Cos(x: Operand, *, name: str | None = None) -> Tensor:
 def Cosh(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
     return one("Cosh", (x,), {}, name)
+
+def CountUpTo(ref: Operand, *, limit: int, name: str | None = None) -> Tensor:
+    """ref:T& -> output:T"""
+    return one("CountUpTo", (ref,), {"limit": limit}, name)
 
 def CropAndResize(image: Operand, boxes: Operand, box_ind: Operand, crop_size: Operand, *, method: str | bytes = 'bilinear', extrapolation_value: float = 0.0, name: str | None = None) -> Tensor:
     """image:T boxes:float box_ind:int32 crop_size:int32 -> crops:float"""
@@ -940,6 +1022,10 @@ def HistogramFixedWidth(values: Operand, value_range: Operand, nbins: Operand, *
     """values:T value_range:T nbins:int32 -> out:dtype"""
     return one("HistogramFixedWidth", (values, value_range, nbins,), {"dtype": dtype}, name)
 
+def HistogramSummary(tag: Operand, values: Operand, *, name: str | None = None) -> Tensor:
+    """tag:string values:T -> summary:string"""
+    return one("HistogramSummary", (tag, values,), {}, name)
+
 def IFFT(input: Operand, *, name: str | None = None) -> Tensor:
     """input:Tcomplex -> output:Tcomplex"""
     return one("IFFT", (input,), {}, name)
@@ -992,6 +1078,10 @@ def Imag(input: Operand, *, Tout: DTypeLike = float32, name: str | None = None) 
     """input:T -> output:Tout"""
     return one("Imag", (input,), {"Tout": Tout}, name)
 
+def ImageSummary(tag: Operand, tensor: Operand, *, max_images: int = 3, bad_color: Value | None = None, name: str | None = None) -> Tensor:
+    """tag:string tensor:T -> summary:string"""
+    return one("ImageSummary", (tag, tensor,), {"max_images": max_images, "bad_color": bad_color}, name)
+
 def InTopKV2(predictions: Operand, targets: Operand, k: Operand, *, name: str | None = None) -> Tensor:
     """predictions:float targets:T k:T -> precision:bool"""
     return one("InTopKV2", (predictions, targets, k,), {}, name)
@@ -1031,6 +1121,10 @@ def IsInf(x: Operand, *, name: str | None = None) -> Tensor:
 def IsNan(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:bool"""
     return one("IsNan", (x,), {}, name)
+
+def IsVariableInitialized(ref: Operand, *, name: str | None = None) -> Tensor:
+    """ref:dtype& -> is_initialized:bool"""
+    return one("IsVariableInitialized", (ref,), {}, name)
 
 def IteratorFromStringHandleV2(string_handle: Operand, *, output_types: Sequence[DTypeLike] = (), output_shapes: Sequence[ShapeLike] = (), name: str | None = None) -> Tensor:
     """string_handle:string -> resource_handle:resource"""
@@ -1299,6 +1393,10 @@ def Mean(input: Operand, reduction_indices: Operand, *, keep_dims: bool = False,
 def Merge(inputs: Operands, *, name: str | None = None) -> tuple[Tensor, Tensor]:
     """inputs:T*N -> output:T value_index:int32"""
     return many("Merge", (inputs,), {}, name)
+
+def MergeSummary(inputs: Operands, *, name: str | None = None) -> Tensor:
+    """inputs:string*N -> summary:string"""
+    return one("MergeSummary", (inputs,), {}, name)
 
 def MergeV2Checkpoints(checkpoint_prefixes: Operand, destination_prefix: Operand, *, delete_old_dirs: bool = True, name: str | None = None) -> Operation:
     """checkpoint_prefixes:string destination_prefix:string ->"""
@@ -1652,6 +1750,10 @@ def RefSwitch(data: Operand, pred: Operand, *, name: str | None = None) -> tuple
     """data:T& pred:bool -> output_false:T& output_true:T&"""
     return many("RefSwitch", (data, pred,), {}, name)
 
+def ReferenceHandle(ref: Operand, *, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str | None = None) -> Tensor:
+    """ref:dtype& -> handle:resource"""
+    return one("ReferenceHandle", (ref,), {"dtype": dtype, "shape": shape}, name)
+
 def RegexFullMatch(input: Operand, pattern: Operand, *, name: str | None = None) -> Tensor:
     """input:string pattern:string -> output:bool"""
     return one("RegexFullMatch", (input, pattern,), {}, name)
@@ -1912,9 +2014,61 @@ def SaveV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, te
     """prefix:string tensor_names:string shape_and_slices:string tensors:[dtypes] ->"""
     return node("SaveV2", (prefix, tensor_names, shape_and_slices, tensors,), {"dtypes": dtypes}, name)
 
+def ScalarSummary(tags: Operand, values: Operand, *, name: str | None = None) -> Tensor:
+    """tags:string values:T -> summary:string"""
+    return one("ScalarSummary", (tags, values,), {}, name)
+
+def ScatterAdd(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterAdd", (ref, indices, updates,), {"use_locking": use_locking}, name)
+
+def ScatterDiv(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterDiv", (ref, indices, updates,), {"use_locking": use_locking}, name)
+
+def ScatterMax(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterMax", (ref, indices, updates,), {"use_locking": use_locking}, name)
+
+def ScatterMin(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterMin", (ref, indices, updates,), {"use_locking": use_locking}, name)
+
+def ScatterMul(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterMul", (ref, indices, updates,), {"use_locking": use_locking}, name)
+
 def ScatterNd(indices: Operand, updates: Operand, shape: Operand, *, name: str | None = None) -> Tensor:
     """indices:Tindices updates:T shape:Tindices -> output:T"""
     return one("ScatterNd", (indices, updates, shape,), {}, name)
+
+def ScatterNdAdd(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterNdAdd", (ref, indices, updates,), {"use_locking": use_locking, "bad_indices_policy": bad_indices_policy}, name)
+
+def ScatterNdMax(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterNdMax", (ref, indices, updates,), {"use_locking": use_locking, "bad_indices_policy": bad_indices_policy}, name)
+
+def ScatterNdMin(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterNdMin", (ref, indices, updates,), {"use_locking": use_locking, "bad_indices_policy": bad_indices_policy}, name)
+
+def ScatterNdSub(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterNdSub", (ref, indices, updates,), {"use_locking": use_locking, "bad_indices_policy": bad_indices_policy}, name)
+
+def ScatterNdUpdate(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = True, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterNdUpdate", (ref, indices, updates,), {"use_locking": use_locking, "bad_indices_policy": bad_indices_policy}, name)
+
+def ScatterSub(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterSub", (ref, indices, updates,), {"use_locking": use_locking}, name)
+
+def ScatterUpdate(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = True, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterUpdate", (ref, indices, updates,), {"use_locking": use_locking}, name)
 
 def SegmentMax(data: Operand, segment_ids: Operand, *, name: str | None = None) -> Tensor:
     """data:T segment_ids:Tindices -> output:T"""
@@ -2060,6 +2214,46 @@ def SparseAddGrad(backprop_val_grad: Operand, a_indices: Operand, b_indices: Ope
     """backprop_val_grad:T a_indices:int64 b_indices:int64 sum_indices:int64 -> a_val_grad:T b_val_grad:T"""
     return many("SparseAddGrad", (backprop_val_grad, a_indices, b_indices, sum_indices,), {}, name)
 
+def SparseApplyAdadelta(var: Operand, accum: Operand, accum_update: Operand, lr: Operand, rho: Operand, epsilon: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& accum_update:T& lr:T rho:T epsilon:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyAdadelta", (var, accum, accum_update, lr, rho, epsilon, grad, indices,), {"use_locking": use_locking}, name)
+
+def SparseApplyAdagrad(var: Operand, accum: Operand, lr: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, update_slots: bool = True, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyAdagrad", (var, accum, lr, grad, indices,), {"use_locking": use_locking, "update_slots": update_slots}, name)
+
+def SparseApplyAdagradDA(var: Operand, gradient_accumulator: Operand, gradient_squared_accumulator: Operand, grad: Operand, indices: Operand, lr: Operand, l1: Operand, l2: Operand, global_step: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& gradient_accumulator:T& gradient_squared_accumulator:T& grad:T indices:Tindices lr:T l1:T l2:T global_step:int64 -> out:T&"""
+    return one("SparseApplyAdagradDA", (var, gradient_accumulator, gradient_squared_accumulator, grad, indices, lr, l1, l2, global_step,), {"use_locking": use_locking}, name)
+
+def SparseApplyCenteredRMSProp(var: Operand, mg: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& mg:T& ms:T& mom:T& lr:T rho:T momentum:T epsilon:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyCenteredRMSProp", (var, mg, ms, mom, lr, rho, momentum, epsilon, grad, indices,), {"use_locking": use_locking}, name)
+
+def SparseApplyFtrl(var: Operand, accum: Operand, linear: Operand, grad: Operand, indices: Operand, lr: Operand, l1: Operand, l2: Operand, lr_power: Operand, *, use_locking: bool = False, multiply_linear_by_lr: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& linear:T& grad:T indices:Tindices lr:T l1:T l2:T lr_power:T -> out:T&"""
+    return one("SparseApplyFtrl", (var, accum, linear, grad, indices, lr, l1, l2, lr_power,), {"use_locking": use_locking, "multiply_linear_by_lr": multiply_linear_by_lr}, name)
+
+def SparseApplyFtrlV2(var: Operand, accum: Operand, linear: Operand, grad: Operand, indices: Operand, lr: Operand, l1: Operand, l2: Operand, l2_shrinkage: Operand, lr_power: Operand, *, use_locking: bool = False, multiply_linear_by_lr: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& linear:T& grad:T indices:Tindices lr:T l1:T l2:T l2_shrinkage:T lr_power:T -> out:T&"""
+    return one("SparseApplyFtrlV2", (var, accum, linear, grad, indices, lr, l1, l2, l2_shrinkage, lr_power,), {"use_locking": use_locking, "multiply_linear_by_lr": multiply_linear_by_lr}, name)
+
+def SparseApplyMomentum(var: Operand, accum: Operand, lr: Operand, grad: Operand, indices: Operand, momentum: Operand, *, use_locking: bool = False, use_nesterov: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T grad:T indices:Tindices momentum:T -> out:T&"""
+    return one("SparseApplyMomentum", (var, accum, lr, grad, indices, momentum,), {"use_locking": use_locking, "use_nesterov": use_nesterov}, name)
+
+def SparseApplyProximalAdagrad(var: Operand, accum: Operand, lr: Operand, l1: Operand, l2: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T l1:T l2:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyProximalAdagrad", (var, accum, lr, l1, l2, grad, indices,), {"use_locking": use_locking}, name)
+
+def SparseApplyProximalGradientDescent(var: Operand, alpha: Operand, l1: Operand, l2: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& alpha:T l1:T l2:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyProximalGradientDescent", (var, alpha, l1, l2, grad, indices,), {"use_locking": use_locking}, name)
+
+def SparseApplyRMSProp(var: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& ms:T& mom:T& lr:T rho:T momentum:T epsilon:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyRMSProp", (var, ms, mom, lr, rho, momentum, epsilon, grad, indices,), {"use_locking": use_locking}, name)
+
 def SparseConcat(indices: Operands, values: Operands, shapes: Operands, *, concat_dim: int = 0, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """indices:int64*N values:T*N shapes:int64*N -> output_indices:int64 output_values:T output_shape:int64"""
     return many("SparseConcat", (indices, values, shapes,), {"concat_dim": concat_dim}, name)
@@ -2067,6 +2261,14 @@ def SparseConcat(indices: Operands, values: Operands, shapes: Operands, *, conca
 def SparseConditionalAccumulator(*, dtype: DTypeLike, shape: ShapeLike | None = None, container: str | bytes = '', shared_name: str | bytes = '', reduction_type: str | bytes = 'MEAN', name: str | None = None) -> Tensor:
     """-> handle:string&"""
     return one("SparseConditionalAccumulator", (), {"dtype": dtype, "shape": shape, "container": container, "shared_name": shared_name, "reduction_type": reduction_type}, name)
+
+def SparseCross(indices: Operands, values: Operands, shapes: Operands, dense_inputs: Operands, *, hashed_output: bool, num_buckets: int, hash_key: int, out_type: DTypeLike, internal_type: DTypeLike, N: int | None = None, sparse_types: Sequence[DTypeLike] | None = None, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """indices:int64*N values:[sparse_types] shapes:int64*N dense_inputs:[dense_types] -> output_indices:int64 output_values:out_type output_shape:int64"""
+    return many("SparseCross", (indices, values, shapes, dense_inputs,), {"hashed_output": hashed_output, "num_buckets": num_buckets, "hash_key": hash_key, "out_type": out_type, "internal_type": internal_type, "N": N, "sparse_types": sparse_types}, name)
+
+def SparseCrossV2(indices: Operands, values: Operands, shapes: Operands, dense_inputs: Operands, sep: Operand, *, N: int | None = None, sparse_types: Sequence[DTypeLike] | None = None, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """indices:int64*N values:[sparse_types] shapes:int64*N dense_inputs:[dense_types] sep:string -> output_indices:int64 output_values:string output_shape:int64"""
+    return many("SparseCrossV2", (indices, values, shapes, dense_inputs, sep,), {"N": N, "sparse_types": sparse_types}, name)
 
 def SparseDenseCwiseAdd(sp_indices: Operand, sp_values: Operand, sp_shape: Operand, dense: Operand, *, name: str | None = None) -> Tensor:
     """sp_indices:int64 sp_values:T sp_shape:int64 dense:T -> output:T"""
@@ -2304,6 +2506,10 @@ def StridedSlice(input: Operand, begin: Operand, end: Operand, strides: Operand,
     """input:T begin:Index end:Index strides:Index -> output:T"""
     return one("StridedSlice", (input, begin, end, strides,), {"begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask, "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask}, name)
 
+def StridedSliceAssign(ref: Operand, begin: Operand, end: Operand, strides: Operand, value: Operand, *, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0, name: str | None = None) -> Tensor:
+    """ref:T& begin:Index end:Index strides:Index value:T -> output_ref:T&"""
+    return one("StridedSliceAssign", (ref, begin, end, strides, value,), {"begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask, "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask}, name)
+
 def StridedSliceGrad(shape: Operand, begin: Operand, end: Operand, strides: Operand, dy: Operand, *, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0, name: str | None = None) -> Tensor:
     """shape:Index begin:Index end:Index strides:Index dy:T -> output:T"""
     return one("StridedSliceGrad", (shape, begin, end, strides, dy,), {"begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask, "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask}, name)
@@ -2528,6 +2734,14 @@ def TensorScatterUpdate(tensor: Operand, indices: Operand, updates: Operand, *, 
     """tensor:T indices:Tindices updates:T -> output:T"""
     return one("TensorScatterUpdate", (tensor, indices, updates,), {"bad_indices_policy": bad_indices_policy}, name)
 
+def TensorSummary(tensor: Operand, *, description: str | bytes = '', labels: Sequence[str | bytes] = (), display_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """tensor:T -> summary:string"""
+    return one("TensorSummary", (tensor,), {"description": description, "labels": labels, "display_name": display_name}, name)
+
+def TensorSummaryV2(tag: Operand, tensor: Operand, serialized_summary_metadata: Operand, *, name: str | None = None) -> Tensor:
+    """tag:string tensor:T serialized_summary_metadata:string -> summary:string"""
+    return one("TensorSummaryV2", (tag, tensor, serialized_summary_metadata,), {}, name)
+
 def Tile(input: Operand, multiples: Operand, *, name: str | None = None) -> Tensor:
     """input:T multiples:Tmultiples -> output:T"""
     return one("Tile", (input, multiples,), {}, name)
@@ -2619,6 +2833,14 @@ def VarHandleOp(*, dtype: DTypeLike, container: str | bytes = '', shared_name: s
 def VarIsInitializedOp(resource: Operand, *, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str | None = None) -> Tensor:
     """resource:resource -> is_initialized:bool"""
     return one("VarIsInitializedOp", (resource,), {"dtype": dtype, "shape": shape}, name)
+
+def Variable(*, shape: ShapeLike, dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> ref:dtype&"""
+    return one("Variable", (), {"shape": shape, "dtype": dtype, "container": container, "shared_name": shared_name}, name)
+
+def VariableV2(*, shape: ShapeLike, dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> ref:dtype&"""
+    return one("VariableV2", (), {"shape": shape, "dtype": dtype, "container": container, "shared_name": shared_name}, name)
 
 def Where(input: Operand, *, name: str | None = None) -> Tensor:
     """input:T -> index:int64"""
