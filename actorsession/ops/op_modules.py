@@ -220,6 +220,12 @@ _TYPES = {
     "opsets.parsing.example_nodes": "ParseExample ParseExampleV2 ParseSingleExample",
     "opsets.parsing.files": "MatchingFiles ReadFile WriteFile",
     "opsets.parsing.json_examples": "DecodeJSONExample",
+    "opsets.parsing.readers": (
+        "FixedLengthRecordReaderV2 IdentityReaderV2 ReaderNumRecordsProducedV2 "
+        "ReaderNumWorkUnitsCompletedV2 ReaderReadUpToV2 ReaderReadV2 ReaderResetV2 "
+        "ReaderRestoreStateV2 ReaderSerializeStateV2 TFRecordReaderV2 TextLineReaderV2 "
+        "WholeFileReaderV2"
+    ),
     "opsets.parsing.sequence_nodes": "ParseSequenceExampleV2",
     "opsets.parsing.serialized": "DecodeCompressed ParseTensor SerializeTensor",
     "opsets.quantisation.fake_quant": (

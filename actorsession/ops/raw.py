@@ -58,16 +58,16 @@ __all__ = [
     "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D", "FIFOQueueV2",
     "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars",
     "FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannel",
-    "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill", "Fingerprint",
+    "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill", "Fingerprint", "FixedLengthRecordReaderV2",
     "FixedUnigramCandidateSampler", "Floor", "FloorDiv", "FloorMod", "FractionalAvgPool",
     "FractionalAvgPoolGrad", "FractionalMaxPool", "FractionalMaxPoolGrad", "FusedBatchNorm",
     "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3", "FusedBatchNormV2",
     "FusedBatchNormV3", "GatherNd", "GatherV2", "GetSessionHandle", "GetSessionTensor", "Greater",
     "GreaterEqual", "GuaranteeConst", "HSVToRGB", "HashTableV2", "HistogramFixedWidth",
     "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", "Identity",
-    "IdentityN", "If", "Igamma", "IgammaGradA", "Igammac", "Imag", "ImageSummary", "InTopKV2",
-    "InitializeTableFromTextFileV2", "InitializeTableV2", "Inv", "InvGrad", "Invert",
-    "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized",
+    "IdentityN", "IdentityReaderV2", "If", "Igamma", "IgammaGradA", "Igammac", "Imag",
+    "ImageSummary", "InTopKV2", "InitializeTableFromTextFileV2", "InitializeTableV2", "Inv",
+    "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized",
     "IteratorFromStringHandleV2", "IteratorGetNext", "IteratorGetNextSync",
     "IteratorToStringHandle", "IteratorV2", "L2Loss", "LRN", "LRNGrad", "LeakyRelu",
     "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift", "Less", "LessEqual", "Lgamma",
@@ -95,7 +95,9 @@ __all__ = [
     "QueueEnqueueV2", "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV",
     "RandomGamma", "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueueV2",
     "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Range", "Rank", "ReadFile",
-    "ReadVariableOp", "Real", "RealDiv", "Reciprocal", "ReciprocalGrad", "ReduceJoin",
+    "ReadVariableOp", "ReaderNumRecordsProducedV2", "ReaderNumWorkUnitsCompletedV2",
+    "ReaderReadUpToV2", "ReaderReadV2", "ReaderResetV2", "ReaderRestoreStateV2",
+    "ReaderSerializeStateV2", "Real", "RealDiv", "Reciprocal", "ReciprocalGrad", "ReduceJoin",
     "ReducedShape", "RefEnter", "RefExit", "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch",
     "ReferenceHandle", "RegexFullMatch", "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad",
     "RemoteCall", "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear",
@@ -144,8 +146,8 @@ __all__ = [
     "StridedSlice", "StridedSliceAssign", "StridedSliceGrad", "StringFormat", "StringJoin",
     "StringLength", "StringLower", "StringSplit", "StringSplitV2", "StringStrip",
     "StringToHashBucket", "StringToHashBucketFast", "StringToHashBucketStrong", "StringToNumber",
-    "StringUpper", "Sub", "Substr", "Sum", "Svd", "Switch", "SymbolicGradient", "Tan", "Tanh",
-    "TanhGrad", "TensorArrayCloseV3", "TensorArrayConcatV3", "TensorArrayGatherV3",
+    "StringUpper", "Sub", "Substr", "Sum", "Svd", "Switch", "SymbolicGradient", "TFRecordReaderV2",
+    "Tan", "Tanh", "TanhGrad", "TensorArrayCloseV3", "TensorArrayConcatV3", "TensorArrayGatherV3",
     "TensorArrayGradV3", "TensorArrayReadV3", "TensorArrayScatterV3", "TensorArraySizeV3",
     "TensorArraySplitV3", "TensorArrayV3", "TensorArrayWriteV3", "TensorListAdd",
     "TensorListAddItem", "TensorListConcatV2", "TensorListElementShape", "TensorListFromTensor",
@@ -154,12 +156,13 @@ __all__ = [
     "TensorListScatterIntoExistingList", "TensorListScatterV2", "TensorListSetItem",
     "TensorListSplit", "TensorListStack", "TensorListZerosLike", "TensorScatterAdd",
     "TensorScatterMax", "TensorScatterMin", "TensorScatterSub", "TensorScatterUpdate",
-    "TensorSummary", "TensorSummaryV2", "Tile", "TopKV2", "Transpose", "TridiagonalMatMul",
-    "TridiagonalSolve", "TruncateDiv", "TruncateMod", "TruncatedNormal", "UnicodeTranscode",
-    "UniformCandidateSampler", "Unique", "UniqueWithCounts", "Unpack", "UnravelIndex",
-    "UnsortedSegmentJoin", "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd",
-    "UnsortedSegmentSum", "Unstage", "UpperBound", "VarHandleOp", "VarIsInitializedOp", "Variable",
-    "VariableV2", "Where", "While", "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta",
+    "TensorSummary", "TensorSummaryV2", "TextLineReaderV2", "Tile", "TopKV2", "Transpose",
+    "TridiagonalMatMul", "TridiagonalSolve", "TruncateDiv", "TruncateMod", "TruncatedNormal",
+    "UnicodeTranscode", "UniformCandidateSampler", "Unique", "UniqueWithCounts", "Unpack",
+    "UnravelIndex", "UnsortedSegmentJoin", "UnsortedSegmentMax", "UnsortedSegmentMin",
+    "UnsortedSegmentProd", "UnsortedSegmentSum", "Unstage", "UpperBound", "VarHandleOp",
+    "VarIsInitializedOp", "Variable", "VariableV2", "Where", "While", "WholeFileReaderV2",
+    "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta",
 ]
 
 def Abs(x: Operand, *, name: str | None = None) -> Tensor:
@@ -926,6 +929,10 @@ def Fingerprint(data: Operand, method: Operand, *, name: str | None = None) -> T
     """data:T method:string -> fingerprint:uint8"""
     return one("Fingerprint", (data, method,), {}, name)
 
+def FixedLengthRecordReaderV2(*, record_bytes: int, header_bytes: int = 0, footer_bytes: int = 0, hop_bytes: int = 0, container: str | bytes = '', shared_name: str | bytes = '', encoding: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:resource"""
+    return one("FixedLengthRecordReaderV2", (), {"record_bytes": record_bytes, "header_bytes": header_bytes, "footer_bytes": footer_bytes, "hop_bytes": hop_bytes, "container": container, "shared_name": shared_name, "encoding": encoding}, name)
+
 def FixedUnigramCandidateSampler(true_classes: Operand, *, num_true: int, num_sampled: int, unique: bool, range_max: int, vocab_file: str | bytes = '', distortion: float = 1.0, num_reserved_ids: int = 0, num_shards: int = 1, shard: int = 0, unigrams: Sequence[float] = (), seed: int = 0, seed2: int = 0, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """true_classes:int64 -> sampled_candidates:int64 true_expected_count:float sampled_expected_count:float"""
     return many("FixedUnigramCandidateSampler", (true_classes,), {"num_true": num_true, "num_sampled": num_sampled, "unique": unique, "range_max": range_max, "vocab_file": vocab_file, "distortion": distortion, "num_reserved_ids": num_reserved_ids, "num_shards": num_shards, "shard": shard, "unigrams": unigrams, "seed": seed, "seed2": seed2}, name)
@@ -1057,6 +1064,10 @@ def Identity(input: Operand, *, name: str | None = None) -> Tensor:
 def IdentityN(input: Operands, *, name: str | None = None) -> list[Tensor]:
     """input:[T] -> output:[T]"""
     return many("IdentityN", (input,), {}, name)
+
+def IdentityReaderV2(*, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:resource"""
+    return one("IdentityReaderV2", (), {"container": container, "shared_name": shared_name}, name)
 
 def If(cond: Operand, input: Operands, *, then_branch: Value, else_branch: Value, name: str | None = None) -> list[Tensor]:
     """cond:Tcond input:[Tin] -> output:[Tout]"""
@@ -1701,6 +1712,34 @@ def ReadFile(filename: Operand, *, name: str | None = None) -> Tensor:
 def ReadVariableOp(resource: Operand, *, dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Tensor:
     """resource:resource -> value:dtype"""
     return one("ReadVariableOp", (resource,), {"dtype": dtype, "shape": shape}, name)
+
+def ReaderNumRecordsProducedV2(reader_handle: Operand, *, name: str | None = None) -> Tensor:
+    """reader_handle:resource -> records_produced:int64"""
+    return one("ReaderNumRecordsProducedV2", (reader_handle,), {}, name)
+
+def ReaderNumWorkUnitsCompletedV2(reader_handle: Operand, *, name: str | None = None) -> Tensor:
+    """reader_handle:resource -> units_completed:int64"""
+    return one("ReaderNumWorkUnitsCompletedV2", (reader_handle,), {}, name)
+
+def ReaderReadUpToV2(reader_handle: Operand, queue_handle: Operand, num_records: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """reader_handle:resource queue_handle:resource num_records:int64 -> keys:string values:string"""
+    return many("ReaderReadUpToV2", (reader_handle, queue_handle, num_records,), {}, name)
+
+def ReaderReadV2(reader_handle: Operand, queue_handle: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """reader_handle:resource queue_handle:resource -> key:string value:string"""
+    return many("ReaderReadV2", (reader_handle, queue_handle,), {}, name)
+
+def ReaderResetV2(reader_handle: Operand, *, name: str | None = None) -> Operation:
+    """reader_handle:resource ->"""
+    return node("ReaderResetV2", (reader_handle,), {}, name)
+
+def ReaderRestoreStateV2(reader_handle: Operand, state: Operand, *, name: str | None = None) -> Operation:
+    """reader_handle:resource state:string ->"""
+    return node("ReaderRestoreStateV2", (reader_handle, state,), {}, name)
+
+def ReaderSerializeStateV2(reader_handle: Operand, *, name: str | None = None) -> Tensor:
+    """reader_handle:resource -> state:string"""
+    return one("ReaderSerializeStateV2", (reader_handle,), {}, name)
 
 def Real(input: Operand, *, Tout: DTypeLike = float32, name: str | None = None) -> Tensor:
     """input:T -> output:Tout"""
@@ -2586,6 +2625,10 @@ def SymbolicGradient(input: Operands, *, f: Value, name: str | None = None) -> l
     """input:[Tin] -> output:[Tout]"""
     return many("SymbolicGradient", (input,), {"f": f}, name)
 
+def TFRecordReaderV2(*, container: str | bytes = '', shared_name: str | bytes = '', compression_type: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:resource"""
+    return one("TFRecordReaderV2", (), {"container": container, "shared_name": shared_name, "compression_type": compression_type}, name)
+
 def Tan(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
     return one("Tan", (x,), {}, name)
@@ -2742,6 +2785,10 @@ def TensorSummaryV2(tag: Operand, tensor: Operand, serialized_summary_metadata: 
     """tag:string tensor:T serialized_summary_metadata:string -> summary:string"""
     return one("TensorSummaryV2", (tag, tensor, serialized_summary_metadata,), {}, name)
 
+def TextLineReaderV2(*, skip_header_lines: int = 0, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:resource"""
+    return one("TextLineReaderV2", (), {"skip_header_lines": skip_header_lines, "container": container, "shared_name": shared_name}, name)
+
 def Tile(input: Operand, multiples: Operand, *, name: str | None = None) -> Tensor:
     """input:T multiples:Tmultiples -> output:T"""
     return one("Tile", (input, multiples,), {}, name)
@@ -2849,6 +2896,10 @@ def Where(input: Operand, *, name: str | None = None) -> Tensor:
 def While(input: Operands, *, cond: Value, body: Value, name: str | None = None) -> list[Tensor]:
     """input:[T] -> output:[T]"""
     return many("While", (input,), {"cond": cond, "body": body}, name)
+
+def WholeFileReaderV2(*, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:resource"""
+    return one("WholeFileReaderV2", (), {"container": container, "shared_name": shared_name}, name)
 
 def WriteFile(filename: Operand, contents: Operand, *, name: str | None = None) -> Operation:
     """filename:string contents:string ->"""

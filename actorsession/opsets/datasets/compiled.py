@@ -22,7 +22,7 @@ from actorsession.graph.function import (
 )
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import KernelContext, lookup
-from actorsession.opsets.datasets.crew import Run
+from actorsession.opsets.datasets.runs import Run
 from actorsession.plan.codegen.bind import BoundPartition
 from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.partition import Partition

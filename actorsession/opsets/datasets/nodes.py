@@ -20,11 +20,12 @@ from actorsession.graph.function import FunctionDef
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops.rows import checked, no_outputs, op, scalar
+from actorsession.ops.shape_operands import boxed
 from actorsession.ops.shared_state import check_handle_of
 from actorsession.opsets.datasets import parallel, sources, transforms  # noqa: F401 - each registers kinds of datasets
 from actorsession.opsets.datasets.compiled import Compiled
-from actorsession.opsets.datasets.crew import Run
 from actorsession.opsets.datasets.position import IteratorState, by_handle, elsewhere
+from actorsession.opsets.datasets.runs import Run
 from actorsession.opsets.datasets.stages import Function, Stage
 
 __all__: list[str] = []
@@ -137,7 +138,7 @@ def _reduce_kernel(ctx: KernelContext) -> Kernel:
 for _name, _kernel in (("DatasetElement", _element_kernel), ("DatasetReduce", _reduce_kernel)):
     op(
         _name, _announced, kernel=_kernel, grad=NOT_DIFFERENTIABLE, suspends=True, aliases=True,
-        keeps=frozenset(range(_MOST)),
+        opens_files=True, keeps=frozenset(range(_MOST)),
     )  # fmt: skip
 op(
     "DatasetCardinality", scalar, lambda dataset: np.int64(dataset.cardinality()), NOT_DIFFERENTIABLE,
@@ -208,6 +209,7 @@ op(
 for _name in ("IteratorGetNext", "IteratorGetNextSync"):
     op(
         _name, _of_iterator, kernel=_next_kernel, grad=NOT_DIFFERENTIABLE, suspends=True, aliases=True,
+        opens_files=True,
     )  # fmt: skip
 op(
     "IteratorToStringHandle", checked(scalar), lambda iterator: iterator.handle.encode(), NOT_DIFFERENTIABLE,
@@ -221,6 +223,6 @@ op(
     "SaveIterator", _of_iterator, lambda iterator: iterator.save(), NOT_DIFFERENTIABLE, blocks=True,
 )  # fmt: skip
 op(
-    "RestoreIterator", checked(no_outputs, None, 0), lambda iterator, state: iterator.load(state),
-    NOT_DIFFERENTIABLE, blocks=True,
+    "RestoreIterator", checked(no_outputs, None, 0),
+    lambda iterator, state: iterator.load(boxed(state).item()), NOT_DIFFERENTIABLE, blocks=True,
 )  # fmt: skip

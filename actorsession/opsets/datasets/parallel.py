@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.opsets.datasets.crew import Run
+from actorsession.opsets.datasets.runs import Run
 from actorsession.opsets.datasets.stages import Cursor, Element, Stage, kind, plain, restored
 
 __all__: list[str] = []

@@ -27,7 +27,7 @@ from actorsession.errors import (
 from actorsession.graph import codec
 from actorsession.graph.dtypes import DType
 from actorsession.graph.registry import ResourceHost
-from actorsession.opsets.datasets.crew import Run
+from actorsession.opsets.datasets.runs import Run
 from actorsession.opsets.datasets.stages import Cursor, Element, Stage
 
 __all__ = ["IteratorState", "by_handle", "elsewhere"]

@@ -20,7 +20,7 @@ import numpy as np
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.registry import Array
 from actorsession.opsets.datasets.compiled import Compiled
-from actorsession.opsets.datasets.crew import Run
+from actorsession.opsets.datasets.runs import Run
 
 __all__ = ["KINDS", "Cursor", "Element", "Function", "Stage", "kind", "plain", "restored"]
 

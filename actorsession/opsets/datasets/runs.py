@@ -1,8 +1,7 @@
-"""The threads of an iterator, and the context in which its functions run.
+"""The runs of iterators: the context in which the functions of a dataset run.
 
-A ``Crew`` starts a thread when there is work and no idle thread, and lets it go after a second without work,
-so an iterator that nobody reads has no threads. A ``Run`` is the time from one initialisation of an iterator
-to the next: once it is closed, whatever waits within it ends.
+A ``Run`` is the time from one initialisation of an iterator to the next. Once it is closed, whatever waits
+within it ends, and its threads go.
 """
 
 from __future__ import annotations
@@ -10,62 +9,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from concurrent.futures import Future
 from typing import Any
 
 from actorsession.errors import CancelledError
 from actorsession.graph.registry import ResourceHost
 from actorsession.graph.take import Take
+from actorsession.opsets.crew import Crew
 from actorsession.plan.codegen.segment_context import ControlFlowContext, PendingValues
 
-__all__ = ["Crew", "Run"]
+__all__ = ["Run"]
 
-# Seconds that a thread waits for more work, and between two looks at whether a run is closed.
-_LINGER = 1.0
+# Seconds between two looks at whether a run is closed.
 _SLICE = 0.1
 _FIRST_LOOK = 0.001
-
-
-class Crew:
-    """Threads that do work in the order in which it comes; as many as there is work at a time."""
-
-    def __init__(self) -> None:
-        self._work: deque[Callable[[], None]] = deque()
-        self._changed = threading.Condition()
-        self._idle = 0
-        self._closed = False
-
-    def submit(self, work: Callable[[], None]) -> None:
-        """Have a function called in a thread, which must not raise; nothing is called after ``close``."""
-        with self._changed:
-            if self._closed:
-                return
-            self._work.append(work)
-            if self._idle >= len(self._work):
-                self._changed.notify()
-                return
-        threading.Thread(target=self._serve, name="actorsession-dataset", daemon=True).start()
-
-    def close(self) -> None:
-        """Let all threads go once they have done what they are doing."""
-        with self._changed:
-            self._closed = True
-            self._work.clear()
-            self._changed.notify_all()
-
-    def _serve(self) -> None:
-        while True:
-            with self._changed:
-                self._idle += 1
-                self._changed.wait_for(lambda: self._work or self._closed, _LINGER)
-                self._idle -= 1
-                if not self._work:
-                    return
-                work = self._work.popleft()
-            work()
-            del work
 
 
 class Run(ControlFlowContext):
