@@ -11,6 +11,7 @@ _NAMES = {
     "actorsession.compat.v1.distributions": "*=distributions",
     "actorsession.namespaces.signal": "*=signal",
     ".crf": "*=crf",
+    ".data": "*=data",
     ".framework": "*=framework",
     ".image": "*=image",
     ".layers": "*=layers",

@@ -199,15 +199,17 @@ def parse_values(
             if ignore_unknown:
                 continue
             raise ValueError(f"Unknown hyperparameter type for {name}")
-        read = lambda one, name=name: _read(name, type_map[name], one)  # noqa: E731
+        kind = type_map[name]
         if text.startswith("["):
             if index is not None:
                 raise ValueError(
                     f"Could not parse {values!r}: {name}[{index}] is one value, not a list"
                 )
-            value: Any = [read(one.strip()) for one in text[1:-1].split(",") if one.strip()]
+            value: Any = [
+                _read(name, kind, one.strip()) for one in text[1:-1].split(",") if one.strip()
+            ]
         else:
-            value = read(text)
+            value = _read(name, kind, text)
         if index is not None:
             members = found.setdefault(name, {})
             if not isinstance(members, dict) or int(index) in members:
