@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from scripts.differentials.program import Program
 from scripts.differentials.reasons import REASONS, Reason
 from scripts.differentials.record import record
 from scripts.differentials.report import Outcome, judge, stale, table
+from scripts.differentials.whole import output_difference, whole_programs
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = programs()
@@ -171,6 +173,25 @@ def test_a_reason_covers_the_kinds_that_it_names_only() -> None:
 def test_list_names_the_programs_of_a_family() -> None:
     listed = differential("--list", "--only", "schedules").stdout.split()
     assert listed == [program.name for program in PROGRAMS if program.family == "schedules"]
+
+
+def test_whole_programs_are_listed_and_each_has_a_docstring(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--list", "--only", "programs"]) == 0
+    assert capsys.readouterr().out.split() == [program.name for program in whole_programs()]
+    for program in whole_programs():
+        assert ast.get_docstring(ast.parse(program.path.read_text(encoding="utf-8")))
+
+
+def test_numbers_may_be_rounded_and_all_else_that_is_printed_is_equal() -> None:
+    assert output_difference("loss= 0.12345\nv_1:0", "loss=  0.12341 v_1:0") is None
+    assert output_difference("step 10 of 0.5", "step 11 of 0.5") == (
+        "after 'step': expected '10', found '11'"
+    )
+    assert output_difference("a 1.0", "a 1.1") is not None
+    assert output_difference("a b c", "a") == "missing: 'b c'"
+    assert output_difference("a", "a nan") == "too much: 'nan'"
 
 
 @pytest.mark.parametrize(("options", "said"), [(["--only", "nothing"], ""), ([], "--peer")])

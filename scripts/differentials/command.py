@@ -1,6 +1,7 @@
 """The driver: runs all programs on both sides, compares the records, and prints the differences.
 
-A side that dies in a program is restarted with the next program, and the program counts as broken.
+A side that dies in a program is restarted with the next program, and the program counts as broken. Whole
+programs are compared by what they print; see ``whole``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from .families import programs
 from .program import Program
 from .report import Outcome, judge, stale, summary, table
 from .side import OURS, THEIRS
+from .whole import WholeProgram, output_difference, whole_programs, whole_side
 
 __all__ = ["main"]
 
@@ -45,23 +47,76 @@ def main(arguments: Sequence[str]) -> int:
         options.
     """
     options = _parser().parse_args(arguments)
-    chosen = [each for each in programs() if fnmatchcase(each.name, _pattern(options.only))]
-    if not chosen:
+    pattern = _pattern(options.only)
+    chosen = [each for each in programs() if fnmatchcase(each.name, pattern)]
+    whole = [each for each in whole_programs() if fnmatchcase(each.name, pattern)]
+    if not chosen and not whole:
         return _print_error(f"--only {options.only}: no program; --list shows all", _CALLED_WRONGLY)
     if options.list:
-        print("\n".join(program.name for program in chosen))
+        print("\n".join([program.name for program in chosen] + [each.name for each in whole]))
         return _SAME
     if options.peer is None:
         return _print_error("--peer: a Python that has tensorflow is needed", _CALLED_WRONGLY)
+    peer = _placed(options.peer)
+    if options.record:
+        return _record(whole, peer)
+    codes = []
+    if whole:
+        codes.append(_compare_whole(whole, peer))
+    if chosen:
+        codes.append(_compare(chosen, peer, options.seed))
+    return max(codes)
+
+
+def _compare(chosen: Sequence[Program], peer: str, seed: int) -> int:
+    """Compare the records of small programs."""
     try:
-        ours = _side(OURS, sys.executable, chosen, options.seed)
-        theirs = _side(THEIRS, _placed(options.peer), chosen, options.seed)
+        ours = _side(OURS, sys.executable, chosen, seed)
+        theirs = _side(THEIRS, peer, chosen, seed)
     except SideError as error:
         return _print_error(str(error), _CALLED_WRONGLY)
     except KeyboardInterrupt:
         print("\nStopped.")
         return _INTERRUPTED
     return _print_report(chosen, ours, theirs)
+
+
+def _compare_whole(chosen: Sequence[WholeProgram], peer: str) -> int:
+    """Compare what whole programs print on both sides; without a peer, with what is recorded."""
+    differing = 0
+    with whole_side(OURS, sys.executable) as ours, whole_side(THEIRS, peer) as theirs:
+        for program in chosen:
+            found = ours.run(program)
+            if program.no_peer is None:
+                expected = theirs.run(program)
+            else:
+                recorded = program.recorded.read_text(encoding="utf-8")
+                expected = found._replace(status=0, out=recorded)
+            problem = output_difference(expected.out, found.out)
+            if problem is None and found.status != expected.status:
+                problem = f"exit status {found.status}, not {expected.status}"
+            if problem is not None:
+                differing += 1
+                print(f"{program.name}: {problem}\n{found.err[-_KEPT:]}{expected.err[-_KEPT:]}")
+    alone = sum(program.no_peer is not None for program in chosen)
+    print(f"{len(chosen)} whole programs ({alone} without a peer): {differing} differ\n")
+    return _DIFFERS if differing else _SAME
+
+
+def _record(chosen: Sequence[WholeProgram], peer: str) -> int:
+    """Write down what whole programs print with TensorFlow."""
+    failed = 0
+    with whole_side(THEIRS, peer) as theirs:
+        for program in chosen:
+            if program.no_peer is not None:
+                continue
+            printed = theirs.run(program)
+            if printed.status:
+                failed += 1
+                print(f"{program.name}: exit status {printed.status}\n{printed.err[-_KEPT:]}")
+            else:
+                program.recorded.write_text(printed.out, encoding="utf-8")
+    return _DIFFERS if failed else _SAME
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -72,6 +127,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--peer", metavar="PYTHON", help="an interpreter with tensorflow 2.21")
     parser.add_argument("--only", metavar="PATTERN", default="*", help="programs, such as 'math/*'")
     parser.add_argument("--list", action="store_true", help="list the programs and end")
+    parser.add_argument(
+        "--record", action="store_true", help="write down what whole programs print with TensorFlow"
+    )
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="other numbers in the programs (default 0)"
     )

@@ -1,0 +1,103 @@
+"""One side of whole programs: a process that imports a library once and runs programs in forks of itself.
+
+The driver starts it with ``python -m scripts.differentials whole-side LIBRARY``, and writes to it one line of
+JSON for each program: the file and the folder to run in. The answer is a line with the exit status, what went
+to standard output and what went to standard error. A fork has its own ``__main__``, folder, threads and end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from .side import OURS
+
+__all__ = ["LIMIT", "main"]
+
+# Seconds for a program; on an idle machine none takes more than a few.
+LIMIT = 120
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the programs that standard input names, until it ends.
+
+    Args:
+        arguments: the library.
+
+    Returns:
+        The exit code, of a program in its fork.
+    """
+    (library,) = arguments
+    _import(library)
+    for line in sys.stdin:
+        path, folder = json.loads(line)
+        out, err = os.pipe(), os.pipe()
+        child = os.fork()
+        if not child:
+            _take_over(folder, out[1], err[1])
+            return _run(library, path)
+        os.close(out[1])
+        os.close(err[1])
+        printed = _read_all(out[0], err[0])
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        sys.stdout.write(json.dumps([status, *printed]) + "\n")
+        sys.stdout.flush()
+    return 0
+
+
+def _import(library: str) -> None:
+    if library == OURS:
+        import_module("actorsession.cli")
+        import_module("actorsession.compat.v1")
+        import_module("actorsession.session")
+        return
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+    tf: Any = import_module("tensorflow.compat.v1")
+    tf.disable_v2_behavior()
+    tf.logging.set_verbosity(tf.logging.ERROR)
+    # Programs that import ``tensorflow`` mean TensorFlow 1.
+    sys.modules["tensorflow"] = tf
+
+
+def _run(library: str, path: str) -> int:
+    """Run a program as ``__main__``."""
+    if library == OURS:
+        code: int = import_module("actorsession.cli").main(["run-tf1", path])
+        return code
+    sys.argv = [path]
+    import_module("runpy").run_path(path, run_name="__main__")
+    return 0
+
+
+def _take_over(folder: str, out: int, err: int) -> None:
+    """Make a fork a process of its own."""
+    os.chdir(folder)
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    for number, descriptor in enumerate((nowhere, out, err)):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115 - for the rest of its life
+    signal.alarm(LIMIT)
+
+
+def _read_all(*descriptors: int) -> list[str]:
+    """Return what comes from pipes until nobody holds their other ends."""
+    found: dict[int, bytes] = dict.fromkeys(descriptors, b"")
+    with selectors.DefaultSelector() as selector:
+        for descriptor in descriptors:
+            selector.register(descriptor, selectors.EVENT_READ)
+        while selector.get_map():
+            for key, _ in selector.select():
+                piece = os.read(key.fd, 65536)
+                found[key.fd] += piece
+                if not piece:
+                    selector.unregister(key.fd)
+                    os.close(key.fd)
+    return [piece.decode(errors="replace") for piece in found.values()]
