@@ -129,18 +129,3 @@ async def test_an_engine_that_is_not_installed_is_named_with_its_extra(
 def test_a_strategy_that_ray_does_not_have_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match=r"one of PACK, SPREAD, .*; got 'WIDE'"):
         RayCluster({"worker": 1}, strategy="WIDE")  # type: ignore[arg-type]
-
-
-# -- examples --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("engine", "name", "said"),
-    [
-        ("ray", "train_on_ray.py", "weights: [1.0, 2.0, 3.0]\n"),
-        ("dask", "feed_from_dask.py", "processes that were fed: 2\nweights: [1.0, 2.0, 3.0]\n"),
-    ],
-    indirect=["engine"],
-)
-def test_an_example_trains_on_its_engine(engine: str, name: str, said: str) -> None:
-    assert _run(str(ROOT / "examples" / "engines" / name)) == said
