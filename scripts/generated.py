@@ -33,7 +33,10 @@ ROOT = Path(__file__).resolve().parent.parent
 LAZY_PACKAGES = (
     "actorsession",
     "actorsession.cluster",
+    "actorsession.compat",
     "actorsession.compat.v1",
+    "actorsession.compat.v1.feature_column",
+    "actorsession.compat.v1.layers",
     "actorsession.engines",
     "actorsession.extend",
     "actorsession.ops",

@@ -79,7 +79,7 @@ def test_a_name_that_is_elsewhere_is_suggested() -> None:
     with pytest.raises(AttributeError, match=r"did you mean placeholder"):
         _ = actorsession.placehoder  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match=r"did you mean nn.relu\?"):
-        _ = compat.v1.relu
+        _ = compat.v1.relu  # type: ignore[attr-defined]
 
 
 def test_every_public_function_and_class_has_a_docstring_that_begins_with_a_sentence() -> None:

@@ -16,14 +16,16 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from actorsession.cli import certs, cluster, doctor, servers, status, stop, token, why
+from actorsession.cli import certs, cluster, doctor, run_tf1, servers, status, stop, token, why
 from actorsession.cli.console import USAGE_ERROR, Parser, explain_extra, print_line, run_command
 from actorsession.cli.logs import set_up_logging
 
 __all__ = ["main"]
 
-_MODULES = (servers, cluster, status, why, stop, token, certs, doctor)
-_NAMES = ("worker", "master", "cluster", "status", "why", "stop", "token", "certs", "doctor")
+_MODULES = (servers, cluster, status, why, stop, token, certs, doctor, run_tf1)
+_NAMES = (
+    "worker", "master", "cluster", "status", "why", "stop", "token", "certs", "doctor", "run-tf1",
+)  # fmt: skip
 _PROGRAM = "actorsession"
 _EPILOG = """\
 exit status: 0 success, 1 failure, 2 invalid arguments.

@@ -422,6 +422,10 @@ class Graph:
         """Forbid any further change; the calling line is kept for the error message."""
         self._lock.finalize()
 
+    def unfinalize(self) -> None:
+        """Allow changes again; sessions accept a graph that grows."""
+        self._lock.unfinalize()
+
     @property
     def finalized(self) -> bool:
         """Whether the graph refuses further operations."""

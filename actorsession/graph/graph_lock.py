@@ -36,6 +36,11 @@ class GraphLock:
             if self._finalized_at is None:
                 self._finalized_at = user_line()
 
+    def unfinalize(self) -> None:
+        """Allow changes again."""
+        with self.mutex:
+            self._finalized_at = None
+
     def check_open(self, what: str) -> None:
         """Refuse a change of a finalized graph; called with the mutex held.
 

@@ -32,6 +32,24 @@ ENUMS: Mapping[str, Mapping[str, int]] = {
     "DataType": DATA_TYPES,
     "CheckpointFormatVersion": {"LEGACY": 0, "V1": 1, "V2": 2},
     "Code": {name: number for number, name in enumerate(_CODES)},
+    "Level": {
+        "UNKNOWN": 0,
+        "DEBUGGING": 10,
+        "INFO": 20,
+        "WARN": 30,
+        "ERROR": 40,
+        "FATAL": 50,
+    },
+    "SessionStatus": {
+        "STATUS_UNSPECIFIED": 0,
+        "START": 1,
+        "STOP": 2,
+        "CHECKPOINT": 3,
+    },
+    "DataClass": {
+        f"DATA_CLASS_{name}": number
+        for number, name in enumerate(("UNKNOWN", "SCALAR", "TENSOR", "BLOB_SEQUENCE"))
+    },
     "VariableSynchronization": {
         f"VARIABLE_SYNCHRONIZATION_{name}": number
         for number, name in enumerate(("AUTO", "NONE", "ON_WRITE", "ON_READ"))

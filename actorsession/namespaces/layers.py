@@ -6,7 +6,8 @@ from actorsession.lazy_names import lazy_names
 
 _NAMES = {
     "actorsession.train.layers.convolutions": (
-        "Conv1D Conv1DTranspose Conv2D Conv2DTranspose Conv3D Conv3DTranspose SeparableConv2D"
+        "Conv1D Conv1DTranspose Conv2D Conv2DTranspose Conv3D Conv3DTranspose SeparableConv1D "
+        "SeparableConv2D"
     ),
     "actorsession.train.layers.dense": "Dense",
     "actorsession.train.layers.dropout": "Dropout",
@@ -16,7 +17,7 @@ _NAMES = {
         "conv1d_transpose conv2d conv2d_transpose conv3d conv3d_transpose dense dropout embedding "
         "flatten global_average_pooling1d global_average_pooling2d global_average_pooling3d "
         "global_max_pooling1d global_max_pooling2d global_max_pooling3d layer_normalization "
-        "max_pooling1d max_pooling2d max_pooling3d rnn separable_conv2d"
+        "max_pooling1d max_pooling2d max_pooling3d rnn separable_conv1d separable_conv2d"
     ),
     "actorsession.train.layers.kernels": "KernelLayer",
     "actorsession.train.layers.layer": "Layer",

@@ -7,6 +7,7 @@ from actorsession.train.layers.convolutions import Conv2D as Conv2D
 from actorsession.train.layers.convolutions import Conv2DTranspose as Conv2DTranspose
 from actorsession.train.layers.convolutions import Conv3D as Conv3D
 from actorsession.train.layers.convolutions import Conv3DTranspose as Conv3DTranspose
+from actorsession.train.layers.convolutions import SeparableConv1D as SeparableConv1D
 from actorsession.train.layers.convolutions import SeparableConv2D as SeparableConv2D
 from actorsession.train.layers.dense import Dense as Dense
 from actorsession.train.layers.dropout import Dropout as Dropout
@@ -36,6 +37,7 @@ from actorsession.train.layers.functions import max_pooling1d as max_pooling1d
 from actorsession.train.layers.functions import max_pooling2d as max_pooling2d
 from actorsession.train.layers.functions import max_pooling3d as max_pooling3d
 from actorsession.train.layers.functions import rnn as rnn
+from actorsession.train.layers.functions import separable_conv1d as separable_conv1d
 from actorsession.train.layers.functions import separable_conv2d as separable_conv2d
 from actorsession.train.layers.kernels import KernelLayer as KernelLayer
 from actorsession.train.layers.layer import Layer as Layer
@@ -70,10 +72,10 @@ __all__ = [
 "GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalAveragePooling3D", "GlobalMaxPooling1D",
 "GlobalMaxPooling2D", "GlobalMaxPooling3D", "KernelLayer", "LSTMCell", "LSTMStateTuple", "Layer",
 "LayerNormalization", "MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "RNN", "RNNCell",
-"SeparableConv2D", "average_pooling1d", "average_pooling2d", "average_pooling3d",
+"SeparableConv1D", "SeparableConv2D", "average_pooling1d", "average_pooling2d", "average_pooling3d",
 "batch_normalization", "conv1d", "conv1d_transpose", "conv2d", "conv2d_transpose", "conv3d",
 "conv3d_transpose", "dense", "dropout", "embedding", "flatten", "global_average_pooling1d",
 "global_average_pooling2d", "global_average_pooling3d", "global_max_pooling1d",
 "global_max_pooling2d", "global_max_pooling3d", "layer_normalization", "max_pooling1d",
-"max_pooling2d", "max_pooling3d", "rnn", "separable_conv2d"
+"max_pooling2d", "max_pooling3d", "rnn", "separable_conv1d", "separable_conv2d"
 ]

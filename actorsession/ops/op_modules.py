@@ -219,6 +219,7 @@ _TYPES = {
     "opsets.signals.fourier": (
         "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D RFFT RFFT2D RFFT3D"
     ),
+    "opsets.sparse.crosses": "SparseCross SparseCrossV2",
     "opsets.sparse.edit_distance": "EditDistance",
     "opsets.sparse.kernels": "SparseReorder SparseTensorDenseMatMul SparseToDense",
     "opsets.sparse.pieces": (
@@ -251,6 +252,10 @@ _TYPES = {
         "MapClear MapIncompleteSize MapPeek MapSize MapStage MapUnstage MapUnstageNoKey "
         "OrderedMapClear OrderedMapIncompleteSize OrderedMapPeek OrderedMapSize OrderedMapStage "
         "OrderedMapUnstage OrderedMapUnstageNoKey Stage StageClear StagePeek StageSize Unstage"
+    ),
+    "opsets.summaries.nodes": (
+        "AudioSummary AudioSummaryV2 HistogramSummary ImageSummary MergeSummary ScalarSummary "
+        "TensorSummary TensorSummaryV2"
     ),
     "opsets.tables.kernels": (
         "HashTableV2 InitializeTableFromTextFileV2 InitializeTableV2 LookupTableExportV2 "

@@ -27,55 +27,56 @@ __all__ = [
     "AdjustHue", "AdjustSaturation", "All", "AllCandidateSampler", "Angle", "Any",
     "ApproximateEqual", "ArgMax", "ArgMin", "AsString", "Asin", "Asinh", "Assert",
     "AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp", "AsyncPyFunc", "Atan",
-    "Atan2", "Atanh", "AvgPool", "AvgPool3D", "AvgPool3DGrad", "AvgPoolGrad", "Barrier",
-    "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany", "BarrierReadySize",
-    "BarrierTakeMany", "BatchMatMul", "BatchMatMulV2", "BatchToSpaceND", "BesselI0", "BesselI0e",
-    "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad", "Bitcast", "BitwiseAnd",
-    "BitwiseOr", "BitwiseXor", "BroadcastArgs", "BroadcastGradientArgs", "BroadcastTo", "Bucketize",
-    "CTCBeamSearchDecoder", "CTCGreedyDecoder", "CTCLoss", "Cast", "Ceil", "CheckNumerics",
-    "Cholesky", "ClipByValue", "CollectiveAllToAllV2", "CollectiveBcastRecv",
-    "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2", "CollectiveGather",
-    "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2", "CollectiveReduceV2",
-    "CombinedNonMaxSuppression", "Complex", "ComplexAbs", "ComputeAccidentalHits", "ConcatOffset",
-    "ConcatV2", "Conj", "ConjugateTranspose", "Const", "ControlTrigger", "Conv2D",
-    "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilterV2",
-    "Conv3DBackpropInputV2", "Cos", "Cosh", "CropAndResize", "CropAndResizeGradBoxes",
-    "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum", "CumulativeLogsumexp",
-    "DecodeAndCropJpeg", "DecodeBase64", "DecodeBmp", "DecodeCSV", "DecodeCompressed", "DecodeGif",
-    "DecodeImage", "DecodeJSONExample", "DecodeJpeg", "DecodePng", "DecodeRaw",
-    "DeleteSessionTensor", "DenseBincount", "DenseToDenseSetOperation", "DenseToSparseSetOperation",
-    "DepthToSpace", "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
-    "DepthwiseConv2dNativeBackpropInput", "DeserializeManySparse", "Diag", "DiagPart", "Digamma",
-    "Dilation2D", "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "Div", "DivNoNan",
-    "DrawBoundingBoxes", "DrawBoundingBoxesV2", "DynamicPartition", "DynamicStitch", "EditDistance",
-    "Einsum", "Elu", "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg",
-    "EncodeJpegVariableQuality", "EncodePng", "EnsureShape", "Enter", "Equal", "Erf", "Erfc",
-    "Erfinv", "EuclideanNorm", "Exit", "Exp", "ExpandDims", "Expm1", "ExtractGlimpse",
-    "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D", "FIFOQueueV2",
-    "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars",
-    "FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannel",
-    "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill", "Fingerprint",
-    "FixedUnigramCandidateSampler", "Floor", "FloorDiv", "FloorMod", "FractionalAvgPool",
-    "FractionalAvgPoolGrad", "FractionalMaxPool", "FractionalMaxPoolGrad", "FusedBatchNorm",
-    "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3", "FusedBatchNormV2",
-    "FusedBatchNormV3", "GatherNd", "GatherV2", "GetSessionHandle", "GetSessionTensor", "Greater",
-    "GreaterEqual", "GuaranteeConst", "HSVToRGB", "HashTableV2", "HistogramFixedWidth", "IFFT",
-    "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", "Identity", "IdentityN", "If", "Igamma",
-    "IgammaGradA", "Igammac", "Imag", "InTopKV2", "InitializeTableFromTextFileV2",
-    "InitializeTableV2", "Inv", "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf",
-    "IsNan", "L2Loss", "LRN", "LRNGrad", "LeakyRelu", "LeakyReluGrad",
-    "LearnedUnigramCandidateSampler", "LeftShift", "Less", "LessEqual", "Lgamma", "LinSpace",
-    "ListDiff", "Log", "Log1p", "LogMatrixDeterminant", "LogSoftmax", "LogUniformCandidateSampler",
-    "LogicalAnd", "LogicalNot", "LogicalOr", "LookupTableExportV2", "LookupTableFindV2",
-    "LookupTableImportV2", "LookupTableInsertV2", "LookupTableRemoveV2", "LookupTableSizeV2",
-    "LoopCond", "LowerBound", "Lu", "MapClear", "MapIncompleteSize", "MapPeek", "MapSize",
-    "MapStage", "MapUnstage", "MapUnstageNoKey", "MatMul", "MatchingFiles", "MatrixBandPart",
-    "MatrixDeterminant", "MatrixDiagPartV3", "MatrixDiagV3", "MatrixInverse", "MatrixLogarithm",
-    "MatrixSetDiagV3", "MatrixSolve", "MatrixSolveLs", "MatrixSquareRoot", "MatrixTriangularSolve",
-    "Max", "MaxPool", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGrad",
-    "MaxPoolGradGrad", "MaxPoolGradWithArgmax", "MaxPoolWithArgmax", "Maximum", "Mean", "Merge",
-    "MergeV2Checkpoints", "Min", "Minimum", "MirrorPad", "MirrorPadGrad", "Mul", "MulNoNan",
-    "Multinomial", "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri", "Neg", "NextAfter",
+    "Atan2", "Atanh", "AudioSummary", "AudioSummaryV2", "AvgPool", "AvgPool3D", "AvgPool3DGrad",
+    "AvgPoolGrad", "Barrier", "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany",
+    "BarrierReadySize", "BarrierTakeMany", "BatchMatMul", "BatchMatMulV2", "BatchToSpaceND",
+    "BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad",
+    "Bitcast", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BroadcastArgs", "BroadcastGradientArgs",
+    "BroadcastTo", "Bucketize", "CTCBeamSearchDecoder", "CTCGreedyDecoder", "CTCLoss", "Cast",
+    "Ceil", "CheckNumerics", "Cholesky", "ClipByValue", "CollectiveAllToAllV2",
+    "CollectiveBcastRecv", "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2",
+    "CollectiveGather", "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2",
+    "CollectiveReduceV2", "CombinedNonMaxSuppression", "Complex", "ComplexAbs",
+    "ComputeAccidentalHits", "ConcatOffset", "ConcatV2", "Conj", "ConjugateTranspose", "Const",
+    "ControlTrigger", "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D",
+    "Conv3DBackpropFilterV2", "Conv3DBackpropInputV2", "Cos", "Cosh", "CropAndResize",
+    "CropAndResizeGradBoxes", "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum",
+    "CumulativeLogsumexp", "DecodeAndCropJpeg", "DecodeBase64", "DecodeBmp", "DecodeCSV",
+    "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample", "DecodeJpeg", "DecodePng",
+    "DecodeRaw", "DeleteSessionTensor", "DenseBincount", "DenseToDenseSetOperation",
+    "DenseToSparseSetOperation", "DepthToSpace", "DepthwiseConv2dNative",
+    "DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNativeBackpropInput",
+    "DeserializeManySparse", "Diag", "DiagPart", "Digamma", "Dilation2D",
+    "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "Div", "DivNoNan", "DrawBoundingBoxes",
+    "DrawBoundingBoxesV2", "DynamicPartition", "DynamicStitch", "EditDistance", "Einsum", "Elu",
+    "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg", "EncodeJpegVariableQuality",
+    "EncodePng", "EnsureShape", "Enter", "Equal", "Erf", "Erfc", "Erfinv", "EuclideanNorm", "Exit",
+    "Exp", "ExpandDims", "Expm1", "ExtractGlimpse", "ExtractImagePatches", "ExtractJpegShape",
+    "FFT", "FFT2D", "FFT3D", "FIFOQueueV2", "FakeQuantWithMinMaxArgs",
+    "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsGradient",
+    "FakeQuantWithMinMaxVarsPerChannel", "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill",
+    "Fingerprint", "FixedUnigramCandidateSampler", "Floor", "FloorDiv", "FloorMod",
+    "FractionalAvgPool", "FractionalAvgPoolGrad", "FractionalMaxPool", "FractionalMaxPoolGrad",
+    "FusedBatchNorm", "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3",
+    "FusedBatchNormV2", "FusedBatchNormV3", "GatherNd", "GatherV2", "GetSessionHandle",
+    "GetSessionTensor", "Greater", "GreaterEqual", "GuaranteeConst", "HSVToRGB", "HashTableV2",
+    "HistogramFixedWidth", "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D",
+    "IRFFT3D", "Identity", "IdentityN", "If", "Igamma", "IgammaGradA", "Igammac", "Imag",
+    "ImageSummary", "InTopKV2", "InitializeTableFromTextFileV2", "InitializeTableV2", "Inv",
+    "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf", "IsNan", "L2Loss", "LRN",
+    "LRNGrad", "LeakyRelu", "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift", "Less",
+    "LessEqual", "Lgamma", "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant",
+    "LogSoftmax", "LogUniformCandidateSampler", "LogicalAnd", "LogicalNot", "LogicalOr",
+    "LookupTableExportV2", "LookupTableFindV2", "LookupTableImportV2", "LookupTableInsertV2",
+    "LookupTableRemoveV2", "LookupTableSizeV2", "LoopCond", "LowerBound", "Lu", "MapClear",
+    "MapIncompleteSize", "MapPeek", "MapSize", "MapStage", "MapUnstage", "MapUnstageNoKey",
+    "MatMul", "MatchingFiles", "MatrixBandPart", "MatrixDeterminant", "MatrixDiagPartV3",
+    "MatrixDiagV3", "MatrixInverse", "MatrixLogarithm", "MatrixSetDiagV3", "MatrixSolve",
+    "MatrixSolveLs", "MatrixSquareRoot", "MatrixTriangularSolve", "Max", "MaxPool", "MaxPool3D",
+    "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGrad", "MaxPoolGradGrad", "MaxPoolGradWithArgmax",
+    "MaxPoolWithArgmax", "Maximum", "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Min",
+    "Minimum", "MirrorPad", "MirrorPadGrad", "Mul", "MulNoNan", "Multinomial",
+    "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri", "Neg", "NextAfter",
     "NextIteration", "NoOp", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
     "NonMaxSuppressionWithOverlaps", "NotEqual", "OneHot", "OnesLike", "OrderedMapClear",
     "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize", "OrderedMapStage",
@@ -106,17 +107,18 @@ __all__ = [
     "ResourceSparseApplyMomentum", "ResourceSparseApplyProximalAdagrad",
     "ResourceSparseApplyProximalGradientDescent", "ResourceSparseApplyRMSProp",
     "ResourceStridedSliceAssign", "RestoreV2", "ReverseSequence", "ReverseV2", "RightShift", "Rint",
-    "Roll", "Round", "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBoxV2", "SaveV2", "ScatterNd",
-    "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd", "SegmentSum", "Select", "SelectV2",
-    "SelfAdjointEigV2", "Selu", "SeluGrad", "SerializeManySparse", "SerializeSparse",
-    "SerializeTensor", "SetSize", "Shape", "ShapeN", "ShardedFilename", "Sigmoid", "SigmoidGrad",
-    "Sign", "Sin", "Sinh", "Size", "Slice", "Softmax", "SoftmaxCrossEntropyWithLogits", "Softplus",
-    "SoftplusGrad", "Softsign", "SoftsignGrad", "SpaceToBatchND", "SpaceToDepth",
-    "SparseAccumulatorApplyGradient", "SparseAccumulatorTakeGradient", "SparseAdd", "SparseAddGrad",
-    "SparseConcat", "SparseConditionalAccumulator", "SparseDenseCwiseAdd", "SparseDenseCwiseDiv",
-    "SparseDenseCwiseMul", "SparseFillEmptyRows", "SparseFillEmptyRowsGrad", "SparseReduceMax",
-    "SparseReduceMaxSparse", "SparseReduceSum", "SparseReduceSumSparse", "SparseReorder",
-    "SparseReshape", "SparseSegmentMean", "SparseSegmentMeanGrad",
+    "Roll", "Round", "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBoxV2", "SaveV2",
+    "ScalarSummary", "ScatterNd", "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd",
+    "SegmentSum", "Select", "SelectV2", "SelfAdjointEigV2", "Selu", "SeluGrad",
+    "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize", "Shape", "ShapeN",
+    "ShardedFilename", "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "Slice", "Softmax",
+    "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad",
+    "SpaceToBatchND", "SpaceToDepth", "SparseAccumulatorApplyGradient",
+    "SparseAccumulatorTakeGradient", "SparseAdd", "SparseAddGrad", "SparseConcat",
+    "SparseConditionalAccumulator", "SparseCross", "SparseCrossV2", "SparseDenseCwiseAdd",
+    "SparseDenseCwiseDiv", "SparseDenseCwiseMul", "SparseFillEmptyRows", "SparseFillEmptyRowsGrad",
+    "SparseReduceMax", "SparseReduceMaxSparse", "SparseReduceSum", "SparseReduceSumSparse",
+    "SparseReorder", "SparseReshape", "SparseSegmentMean", "SparseSegmentMeanGrad",
     "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtN", "SparseSegmentSqrtNGrad",
     "SparseSegmentSqrtNWithNumSegments", "SparseSegmentSum", "SparseSegmentSumGrad",
     "SparseSegmentSumWithNumSegments", "SparseSlice", "SparseSliceGrad", "SparseSoftmax",
@@ -140,12 +142,13 @@ __all__ = [
     "TensorListResize", "TensorListScatterAdd", "TensorListScatterIntoExistingList",
     "TensorListScatterV2", "TensorListSetItem", "TensorListSplit", "TensorListStack",
     "TensorListZerosLike", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin",
-    "TensorScatterSub", "TensorScatterUpdate", "Tile", "TopKV2", "Transpose", "TridiagonalMatMul",
-    "TridiagonalSolve", "TruncateDiv", "TruncateMod", "TruncatedNormal", "UnicodeTranscode",
-    "UniformCandidateSampler", "Unique", "UniqueWithCounts", "Unpack", "UnravelIndex",
-    "UnsortedSegmentJoin", "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd",
-    "UnsortedSegmentSum", "Unstage", "UpperBound", "VarHandleOp", "VarIsInitializedOp", "Where",
-    "While", "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta",
+    "TensorScatterSub", "TensorScatterUpdate", "TensorSummary", "TensorSummaryV2", "Tile", "TopKV2",
+    "Transpose", "TridiagonalMatMul", "TridiagonalSolve", "TruncateDiv", "TruncateMod",
+    "TruncatedNormal", "UnicodeTranscode", "UniformCandidateSampler", "Unique", "UniqueWithCounts",
+    "Unpack", "UnravelIndex", "UnsortedSegmentJoin", "UnsortedSegmentMax", "UnsortedSegmentMin",
+    "UnsortedSegmentProd", "UnsortedSegmentSum", "Unstage", "UpperBound", "VarHandleOp",
+    "VarIsInitializedOp", "Where", "While", "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike",
+    "Zeta",
 ]
 
 def Abs(x: Operand, *, name: str | None = None) -> Tensor:
@@ -271,6 +274,14 @@ def Atan2(y: Operand, x: Operand, *, name: str | None = None) -> Tensor:
 def Atanh(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
     return one("Atanh", (x,), {}, name)
+
+def AudioSummary(tag: Operand, tensor: Operand, *, sample_rate: float, max_outputs: int = 3, name: str | None = None) -> Tensor:
+    """tag:string tensor:float -> summary:string"""
+    return one("AudioSummary", (tag, tensor,), {"sample_rate": sample_rate, "max_outputs": max_outputs}, name)
+
+def AudioSummaryV2(tag: Operand, tensor: Operand, sample_rate: Operand, *, max_outputs: int = 3, name: str | None = None) -> Tensor:
+    """tag:string tensor:float sample_rate:float -> summary:string"""
+    return one("AudioSummaryV2", (tag, tensor, sample_rate,), {"max_outputs": max_outputs}, name)
 
 def AvgPool(value: Operand, *, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor:
     """value:T -> output:T"""
@@ -920,6 +931,10 @@ def HistogramFixedWidth(values: Operand, value_range: Operand, nbins: Operand, *
     """values:T value_range:T nbins:int32 -> out:dtype"""
     return one("HistogramFixedWidth", (values, value_range, nbins,), {"dtype": dtype}, name)
 
+def HistogramSummary(tag: Operand, values: Operand, *, name: str | None = None) -> Tensor:
+    """tag:string values:T -> summary:string"""
+    return one("HistogramSummary", (tag, values,), {}, name)
+
 def IFFT(input: Operand, *, name: str | None = None) -> Tensor:
     """input:Tcomplex -> output:Tcomplex"""
     return one("IFFT", (input,), {}, name)
@@ -971,6 +986,10 @@ def Igammac(a: Operand, x: Operand, *, name: str | None = None) -> Tensor:
 def Imag(input: Operand, *, Tout: DTypeLike = float32, name: str | None = None) -> Tensor:
     """input:T -> output:Tout"""
     return one("Imag", (input,), {"Tout": Tout}, name)
+
+def ImageSummary(tag: Operand, tensor: Operand, *, max_images: int = 3, bad_color: Value | None = None, name: str | None = None) -> Tensor:
+    """tag:string tensor:T -> summary:string"""
+    return one("ImageSummary", (tag, tensor,), {"max_images": max_images, "bad_color": bad_color}, name)
 
 def InTopKV2(predictions: Operand, targets: Operand, k: Operand, *, name: str | None = None) -> Tensor:
     """predictions:float targets:T k:T -> precision:bool"""
@@ -1255,6 +1274,10 @@ def Mean(input: Operand, reduction_indices: Operand, *, keep_dims: bool = False,
 def Merge(inputs: Operands, *, name: str | None = None) -> tuple[Tensor, Tensor]:
     """inputs:T*N -> output:T value_index:int32"""
     return many("Merge", (inputs,), {}, name)
+
+def MergeSummary(inputs: Operands, *, name: str | None = None) -> Tensor:
+    """inputs:string*N -> summary:string"""
+    return one("MergeSummary", (inputs,), {}, name)
 
 def MergeV2Checkpoints(checkpoint_prefixes: Operand, destination_prefix: Operand, *, delete_old_dirs: bool = True, name: str | None = None) -> Operation:
     """checkpoint_prefixes:string destination_prefix:string ->"""
@@ -1856,6 +1879,10 @@ def SaveV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, te
     """prefix:string tensor_names:string shape_and_slices:string tensors:[dtypes] ->"""
     return node("SaveV2", (prefix, tensor_names, shape_and_slices, tensors,), {"dtypes": dtypes}, name)
 
+def ScalarSummary(tags: Operand, values: Operand, *, name: str | None = None) -> Tensor:
+    """tags:string values:T -> summary:string"""
+    return one("ScalarSummary", (tags, values,), {}, name)
+
 def ScatterNd(indices: Operand, updates: Operand, shape: Operand, *, name: str | None = None) -> Tensor:
     """indices:Tindices updates:T shape:Tindices -> output:T"""
     return one("ScatterNd", (indices, updates, shape,), {}, name)
@@ -2011,6 +2038,14 @@ def SparseConcat(indices: Operands, values: Operands, shapes: Operands, *, conca
 def SparseConditionalAccumulator(*, dtype: DTypeLike, shape: ShapeLike | None = None, container: str | bytes = '', shared_name: str | bytes = '', reduction_type: str | bytes = 'MEAN', name: str | None = None) -> Tensor:
     """-> handle:string&"""
     return one("SparseConditionalAccumulator", (), {"dtype": dtype, "shape": shape, "container": container, "shared_name": shared_name, "reduction_type": reduction_type}, name)
+
+def SparseCross(indices: Operands, values: Operands, shapes: Operands, dense_inputs: Operands, *, hashed_output: bool, num_buckets: int, hash_key: int, out_type: DTypeLike, internal_type: DTypeLike, N: int | None = None, sparse_types: Sequence[DTypeLike] | None = None, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """indices:int64*N values:[sparse_types] shapes:int64*N dense_inputs:[dense_types] -> output_indices:int64 output_values:out_type output_shape:int64"""
+    return many("SparseCross", (indices, values, shapes, dense_inputs,), {"hashed_output": hashed_output, "num_buckets": num_buckets, "hash_key": hash_key, "out_type": out_type, "internal_type": internal_type, "N": N, "sparse_types": sparse_types}, name)
+
+def SparseCrossV2(indices: Operands, values: Operands, shapes: Operands, dense_inputs: Operands, sep: Operand, *, N: int | None = None, sparse_types: Sequence[DTypeLike] | None = None, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """indices:int64*N values:[sparse_types] shapes:int64*N dense_inputs:[dense_types] sep:string -> output_indices:int64 output_values:string output_shape:int64"""
+    return many("SparseCrossV2", (indices, values, shapes, dense_inputs, sep,), {"N": N, "sparse_types": sparse_types}, name)
 
 def SparseDenseCwiseAdd(sp_indices: Operand, sp_values: Operand, sp_shape: Operand, dense: Operand, *, name: str | None = None) -> Tensor:
     """sp_indices:int64 sp_values:T sp_shape:int64 dense:T -> output:T"""
@@ -2471,6 +2506,14 @@ def TensorScatterSub(tensor: Operand, indices: Operand, updates: Operand, *, bad
 def TensorScatterUpdate(tensor: Operand, indices: Operand, updates: Operand, *, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor:
     """tensor:T indices:Tindices updates:T -> output:T"""
     return one("TensorScatterUpdate", (tensor, indices, updates,), {"bad_indices_policy": bad_indices_policy}, name)
+
+def TensorSummary(tensor: Operand, *, description: str | bytes = '', labels: Sequence[str | bytes] = (), display_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """tensor:T -> summary:string"""
+    return one("TensorSummary", (tensor,), {"description": description, "labels": labels, "display_name": display_name}, name)
+
+def TensorSummaryV2(tag: Operand, tensor: Operand, serialized_summary_metadata: Operand, *, name: str | None = None) -> Tensor:
+    """tag:string tensor:T serialized_summary_metadata:string -> summary:string"""
+    return one("TensorSummaryV2", (tag, tensor, serialized_summary_metadata,), {}, name)
 
 def Tile(input: Operand, multiples: Operand, *, name: str | None = None) -> Tensor:
     """input:T multiples:Tmultiples -> output:T"""

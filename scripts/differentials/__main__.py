@@ -1,4 +1,4 @@
-"""``python -m scripts.differentials``: the driver, or a child process for ``side`` and ``whole-side``."""
+"""``python -m scripts.differentials``: runs the driver, or a child process for the argument ``side``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from importlib import import_module
 
 
 def _main() -> int:
-    child = {"side": ".side", "whole-side": ".whole_side"}.get("".join(sys.argv[1:2]))
-    module = import_module(child or ".command", __package__)
+    child = sys.argv[1:2] == ["side"]
+    module = import_module(".side" if child else ".command", __package__)
     code: int = module.main(sys.argv[2:] if child else sys.argv[1:])
     return code
 

@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from .families import programs
 from .program import Program
 from .report import Outcome, judge, stale, summary, table
 from .side import OURS, THEIRS
-from .whole import WholeProgram, output_difference, whole_programs, whole_side
+from .whole import Printed, WholeProgram, output_difference, whole_programs, whole_side
 
 __all__ = ["main"]
 
@@ -55,16 +55,17 @@ def main(arguments: Sequence[str]) -> int:
     if options.list:
         print("\n".join([program.name for program in chosen] + [each.name for each in whole]))
         return _SAME
-    if options.peer is None:
+    named = {"2.21": options.peer, "1.15": options.peer_1}
+    peers = {version: _placed(python) for version, python in named.items() if python is not None}
+    if "2.21" not in peers and (chosen or not peers):
         return _print_error("--peer: a Python that has tensorflow is needed", _CALLED_WRONGLY)
-    peer = _placed(options.peer)
     if options.record:
-        return _record(whole, peer)
+        return _record(whole, peers)
     codes = []
     if whole:
-        codes.append(_compare_whole(whole, peer))
+        codes.append(_compare_whole(whole, peers))
     if chosen:
-        codes.append(_compare(chosen, peer, options.seed))
+        codes.append(_compare(chosen, peers["2.21"], options.seed))
     return max(codes)
 
 
@@ -81,41 +82,41 @@ def _compare(chosen: Sequence[Program], peer: str, seed: int) -> int:
     return _print_report(chosen, ours, theirs)
 
 
-def _compare_whole(chosen: Sequence[WholeProgram], peer: str) -> int:
-    """Compare what whole programs print on both sides; without a peer, with what is recorded."""
+def _compare_whole(chosen: Sequence[WholeProgram], peers: Mapping[str, str]) -> int:
+    """Compare what whole programs print on both sides; without their peer, with what is recorded."""
+    printed: dict[WholeProgram, Printed] = {}
+    for version, python in peers.items():
+        with whole_side(THEIRS, python) as theirs:
+            printed |= {each: theirs.run(each) for each in chosen if each.peer == version}
     differing = 0
-    with whole_side(OURS, sys.executable) as ours, whole_side(THEIRS, peer) as theirs:
+    with whole_side(OURS, sys.executable) as ours:
         for program in chosen:
             found = ours.run(program)
-            if program.no_peer is None:
-                expected = theirs.run(program)
-            else:
-                recorded = program.recorded.read_text(encoding="utf-8")
-                expected = found._replace(status=0, out=recorded)
+            expected = printed.get(program)
+            if expected is None:
+                expected = Printed(0, program.recorded.read_text(encoding="utf-8"), "")
             problem = output_difference(expected.out, found.out)
             if problem is None and found.status != expected.status:
                 problem = f"exit status {found.status}, not {expected.status}"
             if problem is not None:
                 differing += 1
                 print(f"{program.name}: {problem}\n{found.err[-_KEPT:]}{expected.err[-_KEPT:]}")
-    alone = sum(program.no_peer is not None for program in chosen)
-    print(f"{len(chosen)} whole programs ({alone} without a peer): {differing} differ\n")
+    print(f"{len(chosen)} whole programs, {len(printed)} beside a peer: {differing} differ\n")
     return _DIFFERS if differing else _SAME
 
 
-def _record(chosen: Sequence[WholeProgram], peer: str) -> int:
-    """Write down what whole programs print with TensorFlow."""
+def _record(chosen: Sequence[WholeProgram], peers: Mapping[str, str]) -> int:
+    """Write down what whole programs print with the TensorFlow that runs them."""
     failed = 0
-    with whole_side(THEIRS, peer) as theirs:
-        for program in chosen:
-            if program.no_peer is not None:
-                continue
-            printed = theirs.run(program)
-            if printed.status:
-                failed += 1
-                print(f"{program.name}: exit status {printed.status}\n{printed.err[-_KEPT:]}")
-            else:
-                program.recorded.write_text(printed.out, encoding="utf-8")
+    for version, python in peers.items():
+        with whole_side(THEIRS, python) as theirs:
+            for program in (each for each in chosen if each.peer == version):
+                printed = theirs.run(program)
+                if printed.status:
+                    failed += 1
+                    print(f"{program.name}: exit status {printed.status}\n{printed.err[-_KEPT:]}")
+                else:
+                    program.recorded.write_text(printed.out, encoding="utf-8")
     return _DIFFERS if failed else _SAME
 
 
@@ -125,6 +126,11 @@ def _parser() -> argparse.ArgumentParser:
         description="Runs small programs with actorsession and with TensorFlow, and compares what comes out.",
     )
     parser.add_argument("--peer", metavar="PYTHON", help="an interpreter with tensorflow 2.21")
+    parser.add_argument(
+        "--peer-1",
+        metavar="PYTHON",
+        help="one with tensorflow 1.15, for the whole programs that need it",
+    )
     parser.add_argument("--only", metavar="PATTERN", default="*", help="programs, such as 'math/*'")
     parser.add_argument("--list", action="store_true", help="list the programs and end")
     parser.add_argument(

@@ -1,8 +1,8 @@
 """Whole programs as TensorFlow 1 users wrote them, compared by what they print.
 
 Each is a file of ``tf1_programs``. Beside it is what it prints, as TensorFlow 2.21 printed it
-(``scripts/differential --record``). A program whose first line is ``# peer: none: REASON`` does not run
-there; what it prints is calculated by hand or with numpy.
+(``scripts/differential --record``). For programs whose first line is ``# peer: 1.15: REASON`` it is what
+TensorFlow 1.15 printed, for ``# peer: none: REASON`` what was calculated by hand or with numpy.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ __all__ = [
 
 _ROOT = Path(__file__).resolve().parents[2]
 _FOLDER = Path(__file__).resolve().parent / "tf1_programs"
-_NO_PEER = "# peer: none: "
+_SIDE = "scripts.differentials.whole_side"
+_PEER = re.compile(r"# peer: (none|1\.15): \S")
 _TOKEN = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[^\s\d]+")
 _RELATIVE, _ABSOLUTE = 1e-3, 1e-4
 
@@ -56,11 +57,11 @@ class WholeProgram:
         return self.path.with_suffix(".txt")
 
     @property
-    def no_peer(self) -> str | None:
-        """Why TensorFlow 2.21 does not run it, or None if it does."""
+    def peer(self) -> str:
+        """The TensorFlow that runs it: "2.21", "1.15" or "none"."""
         with open(self.path, encoding="utf-8") as file:
-            first = file.readline().strip()
-        return first.removeprefix(_NO_PEER) if first.startswith(_NO_PEER) else None
+            found = _PEER.match(file.readline())
+        return found[1] if found else "2.21"
 
 
 class Printed(NamedTuple):
@@ -104,7 +105,7 @@ def whole_side(library: str, python: str, options: Iterable[str] = ()) -> Iterat
         options: options of the interpreter.
     """
     with subprocess.Popen(
-        [python, *options, "-m", "scripts.differentials", "whole-side", library],
+        [python, *options, "-m", _SIDE, library],
         cwd=_ROOT, env=os.environ | {"PYTHONPATH": str(_ROOT)}, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     ) as process:  # fmt: skip

@@ -1,8 +1,10 @@
 """One side of whole programs: a process that imports a library once and runs programs in forks of itself.
 
-The driver starts it with ``python -m scripts.differentials whole-side LIBRARY``, and writes to it one line of
-JSON for each program: the file and the folder to run in. The answer is a line with the exit status, what went
-to standard output and what went to standard error. A fork has its own ``__main__``, folder, threads and end.
+The driver starts this module with the name of a library, and writes to it one line of JSON for each program:
+the file and the folder to run in. The answer is a line with the exit status, what went to standard output and
+what went to standard error. A fork has its own ``__main__``, folder, threads and end.
+
+It runs with the Python 3.7 of TensorFlow 1.15 too, and imports nothing of this project for that reason.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from .side import OURS
+__all__ = ["LIMIT", "OURS", "main"]
 
-__all__ = ["LIMIT", "main"]
+OURS = "actorsession"
 
 # Seconds for a program; on an idle machine none takes more than a few.
 LIMIT = 120
@@ -45,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
         os.close(out[1])
         os.close(err[1])
         printed = _read_all(out[0], err[0])
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        status = _exit_code(os.waitpid(child, 0)[1])
         sys.stdout.write(json.dumps([status, *printed]) + "\n")
         sys.stdout.flush()
     return 0
@@ -60,10 +62,11 @@ def _import(library: str) -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
     tf: Any = import_module("tensorflow.compat.v1")
-    tf.disable_v2_behavior()
     tf.logging.set_verbosity(tf.logging.ERROR)
-    # Programs that import ``tensorflow`` mean TensorFlow 1.
-    sys.modules["tensorflow"] = tf
+    if not import_module("tensorflow").__version__.startswith("1."):
+        tf.disable_v2_behavior()
+        # Programs that import ``tensorflow`` mean TensorFlow 1.
+        sys.modules["tensorflow"] = tf
 
 
 def _run(library: str, path: str) -> int:
@@ -74,6 +77,11 @@ def _run(library: str, path: str) -> int:
     sys.argv = [path]
     import_module("runpy").run_path(path, run_name="__main__")
     return 0
+
+
+def _exit_code(status: int) -> int:
+    # ``os.waitstatus_to_exitcode`` came with Python 3.9.
+    return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
 def _take_over(folder: str, out: int, err: int) -> None:
@@ -101,3 +109,7 @@ def _read_all(*descriptors: int) -> list[str]:
                     selector.unregister(key.fd)
                     os.close(key.fd)
     return [piece.decode(errors="replace") for piece in found.values()]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -61,6 +61,22 @@ class Hands:
             processes=frozenset(pid for _, pid in found),
         )
 
+    @contextmanager
+    def nothing_started(self) -> Iterator[None]:
+        """The loop is held up, so that no process is started while the block lasts."""
+        begun, over = threading.Event(), threading.Event()
+
+        def hold_up() -> None:
+            begun.set()
+            over.wait(PATIENCE)
+
+        self._loop.call_soon_threadsafe(hold_up)
+        assert begun.wait(PATIENCE)
+        try:
+            yield
+        finally:
+            over.set()
+
     def target(self, job: str, index: int = 0) -> str:
         return self.cluster.target(job, index)
 

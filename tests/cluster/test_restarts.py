@@ -56,9 +56,14 @@ def kill(held: Hands, job: str, index: int = 0) -> WorkerProcess:
     process = held.cluster.process(job, index)
     process.send_signal(signal.SIGKILL)
     held.do(process.wait_ended())
-    others = [p.address for p in held.cluster.processes.values() if p is not process and p.alive]
-    held.do(until_all(others, lambda seen: all(k.peer != process.task for k in seen.peers)))
+    held.do(until_gone(held, process))
     return process
+
+
+async def until_gone(held: Hands, process: WorkerProcess) -> None:
+    """Wait until no other task has a connection to a process."""
+    others = [p.address for p in held.cluster.processes.values() if p is not process and p.alive]
+    await until_all(others, lambda seen: all(k.peer != process.task for k in seen.peers))
 
 
 @pytest.fixture(scope="module")
@@ -177,9 +182,12 @@ def test_a_step_waits_no_longer_than_its_limit(held: Hands, graph: Graph) -> Non
         y = x + 1.0
     session = held.session("sync", held.target("worker"), graph=graph)
     assert session.run(y, {x: 1.0}) == 2.0
-    kill(held, "worker", 1)
-    with pytest.raises((UnavailableError, DeadlineExceededError)):
-        session.run(y, {x: 1.0}, timeout=0.05)
+    process = held.cluster.process("worker", 1)
+    with held.nothing_started():
+        process.send_signal(signal.SIGKILL)
+        asyncio.run(until_gone(held, process))
+        with pytest.raises((UnavailableError, DeadlineExceededError)):
+            session.run(y, {x: 1.0}, timeout=0.05)
     assert session.run(y, {x: 1.0}) == 2.0
     session.close()
 

@@ -24,7 +24,7 @@ tf: Any = importlib.import_module("tensorflow.compat.v1")
 SKIPPED = {
     "autodiff", "autograph", "data", "debugging", "distribute", "estimator", "experimental",
     "feature_column", "keras", "layers", "lite", "lookup", "mixed_precision", "mlir", "profiler",
-    "quantization", "ragged", "raw_ops", "resource_loader", "summary", "sysconfig", "tpu", "types",
+    "quantization", "ragged", "raw_ops", "resource_loader", "sysconfig", "tpu", "types",
     "user_ops", "xla", "audio", "config", "saved_model", "compat", "io", "python_io",
     "version", "flags", "app",
 }  # fmt: skip

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 MISSING: tuple[str, ...] = (
-    # Layers keep variables of their own behind one call; models here are written with operations.
-    "layers.batch_normalization", "layers.conv2d", "layers.dense", "layers.dropout", "layers.flatten",
-    "layers.max_pooling2d",
-    # Summaries go into the event files of a board that is not part of this library.
-    "Summary", "summary.FileWriter", "summary.histogram", "summary.image", "summary.merge",
-    "summary.merge_all", "summary.scalar",
     # Datasets: a pipeline of iterators with a runtime of its own. Queues and feeds are here.
     "data.Dataset.from_generator", "data.Dataset.from_tensor_slices", "data.Dataset.zip",
     "data.Iterator.from_structure", "data.TFRecordDataset", "data.TextLineDataset",
@@ -17,8 +11,6 @@ MISSING: tuple[str, ...] = (
     # Programs import these by themselves; they stand in ``saved_model`` and its modules.
     "DEFAULT_SERVING_SIGNATURE_DEF_KEY", "PREDICT_METHOD_NAME", "SERVING", "SavedModelBuilder",
     "build_signature_def", "build_tensor_info",
-    # Feature columns.
-    "feature_column.numeric_column",
 )  # fmt: skip
 
 _MESSAGE = "A message is made of named fields; TensorFlow's takes anything and looks at it later."
@@ -33,7 +25,10 @@ _INDICES = "Indices out of range are errors, so there is no policy for them."
 OTHERWISE: dict[str, str] = {
     **dict.fromkeys(
         (
-            "AttrValue", "ConfigProto", "GPUOptions", "GraphDef", "GraphOptions", "MetaGraphDef",
+            "AttrValue", "ConfigProto", "Event", "HistogramProto", "LogMessage", "SessionLog", "Summary",
+            "SummaryMetadata", "summary.Event", "summary.SessionLog", "summary.Summary",
+            "summary.SummaryDescription", "summary.TaggedRunMetadata",
+            "GPUOptions", "GraphDef", "GraphOptions", "MetaGraphDef",
             "NodeDef", "OptimizerOptions", "RunMetadata", "RunOptions", "train.BytesList",
             "train.ClusterDef", "train.Example", "train.Feature", "train.FeatureList",
             "train.FeatureLists", "train.Features", "train.FloatList", "train.Int64List",

@@ -175,7 +175,7 @@ def test_a_worker_waits_for_its_chief() -> None:
 
 
 def test_values_are_logged_every_so_often(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "actorsession.compat")
+    caplog.set_level(logging.INFO, "tensorflow")
     x = tf.placeholder(tf.float32, [], name="x")
     feeds = iter([{x: float(i)} for i in range(4)])
     hooks = [
@@ -194,7 +194,7 @@ def test_values_are_logged_every_so_often(caplog: pytest.LogCaptureFixture) -> N
 def test_values_are_logged_at_the_end_in_the_order_of_what_they_are_called(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.INFO, "actorsession.compat")
+    caplog.set_level(logging.INFO, "tensorflow")
     values = {"b": tf.constant(1), "a": tf.constant([1e-9, 1.0])}
     with tf.train.MonitoredSession(hooks=[tf.train.LoggingTensorHook(values, at_end=True)]) as sess:
         sess.run("Const:0")
@@ -265,6 +265,12 @@ def test_hooks_that_count_need_a_global_step() -> None:
         tf.train.MonitoredSession(hooks=[tf.train.StopAtStepHook(1)])
 
 
+def current(step_context: Any) -> int:
+    """The global step, read without hooks."""
+    found: int = step_context.session.run(tf.train.get_global_step())
+    return found
+
+
 def test_steps_are_counted_from_where_the_session_begins(tmp_path: Path) -> None:
     for total in (3, 6):
         with tf.Graph().as_default():
@@ -275,5 +281,8 @@ def test_steps_are_counted_from_where_the_session_begins(tmp_path: Path) -> None
                 checkpoint_dir=str(tmp_path), hooks=[hook], save_checkpoint_secs=600
             ) as sess:
                 while not sess.should_stop():
-                    sess.run(train_op)
-                assert sess.run(step) == total
+                    _, now = sess.run([train_op, step])
+                with pytest.raises(RuntimeError, match="Run called even after should_stop"):
+                    sess.run(step)
+                assert sess.run_step_fn(current) == total
+                assert now in (total, total - 1)

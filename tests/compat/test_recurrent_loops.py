@@ -328,7 +328,7 @@ def test_steps_that_no_member_takes_are_not_computed() -> None:
             return x
 
         def call(self, inputs: Any, state: Any) -> Any:
-            seen = tf.py_func(self._seen, [inputs], tf.float32)
+            seen: Any = tf.py_func(self._seen, [inputs], tf.float32)
             seen.set_shape(inputs.shape)
             return seen, state
 

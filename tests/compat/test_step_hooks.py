@@ -26,7 +26,7 @@ def counting() -> Any:
 
 
 def test_steps_per_second_are_logged_every_so_often(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "actorsession.compat")
+    caplog.set_level(logging.INFO, "tensorflow")
     step = counting()
     with tf.train.MonitoredSession(hooks=[tf.train.StepCounterHook(every_n_steps=2)]) as sess:
         for _ in range(5):
@@ -39,7 +39,7 @@ def test_steps_per_second_are_logged_every_so_often(caplog: pytest.LogCaptureFix
 def test_training_sessions_with_a_folder_log_steps_per_second(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "actorsession.compat")
+    caplog.set_level(logging.INFO, "tensorflow")
     step = counting()
     for every, lines in ((3, 1), (0, 0)):
         caplog.clear()
@@ -68,13 +68,15 @@ def test_a_task_begins_when_others_are_far_enough(monkeypatch: pytest.MonkeyPatc
     assert looks == [0.5, 0.5, 0.5]
 
 
-def test_a_wait_for_others_ends_with_its_limit_or_when_all_are_to_stop() -> None:
+def test_a_wait_for_others_ends_with_its_limit_or_when_all_are_to_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     step = counting()
     with tf.train.MonitoredSession(hooks=[tf.train.GlobalStepWaiterHook(9, 0)]) as sess:
         with pytest.raises(tf.errors.DeadlineExceededError, match="step is 0 instead of 9"):
             sess.run(step)
     with tf.train.MonitoredSession(hooks=[tf.train.GlobalStepWaiterHook(9)]) as sess:
-        sess._coord.request_stop()
+        monkeypatch.setattr(sess._coord, "wait_for_stop", lambda timeout: True)
         assert sess.run(step) == 1
     with tf.train.MonitoredSession(hooks=[tf.train.GlobalStepWaiterHook(0, 0)]) as sess:
         assert sess.run(step) == 1
@@ -104,8 +106,12 @@ def test_some_steps_are_drawn_but_not_the_first(tmp_path: Path) -> None:
         (lambda: tf.train.StepCounterHook(None), ValueError, "exactly one of every_n_steps and"),
         (lambda: tf.train.StepCounterHook(1, 1), ValueError, "exactly one of every_n_steps and"),
         (
-            lambda: tf.train.StepCounterHook(summary_writer="one"),
-            tf.errors.UnimplementedError, "no summaries here",
+            lambda: tf.train.SummarySaverHook(save_steps=1),
+            ValueError, "Exactly one of scaffold or summary_op",
+        ),
+        (
+            lambda: tf.train.SummarySaverHook(save_steps=1, save_secs=1, summary_op="s"),
+            ValueError, "exactly one of every_secs",
         ),
         (lambda: tf.train.ProfilerHook(), ValueError, "exactly one of every_secs and every_steps"),
         (lambda: tf.train.ProfilerHook(1, 1), ValueError, "exactly one of every_secs"),
@@ -173,3 +179,56 @@ def test_an_own_creator_of_sessions_is_a_session_creator() -> None:
         assert sess.run(one) == 1
     with pytest.raises(TypeError):
         tf.train.SessionCreator()  # type: ignore[abstract]
+
+
+def events_of(folder: Path) -> list[Any]:
+    """The events in the files of a folder, without those of the graph."""
+    return [
+        event
+        for file in sorted(folder.glob("events*"))
+        for event in tf.train.summary_iterator(file)
+        if event.WhichOneof("what") in ("summary", "session_log")
+    ]
+
+
+def test_a_training_session_writes_summaries_its_speed_and_its_checkpoints(tmp_path: Path) -> None:
+    step = counting()
+    tf.summary.scalar("x", tf.constant(3.0))
+    with tf.train.MonitoredTrainingSession(
+        checkpoint_dir=str(tmp_path), save_summaries_steps=2, log_step_count_steps=2,
+        save_checkpoint_steps=4,
+    ) as sess:  # fmt: skip
+        for _ in range(4):
+            sess.run(step)
+    tf.summary.FileWriterCache.clear()
+    found = events_of(tmp_path)
+    said = [
+        (event.step, [value.tag for value in event.summary.value] or event.session_log.status)
+        for event in found
+    ]
+    log = tf.SessionLog
+    assert said == [
+        (0, log.CHECKPOINT), (1, log.START), (1, ["x"]), (3, ["global_step/sec"]), (3, ["x"]),
+        (4, log.CHECKPOINT),
+    ]  # fmt: skip
+    assert found[2].summary.value[0].simple_value == 3.0
+    assert found[0].session_log.checkpoint_path == str(tmp_path / "model.ckpt")
+
+
+def test_a_session_opens_the_graph_again_that_it_finalized() -> None:
+    step = counting()
+    graph = tf.get_default_graph()
+    with tf.train.MonitoredSession() as sess:
+        assert graph.finalized
+        sess.run(step)
+    assert not graph.finalized
+    with pytest.raises(RuntimeError, match="Session is already closed"):
+        sess.close()
+    tf.constant(1)
+    with pytest.raises(ZeroDivisionError), tf.train.MonitoredSession():
+        raise ZeroDivisionError
+    assert not graph.finalized
+    tf.train.Scaffold().finalize()
+    with tf.train.MonitoredSession():
+        pass
+    assert graph.finalized

@@ -86,11 +86,51 @@ def test_nothing_is_made_in_place_of_what_there_is_not_to_be() -> None:
         assert (found, sv.saver) == ([3], None)
 
 
-@pytest.mark.parametrize("what", ["summary_op", "summary_writer"])
-def test_summaries_are_refused(what: str) -> None:
-    one: Any = tf.constant(1)
-    with pytest.raises(tf.errors.UnimplementedError, match=f"so {what} must be None or omitted"):
-        tf.train.Supervisor(**{what: one})
+def events_of(folder: Path) -> list[Any]:
+    """The events in the files of a folder."""
+    return [e for file in sorted(folder.glob("events*")) for e in tf.train.summary_iterator(file)]
+
+
+def test_the_chief_writes_summaries_and_what_happened(tmp_path: Path) -> None:
+    train_op = training()
+    tf.summary.scalar("loss", tf.constant(2.0))
+    sv = tf.train.Supervisor(logdir=str(tmp_path), save_summaries_secs=0, save_model_secs=0)
+    with sv.managed_session() as sess:
+        sess.run(train_op)
+        sv.summary_computed(sess, sess.run(sv.summary_op))
+        sv.summary_computed(sess, sess.run(sv.summary_op), 7)
+    found = events_of(tmp_path)
+    assert [event.WhichOneof("what") for event in found] == [
+        "file_version", "graph_def", "meta_graph_def", "session_log", "summary", "summary",
+        "session_log",
+    ]  # fmt: skip
+    assert [event.step for event in found] == [0, 0, 0, 0, 1, 7, 0]
+    assert [found[3].session_log.status, found[6].session_log.status] == [
+        tf.SessionLog.START, tf.SessionLog.STOP,
+    ]  # fmt: skip
+    assert found[4].summary.value[0].simple_value == 2.0
+
+
+def test_summaries_are_written_beside_the_program(tmp_path: Path) -> None:
+    training()
+    tf.summary.scalar("loss", tf.constant(2.0))
+    written = threading.Event()
+
+    class Writer(tf.summary.FileWriter):
+        def add_summary(self, summary: Any, global_step: Any = None) -> None:
+            super().add_summary(summary, global_step)
+            written.set()
+
+    writer = Writer(tmp_path)
+    sv = tf.train.Supervisor(logdir=str(tmp_path), summary_writer=writer, save_model_secs=0)
+    assert sv.summary_writer is writer
+    with sv.managed_session():
+        assert written.wait(30)
+    found = [e.summary.value[0].tag for e in events_of(tmp_path) if e.HasField("summary")]
+    assert "loss" in found
+
+
+def test_without_a_writer_no_summary_is_written() -> None:
     sv = tf.train.Supervisor()
     with tf.Session() as sess, pytest.raises(RuntimeError, match="requires a summary writer"):
         sv.summary_computed(sess, b"")
@@ -127,6 +167,7 @@ def test_services_are_the_chiefs_and_need_a_folder(
         with pytest.raises(RuntimeError, match="Only chief supervisor"):
             worker.start_standard_services(sess)
         assert tf.train.Supervisor().start_standard_services(sess) is None
+        sess.run(tf.train.Supervisor().init_op)
         quiet = tf.train.Supervisor(logdir=str(tmp_path), save_model_secs=0, save_summaries_secs=0)
         assert quiet.start_standard_services(sess) == []
     assert [r.getMessage() for r in caplog.records] == [
@@ -135,7 +176,7 @@ def test_services_are_the_chiefs_and_need_a_folder(
 
 
 def test_steps_per_second_go_to_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "actorsession.compat")
+    caplog.set_level(logging.INFO, "tensorflow")
     logged = threading.Event()
 
     class Heard(logging.Handler):
@@ -143,7 +184,7 @@ def test_steps_per_second_go_to_the_log(tmp_path: Path, caplog: pytest.LogCaptur
             if record.getMessage().startswith("global_step/sec: "):
                 logged.set()
 
-    log, heard = logging.getLogger("actorsession.compat"), Heard()
+    log, heard = logging.getLogger("tensorflow"), Heard()
     train_op = training()
     sv = tf.train.Supervisor(logdir=str(tmp_path), save_model_secs=0, save_summaries_secs=0.01)
     log.addHandler(heard)

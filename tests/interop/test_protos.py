@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tensorboard.compat.proto import (
     attr_value_pb2,
     cluster_pb2,
+    event_pb2,
     function_pb2,
     graph_pb2,
     meta_graph_pb2,
@@ -21,6 +22,7 @@ from tensorboard.compat.proto import (
     op_def_pb2,
     resource_handle_pb2,
     saver_pb2,
+    summary_pb2,
     tensor_pb2,
     tensor_shape_pb2,
     types_pb2,
@@ -35,8 +37,9 @@ from actorsession.interop.fields import MESSAGES, Field
 from actorsession.interop.message import Message
 
 _MODULES = (
-    attr_value_pb2, cluster_pb2, function_pb2, graph_pb2, meta_graph_pb2, node_def_pb2, op_def_pb2,
-    resource_handle_pb2, saver_pb2, tensor_pb2, tensor_shape_pb2, variable_pb2, versions_pb2,
+    attr_value_pb2, cluster_pb2, event_pb2, function_pb2, graph_pb2, meta_graph_pb2, node_def_pb2,
+    op_def_pb2, resource_handle_pb2, saver_pb2, summary_pb2, tensor_pb2, tensor_shape_pb2,
+    variable_pb2, versions_pb2,
 )  # fmt: skip
 
 # Protobuf's own, which TensorFlow's Python module does not hold, and what TensorBoard has no copy of.

@@ -36,6 +36,9 @@ _NAMES = {
     "actorsession.interop": (
         "AttrValue GraphDef MetaGraphDef NodeDef import_graph_def make_ndarray make_tensor_proto"
     ),
+    "actorsession.interop.event_protos": (
+        "Event HistogramProto LogMessage SessionLog Summary SummaryMetadata"
+    ),
     "actorsession.interop.graph_util": "*=graph_util",
     "actorsession.namespaces.image": "*=image",
     "actorsession.namespaces.linalg": "*=linalg",
@@ -57,18 +60,22 @@ _NAMES = {
         "enable_eager_execution enable_v2_tensorshape executing_eagerly"
     ),
     ".contrib": "*=contrib",
+    ".core": "*=core",
     ".debugging": "*=debugging",
     ".devices": "DeviceSpec",
     ".distributions": "*=distributions",
     ".dtypes": "*=dtypes",
     ".errors": "*=errors",
+    ".examples": "*=examples",
+    ".feature_column": "*=feature_column",
     ".flags": "*=flags",
     ".forms": "as_dtype colocate_with container device name_scope op_scope",
     ".gfile": "*=gfile",
     ".graphs": "Graph get_default_graph",
     ".io": "*=io",
     ".legacy_ops": "batch_matmul mul neg pack sub unpack",
-    ".logging": "*=logging",
+    ".layers": "*=layers",
+    ".logging": "*=logging get_logger",
     ".manip": "*=manip",
     ".metrics": "*=metrics",
     ".nn": "*=nn",
@@ -80,6 +87,7 @@ _NAMES = {
     ".sessions": "InteractiveSession Session",
     ".settings": "ConfigProto GPUOptions GraphOptions OptimizerOptions",
     ".spectral": "*=spectral",
+    ".summary": "*=summary",
     ".template": "make_template",
     ".tensors": (
         "assert_proper_iterable assert_same_float_dtype convert_to_tensor_or_indexed_slices "

@@ -18,11 +18,14 @@ from actorsession.compat.v1.behavior import enable_eager_execution as enable_eag
 from actorsession.compat.v1.behavior import enable_v2_tensorshape as enable_v2_tensorshape
 from actorsession.compat.v1.behavior import executing_eagerly as executing_eagerly
 from actorsession.compat.v1 import contrib as contrib
+from actorsession.compat.v1 import core as core
 from actorsession.compat.v1 import debugging as debugging
 from actorsession.compat.v1.devices import DeviceSpec as DeviceSpec
 from actorsession.compat.v1 import distributions as distributions
 from actorsession.compat.v1 import dtypes as dtypes
 from actorsession.compat.v1 import errors as errors
+from actorsession.compat.v1 import examples as examples
+from actorsession.compat.v1 import feature_column as feature_column
 from actorsession.compat.v1 import flags as flags
 from actorsession.compat.v1.forms import as_dtype as as_dtype
 from actorsession.compat.v1.forms import colocate_with as colocate_with
@@ -34,6 +37,7 @@ from actorsession.compat.v1 import gfile as gfile
 from actorsession.compat.v1.graphs import Graph as Graph
 from actorsession.compat.v1.graphs import get_default_graph as get_default_graph
 from actorsession.compat.v1 import io as io
+from actorsession.compat.v1 import layers as layers
 from actorsession.compat.v1.legacy_ops import batch_matmul as batch_matmul
 from actorsession.compat.v1.legacy_ops import mul as mul
 from actorsession.compat.v1.legacy_ops import neg as neg
@@ -41,6 +45,7 @@ from actorsession.compat.v1.legacy_ops import pack as pack
 from actorsession.compat.v1.legacy_ops import sub as sub
 from actorsession.compat.v1.legacy_ops import unpack as unpack
 from actorsession.compat.v1 import logging as logging
+from actorsession.compat.v1.logging import get_logger as get_logger
 from actorsession.compat.v1 import manip as manip
 from actorsession.compat.v1 import metrics as metrics
 from actorsession.compat.v1 import nn as nn
@@ -57,6 +62,7 @@ from actorsession.compat.v1.settings import GPUOptions as GPUOptions
 from actorsession.compat.v1.settings import GraphOptions as GraphOptions
 from actorsession.compat.v1.settings import OptimizerOptions as OptimizerOptions
 from actorsession.compat.v1 import spectral as spectral
+from actorsession.compat.v1 import summary as summary
 from actorsession.compat.v1.template import make_template as make_template
 from actorsession.compat.v1.tensors import assert_proper_iterable as assert_proper_iterable
 from actorsession.compat.v1.tensors import assert_same_float_dtype as assert_same_float_dtype
@@ -116,6 +122,12 @@ from actorsession.interop import NodeDef as NodeDef
 from actorsession.interop import import_graph_def as import_graph_def
 from actorsession.interop import make_ndarray as make_ndarray
 from actorsession.interop import make_tensor_proto as make_tensor_proto
+from actorsession.interop.event_protos import Event as Event
+from actorsession.interop.event_protos import HistogramProto as HistogramProto
+from actorsession.interop.event_protos import LogMessage as LogMessage
+from actorsession.interop.event_protos import SessionLog as SessionLog
+from actorsession.interop.event_protos import Summary as Summary
+from actorsession.interop.event_protos import SummaryMetadata as SummaryMetadata
 from actorsession.interop import graph_util as graph_util
 from actorsession.namespaces import image as image
 from actorsession.namespaces import linalg as linalg
@@ -578,48 +590,49 @@ from actorsession.opsets import zeta as zeta
 
 __all__ = [
 "AUTO_REUSE", "AggregationMethod", "Assert", "AttrValue", "Barrier", "ConditionalAccumulator",
-"ConditionalAccumulatorBase", "ConfigProto", "DType", "Defun", "DeviceSpec", "Dimension",
+"ConditionalAccumulatorBase", "ConfigProto", "DType", "Defun", "DeviceSpec", "Dimension", "Event",
 "FIFOQueue", "FixedLenFeature", "FixedLenSequenceFeature", "GPUOptions", "Graph", "GraphDef",
-"GraphKeys", "GraphOptions", "IndexedSlices", "IndexedSlicesValue", "Initializer",
-"InteractiveSession", "MapStagingArea", "MetaGraphDef", "NoGradient", "NodeDef",
+"GraphKeys", "GraphOptions", "HistogramProto", "IndexedSlices", "IndexedSlicesValue", "Initializer",
+"InteractiveSession", "LogMessage", "MapStagingArea", "MetaGraphDef", "NoGradient", "NodeDef",
 "NotDifferentiable", "OpError", "Operation", "OptimizerOptions", "PaddingFIFOQueue",
 "PartitionedVariable", "Print", "PriorityQueue", "QueueBase", "RandomShuffleQueue",
-"RegisterGradient", "RunMetadata", "RunOptions", "Session", "SparseConditionalAccumulator",
-"SparseFeature", "SparseTensor", "SparseTensorValue", "StagingArea", "Tensor", "TensorArray",
-"TensorShape", "UnconnectedGradients", "VERSION", "VarLenFeature", "Variable",
-"VariableAggregation", "VariableScope", "VariableSynchronization", "abs", "accumulate_n", "acos",
-"acosh", "add", "add_check_numerics_ops", "add_n", "add_to_collection", "add_to_collections",
-"all_variables", "angle", "app", "arg_max", "arg_min", "argmax", "argmin", "argsort", "as_bytes",
-"as_dtype", "as_str", "as_str_any", "as_string", "as_text", "asin", "asinh", "assert_equal",
-"assert_greater", "assert_greater_equal", "assert_integer", "assert_less", "assert_less_equal",
-"assert_near", "assert_negative", "assert_non_negative", "assert_non_positive", "assert_none_equal",
-"assert_positive", "assert_proper_iterable", "assert_rank", "assert_rank_at_least",
-"assert_rank_in", "assert_same_float_dtype", "assert_scalar", "assert_type",
-"assert_variables_initialized", "assign", "assign_add", "assign_sub", "async_py_func", "atan",
-"atan2", "atanh", "batch_gather", "batch_matmul", "batch_scatter_update", "batch_to_space",
-"batch_to_space_nd", "betainc", "bfloat16", "bincount", "bitcast", "bitwise", "bool",
-"boolean_mask", "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case", "cast",
-"ceil", "check_numerics", "cholesky", "cholesky_solve", "clip_by_average_norm",
-"clip_by_global_norm", "clip_by_norm", "clip_by_value", "colocate_with", "compat", "complex",
-"complex128", "complex64", "concat", "cond", "confusion_matrix", "conj", "constant",
-"constant_initializer", "container", "contrib", "control_dependencies", "convert_to_tensor",
-"convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "cos", "cosh",
-"count_nonzero", "count_up_to", "cross", "cumprod", "cumsum", "custom_gradient", "debugging",
-"decode_base64", "decode_compressed", "decode_csv", "decode_json_example", "decode_raw",
-"delete_session_tensor", "depth_to_space", "deserialize_many_sparse", "device", "diag", "diag_part",
-"digamma", "dimension_at_index", "dimension_value", "disable_control_flow_v2",
-"disable_eager_execution", "disable_resource_variables", "disable_v2_behavior",
-"disable_v2_tensorshape", "distributions", "div", "div_no_nan", "divide", "double", "dtypes",
-"dynamic_partition", "dynamic_stitch", "edit_distance", "einsum", "enable_eager_execution",
-"enable_v2_tensorshape", "encode_base64", "ensure_shape", "equal", "erf", "erfc", "errors",
-"executing_eagerly", "exp", "expand_dims", "expm1", "extract_image_patches", "eye",
-"fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
-"fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
-"fake_quant_with_min_max_vars_per_channel", "fake_quant_with_min_max_vars_per_channel_gradient",
-"fft", "fft2d", "fft3d", "fill", "fingerprint", "fixed_size_partitioner", "flags", "float16",
-"float32", "float64", "floor", "floor_div", "floordiv", "floormod", "foldl", "foldr", "gather",
-"gather_nd", "get_collection", "get_collection_ref", "get_default_graph", "get_default_session",
-"get_local_variable", "get_seed", "get_session_handle", "get_session_tensor", "get_static_value",
+"RegisterGradient", "RunMetadata", "RunOptions", "Session", "SessionLog",
+"SparseConditionalAccumulator", "SparseFeature", "SparseTensor", "SparseTensorValue", "StagingArea",
+"Summary", "SummaryMetadata", "Tensor", "TensorArray", "TensorShape", "UnconnectedGradients",
+"VERSION", "VarLenFeature", "Variable", "VariableAggregation", "VariableScope",
+"VariableSynchronization", "abs", "accumulate_n", "acos", "acosh", "add", "add_check_numerics_ops",
+"add_n", "add_to_collection", "add_to_collections", "all_variables", "angle", "app", "arg_max",
+"arg_min", "argmax", "argmin", "argsort", "as_bytes", "as_dtype", "as_str", "as_str_any",
+"as_string", "as_text", "asin", "asinh", "assert_equal", "assert_greater", "assert_greater_equal",
+"assert_integer", "assert_less", "assert_less_equal", "assert_near", "assert_negative",
+"assert_non_negative", "assert_non_positive", "assert_none_equal", "assert_positive",
+"assert_proper_iterable", "assert_rank", "assert_rank_at_least", "assert_rank_in",
+"assert_same_float_dtype", "assert_scalar", "assert_type", "assert_variables_initialized", "assign",
+"assign_add", "assign_sub", "async_py_func", "atan", "atan2", "atanh", "batch_gather",
+"batch_matmul", "batch_scatter_update", "batch_to_space", "batch_to_space_nd", "betainc",
+"bfloat16", "bincount", "bitcast", "bitwise", "bool", "boolean_mask", "broadcast_dynamic_shape",
+"broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_numerics", "cholesky",
+"cholesky_solve", "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value",
+"colocate_with", "compat", "complex", "complex128", "complex64", "concat", "cond",
+"confusion_matrix", "conj", "constant", "constant_initializer", "container", "contrib",
+"control_dependencies", "convert_to_tensor", "convert_to_tensor_or_indexed_slices",
+"convert_to_tensor_or_sparse_tensor", "core", "cos", "cosh", "count_nonzero", "count_up_to",
+"cross", "cumprod", "cumsum", "custom_gradient", "debugging", "decode_base64", "decode_compressed",
+"decode_csv", "decode_json_example", "decode_raw", "delete_session_tensor", "depth_to_space",
+"deserialize_many_sparse", "device", "diag", "diag_part", "digamma", "dimension_at_index",
+"dimension_value", "disable_control_flow_v2", "disable_eager_execution",
+"disable_resource_variables", "disable_v2_behavior", "disable_v2_tensorshape", "distributions",
+"div", "div_no_nan", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch",
+"edit_distance", "einsum", "enable_eager_execution", "enable_v2_tensorshape", "encode_base64",
+"ensure_shape", "equal", "erf", "erfc", "errors", "examples", "executing_eagerly", "exp",
+"expand_dims", "expm1", "extract_image_patches", "eye", "fake_quant_with_min_max_args",
+"fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
+"fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
+"fake_quant_with_min_max_vars_per_channel_gradient", "feature_column", "fft", "fft2d", "fft3d",
+"fill", "fingerprint", "fixed_size_partitioner", "flags", "float16", "float32", "float64", "floor",
+"floor_div", "floordiv", "floormod", "foldl", "foldr", "gather", "gather_nd", "get_collection",
+"get_collection_ref", "get_default_graph", "get_default_session", "get_local_variable",
+"get_logger", "get_seed", "get_session_handle", "get_session_tensor", "get_static_value",
 "get_variable", "get_variable_scope", "gfile", "global_norm", "global_variables",
 "global_variables_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
 "grad_pass_through", "gradients", "graph_util", "greater", "greater_equal", "group",
@@ -629,8 +642,8 @@ __all__ = [
 "initialize_all_tables", "initialize_all_variables", "initialize_local_variables",
 "initialize_variables", "initializers", "int16", "int32", "int64", "int8", "invert_permutation",
 "io", "is_finite", "is_inf", "is_nan", "is_non_decreasing", "is_numeric_tensor",
-"is_strictly_increasing", "is_symbolic_tensor", "is_tensor", "is_variable_initialized", "lbeta",
-"lecun_normal_initializer", "lecun_uniform_initializer", "less", "less_equal", "lgamma",
+"is_strictly_increasing", "is_symbolic_tensor", "is_tensor", "is_variable_initialized", "layers",
+"lbeta", "lecun_normal_initializer", "lecun_uniform_initializer", "less", "less_equal", "lgamma",
 "lin_space", "linalg", "linspace", "local_variables", "local_variables_initializer", "log", "log1p",
 "log_sigmoid", "logging", "logical_and", "logical_not", "logical_or", "logical_xor", "lookup",
 "losses", "make_ndarray", "make_template", "make_tensor_proto", "manip", "map_fn", "matching_files",
@@ -666,7 +679,7 @@ __all__ = [
 "sparse_transpose", "spectral", "split", "sqrt", "square", "squared_difference", "squeeze", "stack",
 "stop_gradient", "strided_slice", "string", "string_join", "string_split", "string_strip",
 "string_to_hash_bucket", "string_to_hash_bucket_fast", "string_to_hash_bucket_strong",
-"string_to_number", "strings", "sub", "substr", "subtract", "svd", "switch_case",
+"string_to_number", "strings", "sub", "substr", "subtract", "summary", "svd", "switch_case",
 "tables_initializer", "tan", "tanh", "tensor_scatter_add", "tensor_scatter_nd_add",
 "tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub",
 "tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update", "tensordot", "test",

@@ -6,7 +6,6 @@ TensorFlow; the saver writes the graph next to each checkpoint.
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -19,12 +18,15 @@ from actorsession.compat.v1.hooks import (
     SessionRunValues,
     step_of,
 )
+from actorsession.compat.v1.logging import get_logger
+from actorsession.compat.v1.summary_writers import FileWriterCache
 from actorsession.interop import write_graph
+from actorsession.interop.event_protos import SessionLog
 from actorsession.ops import GraphKeys
 
 __all__ = ["CheckpointSaverHook", "CheckpointSaverListener", "write_graph_text"]
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 
 class CheckpointSaverListener:
@@ -83,8 +85,9 @@ class CheckpointSaverHook(SessionRunHook):
         self._save_graph_def = save_graph_def
 
     def begin(self) -> None:
-        """Find the global step."""
+        """Find the global step, and the writer that notes checkpoints."""
         self._step = step_of(self)
+        self._summary_writer = FileWriterCache.get(self._folder)
         for listener in self._listeners:
             listener.begin()
 
@@ -93,6 +96,7 @@ class CheckpointSaverHook(SessionRunHook):
         step = int(session.run(self._step))
         if self._save_graph_def:
             write_graph_text(get_default_graph(), self._folder)
+        self._summary_writer.add_graph_with_collections(get_default_graph())
         self._save(session, step)
         self._timer.update_last_triggered_step(step)
 
@@ -111,6 +115,7 @@ class CheckpointSaverHook(SessionRunHook):
             self._save(session, step)
         for listener in self._listeners:
             listener.end(session, step)
+        self._summary_writer.flush()
 
     def _save(self, session: Any, step: int) -> bool:
         """Save a checkpoint and return whether a listener requests to stop."""
@@ -118,6 +123,9 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self._listeners:
             listener.before_save(session, step)
         saver.save(session, self._path, global_step=step, write_meta_graph=self._save_graph_def)
+        self._summary_writer.add_session_log(
+            SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._path), step
+        )
         wanted = [listener.after_save(session, step) for listener in self._listeners]
         return any(wanted)
 

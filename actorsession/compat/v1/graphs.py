@@ -39,6 +39,10 @@ class Graph(ours.Graph):
         """
         return interop.graph_def_of(self, after=from_version or 0, add_shapes=add_shapes)
 
+    def _unsafe_unfinalize(self) -> None:
+        """Allow changes again."""
+        self.unfinalize()
+
 
 def get_default_graph() -> Any:
     """Return the innermost default graph of this thread, or the thread's own graph."""

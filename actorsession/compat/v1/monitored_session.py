@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
 from actorsession.compat.v1.checkpoint_hooks import CheckpointSaverHook
+from actorsession.compat.v1.graphs import get_default_graph
 from actorsession.compat.v1.hooks import (
     SessionRunArgs,
     SessionRunContext,
     SessionRunHook,
     SessionRunValues,
 )
+from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.runs import RunMetadata
 from actorsession.compat.v1.session_creators import (
     ChiefSessionCreator,
@@ -28,6 +29,7 @@ from actorsession.compat.v1.session_creators import (
     WorkerSessionCreator,
 )
 from actorsession.compat.v1.step_hooks import StepCounterHook
+from actorsession.compat.v1.summary_hooks import SummarySaverHook
 from actorsession.config import RunOptions
 from actorsession.errors import AbortedError, OutOfRangeError, UnavailableError
 from actorsession.train import Coordinator, start_queue_runners
@@ -36,7 +38,7 @@ __all__ = [
     "MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSession",
 ]  # fmt: skip
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 _LOST = (AbortedError, UnavailableError)
 _USE_DEFAULT = object()
@@ -96,6 +98,7 @@ class MonitoredSession:
         self._session: Any = None
         self._coord = Coordinator()
         self._closed = False
+        self._was_final = get_default_graph().finalized
         for hook in self._hooks:
             hook.begin()
         self._create()
@@ -136,7 +139,7 @@ class MonitoredSession:
         """Run a step with all hooks; the arguments are those of ``Session.run``.
 
         Raises:
-            RuntimeError: if the session is closed, or a tensor is fed twice.
+            RuntimeError: if the session is closed or should stop, or a tensor is fed twice.
         """
         return self._recovering(
             lambda: self._run(SessionRunArgs(fetches, feed_dict, options), run_metadata)
@@ -197,6 +200,8 @@ class MonitoredSession:
                 raise
 
     def _run(self, asked: SessionRunArgs, run_metadata: Any) -> Any:
+        if self.should_stop():
+            raise RuntimeError("Run called even after should_stop requested.")
         context = SessionRunContext(asked, self._session)
         feeds = dict(asked.feed_dict or {})
         fetched: dict[Any, Any] = {"caller": asked.fetches}
@@ -227,12 +232,16 @@ class MonitoredSession:
         return results["caller"]
 
     def close(self) -> None:
-        """End the hooks, the threads and the session."""
+        """End the hooks, the threads and the session, and open the graph again that it finalized.
+
+        Raises:
+            RuntimeError: if the session is closed.
+        """
         self._close(ended=True)
 
     def _close(self, *, ended: bool) -> None:
         if self._closed:
-            return
+            raise RuntimeError("Session is already closed.")
         self._closed = True
         try:
             if ended:
@@ -243,7 +252,11 @@ class MonitoredSession:
             try:
                 self._coord.join(stop_grace_period_secs=self._grace, ignore_live_threads=True)
             finally:
+                graph = self._session.graph
                 self._session.close()
+                self._session = None
+                if not self._was_final:
+                    graph.unfinalize()
 
     def _release_session(self) -> None:
         """Close a lost session and stop its threads."""
@@ -350,31 +363,30 @@ def MonitoredTrainingSession(
         hooks: the hooks of every task.
         chief_only_hooks: additional hooks of the chief.
         save_checkpoint_secs: seconds between two checkpoints; 600 if neither interval is given.
-        save_summaries_steps: accepted for compatibility and ignored.
-        save_summaries_secs: accepted for compatibility and ignored.
+        save_summaries_steps: steps between two summaries; 100 if neither interval is given.
+        save_summaries_secs: seconds between two summaries.
         config: settings.
         stop_grace_period_secs: how long threads may take to end.
-        log_step_count_steps: steps between two log lines with the steps per second, which need a folder of
-            checkpoints; no log lines if ``None`` or 0.
+        log_step_count_steps: steps between two log lines and summaries with the steps per second, which need
+            a folder; none if ``None`` or 0.
         max_wait_secs: how long other tasks wait for the chief.
         save_checkpoint_steps: steps between two checkpoints.
-        summary_dir: also enables the log lines, without a ``checkpoint_dir``.
+        summary_dir: folder of summaries; ``checkpoint_dir`` if omitted.
         save_graph_def: whether to write the graph next to checkpoints.
     """
     scaffold = scaffold or Scaffold()
-    found = list(hooks or ())
+    given = list(hooks or ())
     if not is_chief:
         waiting = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
-        return MonitoredSession(waiting, found, stop_grace_period_secs)
-    if (summary_dir or checkpoint_dir) and log_step_count_steps:
-        found.append(StepCounterHook(log_step_count_steps))
-    seconds, steps = save_checkpoint_secs, save_checkpoint_steps
-    if seconds is _USE_DEFAULT and steps is _USE_DEFAULT:
-        seconds = 600
-    interval: Mapping[str, Any] = {
-        "save_secs": None if seconds is _USE_DEFAULT else seconds,
-        "save_steps": None if steps is _USE_DEFAULT else steps,
-    }
+        return MonitoredSession(waiting, given, stop_grace_period_secs)
+    found = list(chief_only_hooks or ())
+    summary_dir = summary_dir or checkpoint_dir
+    if summary_dir and log_step_count_steps:
+        found.append(StepCounterHook(log_step_count_steps, output_dir=summary_dir))
+    interval = _interval(save_summaries_steps, save_summaries_secs, steps=100)
+    if summary_dir and any(interval.values()):
+        found.append(SummarySaverHook(**interval, output_dir=summary_dir, scaffold=scaffold))
+    interval = _interval(save_checkpoint_steps, save_checkpoint_secs, seconds=600)
     if checkpoint_dir and any(interval.values()):
         found.append(
             CheckpointSaverHook(
@@ -382,4 +394,14 @@ def MonitoredTrainingSession(
             )
         )
     creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
-    return MonitoredSession(creator, [*found, *(chief_only_hooks or ())], stop_grace_period_secs)
+    return MonitoredSession(creator, [*found, *given], stop_grace_period_secs)
+
+
+def _interval(
+    given_steps: Any, given_seconds: Any, *, steps: int | None = None, seconds: int | None = None
+) -> dict[str, Any]:
+    """Return the interval of a hook; the default where neither steps nor seconds are given."""
+    if given_steps is not _USE_DEFAULT or given_seconds is not _USE_DEFAULT:
+        steps = None if given_steps is _USE_DEFAULT else given_steps
+        seconds = None if given_seconds is _USE_DEFAULT else given_seconds
+    return {"save_steps": steps, "save_secs": seconds}

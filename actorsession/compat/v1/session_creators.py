@@ -16,6 +16,7 @@ from actorsession.compat.v1.savers import Saver
 from actorsession.compat.v1.session_manager import SessionManager
 from actorsession.compat.v1.sessions import Session
 from actorsession.ops import GraphKeys
+from actorsession.opsets.summaries.functions import merge_all
 
 __all__ = ["ChiefSessionCreator", "Scaffold", "SessionCreator", "WorkerSessionCreator"]
 
@@ -33,7 +34,7 @@ class Scaffold:
         ready_for_local_init_op: returns the names of uninitialised variables that ``local_init_op`` depends
             on.
         local_init_op: initialises local variables and tables.
-        summary_op: accepted for compatibility and ignored.
+        summary_op: the merged summaries; all of the graph if omitted.
         saver: the saver.
         copy_from_scaffold: another scaffold, which provides the operations that are omitted.
         local_init_feed_dict: the feeds of ``local_init_op``.
@@ -81,6 +82,7 @@ class Scaffold:
                 lambda: ops.report_uninitialized_variables(ops.global_variables()),
             ),
             "local_init_op": (GraphKeys.LOCAL_INIT_OP, default_local_init_op),
+            "summary_op": (GraphKeys.SUMMARY_OP, merge_all),
             "saver": (GraphKeys.SAVERS, lambda: Saver(allow_empty=True)),
         }
         for name, (key, make) in made.items():

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from typing import Any
@@ -19,27 +18,29 @@ from actorsession.compat.v1.hooks import (
     SessionRunValues,
     step_of,
 )
+from actorsession.compat.v1.logging import get_logger
+from actorsession.compat.v1.summary_writers import FileWriterCache
 from actorsession.config import RunOptions
-from actorsession.errors import DeadlineExceededError, UnimplementedError
+from actorsession.errors import DeadlineExceededError
+from actorsession.interop.event_protos import Summary
 from actorsession.observe.timeline import Timeline
 
 __all__ = ["GlobalStepWaiterHook", "ProfilerHook", "StepCounterHook"]
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 
 class StepCounterHook(SessionRunHook):
-    """A hook that logs the number of steps per second.
+    """A hook that logs the number of steps per second, and writes it as a summary.
 
     Args:
         every_n_steps: steps between two log lines.
         every_n_secs: seconds between two log lines.
-        output_dir: accepted for compatibility; TensorFlow also writes a summary there.
-        summary_writer: ``None``.
+        output_dir: folder of the summaries; none are written without it and ``summary_writer``.
+        summary_writer: writer of the summaries; that of the folder if omitted.
 
     Raises:
         ValueError: for both or neither of the intervals.
-        UnimplementedError: for a summary writer.
     """
 
     def __init__(
@@ -51,16 +52,16 @@ class StepCounterHook(SessionRunHook):
     ) -> None:
         if (every_n_steps is None) == (every_n_secs is None):
             raise ValueError("exactly one of every_n_steps and every_n_secs should be provided.")
-        if summary_writer is not None:
-            raise UnimplementedError(
-                "there are no summaries here, so summary_writer must be None, got "
-                f"{summary_writer!r:.100}"
-            )
         self._timer = SecondOrStepTimer(every_n_secs, every_n_steps)
+        self._output_dir = output_dir
+        self._summary_writer = summary_writer
 
     def begin(self) -> None:
-        """Find the global step."""
+        """Find the global step and the writer."""
         self._step = step_of(self)
+        if self._summary_writer is None and self._output_dir:
+            self._summary_writer = FileWriterCache.get(self._output_dir)
+        self._tag = f"{self._step.op.name}/sec"
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Fetch the global step."""
@@ -76,7 +77,14 @@ class StepCounterHook(SessionRunHook):
         if self._timer.should_trigger_for_step(step):
             seconds, steps = self._timer.update_last_triggered_step(step)
             if seconds and steps is not None:
-                _log.info("%s/sec: %g", self._step.op.name, steps / seconds)
+                self._log_and_record(steps, seconds, step)
+
+    def _log_and_record(self, elapsed_steps: int, elapsed_time: float, global_step: int) -> None:
+        speed = elapsed_steps / elapsed_time
+        if self._summary_writer is not None:
+            value = Summary.Value(tag=self._tag, simple_value=speed)
+            self._summary_writer.add_summary(Summary(value=[value]), global_step)
+        _log.info("%s: %g", self._tag, speed)
 
 
 class GlobalStepWaiterHook(SessionRunHook):

@@ -2,14 +2,12 @@
 
 This is the older form of ``MonitoredTrainingSession``, which many programs use: it combines a coordinator, a
 saver and a ``SessionManager``. The chief prepares the model and runs the services; other tasks wait for it.
-Summaries are not supported: a summary operation or writer is refused, and the steps per second, which
-TensorFlow writes as a summary, are logged.
+The chief also writes summaries, the graph, and the steps per second.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import threading
 import time
@@ -20,17 +18,20 @@ from actorsession import ops
 from actorsession.compat.v1.checkpoint_hooks import write_graph_text
 from actorsession.compat.v1.graph_parts import default_local_init_op, get_or_create
 from actorsession.compat.v1.graphs import as_compat_graph, get_default_graph
+from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.savers import Saver
 from actorsession.compat.v1.session_manager import SessionManager
 from actorsession.compat.v1.sessions import Session
-from actorsession.errors import UnimplementedError
+from actorsession.compat.v1.summary_writers import FileWriter
+from actorsession.interop.event_protos import SessionLog, Summary
 from actorsession.ops import GraphKeys
+from actorsession.opsets.summaries.functions import merge_all
 from actorsession.train import Coordinator, LooperThread, get_global_step
 from actorsession.train import global_step as read_step
 
 __all__ = ["Supervisor"]
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 
 class Supervisor:
@@ -49,16 +50,16 @@ class Supervisor:
         init_feed_dict: the feeds of ``init_op``.
         local_init_op: initialises local variables and tables.
         logdir: the folder of checkpoints; without it nothing is restored or saved.
-        summary_op: ``None``, or omitted.
+        summary_op: the summary to write; all of the graph merged, if omitted.
         saver: the saver.
         global_step: the step counter; used in the names of checkpoints and in the log.
-        save_summaries_secs: seconds between two log lines with the steps per second; 0 for none.
+        save_summaries_secs: seconds between two summaries, with the steps per second; 0 for none.
         save_model_secs: seconds between two checkpoints; 0 for none.
         recovery_wait_secs: seconds between two polls for a ready model.
         stop_grace_secs: how long threads may take to end.
         checkpoint_basename: the prefix of the checkpoint files.
         session_manager: the session manager; a new one if omitted.
-        summary_writer: ``None``, or omitted.
+        summary_writer: writer of summaries; that of ``logdir`` if omitted.
         init_fn: called with the session after ``init_op``.
         local_init_run_options: the run options of ``local_init_op``.
 
@@ -73,12 +74,11 @@ class Supervisor:
         is_chief: whether this task initialises, restores and saves.
         coord: the coordinator that stops the threads.
         save_model_secs: seconds between two checkpoints; ``None`` for tasks other than the chief.
-        save_summaries_secs: seconds between two log lines with the steps per second; ``None`` as well.
+        save_summaries_secs: seconds between two summaries; ``None`` as well.
+        summary_op: the summary that is written, or ``None``.
+        summary_writer: the writer of summaries, or ``None``.
         save_path: the prefix of the paths of checkpoints, or ``None``.
         session_manager: the session manager.
-
-    Raises:
-        UnimplementedError: for a summary operation or writer.
     """
 
     # The value of an omitted argument; ``None`` disables the operation.
@@ -107,12 +107,6 @@ class Supervisor:
         init_fn: Callable[[Any], Any] | None = None,
         local_init_run_options: Any = None,
     ) -> None:
-        for name, given in (("summary_op", summary_op), ("summary_writer", summary_writer)):
-            if not (given is None or _is_default(given)):
-                raise UnimplementedError(
-                    f"there are no summaries here, so {name} must be None or omitted, got "
-                    f"{given!r:.100}"
-                )
         graph = get_default_graph() if graph is None else as_compat_graph(graph)
         with graph.as_default():
             self.ready_op = _part(ready_op, GraphKeys.READY_OP, ops.report_uninitialized_variables)
@@ -123,6 +117,7 @@ class Supervisor:
             self.local_init_op = _part(
                 local_init_op, GraphKeys.LOCAL_INIT_OP, default_local_init_op
             )
+            self.summary_op = _part(summary_op, GraphKeys.SUMMARY_OP, merge_all)
             self.saver = _part(saver, GraphKeys.SAVERS, _saver)
             self.global_step = _part(global_step, GraphKeys.GLOBAL_STEP, _global_step)
         self._graph = graph
@@ -135,8 +130,10 @@ class Supervisor:
         self.save_model_secs = save_model_secs if is_chief else None
         self.save_summaries_secs = save_summaries_secs if is_chief else None
         self.save_path = os.path.join(logdir, checkpoint_basename) if logdir and is_chief else None
-        self.summary_op = None
-        self.summary_writer = None
+        if _is_default(summary_writer):
+            summary_writer = FileWriter(logdir) if logdir and is_chief else None
+        self.summary_writer = summary_writer
+        self._graph_written = False
         self.session_manager = session_manager or SessionManager(
             self.local_init_op, self.ready_op, self.ready_for_local_init_op, graph,
             recovery_wait_secs, local_init_run_options,
@@ -173,8 +170,7 @@ class Supervisor:
                 wait_for_checkpoint=wait_for_checkpoint, max_wait_secs=max_wait_secs,
                 config=config, init_feed_dict=self.init_feed_dict, init_fn=self._init_fn,
             )  # fmt: skip
-            if self._logdir:
-                write_graph_text(self._graph, self._logdir)
+            self._write_graph()
             if start_standard_services:
                 self.start_standard_services(session)
         else:
@@ -184,6 +180,13 @@ class Supervisor:
         if start_standard_services:
             self.start_queue_runners(session)
         return session
+
+    def _write_graph(self) -> None:
+        if self._logdir:
+            write_graph_text(self._graph, self._logdir)
+        if self.summary_writer is not None and not self._graph_written:
+            self.summary_writer.add_graph_with_collections(self._graph)
+            self._graph_written = True
 
     @contextlib.contextmanager
     def managed_session(
@@ -201,7 +204,7 @@ class Supervisor:
             master: the address of the master.
             config: settings of the session.
             start_standard_services: as for ``prepare_or_wait_for_session``.
-            close_summary_writer: accepted for compatibility and ignored.
+            close_summary_writer: whether to close the writer of summaries at the end.
         """
         session = None
         try:
@@ -222,7 +225,7 @@ class Supervisor:
     # -- threads -------------------------------------------------------------------------------
 
     def start_standard_services(self, sess: Any) -> list[threading.Thread] | None:
-        """Start the threads that save the model and log the steps per second.
+        """Start the threads that save the model and write summaries and the steps per second.
 
         Args:
             sess: the session.
@@ -241,9 +244,17 @@ class Supervisor:
         if not self._logdir:
             _log.warning("standard services need a logdir; no checkpoint is saved")
             return None
+        writer = self.summary_writer
+        if self.global_step is not None and writer is not None:
+            step = read_step(sess, self.global_step)
+            writer.add_session_log(SessionLog(status=SessionLog.START), step)
         threads: list[threading.Thread] = []
-        if self.save_summaries_secs and self.global_step is not None:
-            threads.append(_StepCounter(self, sess))
+        if self.save_summaries_secs and writer is not None:
+            every = self.save_summaries_secs
+            if self.summary_op is not None:
+                threads.append(LooperThread(self.coord, every, self._write_summary, [sess]))
+            if self.global_step is not None:
+                threads.append(_StepCounter(self, sess))
         if self.save_model_secs and self.saver is not None:
             threads.append(LooperThread(self.coord, self.save_model_secs, self._save, [sess]))
         for thread in threads:
@@ -253,6 +264,19 @@ class Supervisor:
     def _save(self, sess: Any) -> None:
         _log.info("saving a checkpoint to %s", self.save_path)
         self.saver.save(sess, self.save_path, global_step=self.global_step)
+        if self.summary_writer is not None and self.global_step is not None:
+            self.summary_writer.add_session_log(
+                SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self.save_path),
+                read_step(sess, self.global_step),
+            )
+
+    def _write_summary(self, sess: Any) -> None:
+        if self.global_step is None:
+            summary, step = sess.run(self.summary_op), None
+        else:
+            summary, step = sess.run([self.summary_op, self.global_step])
+        if self.summary_writer is not None:
+            self.summary_writer.add_summary(summary, step)
 
     def start_queue_runners(
         self, sess: Any, queue_runners: Sequence[Any] | None = None
@@ -308,7 +332,7 @@ class Supervisor:
 
         Args:
             threads: threads to wait for in addition to the supervisor's own.
-            close_summary_writer: accepted for compatibility and ignored.
+            close_summary_writer: whether to close the writer of summaries.
             ignore_live_threads: whether to ignore threads that still run after ``stop_grace_secs``.
 
         Raises:
@@ -316,7 +340,13 @@ class Supervisor:
             RuntimeError: if threads still run.
         """
         self.coord.request_stop()
-        self.coord.join(threads, self._stop_grace_secs, ignore_live_threads)
+        try:
+            self.coord.join(threads, self._stop_grace_secs, ignore_live_threads)
+        finally:
+            if close_summary_writer and self.summary_writer is not None:
+                self.summary_writer.add_session_log(SessionLog(status=SessionLog.STOP))
+                self.summary_writer.close()
+                self._graph_written = False
 
     def request_stop(self, ex: Any = None) -> None:
         """Request all threads to stop; ``ex`` is as for ``Coordinator.request_stop``."""
@@ -335,12 +365,21 @@ class Supervisor:
         self.coord.wait_for_stop()
 
     def summary_computed(self, sess: Any, summary: Any, global_step: Any = None) -> None:
-        """Refuse, as TensorFlow's supervisor does without a summary writer.
+        """Write a summary that the program has computed.
+
+        Args:
+            sess: the session.
+            summary: the summary.
+            global_step: its step; the current one if omitted.
 
         Raises:
-            RuntimeError: always.
+            RuntimeError: without a writer of summaries.
         """
-        raise RuntimeError("Writing a summary requires a summary writer.")
+        if self.summary_writer is None:
+            raise RuntimeError("Writing a summary requires a summary writer.")
+        if global_step is None and self.global_step is not None:
+            global_step = read_step(sess, self.global_step)
+        self.summary_writer.add_summary(summary, global_step)
 
     # The names in the oldest programs.
     PrepareSession = prepare_or_wait_for_session
@@ -356,12 +395,13 @@ class Supervisor:
 
 
 class _StepCounter(LooperThread):
-    """A thread that logs the number of steps per second."""
+    """A thread that logs and writes the number of steps per second."""
 
     def __init__(self, supervisor: Supervisor, session: Any) -> None:
         super().__init__(supervisor.coord, supervisor.save_summaries_secs)
         self._session = session
         self._counter = supervisor.global_step
+        self._writer = supervisor.summary_writer
 
     def start_loop(self) -> None:
         """Start to count."""
@@ -372,7 +412,11 @@ class _StepCounter(LooperThread):
         now, step = time.monotonic(), read_step(self._session, self._counter)
         if now > self._time:
             rate = (step - self._step) / (now - self._time)
-            _log.info("%s/sec: %g", self._counter.op.name, rate)
+            tag = f"{self._counter.op.name}/sec"
+            if self._writer is not None:
+                value = Summary.Value(tag=tag, simple_value=rate)
+                self._writer.add_summary(Summary(value=[value]), step)
+            _log.info("%s: %g", tag, rate)
         self._time, self._step = now, step
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+from types import ModuleType
+
 from actorsession.graph.dimension import dimension_value
 from actorsession.graph.shape import dimension_at_index
 
@@ -36,3 +39,10 @@ as_str = as_text
 def as_str_any(value: object, encoding: str = "utf-8") -> str:
     """Return any value as text."""
     return as_str(value, encoding) if isinstance(value, (bytes, bytearray)) else str(value)
+
+
+def __getattr__(name: str) -> ModuleType:
+    # Programs from the time of both versions call everything ``tf.compat.v1.NAME``.
+    if name == "v1":
+        return importlib.import_module("actorsession.compat.v1")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -35,6 +35,8 @@ from actorsession.compat.v1.session_creators import (
 )
 from actorsession.compat.v1.session_manager import SessionManager
 from actorsession.compat.v1.step_hooks import GlobalStepWaiterHook, ProfilerHook, StepCounterHook
+from actorsession.compat.v1.summary_hooks import SummarySaverHook
+from actorsession.compat.v1.summary_writers import summary_iterator
 from actorsession.compat.v1.supervisor import Supervisor
 from actorsession.compat.v1.sync_replicas import SyncReplicasOptimizer
 from actorsession.compat.v1.train_loop import basic_train_loop
@@ -177,6 +179,7 @@ __all__ = [
     "SingularMonitoredSession",
     "StepCounterHook",
     "StopAtStepHook",
+    "SummarySaverHook",
     "Supervisor",
     "SyncReplicasOptimizer",
     "WorkerSessionCreator",
@@ -228,6 +231,7 @@ __all__ = [
     "slice_input_producer",
     "start_queue_runners",
     "string_input_producer",
+    "summary_iterator",
     "update_checkpoint_state",
     "write_graph",
 ]  # fmt: skip

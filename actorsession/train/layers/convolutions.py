@@ -6,8 +6,10 @@ transposed convolutions. A class differs from its neighbours in its number of sp
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Unpack
 
+from actorsession import ops
 from actorsession.graph.operation import Tensor
 from actorsession.ops.convolutions.depthwise import separable_conv2d
 from actorsession.ops.convolutions.operations import convolution
@@ -26,7 +28,7 @@ from actorsession.train.layers.layer import Regularizer, known_sizes, weight_arg
 
 __all__ = [
     "Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose",
-    "SeparableConv2D",
+    "SeparableConv1D", "SeparableConv2D",
 ]  # fmt: skip
 
 
@@ -66,12 +68,12 @@ class Convolution(KernelLayer):
     def build(self, shape: Any) -> None:
         """Create the kernel and the bias for inputs of a shape."""
         kernel = [*self._size, self._channels(shape), self.filters]
-        self._kernel = self._add_kernel(kernel, self.filters)
+        self.kernel = self._add_kernel(kernel, self.filters)
 
     def call(self, inputs: Tensor) -> Any:
         """Build the outputs."""
         made = convolution(
-            inputs, self._kernel, self._padding, self._strides, self._dilations,
+            inputs, self.kernel, self._padding, self._strides, self._dilations,
             data_format=self._layout,
         )  # fmt: skip
         return self._activated(made, self._layout)
@@ -123,7 +125,7 @@ class Transposed(Convolution):
     def build(self, shape: Any) -> None:
         """Create the kernel and the bias for inputs of a shape."""
         kernel = [*self._size, self.filters, self._channels(shape)]
-        self._kernel = self._add_kernel(kernel, self.filters)
+        self.kernel = self._add_kernel(kernel, self.filters)
 
     def call(self, inputs: Tensor) -> Any:
         """Build the outputs."""
@@ -136,7 +138,7 @@ class Transposed(Convolution):
             extra = max((size - 1) * apart + 1 - stride, 0) if self._padding == "VALID" else 0
             wanted[axis] = wanted[axis] * stride + extra
         made = conv_transpose(
-            inputs, self._kernel, wanted, self._strides, self._padding, self._layout,
+            inputs, self.kernel, wanted, self._strides, self._padding, self._layout,
             self._dilations,
         )  # fmt: skip
         return self._activated(made, self._layout)
@@ -160,7 +162,71 @@ class Conv3DTranspose(Transposed):
     _spatial = 3
 
 
-class SeparableConv2D(Convolution):
+class Separable(Convolution):
+    """The common part of separable convolutions; ``SeparableConv2D`` describes the arguments."""
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        *,
+        depth_multiplier: int = 1,
+        depthwise_initializer: Any = None,
+        depthwise_regularizer: Regularizer | None = None,
+        depthwise_constraint: Callable[..., Any] | None = None,
+        data_format: str = "channels_last",
+        dilation_rate: Any = 1,
+        **settings: Unpack[KernelSettings],
+    ) -> None:
+        super().__init__(
+            filters, kernel_size, strides, padding, data_format=data_format,
+            dilation_rate=dilation_rate, **settings,
+        )  # fmt: skip
+        (self._multiplier,) = per_axis("depth_multiplier", depth_multiplier, 1)
+        self._of_depthwise = weight_arguments(
+            depthwise_initializer, depthwise_regularizer, depthwise_constraint
+        )
+
+    def build(self, shape: Any) -> None:
+        """Create both kernels and the bias for inputs of a shape."""
+        channels = self._channels(shape)
+        first = [*self._size, channels, self._multiplier]
+        self.depthwise_kernel = self.add_weight("depthwise_kernel", first, **self._of_depthwise)
+        mixed = [1] * self._spatial + [channels * self._multiplier, self.filters]
+        self.pointwise_kernel = self._add_kernel(mixed, self.filters, "pointwise_kernel")
+
+    def call(self, inputs: Tensor) -> Any:
+        """Build the outputs."""
+        first, second = self.depthwise_kernel, self.pointwise_kernel
+        # Sequences are images of one row. The strides of images are equal, so the row has the same one.
+        row = spatial_axes(self._layout)[0] if self._spatial == 1 else None
+        layout, steps, dilations = self._layout, [1] * 4, [1] * (2 - self._spatial)
+        if row is not None:
+            inputs = ops.expand_dims(inputs, row)
+            first, second = ops.expand_dims(first, 0), ops.expand_dims(second, 0)
+            layout = layout.replace("W", "HW")
+        for axis, stride in zip(spatial_axes(layout), self._strides * 2, strict=False):
+            steps[axis] = stride
+        made = separable_conv2d(
+            inputs, first, second, steps, self._padding, [*dilations, *self._dilations],
+            data_format=layout,
+        )  # fmt: skip
+        return self._activated(made if row is None else ops.squeeze(made, [row]), self._layout)
+
+
+class SeparableConv1D(Separable):
+    """A separable convolution of sequences; see ``SeparableConv2D``.
+
+    The weights are ``depthwise_kernel [width, channels, depth_multiplier]``,
+    ``pointwise_kernel [1, channels * depth_multiplier, filters]`` and ``bias [filters]``.
+    """
+
+    _spatial = 1
+
+
+class SeparableConv2D(Separable):
     """A convolution of each channel of images on its own, and then one that mixes the channels of each pixel.
 
     The weights are ``depthwise_kernel [height, width, channels, depth_multiplier]``,
@@ -174,6 +240,7 @@ class SeparableConv2D(Convolution):
         depth_multiplier: the number of outputs of each channel before they are mixed.
         depthwise_initializer: the initialiser of the first kernel.
         depthwise_regularizer: the regulariser of the first kernel.
+        depthwise_constraint: a function that optimisers apply to the updated first kernel.
         data_format: see ``Conv2D``.
         dilation_rate: see ``Conv2D``.
         settings: see ``KernelLayer``; arguments of the kernel are those of the second one.
@@ -184,43 +251,3 @@ class SeparableConv2D(Convolution):
     """
 
     _spatial = 2
-
-    def __init__(
-        self,
-        filters: int,
-        kernel_size: Any,
-        strides: Any = 1,
-        padding: str = "valid",
-        *,
-        depth_multiplier: int = 1,
-        depthwise_initializer: Any = None,
-        depthwise_regularizer: Regularizer | None = None,
-        data_format: str = "channels_last",
-        dilation_rate: Any = 1,
-        **settings: Unpack[KernelSettings],
-    ) -> None:
-        super().__init__(
-            filters, kernel_size, strides, padding, data_format=data_format,
-            dilation_rate=dilation_rate, **settings,
-        )  # fmt: skip
-        (self._multiplier,) = per_axis("depth_multiplier", depth_multiplier, 1)
-        self._of_depthwise = weight_arguments(depthwise_initializer, depthwise_regularizer)
-
-    def build(self, shape: Any) -> None:
-        """Create both kernels and the bias for inputs of a shape."""
-        channels = self._channels(shape)
-        first = [*self._size, channels, self._multiplier]
-        self._depthwise = self.add_weight("depthwise_kernel", first, **self._of_depthwise)
-        mixed = [1, 1, channels * self._multiplier, self.filters]
-        self._pointwise = self._add_kernel(mixed, self.filters, "pointwise_kernel")
-
-    def call(self, inputs: Tensor) -> Any:
-        """Build the outputs."""
-        steps = [1, 1, 1, 1]
-        for axis, stride in zip(spatial_axes(self._layout), self._strides, strict=True):
-            steps[axis] = stride
-        made = separable_conv2d(
-            inputs, self._depthwise, self._pointwise, steps, self._padding,
-            list(self._dilations), data_format=self._layout,
-        )  # fmt: skip
-        return self._activated(made, self._layout)

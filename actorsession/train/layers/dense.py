@@ -46,15 +46,15 @@ class Dense(KernelLayer):
     def build(self, shape: Any) -> None:
         """Create the kernel and the bias for inputs of a shape."""
         (columns,) = known_sizes(self, shape, [-1])
-        self._kernel = self._add_kernel([columns, self.units], self.units)
+        self.kernel = self._add_kernel([columns, self.units], self.units)
 
     def call(self, inputs: Tensor) -> Any:
         """Build the outputs."""
         rank = TensorShape(inputs.shape).rank
         if rank == 2:
-            return self._activated(ops.matmul(inputs, self._kernel))
+            return self._activated(ops.matmul(inputs, self.kernel))
         if rank is None:
             raise ValueError(f"Dense {self.name!r} takes inputs of a known rank, got {inputs!r}")
-        outputs = ops.tensordot(inputs, self._kernel, [[rank - 1], [0]])
+        outputs = ops.tensordot(inputs, self.kernel, [[rank - 1], [0]])
         outputs.set_shape([*(inputs.shape.sizes or ())[:-1], self.units])
         return self._activated(outputs)

@@ -18,6 +18,7 @@ from actorsession.train.layers.convolutions import (
     Conv2DTranspose,
     Conv3D,
     Conv3DTranspose,
+    SeparableConv1D,
     SeparableConv2D,
 )
 from actorsession.train.layers.dense import Dense
@@ -48,7 +49,7 @@ __all__ = [
     "dropout", "embedding", "flatten", "global_average_pooling1d", "global_average_pooling2d",
     "global_average_pooling3d", "global_max_pooling1d", "global_max_pooling2d",
     "global_max_pooling3d", "layer_normalization", "max_pooling1d", "max_pooling2d",
-    "max_pooling3d", "rnn", "separable_conv2d",
+    "max_pooling3d", "rnn", "separable_conv1d", "separable_conv2d",
 ]  # fmt: skip
 
 _Settings = ParamSpec("_Settings")
@@ -95,6 +96,7 @@ layer_normalization = _function("layer_normalization", LayerNormalization)
 max_pooling1d = _function("max_pooling1d", MaxPooling1D)
 max_pooling2d = _function("max_pooling2d", MaxPooling2D)
 max_pooling3d = _function("max_pooling3d", MaxPooling3D)
+separable_conv1d = _function("separable_conv1d", SeparableConv1D)
 separable_conv2d = _function("separable_conv2d", SeparableConv2D)
 
 

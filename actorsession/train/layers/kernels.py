@@ -85,13 +85,13 @@ class KernelLayer(Layer):
                 f"{self.dtype.name}"
             )
         kernel = self.add_weight(name, shape, **self._of_kernel)
-        self._bias = self.add_weight("bias", [columns], **self._of_bias) if self._use_bias else None
+        self.bias = self.add_weight("bias", [columns], **self._of_bias) if self._use_bias else None
         return kernel
 
     def _activated(self, outputs: Tensor, layout: str | None = None) -> Any:
         """Return outputs with the bias added and the activation applied."""
-        if self._bias is not None:
-            outputs = bias_add(outputs, self._bias, data_format=layout)
+        if self.bias is not None:
+            outputs = bias_add(outputs, self.bias, data_format=layout)
         return outputs if self._activation is None else self._activation(outputs)
 
 

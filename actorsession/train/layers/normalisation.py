@@ -67,7 +67,7 @@ class _Normalization(Layer):
             raise TypeError(
                 f"{type(self).__name__} {self.name!r} takes inputs of a floating dtype, got {self.dtype.name}"
             )
-        self._gamma, self._beta = [
+        self.gamma, self.beta = [
             self.add_weight(name, shape, **self._of[name]) if self._wanted[name] else None
             for name in ("gamma", "beta")
         ]
@@ -98,7 +98,8 @@ class BatchNormalization(_Normalization):
     update the averages join ``GraphKeys.UPDATE_OPS``: a training step must run them, for example with
     ``minimize`` in ``control_dependencies(get_collection(GraphKeys.UPDATE_OPS))``. The weights, all with a
     number for each channel, are ``gamma``, ``beta``, and, not trainable, ``moving_mean`` and
-    ``moving_variance``. For images of rank 4 the running variance is unbiased, as in TensorFlow.
+    ``moving_variance``. For images of rank 4 that one node normalises (``fused``) the running
+    variance is unbiased, as in TensorFlow.
 
     Args:
         axis: the axis of the channels.
@@ -106,6 +107,7 @@ class BatchNormalization(_Normalization):
         epsilon: added to variances.
         center: whether an offset ``beta`` is added.
         scale: whether there is a factor ``gamma``.
+        fused: whether images of rank 4 are normalised by one node; if left out, where that is possible.
         beta_initializer: the initialiser of ``beta``, or the name of one, as for the following.
         gamma_initializer: the initialiser of ``gamma``.
         moving_mean_initializer: the initialiser of ``moving_mean``.
@@ -129,6 +131,7 @@ class BatchNormalization(_Normalization):
         center: bool = True,
         scale: bool = True,
         *,
+        fused: bool | None = None,
         beta_initializer: Any = "zeros",
         gamma_initializer: Any = "ones",
         moving_mean_initializer: Any = "zeros",
@@ -143,7 +146,7 @@ class BatchNormalization(_Normalization):
             epsilon, center, scale, (beta_initializer, gamma_initializer),
             (beta_regularizer, gamma_regularizer), (beta_constraint, gamma_constraint), **settings,
         )  # fmt: skip
-        self._wanted_axis, self._momentum = axis, momentum
+        self._wanted_axis, self._momentum, self._fuses = axis, momentum, fused
         self._of_averages = {
             "moving_mean": initializer_of(moving_mean_initializer),
             "moving_variance": initializer_of(moving_variance_initializer),
@@ -154,7 +157,7 @@ class BatchNormalization(_Normalization):
         self._axis = _positive(self, self._wanted_axis, _rank_of(self, shape))
         channels = known_sizes(self, shape, [self._axis])
         self._add_scale_and_offset(channels)
-        self._moving_mean, self._moving_variance = self._add_averages(channels)
+        self.moving_mean, self.moving_variance = self._add_averages(channels)
 
     def _add_averages(self, channels: Sequence[int]) -> list[Any]:
         """Create the running averages; these are in one piece, as in TensorFlow."""
@@ -178,6 +181,12 @@ class BatchNormalization(_Normalization):
         """
         rank = _rank_of(self, inputs.shape)
         layout = {(4, 3): "NHWC", (4, 1): "NCHW"}.get((rank, self._axis))
+        if layout is None and self._fuses:
+            raise ValueError(
+                f"{type(self).__name__} {self.name!r} is fused, which is for images of rank 4 with the "
+                f"channels as axis 1 or 3; got shape {inputs.shape} and axis {self._axis}"
+            )
+        layout = None if self._fuses is False else layout
         if layout is not None:
             outputs, mean, variance = self._fused(inputs, training, layout)
         else:
@@ -190,8 +199,8 @@ class BatchNormalization(_Normalization):
                 lambda: ops.constant(0.0, self.dtype),
             )
             for average, value in (
-                (self._moving_mean, mean),
-                (self._moving_variance, variance),
+                (self.moving_mean, mean),
+                (self.moving_variance, variance),
             ):
                 change = (average - ops.cast(value, self.dtype)) * decay
                 self.add_update(
@@ -201,9 +210,9 @@ class BatchNormalization(_Normalization):
 
     def _fused(self, inputs: Tensor, training: Any, layout: str) -> tuple[Tensor, Tensor, Tensor]:
         """Build outputs and statistics of images with one node."""
-        shape = self._moving_mean.shape
-        gamma = ops.ones(shape, self.dtype) if self._gamma is None else self._gamma
-        beta = ops.zeros(shape, self.dtype) if self._beta is None else self._beta
+        shape = self.moving_mean.shape
+        gamma = ops.ones(shape, self.dtype) if self.gamma is None else self.gamma
+        beta = ops.zeros(shape, self.dtype) if self.beta is None else self.beta
 
         def with_statistics(mean: Any, variance: Any) -> tuple[Tensor, Tensor, Tensor]:
             return fused_batch_norm(
@@ -214,7 +223,7 @@ class BatchNormalization(_Normalization):
         outputs, mean, variance = smart_cond(
             training,
             lambda: with_statistics(None, None),
-            lambda: with_statistics(self._moving_mean, self._moving_variance),
+            lambda: with_statistics(self.moving_mean, self.moving_variance),
         )
         return outputs, mean, variance
 
@@ -224,7 +233,7 @@ class BatchNormalization(_Normalization):
         mean, variance = smart_cond(
             training,
             lambda: moments(ops.cast(inputs, self.dtype), axes),
-            lambda: (ops.identity(self._moving_mean), ops.identity(self._moving_variance)),
+            lambda: (ops.identity(self.moving_mean), ops.identity(self.moving_variance)),
         )
         shape = [1] * rank
         shape[self._axis] = -1
@@ -234,7 +243,7 @@ class BatchNormalization(_Normalization):
             return vector if last else ops.reshape(vector, shape)
 
         outputs = batch_normalization(
-            inputs, placed(mean), placed(variance), placed(self._beta), placed(self._gamma),
+            inputs, placed(mean), placed(variance), placed(self.beta), placed(self.gamma),
             self._epsilon,
         )  # fmt: skip
         return outputs, mean, variance
@@ -301,7 +310,7 @@ class LayerNormalization(_Normalization):
         mean, variance = moments(values, self._axes, keepdims=True)
         gamma, beta = [
             None if weight is None else ops.reshape(weight, self._placed)
-            for weight in (self._gamma, self._beta)
+            for weight in (self.gamma, self.beta)
         ]
         outputs = batch_normalization(values, mean, variance, beta, gamma, self._epsilon)
         return ops.cast(outputs, inputs.dtype)

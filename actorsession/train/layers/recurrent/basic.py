@@ -7,6 +7,7 @@ from typing import Any
 from actorsession import ops
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.neural.biases import bias_add
+from actorsession.ops.variables.store import Reuse
 from actorsession.train.layers.names import activation_of, initializer_of
 from actorsession.train.layers.recurrent.cell import LayerRNNCell
 from actorsession.train.layers.recurrent.sizes import check_floating, require_floating
@@ -20,7 +21,7 @@ class UnitsCell(LayerRNNCell):
     Args:
         num_units: the number of columns of a state.
         activation: a function, or the name of one; ``tanh`` if omitted.
-        reuse: whether its variables exist already.
+        reuse: ``True`` if its variables exist already, ``AUTO_REUSE`` if they may.
         name: the name of its variable scope.
         dtype: the dtype of its variables; that of the first inputs if omitted.
         kwargs: see ``RNNCell``.
@@ -66,7 +67,7 @@ class BasicRNNCell(UnitsCell):
     Args:
         num_units: the number of columns of a state.
         activation: a function, or the name of one; ``tanh`` if omitted.
-        reuse: whether its variables exist already.
+        reuse: ``True`` if its variables exist already, ``AUTO_REUSE`` if they may.
         name: the name of its variable scope.
         dtype: the dtype of its variables; that of the first inputs if omitted.
         kwargs: see ``RNNCell``.
@@ -79,7 +80,7 @@ class BasicRNNCell(UnitsCell):
         self,
         num_units: int,
         activation: Any = None,
-        reuse: bool | None = None,
+        reuse: Reuse = None,
         name: str | None = None,
         dtype: Any = None,
         **kwargs: Any,
@@ -109,7 +110,7 @@ class GRUCell(UnitsCell):
     Args:
         num_units: the number of columns of a state.
         activation: a function, or the name of one; ``tanh`` if omitted.
-        reuse: whether its variables exist already.
+        reuse: ``True`` if its variables exist already, ``AUTO_REUSE`` if they may.
         kernel_initializer: the initialiser of its matrices; the scope's if omitted.
         bias_initializer: the initialiser of its biases; 1 for the gates and 0 for the candidate if omitted.
         name: the name of its variable scope.
@@ -124,7 +125,7 @@ class GRUCell(UnitsCell):
         self,
         num_units: int,
         activation: Any = None,
-        reuse: bool | None = None,
+        reuse: Reuse = None,
         kernel_initializer: Any = None,
         bias_initializer: Any = None,
         name: str | None = None,

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from actorsession import ops
 from actorsession.ops.neural.biases import bias_add
+from actorsession.ops.variables.store import Reuse
 from actorsession.train.layers import nests
 from actorsession.train.layers.names import initializer_of
 from actorsession.train.layers.recurrent.basic import UnitsCell
@@ -58,7 +59,7 @@ class BasicLSTMCell(UnitsCell):
         state_is_tuple: whether a state is an ``LSTMStateTuple``; otherwise memory and output are concatenated
             to one matrix.
         activation: a function, or the name of one; ``tanh`` if omitted.
-        reuse: whether its variables exist already.
+        reuse: ``True`` if its variables exist already, ``AUTO_REUSE`` if they may.
         name: the name of its variable scope.
         dtype: the dtype of its variables; that of the first inputs if omitted.
         kwargs: see ``RNNCell``.
@@ -73,7 +74,7 @@ class BasicLSTMCell(UnitsCell):
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
         activation: Any = None,
-        reuse: bool | None = None,
+        reuse: Reuse = None,
         name: str | None = None,
         dtype: Any = None,
         **kwargs: Any,
@@ -128,7 +129,7 @@ class LSTMCell(UnitsCell):
         forget_bias: the bias that is added to the forget gate.
         state_is_tuple: see ``BasicLSTMCell``.
         activation: a function, or the name of one; ``tanh`` if omitted.
-        reuse: whether its variables exist already.
+        reuse: ``True`` if its variables exist already, ``AUTO_REUSE`` if they may.
         name: the name of its variable scope.
         dtype: the dtype of its variables; that of the first inputs if omitted.
         kwargs: see ``RNNCell``.
@@ -150,7 +151,7 @@ class LSTMCell(UnitsCell):
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
         activation: Any = None,
-        reuse: bool | None = None,
+        reuse: Reuse = None,
         name: str | None = None,
         dtype: Any = None,
         **kwargs: Any,

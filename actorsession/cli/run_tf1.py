@@ -1,0 +1,66 @@
+"""``actorsession run-tf1``: runs a program for TensorFlow 1 as it is."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import runpy
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from actorsession.cli.console import FAILURE, SUCCESS, UsageError, raw
+
+__all__ = ["add_to"]
+
+_OURS = (__file__, str(Path(__file__).parent.parent / "compat" / "alias.py"), "<frozen runpy>")
+
+_EPILOG = """\
+The program's imports of tensorflow find this library. Processes that it starts with this Python find it
+too. A name that does not exist is an error with its line and what may have been meant; check-tf1 lists all
+such names without running anything.
+
+exit status: that of the program; 1 after an error of it; 2 invalid arguments.
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the sub-parsers of the program's parser."""
+    parser = commands.add_parser(
+        "run-tf1", help="run a program for TensorFlow 1",
+        description="Run a program that imports tensorflow, which need not be installed.",
+        epilog=_EPILOG, formatter_class=raw,
+    )  # fmt: skip
+    parser.add_argument("-m", action="store_true", dest="module", help="SCRIPT is a module's name")
+    parser.add_argument("script", metavar="SCRIPT", help="the file of the program")
+    parser.add_argument(
+        "arguments", metavar="...", nargs=argparse.REMAINDER, help="the program's own arguments"
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from actorsession.compat.alias import install_alias, shim_folder
+
+    if not options.module and not Path(options.script).is_file():
+        raise UsageError(f"SCRIPT: there is no file {options.script!r}")
+    install_alias()
+    # Processes that the program starts, and those that multiprocessing spawns, look for it there.
+    shim, inherited = str(shim_folder()), os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([shim, *([inherited] if inherited else [])])
+    own = os.getcwd() if options.module else str(Path(options.script).resolve().parent)
+    sys.path[:1] = [own, shim]
+    sys.argv[:] = [options.script, *options.arguments]
+    try:
+        if options.module:
+            runpy.run_module(options.script, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(options.script, run_name="__main__")
+    except Exception as exc:
+        # Without the frames that only this command adds.
+        told = traceback.TracebackException.from_exception(exc)
+        told.stack[:] = [frame for frame in told.stack if frame.filename not in _OURS]
+        print("".join(told.format()), end="", file=sys.stderr, flush=True)
+        return FAILURE
+    return SUCCESS

@@ -1,0 +1,121 @@
+"""What is said of a name of TensorFlow 1 that is not here: the reason, or what may have been meant."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+__all__ = ["explain", "reason_for"]
+
+_TARGET = "actorsession.compat.v1"
+_PARTS = ("python", "core", "examples")
+
+# By dotted name, for it and all that it holds.
+_REASONS = {
+    "keras": (
+        "Keras is a library of its own, with engines of its own; tf.layers has the layers of TensorFlow 1"
+    ),
+    "python.keras": "Keras is a library of its own; tf.layers has the layers of TensorFlow 1",
+    "contrib.keras": "Keras is a library of its own; tf.layers has the layers of TensorFlow 1",
+    "compat.v2": "this is TensorFlow 1; programs for TensorFlow 2 are not run",
+    "enable_v2_behavior": "this is TensorFlow 1; programs for TensorFlow 2 are not run",
+    "GradientTape": "it belongs to eager execution; tf.gradients differentiates graphs",
+    "contrib.eager": "operations run in graphs and sessions alone; there is no eager execution",
+    "distribute": "there are no strategies; tf.train.replica_device_setter and tf.train.SyncReplicasOptimizer"
+    " spread training over tasks",
+    "contrib.distribute": "there are no strategies; tf.train.replica_device_setter and "
+    "tf.train.SyncReplicasOptimizer spread training over tasks",
+    "contrib.tpu": "there are no TPUs",
+    "tpu": "there are no TPUs",
+    "contrib.tensorrt": "it needs NVIDIA's TensorRT",
+    "contrib.lite": "models for phones are converted by TensorFlow Lite",
+    "lite": "models for phones are converted by TensorFlow Lite",
+    "contrib.quantize": "there are no quantised types",
+    "quantization": "there are no quantised types",
+    "contrib.gan": "it became the package tf_gan; its losses and loops are programs over tf",
+    "contrib.bayesflow": "it became the package tensorflow_probability",
+    "contrib.kfac": "it became the package kfac",
+    "contrib.cudnn_rnn": "cuDNN's kernels run on NVIDIA's devices alone; tf.nn.rnn_cell has the same cells",
+    "contrib.timeseries": "it was removed with TensorFlow 1; an Estimator of your own takes its place",
+    "contrib.tensor_forest": "forests are no graphs of tensors",
+    "contrib.boosted_trees": "forests are no graphs of tensors",
+    "contrib.cloud": "buckets of clouds are not read; use files",
+    "contrib.ffmpeg": "sound is decoded by other programs",
+    "contrib.nccl": "collectives need no library of their own: tf.raw_ops has them",
+    "autograph": "functions are not rewritten; tf.cond and tf.while_loop are called by name",
+    "ragged": "ragged tensors came with TensorFlow 2",
+    "RaggedTensor": "ragged tensors came with TensorFlow 2",
+    "experimental": "the experimental names of TensorFlow 2 are not here",
+    "load_op_library": (
+        "kernels of shared libraries are compiled for TensorFlow itself; an operation in Python is "
+        "registered with actorsession.extend"
+    ),
+    "load_library": (
+        "kernels of shared libraries are compiled for TensorFlow itself; an operation in Python is "
+        "registered with actorsession.extend"
+    ),
+    "python.pywrap_tensorflow_internal": "there is no library in C++ behind this",
+    "python._pywrap_tensorflow_internal": "there is no library in C++ behind this",
+    "python.eager": "operations run in graphs and sessions alone; there is no eager execution",
+}  # fmt: skip
+
+
+def reason_for(name: str) -> str | None:
+    """Return why a name, or a module that holds it, is not here; ``None`` if that is nowhere said.
+
+    Args:
+        name: a dotted name without ``tensorflow`` in front.
+    """
+    while name:
+        if name in _REASONS:
+            return _REASONS[name]
+        name = name.rpartition(".")[0]
+    return None
+
+
+def explain(module: Sequence[str], name: str, holder: object) -> str:
+    """Return what to say of a name that does not exist.
+
+    Args:
+        module: the parts of the module's name, without ``tensorflow``.
+        name: the name.
+        holder: the module or class of ours in which it was looked up.
+    """
+    full = ".".join([*module, name])
+    said = f"tensorflow has no {full} here"
+    if reason := reason_for(full):
+        return f"{said}: {reason}"
+    meant = list(dict.fromkeys([*_elsewhere(name), *_alike(module, name, holder)]))[:3]
+    return f"{said}; did you mean {', '.join(_written(m) for m in meant)}?" if meant else said
+
+
+def _written(name: str) -> str:
+    """A name as a program writes it."""
+    return f"{'tensorflow' if name.partition('.')[0] in _PARTS else 'tf'}.{name}"
+
+
+def _alike(module: Sequence[str], name: str, holder: object) -> Iterable[str]:
+    """Names of the same module that are spelt like it, or else of ``tf`` itself."""
+    tf: Any = importlib.import_module(_TARGET)
+    for room, inside in (list(module), holder), ([], tf):
+        names = [found for found in dir(inside) if not found.startswith("_")]
+        if near := difflib.get_close_matches(name, names, n=3):
+            return [".".join([*room, found]) for found in near]
+    return []
+
+
+def _elsewhere(name: str) -> Iterable[str]:
+    """The same name, in ``tf`` or in one of its modules."""
+    tf: Any = importlib.import_module(_TARGET)
+    if name in tf.__all__:
+        yield name
+    for room in _rooms(tf):
+        if name in getattr(getattr(tf, room), "__all__", ()):
+            yield f"{room}.{name}"
+
+
+def _rooms(tf: Any) -> list[str]:
+    rooms = [names.removeprefix("*=") for names in tf._NAMES.values() if names.startswith("*=")]
+    return sorted(room for room in rooms if room.isidentifier() and room not in _PARTS)

@@ -1,0 +1,195 @@
+"""``install_alias``: programs that import ``tensorflow`` find this library under that name.
+
+A finder answers for ``tensorflow`` and all that begins with it. Each of its modules stands before one of
+``actorsession.compat.v1`` and has the same names, so ``tensorflow``, ``tensorflow.compat.v1`` and both as
+``tf`` are one and the same. A name that does not exist is an error that says where it was used, and what may
+have been meant or why it is absent.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from actorsession.compat.absent import explain
+
+__all__ = [
+    "MissingAttributeError", "MissingModuleError", "find_name", "install_alias", "remove_alias",
+    "shim_folder",
+]  # fmt: skip
+
+_ROOT, _TARGET = "tensorflow", "actorsession.compat.v1"
+_SAME = "compat.v1"  # where TensorFlow has the same names once more
+
+
+def install_alias() -> None:
+    """Make ``import tensorflow`` and imports of its submodules find this library in this process.
+
+    Call it before the first such import. A second call does nothing.
+
+    Raises:
+        RuntimeError: if TensorFlow itself has been imported.
+    """
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    found = sys.modules.get(_ROOT)
+    # The package of the same name that child processes find imports itself while it is being imported.
+    if found is not None and not str(found.__file__).startswith(str(shim_folder())):
+        raise RuntimeError(
+            f"tensorflow is imported already, from {found.__file__}; call install_alias() before the first "
+            "import of it"
+        )
+    sys.meta_path.insert(0, _Finder())
+
+
+def remove_alias() -> None:
+    """Undo ``install_alias``: the modules that it made are forgotten, as far as nobody holds them."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
+    for name in [name for name, found in sys.modules.items() if isinstance(found, _Module)]:
+        del sys.modules[name]
+    _made.clear()
+
+
+def shim_folder() -> Path:
+    """Return the folder whose package ``tensorflow`` installs the alias, for ``PYTHONPATH`` of children."""
+    return Path(__file__).with_name("shim")
+
+
+def find_name(name: str) -> Any:
+    """Return what a name of TensorFlow stands for here.
+
+    Args:
+        name: a dotted name without ``tensorflow`` in front, such as ``nn.relu``.
+
+    Raises:
+        LookupError: if there is none, with the reason.
+    """
+    found: Any = importlib.import_module(_TARGET)
+    parts = _without_same(name)
+    for done, part in enumerate(parts):
+        holder, found = found, getattr(found, part, _NOTHING)
+        if found is _NOTHING:
+            raise LookupError(explain(parts[:done], part, holder))
+    return found
+
+
+_NOTHING = object()
+
+
+def _without_same(name: str) -> list[str]:
+    """The parts of a dotted name, without ``compat.v1`` in front."""
+    return [
+        part for part in f"{name}.".removeprefix(f"{_SAME}.").removesuffix(".").split(".") if part
+    ]
+
+
+class MissingAttributeError(AttributeError):
+    """A module of TensorFlow has no such name here.
+
+    Its text is made when it is shown: ``hasattr`` only asks.
+
+    Args:
+        module: the parts of the module's name, without ``tensorflow``.
+        name: the name.
+        holder: our module.
+        used: the file and line.
+    """
+
+    __module__, __qualname__ = "builtins", "AttributeError"
+
+    def __init__(self, module: list[str], name: str, holder: object, used: str) -> None:
+        super().__init__(module, name, holder, used, name=name)
+
+    def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
+        return AttributeError, (str(self),)
+
+    def __str__(self) -> str:
+        module, name, holder, used = self.args
+        return f"{used}: {explain(module, name, holder)}"
+
+
+class MissingModuleError(ModuleNotFoundError):
+    """TensorFlow's module, or the name that is imported from one, does not exist here."""
+
+    __module__, __qualname__ = "builtins", "ModuleNotFoundError"
+
+
+class _Module(ModuleType):
+    """Stands before one of our modules under TensorFlow's name."""
+
+    def __init__(self, name: str, target: ModuleType) -> None:
+        super().__init__(name, target.__doc__)
+        self._alias_of = target
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            value = getattr(self._alias_of, name)
+        except AttributeError:
+            raise MissingAttributeError(
+                _without_same(self.__name__.partition(".")[2]), name, self._alias_of, _used()
+            ) from None
+        if isinstance(value, ModuleType) and value.__name__.startswith("actorsession."):
+            value = _module(f"{self.__name__}.{name}", value)
+        setattr(self, name, value)
+        return value
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(self._alias_of), *self.__dict__})
+
+
+_made: dict[str, _Module] = {}
+
+
+def _module(name: str, target: ModuleType) -> _Module:
+    return _made.setdefault(name, _Module(name, target))
+
+
+def _used() -> str:
+    """The file and line that asked for a name: of the first frame that is neither here nor importlib's."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and (
+        frame.f_code.co_filename == __file__ or "importlib" in frame.f_code.co_filename
+    ):
+        frame = frame.f_back
+    file = frame.f_code.co_filename
+    near = os.path.relpath(file) if os.path.isabs(file) else file
+    return f"{file if near.startswith('..') else near}:{frame.f_lineno}"
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Finds the modules of TensorFlow."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return how to load a module of TensorFlow; ``None`` for those of others.
+
+        Raises:
+            MissingModuleError: if there is none.
+        """
+        root, _, name = fullname.partition(".")
+        if root != _ROOT:
+            return None
+        try:
+            found = find_name(name)
+        except LookupError as exc:
+            # Without a name in the error, ``from MODULE import NAME`` shows it as it stands.
+            raise MissingModuleError(f"{_used()}: {exc.args[0]}") from None
+        if not isinstance(found, ModuleType):
+            raise MissingModuleError(f"{_used()}: {fullname} is not a module: {found!r:.80}")
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the module of that name."""
+        return _module(spec.name, find_name(spec.name.partition(".")[2]))
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing: its names are found when they are used."""

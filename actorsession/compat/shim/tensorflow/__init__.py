@@ -1,0 +1,13 @@
+"""``tensorflow`` in processes that a program under ``run-tf1`` starts: it installs the alias."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from actorsession.compat.alias import install_alias
+
+install_alias()
+del sys.modules[__name__]
+# The import system returns what stands under this name when this module has run.
+importlib.import_module(__name__)

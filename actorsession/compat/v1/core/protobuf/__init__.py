@@ -1,1 +1,0 @@
-"""Modules that programs import from ``tensorflow.core.protobuf``."""

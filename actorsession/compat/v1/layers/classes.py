@@ -1,0 +1,103 @@
+"""The classes of ``tf.layers``: those of the library behind TensorFlow's signatures."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from actorsession import ops
+from actorsession.compat.v1.layers.arguments import CLASSES, signature_of
+from actorsession.compat.v1.layers.base import Layer
+from actorsession.graph.dtypes import float32
+from actorsession.graph.graph import Graph
+from actorsession.graph.shape import TensorShape
+from actorsession.namespaces import layers as ours
+
+__all__ = [
+    "AveragePooling1D", "AveragePooling2D", "AveragePooling3D", "BatchNormalization", "Conv1D", "Conv2D",
+    "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "Dense", "Dropout", "Flatten", "MaxPooling1D",
+    "MaxPooling2D", "MaxPooling3D", "SeparableConv1D", "SeparableConv2D",
+]  # fmt: skip
+
+# What the library calls otherwise: there the second kernel of a separable convolution is the kernel.
+_RENAMED = {
+    f"pointwise_{what}": f"kernel_{what}" for what in ("initializer", "regularizer", "constraint")
+}
+_OF_LAYERS = ("name", "trainable", "dtype")
+
+
+class _Known(Layer):
+    """The common part of the classes: arguments as attributes, and the shape of outputs."""
+
+    _arguments: dict[str, Any]
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """Return the shape of the outputs for inputs of a shape."""
+        with Graph().as_default():
+            made = type(self)(**self._arguments)
+            inputs = ops.placeholder(self.dtype or float32, TensorShape(input_shape))
+            return TensorShape(made(inputs).shape)
+
+
+def _class(kind: str, refused: dict[str, Any] | None = None) -> Any:
+    """Return a class of ``tf.layers``.
+
+    Args:
+        kind: its name, which is that of the library's class.
+        refused: arguments that have to have their defaults, with what to use instead.
+    """
+    base: Any = getattr(ours, kind)
+    signature = signature_of(CLASSES[kind], "self", rest="kwargs")
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        given = dict(bound.arguments)
+        rest = given.pop("kwargs")
+        del given["self"]
+        self._arguments = {**given, **rest}
+        for name, instead in (refused or {}).items():
+            if given.pop(name) not in (None, False, CLASSES[kind][name]):
+                raise NotImplementedError(f"{kind} does not take {name}; {instead}")
+        for name, value in given.items():
+            if name not in _OF_LAYERS:
+                setattr(self, name, value)
+        of_layer = {
+            name: given.pop(name) for name in (*_OF_LAYERS, "activity_regularizer") if name in given
+        }
+        settings = self._settings({**of_layer, **rest})
+        base.__init__(
+            self, **{_RENAMED.get(name, name): value for name, value in given.items()}, **settings
+        )
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    text = inspect.cleandoc(base.__doc__ or "").partition("\n")[0]
+    body = {"__init__": __init__, "__doc__": text, "__module__": __name__}
+    return type(kind, (_Known, base), body)
+
+
+_NO_RENORM = "its other normalisations are plain, fused and over the axis of the channels"
+
+Dense = _class("Dense")
+Conv1D = _class("Conv1D")
+Conv2D = _class("Conv2D")
+Conv3D = _class("Conv3D")
+Conv2DTranspose = _class("Conv2DTranspose")
+Conv3DTranspose = _class("Conv3DTranspose")
+SeparableConv1D = _class("SeparableConv1D")
+SeparableConv2D = _class("SeparableConv2D")
+AveragePooling1D = _class("AveragePooling1D")
+AveragePooling2D = _class("AveragePooling2D")
+AveragePooling3D = _class("AveragePooling3D")
+MaxPooling1D = _class("MaxPooling1D")
+MaxPooling2D = _class("MaxPooling2D")
+MaxPooling3D = _class("MaxPooling3D")
+Flatten = _class("Flatten")
+Dropout = _class("Dropout")
+BatchNormalization = _class(
+    "BatchNormalization",
+    dict.fromkeys(
+        ("renorm", "renorm_clipping", "renorm_momentum", "virtual_batch_size", "adjustment"),
+        _NO_RENORM,
+    ),
+)

@@ -1,0 +1,62 @@
+"""``tf.summary``: summaries of a step, and the event files that boards such as TensorBoard read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.summary_writers import FileWriter, FileWriterCache
+from actorsession.interop.event_protos import (
+    Event,
+    SessionLog,
+    Summary,
+    SummaryDescription,
+    TaggedRunMetadata,
+)
+from actorsession.opsets.summaries.functions import (
+    audio,
+    histogram,
+    image,
+    merge,
+    merge_all,
+    scalar,
+    tensor_summary,
+    text,
+)
+
+__all__ = [
+    "Event", "FileWriter", "FileWriterCache", "SessionLog", "Summary", "SummaryDescription",
+    "TaggedRunMetadata", "all_v2_summary_ops", "audio", "get_summary_description", "histogram",
+    "image", "initialize", "merge", "merge_all", "scalar", "tensor_summary", "text",
+]  # fmt: skip
+
+
+def get_summary_description(node_def: Any) -> SummaryDescription:
+    """Return the description that a ``TensorSummary`` node carries.
+
+    Args:
+        node_def: the node as a message.
+
+    Raises:
+        ValueError: for a node of another type.
+    """
+    if node_def.op != "TensorSummary":
+        raise ValueError(f"Can't get_summary_description on {node_def.op}")
+    said = node_def.attr["description"].s
+    found = json.loads(said) if said else {}
+    return SummaryDescription(type_hint=found.get("typeHint", found.get("type_hint")))
+
+
+def all_v2_summary_ops() -> list[Any]:
+    """Return the summary operations of TensorFlow 2 in the default graph: there are none here."""
+    return list(get_default_graph().get_collection("_SUMMARY_V2"))
+
+
+def initialize(graph: Any = None, session: Any = None) -> None:
+    """Refuse: there is no writer that is a part of the graph.
+
+    Raises:
+        RuntimeError: always, as in a graph in which no such writer was made.
+    """
+    raise RuntimeError("No default tf.contrib.summary.SummaryWriter found")

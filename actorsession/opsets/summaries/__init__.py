@@ -1,0 +1,1 @@
+"""Summaries: values of a step, encoded as TensorFlow's ``Summary`` messages for event files."""

@@ -1,0 +1,218 @@
+"""The functions that add summaries to a graph; each makes a string scalar for an event file.
+
+A summary is a node whose value is a serialised ``Summary`` message; ``merge_all`` finds those of a graph by
+their collection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import string
+from actorsession.graph.graph import get_default_graph
+from actorsession.graph.operation import Tensor
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.graph_keys import GraphKeys
+from actorsession.opsets.summaries.tags import clean_tag
+from actorsession.protobuf.wire import length_field
+
+__all__ = ["audio", "histogram", "image", "merge", "merge_all", "scalar", "tensor_summary", "text"]
+
+
+@contextmanager
+def _scope(name: str, family: str | None, default: str = "Summary") -> Iterator[tuple[str, str]]:
+    """Enter the scope of a summary; yields its tag and the name of its node."""
+    wanted, group = clean_tag(name), clean_tag(family)
+    base = wanted if group is None else f"{group}/{wanted}"
+    with get_default_graph().name_scope(base or default) as scope:
+        tag = scope.rstrip("/")
+        yield (tag if group is None else f"{group}/{tag}"), scope
+
+
+def _collected(made: Tensor, collections: Sequence[str] | None, *default: str) -> Tensor:
+    keys = default if collections is None else collections
+    made.graph.add_to_collections(list(keys), made)
+    return made
+
+
+def scalar(
+    name: str, tensor: Any, collections: Sequence[str] | None = None, family: str | None = None
+) -> Tensor:
+    """Return a summary of one number.
+
+    Args:
+        name: name of the node, and with its scopes the tag.
+        tensor: a real scalar.
+        collections: keys of the collections that the summary is added to; ``summaries`` if omitted.
+        family: prefix of the tag, under which a board shows summaries together.
+
+    Raises:
+        TypeError: for anything but real numbers.
+    """
+    with _scope(name, family) as (tag, scope):
+        made = raw.ScalarSummary(tag, tensor, name=scope)
+    return _collected(made, collections, GraphKeys.SUMMARIES)
+
+
+def histogram(
+    name: str, values: Any, collections: Sequence[str] | None = None, family: str | None = None
+) -> Tensor:
+    """Return a summary of the distribution of real numbers.
+
+    Args:
+        name: as for ``scalar``, like the following arguments.
+        values: the numbers, of any shape; values that are not finite are an InvalidArgumentError.
+        collections: keys of collections.
+        family: prefix of the tag.
+    """
+    with _scope(name, family, "HistogramSummary") as (tag, scope):
+        made = raw.HistogramSummary(tag, _floats(values), name=scope)
+    return _collected(made, collections, GraphKeys.SUMMARIES)
+
+
+def image(
+    name: str,
+    tensor: Any,
+    max_outputs: int = 3,
+    collections: Sequence[str] | None = None,
+    family: str | None = None,
+) -> Tensor:
+    """Return a summary of the images of a batch.
+
+    Args:
+        name: as for ``scalar``; tags end in ``/image``, with a number if ``max_outputs`` is above 1.
+        tensor: pixels ``[batch, height, width, channels]`` with 1, 3 or 4 channels: uint8, or floats, which
+            are scaled to the range of each image.
+        max_outputs: how many images of the batch are kept.
+        collections: keys of collections.
+        family: prefix of the tag.
+    """
+    with _scope(name, family) as (tag, scope):
+        made = raw.ImageSummary(tag, _floats(tensor), max_images=max_outputs, name=scope)
+    return _collected(made, collections, GraphKeys.SUMMARIES)
+
+
+def audio(
+    name: str,
+    tensor: Any,
+    sample_rate: Any,
+    max_outputs: int = 3,
+    collections: Sequence[str] | None = None,
+    family: str | None = None,
+) -> Tensor:
+    """Return a summary of the sounds of a batch.
+
+    Args:
+        name: as for ``scalar``; tags end in ``/audio``, with a number if ``max_outputs`` is above 1.
+        tensor: samples from -1 to 1, ``[batch, frames, channels]`` or ``[batch, frames]``.
+        sample_rate: frames per second.
+        max_outputs: how many sounds of the batch are kept.
+        collections: keys of collections.
+        family: prefix of the tag.
+    """
+    with _scope(name, family) as (tag, scope):
+        made = raw.AudioSummaryV2(tag, tensor, sample_rate, max_outputs=max_outputs, name=scope)
+    return _collected(made, collections, GraphKeys.SUMMARIES)
+
+
+def text(name: str, tensor: Any, collections: Sequence[str] | None = None) -> Tensor:
+    """Return a summary of strings, which a board shows as Markdown.
+
+    Args:
+        name: as for ``scalar``.
+        tensor: strings of any shape.
+        collections: keys of collections.
+
+    Raises:
+        ValueError: for a tensor of another type.
+    """
+    if tensor.dtype is not string:
+        raise ValueError(f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype}")
+    plugin = length_field(1, length_field(1, b"text"))
+    return _tensor(name, tensor, plugin, collections, None)
+
+
+def tensor_summary(
+    name: str,
+    tensor: Any,
+    summary_description: Any = None,
+    collections: Sequence[str] | None = None,
+    summary_metadata: Any = None,
+    family: str | None = None,
+    display_name: Any = None,
+) -> Tensor:
+    """Return a summary of a tensor as it is.
+
+    Args:
+        name: as for ``scalar``.
+        tensor: any tensor.
+        summary_description: a longer text about it, in Markdown.
+        collections: keys of collections.
+        summary_metadata: a ``SummaryMetadata`` message, which names the plugin that shows the summary.
+        family: prefix of the tag.
+        display_name: the name that a board shows.
+    """
+    metadata = b"" if summary_metadata is None else summary_metadata.SerializeToString()
+    for number, said in ((2, display_name), (3, summary_description)):
+        if said is not None:
+            # A later value of a field replaces the earlier one.
+            content = said if isinstance(said, bytes) else str(said).encode()
+            metadata += length_field(number, content)
+    return _tensor(name, tensor, metadata, collections, family)
+
+
+def _tensor(
+    name: str, tensor: Any, metadata: bytes, collections: Sequence[str] | None, family: str | None
+) -> Tensor:
+    with _scope(name, family) as (tag, scope):
+        value = convert_to_tensor(tensor, name="tensor")
+        made = raw.TensorSummaryV2(tag, value, metadata, name=scope)
+    return _collected(made, collections, GraphKeys.SUMMARIES)
+
+
+def merge(inputs: Any, collections: Sequence[str] | None = None, name: str | None = None) -> Tensor:
+    """Return a summary with the values of several.
+
+    Args:
+        inputs: the summaries; two values with one tag are an InvalidArgumentError when it runs.
+        collections: keys of the collections that the merged summary is added to; none if omitted.
+        name: name of the scope.
+
+    Raises:
+        ValueError: without inputs.
+    """
+    wanted = clean_tag(name)
+    with get_default_graph().name_scope(wanted or "Merge"):
+        made = raw.MergeSummary(list(inputs), name=wanted or "MergeSummary")
+    return _collected(made, collections)
+
+
+def merge_all(
+    key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
+) -> Tensor | None:
+    """Return a summary with the values of all in a collection; ``None`` if it is empty.
+
+    Args:
+        key: key of the collection.
+        scope: only summaries whose names begin with it, a regular expression.
+        name: name of the scope.
+    """
+    found = get_default_graph().get_collection(key, scope)
+    return merge(found, name=name) if found else None
+
+
+def _floats(values: Any) -> Any:
+    """Return Python and numpy values that no summary has a type for as float32; tensors unchanged."""
+    if isinstance(values, (Tensor, str, bytes)) or hasattr(values, "op"):
+        return values
+    array = np.asarray(values)
+    return (
+        array.astype(np.float32)
+        if array.dtype.kind in "biu" and array.dtype != np.uint8
+        else values
+    )

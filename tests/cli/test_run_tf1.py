@@ -1,0 +1,83 @@
+"""``actorsession run-tf1``: a program for TensorFlow 1 runs as it is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """\
+import multiprocessing
+import subprocess
+import sys
+
+import tensorflow as tf
+from tensorflow.python.framework import function
+
+
+def child(out):
+    with tf.Session() as session:
+        out.put(float(session.run(tf.constant(3.0))))
+
+
+def main(words):
+    print(words[1:], tf.flags.FLAGS.steps)
+    code = "import tensorflow.contrib.rnn, tensorflow as tf; print(tf.Session.__name__)"
+    print(subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE).stdout)
+    spawn = multiprocessing.get_context("spawn")
+    out = spawn.Queue()
+    process = spawn.Process(target=child, args=(out,))
+    process.start()
+    print(out.get(timeout=50))
+    process.join()
+    return 3
+
+
+tf.flags.DEFINE_integer("steps", 1, "how many")
+if __name__ == "__main__":
+    tf.app.run()
+"""
+
+
+def run(folder: Path, *words: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "actorsession", "run-tf1", *words],
+        capture_output=True, text=True, timeout=50, check=False, cwd=folder,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.process
+def test_a_program_and_the_processes_that_it_starts_find_tensorflow(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    said = "['rest'] 7\nb'Session\\n'\n3.0\n"
+    assert run(tmp_path, "program.py", "--steps=7", "rest") == (3, said, "")
+
+
+@pytest.mark.process
+def test_a_module_runs_too(tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__main__.py").write_text(
+        "import sys\nimport tensorflow.nn\nprint(__name__, sys.argv[1:])\n"
+    )
+    assert run(tmp_path, "-m", "package", "-x") == (0, "__main__ ['-x']\n", "")
+
+
+@pytest.mark.process
+def test_an_error_shows_the_lines_of_the_program_alone(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("import tensorflow as tf\ntf.nn.reluu(1)\n")
+    code, out, err = run(tmp_path, "program.py")
+    assert (code, out) == (1, "")
+    first, file, _, *_, last = err.splitlines()
+    assert first == "Traceback (most recent call last):"
+    assert file.endswith('program.py", line 2, in <module>')
+    assert last.startswith("AttributeError: program.py:2: tensorflow has no nn.reluu here; did you")
+    assert err.count("  File ") == 1
+
+
+@pytest.mark.process
+def test_a_file_that_is_not_there_is_a_wrong_call(tmp_path: Path) -> None:
+    said = "actorsession run-tf1: SCRIPT: there is no file 'nothing.py'\n"
+    assert run(tmp_path, "nothing.py") == (2, "", said)

@@ -1,0 +1,121 @@
+"""``install_alias``: imports of ``tensorflow`` find this library; names that do not exist say so."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import actorsession.compat.v1 as ours
+from actorsession.compat import install_alias, remove_alias
+from actorsession.compat.alias import find_name
+from tests.rows import for_each
+
+REASON = "Keras is a library of its own; tf.layers has the layers of TensorFlow 1"
+
+
+@pytest.fixture(autouse=True)
+def alias() -> Iterator[None]:
+    install_alias()
+    yield
+    remove_alias()
+    assert [name for name in sys.modules if name.partition(".")[0] == "tensorflow"] == []
+
+
+def module(name: str) -> Any:
+    return importlib.import_module(name)
+
+
+@for_each("name", ["tensorflow", "tensorflow.compat.v1"])
+def test_tensorflow_has_the_names_of_this_library(name: str) -> None:
+    tf = module(name)
+    assert tf.Session is ours.Session
+    assert tf.nn.relu is ours.nn.relu
+    assert tf.compat.v1.train.Saver is ours.train.Saver
+    assert tf.__version__ == ours.__version__
+    assert {"Session", "nn"} <= set(dir(tf))
+    assert tf.__name__ == name
+
+
+@for_each("name", ["nn", "contrib.rnn", "python.framework.function", "core.protobuf.config_pb2"])
+def test_submodules_are_imported_by_name(name: str) -> None:
+    found = module(f"tensorflow.{name}")
+    assert isinstance(found, ModuleType)
+    # The attribute and the import are one module.
+    holder: Any = module("tensorflow")
+    for part in name.split("."):
+        holder = getattr(holder, part)
+    assert holder is found
+    assert set(dir(find_name(name))) <= set(dir(found))
+
+
+def test_what_a_program_sets_is_its_own() -> None:
+    tf = module("tensorflow")
+    tf.nn.my_relu = len
+    assert module("tensorflow.nn").my_relu is len
+    assert not hasattr(ours.nn, "my_relu")
+
+
+def test_a_missing_attribute_says_where_it_was_used_and_what_may_have_been_meant() -> None:
+    tf = module("tensorflow")
+    assert not hasattr(tf, "reluu")
+    with pytest.raises(AttributeError) as found:
+        _ = tf.nn.reluu
+    line = found.traceback[0].lineno + 1
+    assert str(found.value) == (
+        f"tests/compat/test_alias.py:{line}: tensorflow has no nn.reluu here; did you mean tf.nn.relu, "
+        "tf.nn.relu6, tf.nn.crelu?"
+    )
+    # As it goes to another process.
+    assert found.value.__reduce__() == (AttributeError, (str(found.value),))
+
+
+def test_a_missing_import_says_so_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "imports_keras.py").write_text("\nfrom tensorflow.python import keras\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImportError) as found:
+        module("imports_keras")
+    said = str(found.value)
+    assert said.endswith("imports_keras.py:2: tensorflow has no python.keras here: " + REASON)
+    with pytest.raises(ModuleNotFoundError, match=r"tensorflow has no nn.layers here"):
+        module("tensorflow.nn.layers")
+    with pytest.raises(ModuleNotFoundError, match=r"tensorflow.Session is not a module"):
+        module("tensorflow.Session")
+
+
+@for_each(
+    "name, said",
+    [
+        ("relu", "tensorflow has no relu here; did you mean tf.nn.relu"),
+        ("nn.reduce_mean", "tensorflow has no nn.reduce_mean here; did you mean tf.reduce_mean"),
+        ("contrib.eager.Variable", "tensorflow has no contrib.eager here: operations run in graphs"),
+        ("compat.v1.GradientTape", "tensorflow has no GradientTape here: it belongs to eager"),
+        ("Session.runn", "tensorflow has no Session.runn here; did you mean tf.Session.run?"),
+        ("entirely_unlike_anything", "tensorflow has no entirely_unlike_anything here"),
+    ],
+)  # fmt: skip
+def test_the_reason_or_the_nearest_name_is_said(name: str, said: str) -> None:
+    with pytest.raises(LookupError) as found:
+        find_name(name)
+    assert found.value.args[0].startswith(said)
+
+
+def test_a_second_call_does_nothing() -> None:
+    before = list(sys.meta_path)
+    install_alias()
+    assert sys.meta_path == before
+
+
+def test_tensorflow_itself_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    remove_alias()
+    other = ModuleType("tensorflow")
+    other.__file__ = "/site-packages/tensorflow/__init__.py"
+    monkeypatch.setitem(sys.modules, "tensorflow", other)
+    with pytest.raises(RuntimeError, match=r"imported already, from /site-packages/tensorflow"):
+        install_alias()
+    monkeypatch.undo()

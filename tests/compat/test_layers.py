@@ -1,0 +1,303 @@
+"""``tf.layers``: signatures, names, sharing, collections and values as TensorFlow 1 has them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.compat.v1 as tf
+from tests.rows import for_each
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Any]:
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def names() -> list[str]:
+    return [variable.name for variable in tf.global_variables()]
+
+
+def run(fetches: Any, feeds: Any = None) -> Any:
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(fetches, feeds)
+
+
+ONES = tf.ones_initializer()
+
+# By name: a call, the shape of its outputs, the names of its variables.
+CALLS: dict[str, Any] = {
+    "dense": (lambda: tf.layers.dense(tf.ones([2, 3]), 4), [2, 4], "kernel bias"),
+    "conv1d": (
+        lambda: tf.layers.conv1d(tf.ones([2, 9, 3]), 4, 3, 2),
+        [2, 4, 4],
+        "kernel bias",
+    ),
+    "conv2d": (
+        lambda: tf.layers.conv2d(tf.ones([2, 8, 8, 3]), 4, 3, (2, 2), "same"),
+        [2, 4, 4, 4],
+        "kernel bias",
+    ),
+    "conv3d": (
+        lambda: tf.layers.conv3d(tf.ones([2, 4, 4, 4, 3]), 4, 2, use_bias=False),
+        [2, 3, 3, 3, 4],
+        "kernel",
+    ),
+    "conv2d_transpose": (
+        lambda: tf.layers.conv2d_transpose(tf.ones([2, 4, 4, 3]), 5, 3, 2, "same"),
+        [2, 8, 8, 5],
+        "kernel bias",
+    ),
+    "conv3d_transpose": (
+        lambda: tf.layers.conv3d_transpose(tf.ones([2, 2, 2, 2, 3]), 5, 2, (2, 2, 2)),
+        [2, 4, 4, 4, 5],
+        "kernel bias",
+    ),
+    "separable_conv1d": (
+        lambda: tf.layers.separable_conv1d(tf.ones([2, 9, 3]), 4, 3, depth_multiplier=2),
+        [2, 7, 4],
+        "depthwise_kernel pointwise_kernel bias",
+    ),
+    "separable_conv2d": (
+        lambda: tf.layers.separable_conv2d(tf.ones([2, 9, 9, 3]), 4, (3, 3)),
+        [2, 7, 7, 4],
+        "depthwise_kernel pointwise_kernel bias",
+    ),
+    "max_pooling1d": (lambda: tf.layers.max_pooling1d(tf.ones([2, 8, 3]), 2, 2), [2, 4, 3], ""),
+    "max_pooling2d": (
+        lambda: tf.layers.max_pooling2d(tf.ones([2, 3, 8, 8]), 2, 2, data_format="channels_first"),
+        [2, 3, 4, 4],
+        "",
+    ),
+    "average_pooling3d": (
+        lambda: tf.layers.average_pooling3d(tf.ones([2, 4, 4, 4, 1]), 2, 1, padding="same"),
+        [2, 4, 4, 4, 1],
+        "",
+    ),
+    "flatten": (lambda: tf.layers.flatten(tf.ones([2, 3, 4])), [2, 12], ""),
+    "dropout": (lambda: tf.layers.dropout(tf.ones([2, 3]), training=True), [2, 3], ""),
+    "batch_normalization": (
+        lambda: tf.layers.batch_normalization(tf.ones([2, 3])),
+        [2, 3],
+        "gamma beta moving_mean moving_variance",
+    ),
+}
+
+
+@for_each("name", sorted(CALLS))
+def test_a_function_makes_variables_of_tensorflows_names(name: str) -> None:
+    call, shape, variables = CALLS[name]
+    assert call().shape.as_list() == shape
+    assert names() == [f"{name}/{variable}:0" for variable in variables.split()]
+
+
+def test_arguments_are_taken_by_place_as_in_tensorflow() -> None:
+    tf.layers.dense(tf.ones([2, 3]), 4, tf.nn.relu, False)
+    assert names() == ["dense/kernel:0"]
+    found = list(inspect.signature(tf.layers.separable_conv2d).parameters)
+    assert found[7:13] == [
+        "depth_multiplier", "activation", "use_bias", "depthwise_initializer", "pointwise_initializer",
+        "bias_initializer",
+    ]  # fmt: skip
+    found = list(inspect.signature(tf.layers.batch_normalization).parameters)
+    assert found[14:18] == ["training", "trainable", "name", "reuse"]
+
+
+def test_names_count_up_inside_variable_scopes_and_stay_as_given() -> None:
+    x = tf.ones([2, 3])
+    tf.layers.dense(x, 1)
+    tf.layers.dense(x, 1)
+    with tf.variable_scope("inner"):
+        tf.layers.dense(x, 1, use_bias=False)
+        tf.layers.dense(x, 1, use_bias=False, name="head")
+    assert names()[::2] == ["dense/kernel:0", "dense_1/kernel:0", "inner/dense/kernel:0"]
+    assert names()[-1] == "inner/head/kernel:0"
+
+
+def test_a_name_is_shared_with_reuse_only() -> None:
+    x = tf.ones([2, 3])
+    first = tf.layers.dense(x, 1, name="a")
+    with pytest.raises(ValueError, match=r"a/kernel.*already exists"):
+        tf.layers.dense(x, 1, name="a")
+    again = tf.layers.dense(x, 1, name="a", reuse=True)
+    with tf.variable_scope("scope", reuse=tf.AUTO_REUSE):
+        for _ in range(2):
+            tf.layers.dense(x, 1, name="b")
+    assert len(names()) == 4
+    np.testing.assert_array_equal(*run([first, again]))
+
+
+def test_a_scope_gives_its_initialiser_and_regulariser() -> None:
+    with tf.variable_scope("s", initializer=tf.constant_initializer(2.0)):
+        out = tf.layers.dense(tf.ones([1, 3]), 1, kernel_regularizer=tf.nn.l2_loss)
+    (loss,) = tf.losses.get_regularization_losses()
+    assert [each.tolist() for each in run([out, loss])] == [[[6.0]], 6.0]
+
+
+def test_what_is_not_trainable_is_in_no_trainable_collection() -> None:
+    tf.layers.dense(tf.ones([2, 3]), 1, trainable=False)
+    tf.layers.batch_normalization(tf.ones([2, 3]))
+    assert [v.name for v in tf.trainable_variables()] == [
+        "batch_normalization/gamma:0",
+        "batch_normalization/beta:0",
+    ]
+
+
+def test_a_constraint_is_applied_to_the_updated_kernel() -> None:
+    out = tf.layers.dense(
+        tf.ones([1, 1]), 1, kernel_initializer=ONES, kernel_constraint=lambda w: tf.minimum(w, 0.5)
+    )
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(out))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+        assert session.run(tf.global_variables()[0]).tolist() == [[0.5]]
+
+
+@for_each("shape", [(6, 3), (6, 2, 2, 3)])
+@for_each("fused", [None, False])
+def test_batch_normalisation_follows_a_placeholder(shape: tuple[int, ...], fused: Any) -> None:
+    x, training = tf.placeholder(tf.float32, [None, *shape[1:]]), tf.placeholder(tf.bool)
+    y = tf.layers.batch_normalization(x, momentum=0.9, training=training, fused=fused)
+    updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
+    values = np.random.default_rng(0).normal(3, 2, shape).astype(np.float32)
+    axes = tuple(range(len(shape) - 1))
+    mean, variance = values.mean(axes), values.var(axes)
+    if len(shape) == 4 and fused is None:
+        count = values.size // 3
+        variance_kept = variance * count / (count - 1)
+    else:
+        variance_kept = variance
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        found, _ = session.run([y, updates], {x: values, training: True})
+        np.testing.assert_allclose(found, (values - mean) / np.sqrt(variance + 1e-3), atol=1e-4)
+        kept = session.run(tf.global_variables()[2:])
+        np.testing.assert_allclose(kept[0], 0.1 * mean, rtol=1e-4)
+        np.testing.assert_allclose(kept[1], 0.9 + 0.1 * variance_kept, rtol=1e-4)
+        found = session.run(y, {x: values, training: False})
+        np.testing.assert_allclose(
+            found, (values - kept[0]) / np.sqrt(kept[1] + 1e-3), rtol=1e-3, atol=1e-3
+        )
+
+
+def test_fused_is_for_images() -> None:
+    with pytest.raises(ValueError, match="images of rank 4"):
+        tf.layers.batch_normalization(tf.ones([2, 3]), fused=True)
+    with pytest.raises(NotImplementedError, match="does not take virtual_batch_size"):
+        tf.layers.batch_normalization(tf.ones([2, 3]), virtual_batch_size=2)
+
+
+# -- classes --------------------------------------------------------------------------------------
+
+
+def test_a_layer_shows_its_arguments_weights_and_shapes() -> None:
+    layer = tf.layers.Conv2D(4, 3, padding="same", activation=tf.nn.relu)
+    assert (layer.filters, layer.padding, layer.activation) == (4, "same", tf.nn.relu)
+    with pytest.raises(ValueError, match=r"isn't built"):
+        layer.count_params()
+    with pytest.raises(ValueError, match="No name available for layer scope"):
+        _ = layer.scope_name
+    with pytest.raises(AttributeError, match="no input to return"):
+        _ = layer.input
+    x = tf.placeholder(tf.float32, [None, 6, 6, 2])
+    y = layer(x)
+    assert (layer.input, layer.output) == (x, y)
+    assert (layer.input_shape, layer.output_shape) == ((None, 6, 6, 2), (None, 6, 6, 4))
+    assert layer.compute_output_shape([5, 8, 8, 2]).as_list() == [5, 8, 8, 4]
+    assert layer.count_params() == 3 * 3 * 2 * 4 + 4
+    assert layer.weights == [layer.kernel, layer.bias] == tf.global_variables()
+    assert layer.scope_name == layer.name == "conv2d"
+    layer(x)
+    with pytest.raises(AttributeError, match="called several times"):
+        _ = layer.output
+
+
+def test_a_layer_is_built_by_hand() -> None:
+    layer = tf.layers.Dense(3, name="head")
+    layer.build((None, 4))
+    assert layer.built
+    layer(tf.ones([2, 4]))
+    assert names() == ["head/kernel:0", "head/bias:0"]
+
+
+def test_updates_belong_to_the_inputs_that_they_depend_on() -> None:
+    layer = tf.layers.BatchNormalization()
+    first, second = tf.ones([4, 3]), tf.zeros([4, 3])
+    layer(first, training=True)
+    layer(second, training=True)
+    assert len(layer.updates) == 4
+    assert layer.get_updates_for(first) == layer.updates[:2]
+    assert layer.get_updates_for(second) == layer.updates[2:]
+    assert layer.get_updates_for(None) == []
+
+
+class Affine(tf.layers.Layer):
+    """A layer as programs write it."""
+
+    def __init__(self, units: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.units = units
+        self.input_spec = tf.layers.InputSpec(min_ndim=2, axes={-1: 3})
+
+    def build(self, input_shape: Any) -> None:
+        self.kernel = self.add_variable(
+            "kernel", shape=[int(input_shape[-1]), self.units], initializer=ONES
+        )
+        self.add_loss(tf.reduce_sum(self.kernel))
+        super().build(input_shape)
+
+    def call(self, inputs: Any, scale: float = 1.0) -> Any:
+        return scale * tf.matmul(inputs, self.kernel)
+
+
+def test_a_layer_of_a_program() -> None:
+    layer = Affine(2, name="affine")
+    y = layer(np.ones([1, 3], np.float32), scale=2.0)
+    assert isinstance(layer, tf.layers.Layer)
+    assert names() == ["affine/kernel:0"]
+    assert tf.losses.get_regularization_losses() == layer.losses == layer.get_losses_for(None)
+    assert run([y, layer.losses[0]])[0].tolist() == [[6.0, 6.0]]
+    with pytest.raises(ValueError, match="expected axis -1 of input shape to have value 3"):
+        Affine(2)(tf.ones([1, 4]))
+    with pytest.raises(ValueError, match="expected min_ndim=2, found ndim=1"):
+        Affine(2)(tf.ones([3]))
+    with pytest.raises(TypeError, match="Affine has no argument 'units_'"):
+        Affine(2, units_=3)
+
+
+def test_a_layer_takes_structures() -> None:
+    class Sum(tf.layers.Layer):
+        def call(self, inputs: Any) -> Any:
+            return tf.add_n(inputs)
+
+    assert run(Sum()([tf.ones([2]), tf.ones([2])])).tolist() == [2.0, 2.0]
+
+
+def test_layers_in_keras_style_share_nothing() -> None:
+    x = tf.ones([1, 1])
+    with tf.layers.experimental.keras_style_scope():
+        for _ in range(2):
+            tf.layers.Dense(1, use_bias=False, name="a")(x)
+        with pytest.raises(ValueError, match="no reuse"):
+            tf.layers.Dense(1, _reuse=True)
+    assert names() == ["a/kernel:0", "a_1/kernel:0"]
+
+
+def test_a_separable_convolution_of_sequences_is_that_of_images_of_one_row() -> None:
+    x = np.random.default_rng(1).normal(size=(2, 7, 3)).astype(np.float32)
+    found = tf.layers.separable_conv1d(x, 4, 3, 2, "same", name="a")
+    image = tf.layers.separable_conv2d(x[:, None], 4, (1, 3), 2, "same", name="b")
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        pairs = zip(tf.global_variables("b"), tf.global_variables("a"), strict=True)
+        for theirs, ours in pairs:
+            theirs.load(session.run(ours).reshape(theirs.shape.as_list()), session)
+        a, b = session.run([found, image])
+    np.testing.assert_allclose(a, b[:, 0], rtol=1e-5)
