@@ -7,6 +7,7 @@ says what the program would say.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import re
 import signal
@@ -51,7 +52,7 @@ def create_secret(*words: str) -> None:
 
 
 def apply(flag: str, path: str) -> None:
-    import yaml
+    yaml: Any = importlib.import_module("yaml")
 
     assert flag == "-f", flag
     for one in yaml.safe_load_all(Path(path).read_text(encoding="utf-8")):
