@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.cluster import read_statistics
-from actorsession.engines import DaskCluster, EngineCluster, RayCluster
+from actorsession.engines import DaskCluster, EngineCluster, RayCluster, SlurmCluster
 from actorsession.errors import OpError, ResourceExhaustedError
 from actorsession.graph.graph import Graph
 from actorsession.rpc.security import shared_token
@@ -223,6 +223,15 @@ def on_dask() -> dict[str, Any]:
     return seen
 
 
+def on_slurm() -> dict[str, Any]:
+    """The tour on the Slurm that ``SLURM_CONF`` names."""
+    seen = asyncio.run(tour(SlurmCluster, {"worker": {"cpus": 1000}}))
+    seen["synchronous"] = synchronous(SlurmCluster)
+    seen["left"] = killed("slurm", "driver")
+    seen["still_connected"] = True  # there is no connection
+    return seen
+
+
 def write(found: dict[str, Any]) -> None:
     """Write a line of JSON."""
     sys.stdout.write(json.dumps(found) + "\n")
@@ -232,9 +241,11 @@ def write(found: dict[str, Any]) -> None:
 def main(engine: str, what: str, address: str = "") -> None:
     """Do what the command line says."""
     if what == "tour":
-        write({**{"ray": on_ray, "dask": on_dask}[engine](), "tokens": TOKENS})
+        write({**{"ray": on_ray, "dask": on_dask, "slurm": on_slurm}[engine](), "tokens": TOKENS})
     elif engine == "ray":
         drive(lambda jobs: RayCluster(jobs, address=address))
+    elif engine == "slurm":
+        drive(lambda jobs: SlurmCluster(jobs, keep=2.0))
     else:
         drive(lambda jobs: DaskCluster(jobs, address))
 
