@@ -13,6 +13,7 @@ import re
 import signal
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,10 @@ def docker(*words: str) -> None:
 
 def kubectl(*words: str) -> None:
     """Check names against those of the secret and of the manifests, which must be there by then."""
-    {"create": create_secret, "apply": apply, "wait": wait, "logs": logs}[words[0]](*words[1:])
+    commands: dict[str, Callable[..., None]] = {
+        "create": create_secret, "apply": apply, "wait": wait, "logs": logs,
+    }  # fmt: skip
+    commands[words[0]](*words[1:])
 
 
 def create_secret(*words: str) -> None:

@@ -10,7 +10,7 @@ import re
 import shutil
 import stat
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple, Self
+from typing import BinaryIO, NamedTuple, Self, cast
 
 from actorsession.errors import (
     AlreadyExistsError,
@@ -106,7 +106,7 @@ class GFile:
             raise PermissionDeniedError("File isn't open for writing")
         if self._writer is None:
             with _known_errors(self._path):
-                self._writer = open(self._path, self._how)  # noqa: SIM115  # closed by close
+                self._writer = cast(BinaryIO, open(self._path, self._how))  # noqa: SIM115  # closed by close
         return self._writer
 
     def _shown(self, content: bytes) -> str | bytes:
