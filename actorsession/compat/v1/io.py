@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from actorsession.compat.v1 import io_gfile as gfile
 from actorsession.compat.v1.python_io import (
     TFRecordCompressionType,
     TFRecordOptions,
@@ -54,7 +55,7 @@ __all__ = [
     "TFRecordWriter", "VarLenFeature", "decode_and_crop_jpeg", "decode_base64", "decode_bmp",
     "decode_compressed", "decode_csv", "decode_gif", "decode_image", "decode_jpeg",
     "decode_json_example", "decode_png", "decode_raw", "deserialize_many_sparse", "encode_base64",
-    "encode_jpeg", "encode_png", "extract_jpeg_shape", "is_jpeg", "match_filenames_once",
+    "encode_jpeg", "encode_png", "extract_jpeg_shape", "gfile", "is_jpeg", "match_filenames_once",
     "matching_files", "parse_example", "parse_sequence_example", "parse_single_example",
     "parse_single_sequence_example", "parse_tensor", "read_file", "serialize_many_sparse",
     "serialize_sparse", "serialize_tensor", "tf_record_iterator", "write_file", "write_graph",
