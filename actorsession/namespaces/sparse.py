@@ -13,6 +13,7 @@ _NAMES = {
         "sparse_reorder=reorder sparse_tensor_dense_matmul=matmul "
         "sparse_tensor_dense_matmul=sparse_dense_matmul sparse_tensor_to_dense=to_dense"
     ),
+    "actorsession.opsets.sparse.crosses": "sparse_cross=cross sparse_cross_hashed=cross_hashed",
     "actorsession.opsets.sparse.edit_distance": "edit_distance",
     "actorsession.opsets.sparse.functions": (
         "sparse_concat=concat sparse_fill_empty_rows=fill_empty_rows sparse_reduce_max=reduce_max "

@@ -13,6 +13,8 @@ from actorsession.opsets.sparse.basics import sparse_reorder as reorder
 from actorsession.opsets.sparse.basics import sparse_tensor_dense_matmul as matmul
 from actorsession.opsets.sparse.basics import sparse_tensor_dense_matmul as sparse_dense_matmul
 from actorsession.opsets.sparse.basics import sparse_tensor_to_dense as to_dense
+from actorsession.opsets.sparse.crosses import sparse_cross as cross
+from actorsession.opsets.sparse.crosses import sparse_cross_hashed as cross_hashed
 from actorsession.opsets.sparse.edit_distance import edit_distance as edit_distance
 from actorsession.opsets.sparse.functions import sparse_concat as concat
 from actorsession.opsets.sparse.functions import sparse_fill_empty_rows as fill_empty_rows
@@ -39,9 +41,9 @@ from actorsession.opsets.sparse.segments import sparse_segment_sum as segment_su
 
 __all__ = [
 "IndexedSlices", "IndexedSlicesValue", "SparseConditionalAccumulator", "SparseTensor",
-"SparseTensorValue", "add", "concat", "edit_distance", "eye", "fill_empty_rows", "from_dense",
-"mask", "matmul", "maximum", "merge", "minimum", "placeholder", "reduce_max", "reduce_max_sparse",
-"reduce_sum", "reduce_sum_sparse", "reorder", "reset_shape", "reshape", "retain", "segment_mean",
-"segment_sqrt_n", "segment_sum", "slice", "softmax", "sparse_dense_matmul", "split", "to_dense",
-"to_indicator", "transpose"
+"SparseTensorValue", "add", "concat", "cross", "cross_hashed", "edit_distance", "eye",
+"fill_empty_rows", "from_dense", "mask", "matmul", "maximum", "merge", "minimum", "placeholder",
+"reduce_max", "reduce_max_sparse", "reduce_sum", "reduce_sum_sparse", "reorder", "reset_shape",
+"reshape", "retain", "segment_mean", "segment_sqrt_n", "segment_sum", "slice", "softmax",
+"sparse_dense_matmul", "split", "to_dense", "to_indicator", "transpose"
 ]

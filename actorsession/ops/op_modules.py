@@ -219,6 +219,7 @@ _TYPES = {
     "opsets.signals.fourier": (
         "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D RFFT RFFT2D RFFT3D"
     ),
+    "opsets.sparse.crosses": "SparseCross SparseCrossV2",
     "opsets.sparse.edit_distance": "EditDistance",
     "opsets.sparse.kernels": "SparseReorder SparseTensorDenseMatMul SparseToDense",
     "opsets.sparse.pieces": (

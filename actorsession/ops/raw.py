@@ -115,10 +115,10 @@ __all__ = [
     "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad",
     "SpaceToBatchND", "SpaceToDepth", "SparseAccumulatorApplyGradient",
     "SparseAccumulatorTakeGradient", "SparseAdd", "SparseAddGrad", "SparseConcat",
-    "SparseConditionalAccumulator", "SparseDenseCwiseAdd", "SparseDenseCwiseDiv",
-    "SparseDenseCwiseMul", "SparseFillEmptyRows", "SparseFillEmptyRowsGrad", "SparseReduceMax",
-    "SparseReduceMaxSparse", "SparseReduceSum", "SparseReduceSumSparse", "SparseReorder",
-    "SparseReshape", "SparseSegmentMean", "SparseSegmentMeanGrad",
+    "SparseConditionalAccumulator", "SparseCross", "SparseCrossV2", "SparseDenseCwiseAdd",
+    "SparseDenseCwiseDiv", "SparseDenseCwiseMul", "SparseFillEmptyRows", "SparseFillEmptyRowsGrad",
+    "SparseReduceMax", "SparseReduceMaxSparse", "SparseReduceSum", "SparseReduceSumSparse",
+    "SparseReorder", "SparseReshape", "SparseSegmentMean", "SparseSegmentMeanGrad",
     "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtN", "SparseSegmentSqrtNGrad",
     "SparseSegmentSqrtNWithNumSegments", "SparseSegmentSum", "SparseSegmentSumGrad",
     "SparseSegmentSumWithNumSegments", "SparseSlice", "SparseSliceGrad", "SparseSoftmax",
@@ -2038,6 +2038,14 @@ def SparseConcat(indices: Operands, values: Operands, shapes: Operands, *, conca
 def SparseConditionalAccumulator(*, dtype: DTypeLike, shape: ShapeLike | None = None, container: str | bytes = '', shared_name: str | bytes = '', reduction_type: str | bytes = 'MEAN', name: str | None = None) -> Tensor:
     """-> handle:string&"""
     return one("SparseConditionalAccumulator", (), {"dtype": dtype, "shape": shape, "container": container, "shared_name": shared_name, "reduction_type": reduction_type}, name)
+
+def SparseCross(indices: Operands, values: Operands, shapes: Operands, dense_inputs: Operands, *, hashed_output: bool, num_buckets: int, hash_key: int, out_type: DTypeLike, internal_type: DTypeLike, N: int | None = None, sparse_types: Sequence[DTypeLike] | None = None, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """indices:int64*N values:[sparse_types] shapes:int64*N dense_inputs:[dense_types] -> output_indices:int64 output_values:out_type output_shape:int64"""
+    return many("SparseCross", (indices, values, shapes, dense_inputs,), {"hashed_output": hashed_output, "num_buckets": num_buckets, "hash_key": hash_key, "out_type": out_type, "internal_type": internal_type, "N": N, "sparse_types": sparse_types}, name)
+
+def SparseCrossV2(indices: Operands, values: Operands, shapes: Operands, dense_inputs: Operands, sep: Operand, *, N: int | None = None, sparse_types: Sequence[DTypeLike] | None = None, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """indices:int64*N values:[sparse_types] shapes:int64*N dense_inputs:[dense_types] sep:string -> output_indices:int64 output_values:string output_shape:int64"""
+    return many("SparseCrossV2", (indices, values, shapes, dense_inputs, sep,), {"N": N, "sparse_types": sparse_types}, name)
 
 def SparseDenseCwiseAdd(sp_indices: Operand, sp_values: Operand, sp_shape: Operand, dense: Operand, *, name: str | None = None) -> Tensor:
     """sp_indices:int64 sp_values:T sp_shape:int64 dense:T -> output:T"""

@@ -11,8 +11,6 @@ MISSING: tuple[str, ...] = (
     # Programs import these by themselves; they stand in ``saved_model`` and its modules.
     "DEFAULT_SERVING_SIGNATURE_DEF_KEY", "PREDICT_METHOD_NAME", "SERVING", "SavedModelBuilder",
     "build_signature_def", "build_tensor_info",
-    # Feature columns.
-    "feature_column.numeric_column",
 )  # fmt: skip
 
 _MESSAGE = "A message is made of named fields; TensorFlow's takes anything and looks at it later."

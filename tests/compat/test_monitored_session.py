@@ -175,7 +175,7 @@ def test_a_worker_waits_for_its_chief() -> None:
 
 
 def test_values_are_logged_every_so_often(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "actorsession.compat")
+    caplog.set_level(logging.INFO, "tensorflow")
     x = tf.placeholder(tf.float32, [], name="x")
     feeds = iter([{x: float(i)} for i in range(4)])
     hooks = [
@@ -194,7 +194,7 @@ def test_values_are_logged_every_so_often(caplog: pytest.LogCaptureFixture) -> N
 def test_values_are_logged_at_the_end_in_the_order_of_what_they_are_called(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.INFO, "actorsession.compat")
+    caplog.set_level(logging.INFO, "tensorflow")
     values = {"b": tf.constant(1), "a": tf.constant([1e-9, 1.0])}
     with tf.train.MonitoredSession(hooks=[tf.train.LoggingTensorHook(values, at_end=True)]) as sess:
         sess.run("Const:0")

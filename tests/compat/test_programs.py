@@ -196,6 +196,102 @@ def test_a_program_reads_its_flags(tmp_path: Path, words: list[str], said: str) 
     assert (done.returncode, done.stdout, done.stderr) == (3, said, "")
 
 
+@pytest.fixture
+def flags() -> Any:
+    found = tf.flags.FlagValues()
+    tf.flags.DEFINE_integer("steps", 3, "how many", lower_bound=1, flag_values=found)
+    tf.flags.DEFINE_multi_string("word", ["a"], "some", flag_values=found)
+    tf.flags.DEFINE_boolean("log", True, "whether", flag_values=found)
+    tf.flags.DEFINE_spaceseplist("names", "a b", "some", flag_values=found)
+    return found
+
+
+@for_each(
+    "words, rest, steps, word, log",
+    [
+        ([], [], 3, ["a"], True),
+        (
+            ["--steps", "4", "x", "--steps=5", "--word=q", "--word", "r", "--nolog"],
+            ["x"], 5, ["q", "r"], False,
+        ),
+        (["-steps=7", "--log", "false"], ["false"], 7, ["a"], True),
+        (["--", "--steps=9"], ["--steps=9"], 3, ["a"], True),
+    ],
+)  # fmt: skip
+def test_a_command_line_is_read(
+    flags: Any, words: list[str], rest: list[str], steps: int, word: list[str], log: bool
+) -> None:
+    flags.unparse_flags()
+    assert flags(["program", *words]) == ["program", *rest]
+    assert (flags.steps, flags.word, flags.log, flags.names) == (steps, word, log, ["a", "b"])
+    assert flags["steps"].present == sum("steps" in one for one in words if one not in rest)
+
+
+@for_each(
+    "words, error, said",
+    [
+        (["--steps=x"], tf.flags.IllegalFlagValueError, "flag --steps=x: invalid literal"),
+        (["--steps=0"], tf.flags.IllegalFlagValueError, "flag --steps=0: 0 is not a positive integer"),
+        (["--log=maybe"], tf.flags.IllegalFlagValueError, "Non-boolean argument"),
+        (["--steps"], tf.flags.Error, "Missing value for flag --steps"),
+        (["--step=1"], tf.flags.UnrecognizedFlagError, "'step'. Did you mean: steps"),
+        (["--nosteps"], tf.flags.UnrecognizedFlagError, "Unknown command line flag 'nosteps'"),
+    ],
+)  # fmt: skip
+def test_a_command_line_that_cannot_be_read_is_an_error(
+    flags: Any, words: list[str], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        flags(["program", *words])
+
+
+def test_flags_are_checked_when_they_are_parsed_and_assigned(flags: Any) -> None:
+    tf.flags.DEFINE_string("data", None, "where", flag_values=flags)
+    tf.flags.mark_flag_as_required("data", flag_values=flags)
+    with pytest.raises(tf.flags.IllegalFlagValueError, match="--data must have a value"):
+        flags(["program"])
+    flags(["program", "--data=x"])
+    tf.flags.register_validator("steps", lambda n: n % 2 == 1, "odd", flag_values=flags)
+    with pytest.raises(tf.flags.IllegalFlagValueError, match="flag --steps=4: odd"):
+        flags.steps = 4
+    assert flags.steps == 3
+    with pytest.raises(AttributeError):
+        _ = flags.other
+
+
+def test_a_line_logs_every_few_times(caplog: pytest.LogCaptureFixture) -> None:
+    before = tf.logging.get_verbosity()
+    tf.logging.set_verbosity(tf.logging.INFO)
+    try:
+        for step in range(4):
+            tf.logging.log_every_n(tf.logging.INFO, "step %d", 3, step)
+            tf.logging.log_first_n(tf.logging.WARN, "first %d", 2, step)
+            tf.logging.log_if(tf.logging.ERROR, "odd %d", step % 2, step)
+            tf.logging.debug("not seen")
+    finally:
+        tf.logging.set_verbosity(before)
+    assert [(r.levelname, r.getMessage()) for r in caplog.records] == [
+        ("INFO", "step 0"), ("WARNING", "first 0"), ("WARNING", "first 1"), ("ERROR", "odd 1"),
+        ("INFO", "step 3"), ("ERROR", "odd 3"),
+    ]  # fmt: skip
+    assert {r.name for r in caplog.records} == {tf.get_logger().name} == {"tensorflow"}
+
+
+@pytest.mark.process
+def test_messages_go_to_standard_error_in_tensorflows_form() -> None:
+    code = """
+import actorsession.compat.v1 as tf
+tf.logging.info("quiet")
+tf.logging.warn("loud %d", 1)
+tf.logging.set_verbosity(tf.logging.INFO)
+tf.logging.info("seen")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=False
+    )
+    assert done.stderr == "WARNING:tensorflow:loud 1\nINFO:tensorflow:seen\n"
+
+
 def test_files_have_the_names_and_errors_of_tensorflow(tmp_path: Path) -> None:
     folder, file = str(tmp_path / "a" / "b"), str(tmp_path / "a" / "b" / "f.txt")
     assert not tf.gfile.Exists(folder)

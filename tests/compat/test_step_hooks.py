@@ -26,7 +26,7 @@ def counting() -> Any:
 
 
 def test_steps_per_second_are_logged_every_so_often(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "actorsession.compat")
+    caplog.set_level(logging.INFO, "tensorflow")
     step = counting()
     with tf.train.MonitoredSession(hooks=[tf.train.StepCounterHook(every_n_steps=2)]) as sess:
         for _ in range(5):
@@ -39,7 +39,7 @@ def test_steps_per_second_are_logged_every_so_often(caplog: pytest.LogCaptureFix
 def test_training_sessions_with_a_folder_log_steps_per_second(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "actorsession.compat")
+    caplog.set_level(logging.INFO, "tensorflow")
     step = counting()
     for every, lines in ((3, 1), (0, 0)):
         caplog.clear()

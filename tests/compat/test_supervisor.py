@@ -176,7 +176,7 @@ def test_services_are_the_chiefs_and_need_a_folder(
 
 
 def test_steps_per_second_go_to_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "actorsession.compat")
+    caplog.set_level(logging.INFO, "tensorflow")
     logged = threading.Event()
 
     class Heard(logging.Handler):
@@ -184,7 +184,7 @@ def test_steps_per_second_go_to_the_log(tmp_path: Path, caplog: pytest.LogCaptur
             if record.getMessage().startswith("global_step/sec: "):
                 logged.set()
 
-    log, heard = logging.getLogger("actorsession.compat"), Heard()
+    log, heard = logging.getLogger("tensorflow"), Heard()
     train_op = training()
     sv = tf.train.Supervisor(logdir=str(tmp_path), save_model_secs=0, save_summaries_secs=0.01)
     log.addHandler(heard)

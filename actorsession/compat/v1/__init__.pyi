@@ -24,6 +24,7 @@ from actorsession.compat.v1.devices import DeviceSpec as DeviceSpec
 from actorsession.compat.v1 import distributions as distributions
 from actorsession.compat.v1 import dtypes as dtypes
 from actorsession.compat.v1 import errors as errors
+from actorsession.compat.v1 import feature_column as feature_column
 from actorsession.compat.v1 import flags as flags
 from actorsession.compat.v1.forms import as_dtype as as_dtype
 from actorsession.compat.v1.forms import colocate_with as colocate_with
@@ -43,6 +44,7 @@ from actorsession.compat.v1.legacy_ops import pack as pack
 from actorsession.compat.v1.legacy_ops import sub as sub
 from actorsession.compat.v1.legacy_ops import unpack as unpack
 from actorsession.compat.v1 import logging as logging
+from actorsession.compat.v1.logging import get_logger as get_logger
 from actorsession.compat.v1 import manip as manip
 from actorsession.compat.v1 import metrics as metrics
 from actorsession.compat.v1 import nn as nn
@@ -625,32 +627,32 @@ __all__ = [
 "expm1", "extract_image_patches", "eye", "fake_quant_with_min_max_args",
 "fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
 "fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
-"fake_quant_with_min_max_vars_per_channel_gradient", "fft", "fft2d", "fft3d", "fill", "fingerprint",
-"fixed_size_partitioner", "flags", "float16", "float32", "float64", "floor", "floor_div",
-"floordiv", "floormod", "foldl", "foldr", "gather", "gather_nd", "get_collection",
-"get_collection_ref", "get_default_graph", "get_default_session", "get_local_variable", "get_seed",
-"get_session_handle", "get_session_tensor", "get_static_value", "get_variable",
-"get_variable_scope", "gfile", "global_norm", "global_variables", "global_variables_initializer",
-"glorot_normal_initializer", "glorot_uniform_initializer", "grad_pass_through", "gradients",
-"graph_util", "greater", "greater_equal", "group", "guarantee_const", "half",
-"he_normal_initializer", "he_uniform_initializer", "hessians", "histogram_fixed_width",
-"histogram_fixed_width_bins", "identity", "identity_initializer", "identity_n", "ifft", "ifft2d",
-"ifft3d", "igamma", "igammac", "imag", "image", "import_graph_def", "initialize_all_tables",
-"initialize_all_variables", "initialize_local_variables", "initialize_variables", "initializers",
-"int16", "int32", "int64", "int8", "invert_permutation", "io", "is_finite", "is_inf", "is_nan",
-"is_non_decreasing", "is_numeric_tensor", "is_strictly_increasing", "is_symbolic_tensor",
-"is_tensor", "is_variable_initialized", "layers", "lbeta", "lecun_normal_initializer",
-"lecun_uniform_initializer", "less", "less_equal", "lgamma", "lin_space", "linalg", "linspace",
-"local_variables", "local_variables_initializer", "log", "log1p", "log_sigmoid", "logging",
-"logical_and", "logical_not", "logical_or", "logical_xor", "lookup", "losses", "make_ndarray",
-"make_template", "make_tensor_proto", "manip", "map_fn", "matching_files", "math", "matmul",
-"matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part", "matrix_inverse",
-"matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_square_root", "matrix_transpose",
-"matrix_triangular_solve", "maximum", "meshgrid", "metrics", "min_max_variable_partitioner",
-"minimum", "mod", "model_variables", "moving_average_variables", "mul", "multinomial", "multiply",
-"name_scope", "neg", "negative", "newaxis", "nn", "no_op", "no_regularizer", "norm", "not_equal",
-"numpy_function", "one_hot", "ones", "ones_initializer", "ones_like", "op_scope",
-"orthogonal_initializer", "pack", "pad", "parallel_stack", "parse_example",
+"fake_quant_with_min_max_vars_per_channel_gradient", "feature_column", "fft", "fft2d", "fft3d",
+"fill", "fingerprint", "fixed_size_partitioner", "flags", "float16", "float32", "float64", "floor",
+"floor_div", "floordiv", "floormod", "foldl", "foldr", "gather", "gather_nd", "get_collection",
+"get_collection_ref", "get_default_graph", "get_default_session", "get_local_variable",
+"get_logger", "get_seed", "get_session_handle", "get_session_tensor", "get_static_value",
+"get_variable", "get_variable_scope", "gfile", "global_norm", "global_variables",
+"global_variables_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
+"grad_pass_through", "gradients", "graph_util", "greater", "greater_equal", "group",
+"guarantee_const", "half", "he_normal_initializer", "he_uniform_initializer", "hessians",
+"histogram_fixed_width", "histogram_fixed_width_bins", "identity", "identity_initializer",
+"identity_n", "ifft", "ifft2d", "ifft3d", "igamma", "igammac", "imag", "image", "import_graph_def",
+"initialize_all_tables", "initialize_all_variables", "initialize_local_variables",
+"initialize_variables", "initializers", "int16", "int32", "int64", "int8", "invert_permutation",
+"io", "is_finite", "is_inf", "is_nan", "is_non_decreasing", "is_numeric_tensor",
+"is_strictly_increasing", "is_symbolic_tensor", "is_tensor", "is_variable_initialized", "layers",
+"lbeta", "lecun_normal_initializer", "lecun_uniform_initializer", "less", "less_equal", "lgamma",
+"lin_space", "linalg", "linspace", "local_variables", "local_variables_initializer", "log", "log1p",
+"log_sigmoid", "logging", "logical_and", "logical_not", "logical_or", "logical_xor", "lookup",
+"losses", "make_ndarray", "make_template", "make_tensor_proto", "manip", "map_fn", "matching_files",
+"math", "matmul", "matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part",
+"matrix_inverse", "matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_square_root",
+"matrix_transpose", "matrix_triangular_solve", "maximum", "meshgrid", "metrics",
+"min_max_variable_partitioner", "minimum", "mod", "model_variables", "moving_average_variables",
+"mul", "multinomial", "multiply", "name_scope", "neg", "negative", "newaxis", "nn", "no_op",
+"no_regularizer", "norm", "not_equal", "numpy_function", "one_hot", "ones", "ones_initializer",
+"ones_like", "op_scope", "orthogonal_initializer", "pack", "pad", "parallel_stack", "parse_example",
 "parse_sequence_example", "parse_single_example", "parse_single_sequence_example", "parse_tensor",
 "placeholder", "placeholder_with_default", "polygamma", "pow", "py_func", "python", "python_io",
 "qr", "queue", "random", "random_crop", "random_gamma", "random_normal",

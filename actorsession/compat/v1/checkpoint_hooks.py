@@ -6,7 +6,6 @@ TensorFlow; the saver writes the graph next to each checkpoint.
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -19,6 +18,7 @@ from actorsession.compat.v1.hooks import (
     SessionRunValues,
     step_of,
 )
+from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.summary_writers import FileWriterCache
 from actorsession.interop import write_graph
 from actorsession.interop.event_protos import SessionLog
@@ -26,7 +26,7 @@ from actorsession.ops import GraphKeys
 
 __all__ = ["CheckpointSaverHook", "CheckpointSaverListener", "write_graph_text"]
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 
 class CheckpointSaverListener:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterator
 
+from actorsession.compat.v1.logging import get_logger
 from actorsession.train import latest_checkpoint
 
 __all__ = ["checkpoints_iterator"]
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 _LOOK = 1.0  # seconds between two polls of the folder, as in TensorFlow
 
 

@@ -6,16 +6,16 @@ finds it, because the graph may be finalized by then.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Any
 
 from actorsession import ops, opsets
 from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.logging import get_logger
 
 __all__ = ["default_local_init_op", "get_or_create"]
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 
 def get_or_create(key: str, make: Callable[[], Any]) -> Any:

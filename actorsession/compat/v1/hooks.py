@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.logging import get_logger
 from actorsession.train import get_global_step
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "StopAtStepHook", "step_of",
 ]  # fmt: skip
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 
 class SessionRunArgs(NamedTuple):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import logging
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -22,6 +21,7 @@ from actorsession.compat.v1.hooks import (
     SessionRunHook,
     SessionRunValues,
 )
+from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.runs import RunMetadata
 from actorsession.compat.v1.session_creators import (
     ChiefSessionCreator,
@@ -38,7 +38,7 @@ __all__ = [
     "MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSession",
 ]  # fmt: skip
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 _LOST = (AbortedError, UnavailableError)
 _USE_DEFAULT = object()

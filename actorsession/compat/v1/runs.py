@@ -6,17 +6,17 @@ they are used, and statistics that no run has filled in read as empty ones.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 from typing import Any
 
 from actorsession import config, interop
+from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.settings import field_names, unknown_field
 from actorsession.config import StepStats
 
 __all__ = ["RunMetadata", "RunOptions"]
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 
 class _RunExperimental(config.RunExperimental):

@@ -6,17 +6,17 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from actorsession import interop, train
 from actorsession.compat.v1.graphs import Graph, get_default_graph
+from actorsession.compat.v1.logging import get_logger
 from actorsession.interop.training_protos import within_scope
 from actorsession.ops import GraphKeys
 
 __all__ = ["Saver", "export_meta_graph", "import_meta_graph"]
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 
 class Saver(train.Saver):

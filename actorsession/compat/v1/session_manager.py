@@ -8,7 +8,6 @@ end with their time limit; a task sleeps between two polls.
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.sessions import Session
 from actorsession.errors import (
     AbortedError,
@@ -28,7 +28,7 @@ from actorsession.train import get_checkpoint_state
 
 __all__ = ["SessionManager"]
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 # The errors of a session while a task of its cluster has not started yet, or restarts.
 _NOT_THERE_YET = (AbortedError, DeadlineExceededError, UnavailableError)

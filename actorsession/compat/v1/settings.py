@@ -11,12 +11,12 @@ something is set in it.
 from __future__ import annotations
 
 import copy
-import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any, ClassVar
 
 from actorsession import config as settings
+from actorsession.compat.v1.logging import get_logger
 from actorsession.interop.cluster_protos import ClusterDef
 from actorsession.interop.message import Message as ProtoMessage
 
@@ -25,7 +25,7 @@ __all__ = [
     "field_names", "unknown_field",
 ]  # fmt: skip
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 
 def field_names(kind: Any) -> list[str]:

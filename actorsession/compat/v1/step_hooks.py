@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from typing import Any
@@ -19,6 +18,7 @@ from actorsession.compat.v1.hooks import (
     SessionRunValues,
     step_of,
 )
+from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.summary_writers import FileWriterCache
 from actorsession.config import RunOptions
 from actorsession.errors import DeadlineExceededError
@@ -27,7 +27,7 @@ from actorsession.observe.timeline import Timeline
 
 __all__ = ["GlobalStepWaiterHook", "ProfilerHook", "StepCounterHook"]
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 
 class StepCounterHook(SessionRunHook):

@@ -5,7 +5,6 @@ The writers of ``observe.event_files`` take events as bytes; here they are messa
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
@@ -16,6 +15,7 @@ from typing import Any, ClassVar, Self
 
 from actorsession import interop
 from actorsession.compat.v1.graphs import as_compat_graph, get_default_graph
+from actorsession.compat.v1.logging import get_logger
 from actorsession.errors import NotFoundError
 from actorsession.graph.graph import Graph
 from actorsession.interop.event_protos import Event, SessionLog, Summary
@@ -24,7 +24,7 @@ from actorsession.opsets.parsing.records import RecordReader
 
 __all__ = ["FileWriter", "FileWriterCache", "summary_iterator"]
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 
 class FileWriter:

@@ -8,7 +8,6 @@ The chief also writes summaries, the graph, and the steps per second.
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import threading
 import time
@@ -19,6 +18,7 @@ from actorsession import ops
 from actorsession.compat.v1.checkpoint_hooks import write_graph_text
 from actorsession.compat.v1.graph_parts import default_local_init_op, get_or_create
 from actorsession.compat.v1.graphs import as_compat_graph, get_default_graph
+from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.savers import Saver
 from actorsession.compat.v1.session_manager import SessionManager
 from actorsession.compat.v1.sessions import Session
@@ -31,7 +31,7 @@ from actorsession.train import global_step as read_step
 
 __all__ = ["Supervisor"]
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 
 class Supervisor:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.supervisor import Supervisor
 from actorsession.errors import AbortedError
 
 __all__ = ["basic_train_loop"]
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 
 def basic_train_loop(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from actorsession import ops
+from actorsession.compat.v1.logging import get_logger
 from actorsession.graph.graph import name_scope
 from actorsession.train.layers import nests
 from actorsession.train.layers.recurrent.cell import RNNCell
 
 __all__ = ["MultiRNNCell"]
 
-_log = logging.getLogger("actorsession.compat")
+_log = get_logger()
 
 
 class MultiRNNCell(RNNCell):
