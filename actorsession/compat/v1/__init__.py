@@ -66,6 +66,7 @@ _NAMES = {
     ".distributions": "*=distributions",
     ".dtypes": "*=dtypes",
     ".errors": "*=errors",
+    ".estimator": "*=estimator",
     ".feature_column": "*=feature_column",
     ".flags": "*=flags",
     ".forms": "as_dtype colocate_with container device name_scope op_scope",
