@@ -13,6 +13,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph, get_default_graph, name_scope
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.arrays import dimensions, fills
@@ -162,14 +163,14 @@ class Optimizer(Subclassing):
         variables = _variables_to_train(loss.graph, var_list)
         # Counters and flags among the variables are passed over: nothing is differentiated by an integer.
         smooth = [variable for variable in variables if variable.dtype.kind not in "biu"]
-        found = gradients(
+        # GATE_OP keeps TensorFlow's gradients of one op from racing with updates of the values that they
+        # read. Here a value read from a variable never changes, so nothing needs to be gated, and unused
+        # gradients (those of the inputs of the first layer) are not computed.
+        found = smooth and gradients(
             loss,
             smooth,
             grad_ys=grad_loss,
             colocate_gradients_with_ops=colocate_gradients_with_ops,
-            # GATE_OP keeps TensorFlow's gradients of one op from racing with updates of the values that they
-            # read. Here a value read from a variable never changes, so nothing needs to be gated, and unused
-            # gradients (those of the inputs of the first layer) are not computed.
             gate_gradients=False,
             aggregation_method=aggregation_method,
         )
@@ -287,7 +288,7 @@ class Optimizer(Subclassing):
     def _like(self, value: Tensor | Variable, var: Variable) -> Tensor:
         """Return a hyperparameter in the dtype of the variable."""
         tensor = convert_to_tensor(value)
-        return tensor if tensor.dtype is var.dtype else cast(tensor, var.dtype)
+        return tensor if tensor.dtype is as_dtype(var.dtype) else cast(tensor, var.dtype)
 
     def _apply(self, op_type: str, var: Variable, inputs: Sequence[Any], **attrs: Any) -> Operation:
         """Add an update op; variables among ``inputs`` are passed as handles."""
@@ -327,15 +328,19 @@ class Optimizer(Subclassing):
         key = (name, beside.graph)
         if key not in self._non_slots:
             with beside.graph.colocate_with(beside.op):
-                self._non_slots[key] = self._new_non_slot_variable(initial_value, name)
+                self._non_slots[key] = self._new_non_slot_variable(
+                    initial_value, name, beside._is_resource
+                )
         return self._non_slots[key]
 
-    def _new_non_slot_variable(self, initial_value: Any, name: str) -> Variable:
+    def _new_non_slot_variable(self, initial_value: Any, name: str, is_resource: bool) -> Variable:
         if self._own_scope is None:
-            return Variable(initial_value, trainable=False, name=name)
+            return Variable(initial_value, trainable=False, name=name, use_resource=is_resource)
         value = initial_value() if callable(initial_value) else initial_value
         with name_scope(""), variable_scope(self._own_scope):
-            made: Variable = get_variable(name, initializer=value, trainable=False)
+            made: Variable = get_variable(
+                name, initializer=value, trainable=False, use_resource=is_resource
+            )
         return made
 
 
@@ -382,10 +387,15 @@ def _filled_beside(var: Variable, value: float, name: str) -> Variable:
         whole = fills.zeros_like(var.initial_value)
         if value:
             whole = whole + convert_to_tensor(value, var.dtype, graph=var.graph)
-        return Variable(whole, trainable=False, validate_shape=False, name=name)
+        return Variable(
+            whole, trainable=False, validate_shape=False, name=name, use_resource=var._is_resource
+        )
     first = constant_initializer(value, var.dtype) if value else zeros_initializer(var.dtype)
     make_first: Callable[[], Tensor] = lambda: first(var.shape)  # noqa: E731
-    return Variable(make_first, trainable=False, name=name, dtype=var.dtype, shape=var.shape)
+    return Variable(
+        make_first, trainable=False, name=name, dtype=var.dtype, shape=var.shape,
+        use_resource=var._is_resource,
+    )  # fmt: skip
 
 
 def _variables_to_train(graph: Graph, given: Any) -> list[Any]:
