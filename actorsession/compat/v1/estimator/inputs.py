@@ -63,7 +63,7 @@ def numpy_input_fn(
                 chosen = next(rows)
             return [column[chosen] for column in columns]
 
-        made = ops.py_func(next_batch, [], [column.dtype for column in columns])
+        made: Any = ops.py_func(next_batch, [], [column.dtype for column in columns])
         known = batch_size if num_epochs is None else None
         for tensor, column in zip(made, columns, strict=True):
             tensor.set_shape([known, *column.shape[1:]])
