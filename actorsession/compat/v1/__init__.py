@@ -67,6 +67,7 @@ _NAMES = {
     ".distributions": "*=distributions",
     ".dtypes": "*=dtypes",
     ".errors": "*=errors",
+    ".estimator": "*=estimator",
     ".examples": "*=examples",
     ".feature_column": "*=feature_column",
     ".flags": "*=flags",

@@ -25,6 +25,7 @@ from actorsession.compat.v1.devices import DeviceSpec as DeviceSpec
 from actorsession.compat.v1 import distributions as distributions
 from actorsession.compat.v1 import dtypes as dtypes
 from actorsession.compat.v1 import errors as errors
+from actorsession.compat.v1 import estimator as estimator
 from actorsession.compat.v1 import examples as examples
 from actorsession.compat.v1 import feature_column as feature_column
 from actorsession.compat.v1 import flags as flags
@@ -637,8 +638,8 @@ __all__ = [
 "disable_resource_variables", "disable_v2_behavior", "disable_v2_tensorshape", "distributions",
 "div", "div_no_nan", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch",
 "edit_distance", "einsum", "enable_eager_execution", "enable_v2_tensorshape", "encode_base64",
-"ensure_shape", "equal", "erf", "erfc", "errors", "examples", "executing_eagerly", "exp",
-"expand_dims", "expm1", "extract_image_patches", "eye", "fake_quant_with_min_max_args",
+"ensure_shape", "equal", "erf", "erfc", "errors", "estimator", "examples", "executing_eagerly",
+"exp", "expand_dims", "expm1", "extract_image_patches", "eye", "fake_quant_with_min_max_args",
 "fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
 "fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
 "fake_quant_with_min_max_vars_per_channel_gradient", "feature_column", "fft", "fft2d", "fft3d",
