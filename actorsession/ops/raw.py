@@ -47,37 +47,38 @@ __all__ = [
     "DenseToSparseSetOperation", "DepthToSpace", "DepthwiseConv2dNative",
     "DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNativeBackpropInput",
     "DeserializeManySparse", "Diag", "DiagPart", "Digamma", "Dilation2D",
-    "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "Div", "DivNoNan", "DrawBoundingBoxes",
-    "DrawBoundingBoxesV2", "DynamicPartition", "DynamicStitch", "EditDistance", "Einsum", "Elu",
-    "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg", "EncodeJpegVariableQuality",
-    "EncodePng", "EnsureShape", "Enter", "Equal", "Erf", "Erfc", "Erfinv", "EuclideanNorm", "Exit",
-    "Exp", "ExpandDims", "Expm1", "ExtractGlimpse", "ExtractImagePatches", "ExtractJpegShape",
-    "FFT", "FFT2D", "FFT3D", "FIFOQueueV2", "FakeQuantWithMinMaxArgs",
-    "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsGradient",
-    "FakeQuantWithMinMaxVarsPerChannel", "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill",
-    "Fingerprint", "FixedUnigramCandidateSampler", "Floor", "FloorDiv", "FloorMod",
-    "FractionalAvgPool", "FractionalAvgPoolGrad", "FractionalMaxPool", "FractionalMaxPoolGrad",
-    "FusedBatchNorm", "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3",
-    "FusedBatchNormV2", "FusedBatchNormV3", "GatherNd", "GatherV2", "GetSessionHandle",
-    "GetSessionTensor", "Greater", "GreaterEqual", "GuaranteeConst", "HSVToRGB", "HashTableV2",
-    "HistogramFixedWidth", "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D",
-    "IRFFT3D", "Identity", "IdentityN", "If", "Igamma", "IgammaGradA", "Igammac", "Imag",
-    "ImageSummary", "InTopKV2", "InitializeTableFromTextFileV2", "InitializeTableV2", "Inv",
-    "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf", "IsNan", "L2Loss", "LRN",
-    "LRNGrad", "LeakyRelu", "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift", "Less",
-    "LessEqual", "Lgamma", "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant",
-    "LogSoftmax", "LogUniformCandidateSampler", "LogicalAnd", "LogicalNot", "LogicalOr",
-    "LookupTableExportV2", "LookupTableFindV2", "LookupTableImportV2", "LookupTableInsertV2",
-    "LookupTableRemoveV2", "LookupTableSizeV2", "LoopCond", "LowerBound", "Lu", "MapClear",
-    "MapIncompleteSize", "MapPeek", "MapSize", "MapStage", "MapUnstage", "MapUnstageNoKey",
-    "MatMul", "MatchingFiles", "MatrixBandPart", "MatrixDeterminant", "MatrixDiagPartV3",
-    "MatrixDiagV3", "MatrixInverse", "MatrixLogarithm", "MatrixSetDiagV3", "MatrixSolve",
-    "MatrixSolveLs", "MatrixSquareRoot", "MatrixTriangularSolve", "Max", "MaxPool", "MaxPool3D",
-    "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGrad", "MaxPoolGradGrad", "MaxPoolGradWithArgmax",
-    "MaxPoolWithArgmax", "Maximum", "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Min",
-    "Minimum", "MirrorPad", "MirrorPadGrad", "Mul", "MulNoNan", "Multinomial",
-    "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri", "Neg", "NextAfter",
-    "NextIteration", "NoOp", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
+    "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "DisableCopyOnRead", "Div", "DivNoNan",
+    "DrawBoundingBoxes", "DrawBoundingBoxesV2", "DynamicPartition", "DynamicStitch", "EditDistance",
+    "Einsum", "Elu", "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg",
+    "EncodeJpegVariableQuality", "EncodePng", "EnsureShape", "Enter", "Equal", "Erf", "Erfc",
+    "Erfinv", "EuclideanNorm", "Exit", "Exp", "ExpandDims", "Expm1", "ExtractGlimpse",
+    "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D", "FIFOQueueV2",
+    "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars",
+    "FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannel",
+    "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill", "Fingerprint",
+    "FixedUnigramCandidateSampler", "Floor", "FloorDiv", "FloorMod", "FractionalAvgPool",
+    "FractionalAvgPoolGrad", "FractionalMaxPool", "FractionalMaxPoolGrad", "FusedBatchNorm",
+    "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3", "FusedBatchNormV2",
+    "FusedBatchNormV3", "GatherNd", "GatherV2", "GetSessionHandle", "GetSessionTensor", "Greater",
+    "GreaterEqual", "GuaranteeConst", "HSVToRGB", "HashTableV2", "HistogramFixedWidth",
+    "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", "Identity",
+    "IdentityN", "If", "Igamma", "IgammaGradA", "Igammac", "Imag", "ImageSummary", "InTopKV2",
+    "InitializeTableFromTextFileV2", "InitializeTableV2", "Inv", "InvGrad", "Invert",
+    "InvertPermutation", "IsFinite", "IsInf", "IsNan", "L2Loss", "LRN", "LRNGrad", "LeakyRelu",
+    "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift", "Less", "LessEqual", "Lgamma",
+    "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant", "LogSoftmax",
+    "LogUniformCandidateSampler", "LogicalAnd", "LogicalNot", "LogicalOr", "LookupTableExportV2",
+    "LookupTableFindV2", "LookupTableImportV2", "LookupTableInsertV2", "LookupTableRemoveV2",
+    "LookupTableSizeV2", "LoopCond", "LowerBound", "Lu", "MapClear", "MapIncompleteSize", "MapPeek",
+    "MapSize", "MapStage", "MapUnstage", "MapUnstageNoKey", "MatMul", "MatchingFiles",
+    "MatrixBandPart", "MatrixDeterminant", "MatrixDiagPartV3", "MatrixDiagV3", "MatrixInverse",
+    "MatrixLogarithm", "MatrixSetDiagV3", "MatrixSolve", "MatrixSolveLs", "MatrixSquareRoot",
+    "MatrixTriangularSolve", "Max", "MaxPool", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad",
+    "MaxPoolGrad", "MaxPoolGradGrad", "MaxPoolGradWithArgmax", "MaxPoolWithArgmax", "Maximum",
+    "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Min", "Minimum", "MirrorPad",
+    "MirrorPadGrad", "Mul", "MulNoNan", "Multinomial", "MutableHashTableOfTensorsV2",
+    "MutableHashTableV2", "Ndtri", "Neg", "NextAfter", "NextIteration", "NoOp",
+    "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
     "NonMaxSuppressionWithOverlaps", "NotEqual", "OneHot", "OnesLike", "OrderedMapClear",
     "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize", "OrderedMapStage",
     "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2", "PaddingFIFOQueueV2",
@@ -670,6 +671,10 @@ def Dilation2DBackpropFilter(input: Operand, filter: Operand, out_backprop: Oper
 def Dilation2DBackpropInput(input: Operand, filter: Operand, out_backprop: Operand, *, strides: Sequence[int], rates: Sequence[int], padding: str | bytes, name: str | None = None) -> Tensor:
     """input:T filter:T out_backprop:T -> in_backprop:T"""
     return one("Dilation2DBackpropInput", (input, filter, out_backprop,), {"strides": strides, "rates": rates, "padding": padding}, name)
+
+def DisableCopyOnRead(resource: Operand, *, name: str | None = None) -> Operation:
+    """resource:resource ->"""
+    return node("DisableCopyOnRead", (resource,), {}, name)
 
 def Div(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
     """x:T y:T -> z:T"""
@@ -1875,9 +1880,9 @@ def SampleDistortedBoundingBoxV2(image_size: Operand, bounding_boxes: Operand, m
     """image_size:T bounding_boxes:float min_object_covered:float -> begin:T size:T bboxes:float"""
     return many("SampleDistortedBoundingBoxV2", (image_size, bounding_boxes, min_object_covered,), {"seed": seed, "seed2": seed2, "aspect_ratio_range": aspect_ratio_range, "area_range": area_range, "max_attempts": max_attempts, "use_image_if_no_bounding_boxes": use_image_if_no_bounding_boxes}, name)
 
-def SaveV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, tensors: Operands, *, dtypes: Sequence[DTypeLike] | None = None, name: str | None = None) -> Operation:
+def SaveV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, tensors: Operands, *, dtypes: Sequence[DTypeLike] | None = None, bundle: bool | None = None, name: str | None = None) -> Operation:
     """prefix:string tensor_names:string shape_and_slices:string tensors:[dtypes] ->"""
-    return node("SaveV2", (prefix, tensor_names, shape_and_slices, tensors,), {"dtypes": dtypes}, name)
+    return node("SaveV2", (prefix, tensor_names, shape_and_slices, tensors,), {"dtypes": dtypes, "bundle": bundle}, name)
 
 def ScalarSummary(tags: Operand, values: Operand, *, name: str | None = None) -> Tensor:
     """tags:string values:T -> summary:string"""
