@@ -24,78 +24,85 @@ if TYPE_CHECKING:
 __all__ = [
     "Abs", "AccumulatorApplyGradient", "AccumulatorNumAccumulated", "AccumulatorSetGlobalStep",
     "AccumulatorTakeGradient", "Acos", "Acosh", "Add", "AddN", "AddV2", "AdjustContrastv2",
-    "AdjustHue", "AdjustSaturation", "All", "AllCandidateSampler", "Angle", "Any",
-    "ApproximateEqual", "ArgMax", "ArgMin", "AsString", "Asin", "Asinh", "Assert",
-    "AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp", "AsyncPyFunc", "Atan",
-    "Atan2", "Atanh", "AudioSummary", "AudioSummaryV2", "AvgPool", "AvgPool3D", "AvgPool3DGrad",
-    "AvgPoolGrad", "Barrier", "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany",
-    "BarrierReadySize", "BarrierTakeMany", "BatchMatMul", "BatchMatMulV2", "BatchToSpaceND",
-    "BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad",
-    "Bitcast", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BroadcastArgs", "BroadcastGradientArgs",
-    "BroadcastTo", "Bucketize", "CTCBeamSearchDecoder", "CTCGreedyDecoder", "CTCLoss", "Cast",
-    "Ceil", "CheckNumerics", "Cholesky", "ClipByValue", "CollectiveAllToAllV2",
-    "CollectiveBcastRecv", "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2",
-    "CollectiveGather", "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2",
-    "CollectiveReduceV2", "CombinedNonMaxSuppression", "Complex", "ComplexAbs",
-    "ComputeAccidentalHits", "ConcatOffset", "ConcatV2", "Conj", "ConjugateTranspose", "Const",
-    "ControlTrigger", "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D",
-    "Conv3DBackpropFilterV2", "Conv3DBackpropInputV2", "Cos", "Cosh", "CropAndResize",
-    "CropAndResizeGradBoxes", "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum",
-    "CumulativeLogsumexp", "DecodeAndCropJpeg", "DecodeBase64", "DecodeBmp", "DecodeCSV",
-    "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample", "DecodeJpeg", "DecodePng",
-    "DecodeRaw", "DeleteSessionTensor", "DenseBincount", "DenseToDenseSetOperation",
-    "DenseToSparseSetOperation", "DepthToSpace", "DepthwiseConv2dNative",
-    "DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNativeBackpropInput",
-    "DeserializeManySparse", "Diag", "DiagPart", "Digamma", "Dilation2D",
-    "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "DisableCopyOnRead", "Div", "DivNoNan",
-    "DrawBoundingBoxes", "DrawBoundingBoxesV2", "DynamicPartition", "DynamicStitch", "EditDistance",
-    "Einsum", "Elu", "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg",
+    "AdjustHue", "AdjustSaturation", "All", "AllCandidateSampler", "Angle", "Any", "ApplyAdadelta",
+    "ApplyAdagrad", "ApplyAdagradDA", "ApplyAdam", "ApplyCenteredRMSProp", "ApplyFtrl",
+    "ApplyFtrlV2", "ApplyGradientDescent", "ApplyMomentum", "ApplyProximalAdagrad",
+    "ApplyProximalGradientDescent", "ApplyRMSProp", "ApproximateEqual", "ArgMax", "ArgMin",
+    "AsString", "Asin", "Asinh", "Assert", "Assign", "AssignAdd", "AssignAddVariableOp",
+    "AssignSub", "AssignSubVariableOp", "AssignVariableOp", "AsyncPyFunc", "Atan", "Atan2", "Atanh",
+    "AudioSummary", "AudioSummaryV2", "AvgPool", "AvgPool3D", "AvgPool3DGrad", "AvgPoolGrad",
+    "Barrier", "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany", "BarrierReadySize",
+    "BarrierTakeMany", "BatchMatMul", "BatchMatMulV2", "BatchToSpaceND", "BesselI0", "BesselI0e",
+    "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad", "Bitcast", "BitwiseAnd",
+    "BitwiseOr", "BitwiseXor", "BroadcastArgs", "BroadcastGradientArgs", "BroadcastTo", "Bucketize",
+    "CTCBeamSearchDecoder", "CTCGreedyDecoder", "CTCLoss", "Cast", "Ceil", "CheckNumerics",
+    "Cholesky", "ClipByValue", "CollectiveAllToAllV2", "CollectiveBcastRecv",
+    "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2", "CollectiveGather",
+    "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2", "CollectiveReduceV2",
+    "CombinedNonMaxSuppression", "Complex", "ComplexAbs", "ComputeAccidentalHits", "ConcatOffset",
+    "ConcatV2", "Conj", "ConjugateTranspose", "Const", "ControlTrigger", "Conv2D",
+    "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilterV2",
+    "Conv3DBackpropInputV2", "Cos", "Cosh", "CountUpTo", "CropAndResize", "CropAndResizeGradBoxes",
+    "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum", "CumulativeLogsumexp", "Dataset",
+    "DatasetCardinality", "DatasetElement", "DatasetReduce", "DecodeAndCropJpeg", "DecodeBase64",
+    "DecodeBmp", "DecodeCSV", "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample",
+    "DecodeJpeg", "DecodePng", "DecodeRaw", "DeleteSessionTensor", "DenseBincount",
+    "DenseToDenseSetOperation", "DenseToSparseSetOperation", "DepthToSpace",
+    "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
+    "DepthwiseConv2dNativeBackpropInput", "DeserializeManySparse", "Diag", "DiagPart", "Digamma",
+    "Dilation2D", "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "DisableCopyOnRead", "Div",
+    "DivNoNan", "DrawBoundingBoxes", "DrawBoundingBoxesV2", "DynamicPartition", "DynamicStitch",
+    "EditDistance", "Einsum", "Elu", "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg",
     "EncodeJpegVariableQuality", "EncodePng", "EnsureShape", "Enter", "Equal", "Erf", "Erfc",
     "Erfinv", "EuclideanNorm", "Exit", "Exp", "ExpandDims", "Expm1", "ExtractGlimpse",
     "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D", "FIFOQueueV2",
     "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars",
     "FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannel",
-    "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill", "Fingerprint",
+    "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill", "Fingerprint", "FixedLengthRecordReaderV2",
     "FixedUnigramCandidateSampler", "Floor", "FloorDiv", "FloorMod", "FractionalAvgPool",
     "FractionalAvgPoolGrad", "FractionalMaxPool", "FractionalMaxPoolGrad", "FusedBatchNorm",
     "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3", "FusedBatchNormV2",
     "FusedBatchNormV3", "GatherNd", "GatherV2", "GetSessionHandle", "GetSessionTensor", "Greater",
     "GreaterEqual", "GuaranteeConst", "HSVToRGB", "HashTableV2", "HistogramFixedWidth",
     "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", "Identity",
-    "IdentityN", "If", "Igamma", "IgammaGradA", "Igammac", "Imag", "ImageSummary", "InTopKV2",
-    "InitializeTableFromTextFileV2", "InitializeTableV2", "Inv", "InvGrad", "Invert",
-    "InvertPermutation", "IsFinite", "IsInf", "IsNan", "L2Loss", "LRN", "LRNGrad", "LeakyRelu",
+    "IdentityN", "IdentityReaderV2", "If", "Igamma", "IgammaGradA", "Igammac", "Imag",
+    "ImageSummary", "InTopKV2", "InitializeTableFromTextFileV2", "InitializeTableV2", "Inv",
+    "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized",
+    "IteratorFromStringHandleV2", "IteratorGetNext", "IteratorGetNextSync",
+    "IteratorToStringHandle", "IteratorV2", "L2Loss", "LRN", "LRNGrad", "LeakyRelu",
     "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift", "Less", "LessEqual", "Lgamma",
     "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant", "LogSoftmax",
     "LogUniformCandidateSampler", "LogicalAnd", "LogicalNot", "LogicalOr", "LookupTableExportV2",
     "LookupTableFindV2", "LookupTableImportV2", "LookupTableInsertV2", "LookupTableRemoveV2",
-    "LookupTableSizeV2", "LoopCond", "LowerBound", "Lu", "MapClear", "MapIncompleteSize", "MapPeek",
-    "MapSize", "MapStage", "MapUnstage", "MapUnstageNoKey", "MatMul", "MatchingFiles",
-    "MatrixBandPart", "MatrixDeterminant", "MatrixDiagPartV3", "MatrixDiagV3", "MatrixInverse",
-    "MatrixLogarithm", "MatrixSetDiagV3", "MatrixSolve", "MatrixSolveLs", "MatrixSquareRoot",
-    "MatrixTriangularSolve", "Max", "MaxPool", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad",
-    "MaxPoolGrad", "MaxPoolGradGrad", "MaxPoolGradWithArgmax", "MaxPoolWithArgmax", "Maximum",
-    "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Min", "Minimum", "MirrorPad",
-    "MirrorPadGrad", "Mul", "MulNoNan", "Multinomial", "MutableHashTableOfTensorsV2",
-    "MutableHashTableV2", "Ndtri", "Neg", "NextAfter", "NextIteration", "NoOp",
-    "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
-    "NonMaxSuppressionWithOverlaps", "NotEqual", "OneHot", "OnesLike", "OrderedMapClear",
-    "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize", "OrderedMapStage",
-    "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2", "PaddingFIFOQueueV2",
-    "ParallelConcat", "ParallelDynamicStitch", "ParseExample", "ParseExampleV2",
-    "ParseSequenceExampleV2", "ParseSingleExample", "ParseTensor", "PartitionedCall", "Placeholder",
-    "PlaceholderWithDefault", "Polygamma", "PopulationCount", "Pow", "Print", "PriorityQueueV2",
-    "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueCloseV2", "QueueDequeueManyV2",
-    "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueueManyV2", "QueueEnqueueV2",
-    "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV", "RandomGamma",
-    "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueueV2", "RandomStandardNormal",
-    "RandomUniform", "RandomUniformInt", "Range", "Rank", "ReadFile", "ReadVariableOp", "Real",
-    "RealDiv", "Reciprocal", "ReciprocalGrad", "ReduceJoin", "ReducedShape", "RefEnter", "RefExit",
-    "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "RegexFullMatch", "RegexReplace",
-    "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall", "Reshape", "ResizeArea",
-    "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear", "ResizeBilinearGrad",
-    "ResizeNearestNeighbor", "ResizeNearestNeighborGrad", "ResourceApplyAdadelta",
-    "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
+    "LookupTableSizeV2", "LoopCond", "LowerBound", "Lu", "MakeIterator", "MapClear",
+    "MapIncompleteSize", "MapPeek", "MapSize", "MapStage", "MapUnstage", "MapUnstageNoKey",
+    "MatMul", "MatchingFiles", "MatrixBandPart", "MatrixDeterminant", "MatrixDiagPartV3",
+    "MatrixDiagV3", "MatrixInverse", "MatrixLogarithm", "MatrixSetDiagV3", "MatrixSolve",
+    "MatrixSolveLs", "MatrixSquareRoot", "MatrixTriangularSolve", "Max", "MaxPool", "MaxPool3D",
+    "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGrad", "MaxPoolGradGrad", "MaxPoolGradWithArgmax",
+    "MaxPoolWithArgmax", "Maximum", "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Min",
+    "Minimum", "MirrorPad", "MirrorPadGrad", "Mul", "MulNoNan", "Multinomial",
+    "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri", "Neg", "NextAfter",
+    "NextIteration", "NoOp", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
+    "NonMaxSuppressionWithOverlaps", "NotEqual", "OneHot", "OneShotIterator", "OnesLike",
+    "OrderedMapClear", "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize",
+    "OrderedMapStage", "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2",
+    "PaddingFIFOQueueV2", "ParallelConcat", "ParallelDynamicStitch", "ParseExample",
+    "ParseExampleV2", "ParseSequenceExampleV2", "ParseSingleExample", "ParseTensor",
+    "PartitionedCall", "Placeholder", "PlaceholderWithDefault", "Polygamma", "PopulationCount",
+    "Pow", "Print", "PriorityQueueV2", "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueCloseV2",
+    "QueueDequeueManyV2", "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueueManyV2",
+    "QueueEnqueueV2", "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV",
+    "RandomGamma", "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueueV2",
+    "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Range", "Rank", "ReadFile",
+    "ReadVariableOp", "ReaderNumRecordsProducedV2", "ReaderNumWorkUnitsCompletedV2",
+    "ReaderReadUpToV2", "ReaderReadV2", "ReaderResetV2", "ReaderRestoreStateV2",
+    "ReaderSerializeStateV2", "Real", "RealDiv", "Reciprocal", "ReciprocalGrad", "ReduceJoin",
+    "ReducedShape", "RefEnter", "RefExit", "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch",
+    "ReferenceHandle", "RegexFullMatch", "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad",
+    "RemoteCall", "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear",
+    "ResizeBilinearGrad", "ResizeNearestNeighbor", "ResizeNearestNeighborGrad",
+    "ResourceApplyAdadelta", "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
     "ResourceApplyCenteredRMSProp", "ResourceApplyFtrl", "ResourceApplyFtrlV2",
     "ResourceApplyGradientDescent", "ResourceApplyMomentum", "ResourceApplyProximalAdagrad",
     "ResourceApplyProximalGradientDescent", "ResourceApplyRMSProp",
@@ -107,15 +114,20 @@ __all__ = [
     "ResourceSparseApplyCenteredRMSProp", "ResourceSparseApplyFtrl", "ResourceSparseApplyFtrlV2",
     "ResourceSparseApplyMomentum", "ResourceSparseApplyProximalAdagrad",
     "ResourceSparseApplyProximalGradientDescent", "ResourceSparseApplyRMSProp",
-    "ResourceStridedSliceAssign", "RestoreV2", "ReverseSequence", "ReverseV2", "RightShift", "Rint",
-    "Roll", "Round", "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBoxV2", "SaveV2",
-    "ScalarSummary", "ScatterNd", "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd",
-    "SegmentSum", "Select", "SelectV2", "SelfAdjointEigV2", "Selu", "SeluGrad",
-    "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize", "Shape", "ShapeN",
-    "ShardedFilename", "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "Slice", "Softmax",
-    "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad",
-    "SpaceToBatchND", "SpaceToDepth", "SparseAccumulatorApplyGradient",
-    "SparseAccumulatorTakeGradient", "SparseAdd", "SparseAddGrad", "SparseConcat",
+    "ResourceStridedSliceAssign", "RestoreIterator", "RestoreV2", "ReverseSequence", "ReverseV2",
+    "RightShift", "Rint", "Roll", "Round", "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBoxV2",
+    "SaveIterator", "SaveV2", "ScalarSummary", "ScatterAdd", "ScatterDiv", "ScatterMax",
+    "ScatterMin", "ScatterMul", "ScatterNd", "ScatterNdAdd", "ScatterNdMax", "ScatterNdMin",
+    "ScatterNdSub", "ScatterNdUpdate", "ScatterSub", "ScatterUpdate", "SegmentMax", "SegmentMean",
+    "SegmentMin", "SegmentProd", "SegmentSum", "Select", "SelectV2", "SelfAdjointEigV2", "Selu",
+    "SeluGrad", "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize", "Shape",
+    "ShapeN", "ShardedFilename", "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "Slice",
+    "Softmax", "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad", "Softsign",
+    "SoftsignGrad", "SpaceToBatchND", "SpaceToDepth", "SparseAccumulatorApplyGradient",
+    "SparseAccumulatorTakeGradient", "SparseAdd", "SparseAddGrad", "SparseApplyAdadelta",
+    "SparseApplyAdagrad", "SparseApplyAdagradDA", "SparseApplyCenteredRMSProp", "SparseApplyFtrl",
+    "SparseApplyFtrlV2", "SparseApplyMomentum", "SparseApplyProximalAdagrad",
+    "SparseApplyProximalGradientDescent", "SparseApplyRMSProp", "SparseConcat",
     "SparseConditionalAccumulator", "SparseCross", "SparseCrossV2", "SparseDenseCwiseAdd",
     "SparseDenseCwiseDiv", "SparseDenseCwiseMul", "SparseFillEmptyRows", "SparseFillEmptyRowsGrad",
     "SparseReduceMax", "SparseReduceMaxSparse", "SparseReduceSum", "SparseReduceSumSparse",
@@ -131,25 +143,26 @@ __all__ = [
     "StatelessRandomGammaV2", "StatelessRandomNormal", "StatelessRandomPoisson",
     "StatelessRandomUniform", "StatelessRandomUniformFullInt", "StatelessRandomUniformInt",
     "StatelessTruncatedNormal", "StaticRegexFullMatch", "StaticRegexReplace", "StopGradient",
-    "StridedSlice", "StridedSliceGrad", "StringFormat", "StringJoin", "StringLength", "StringLower",
-    "StringSplit", "StringSplitV2", "StringStrip", "StringToHashBucket", "StringToHashBucketFast",
-    "StringToHashBucketStrong", "StringToNumber", "StringUpper", "Sub", "Substr", "Sum", "Svd",
-    "Switch", "SymbolicGradient", "Tan", "Tanh", "TanhGrad", "TensorArrayCloseV3",
-    "TensorArrayConcatV3", "TensorArrayGatherV3", "TensorArrayGradV3", "TensorArrayReadV3",
-    "TensorArrayScatterV3", "TensorArraySizeV3", "TensorArraySplitV3", "TensorArrayV3",
-    "TensorArrayWriteV3", "TensorListAdd", "TensorListAddItem", "TensorListConcatV2",
-    "TensorListElementShape", "TensorListFromTensor", "TensorListGather", "TensorListGetItem",
-    "TensorListLength", "TensorListPopBack", "TensorListPushBack", "TensorListReserve",
-    "TensorListResize", "TensorListScatterAdd", "TensorListScatterIntoExistingList",
-    "TensorListScatterV2", "TensorListSetItem", "TensorListSplit", "TensorListStack",
-    "TensorListZerosLike", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin",
-    "TensorScatterSub", "TensorScatterUpdate", "TensorSummary", "TensorSummaryV2", "Tile", "TopKV2",
-    "Transpose", "TridiagonalMatMul", "TridiagonalSolve", "TruncateDiv", "TruncateMod",
-    "TruncatedNormal", "UnicodeTranscode", "UniformCandidateSampler", "Unique", "UniqueWithCounts",
-    "Unpack", "UnravelIndex", "UnsortedSegmentJoin", "UnsortedSegmentMax", "UnsortedSegmentMin",
+    "StridedSlice", "StridedSliceAssign", "StridedSliceGrad", "StringFormat", "StringJoin",
+    "StringLength", "StringLower", "StringSplit", "StringSplitV2", "StringStrip",
+    "StringToHashBucket", "StringToHashBucketFast", "StringToHashBucketStrong", "StringToNumber",
+    "StringUpper", "Sub", "Substr", "Sum", "Svd", "Switch", "SymbolicGradient", "TFRecordReaderV2",
+    "Tan", "Tanh", "TanhGrad", "TensorArrayCloseV3", "TensorArrayConcatV3", "TensorArrayGatherV3",
+    "TensorArrayGradV3", "TensorArrayReadV3", "TensorArrayScatterV3", "TensorArraySizeV3",
+    "TensorArraySplitV3", "TensorArrayV3", "TensorArrayWriteV3", "TensorListAdd",
+    "TensorListAddItem", "TensorListConcatV2", "TensorListElementShape", "TensorListFromTensor",
+    "TensorListGather", "TensorListGetItem", "TensorListLength", "TensorListPopBack",
+    "TensorListPushBack", "TensorListReserve", "TensorListResize", "TensorListScatterAdd",
+    "TensorListScatterIntoExistingList", "TensorListScatterV2", "TensorListSetItem",
+    "TensorListSplit", "TensorListStack", "TensorListZerosLike", "TensorScatterAdd",
+    "TensorScatterMax", "TensorScatterMin", "TensorScatterSub", "TensorScatterUpdate",
+    "TensorSummary", "TensorSummaryV2", "TextLineReaderV2", "Tile", "TopKV2", "Transpose",
+    "TridiagonalMatMul", "TridiagonalSolve", "TruncateDiv", "TruncateMod", "TruncatedNormal",
+    "UnicodeTranscode", "UniformCandidateSampler", "Unique", "UniqueWithCounts", "Unpack",
+    "UnravelIndex", "UnsortedSegmentJoin", "UnsortedSegmentMax", "UnsortedSegmentMin",
     "UnsortedSegmentProd", "UnsortedSegmentSum", "Unstage", "UpperBound", "VarHandleOp",
-    "VarIsInitializedOp", "Where", "While", "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike",
-    "Zeta",
+    "VarIsInitializedOp", "Variable", "VariableV2", "Where", "While", "WholeFileReaderV2",
+    "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta",
 ]
 
 def Abs(x: Operand, *, name: str | None = None) -> Tensor:
@@ -220,6 +233,54 @@ def Any(input: Operand, reduction_indices: Operand, *, keep_dims: bool = False, 
     """input:bool reduction_indices:Tidx -> output:bool"""
     return one("Any", (input, reduction_indices,), {"keep_dims": keep_dims}, name)
 
+def ApplyAdadelta(var: Operand, accum: Operand, accum_update: Operand, lr: Operand, rho: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& accum_update:T& lr:T rho:T epsilon:T grad:T -> out:T&"""
+    return one("ApplyAdadelta", (var, accum, accum_update, lr, rho, epsilon, grad,), {"use_locking": use_locking}, name)
+
+def ApplyAdagrad(var: Operand, accum: Operand, lr: Operand, grad: Operand, *, use_locking: bool = False, update_slots: bool = True, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T grad:T -> out:T&"""
+    return one("ApplyAdagrad", (var, accum, lr, grad,), {"use_locking": use_locking, "update_slots": update_slots}, name)
+
+def ApplyAdagradDA(var: Operand, gradient_accumulator: Operand, gradient_squared_accumulator: Operand, grad: Operand, lr: Operand, l1: Operand, l2: Operand, global_step: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& gradient_accumulator:T& gradient_squared_accumulator:T& grad:T lr:T l1:T l2:T global_step:int64 -> out:T&"""
+    return one("ApplyAdagradDA", (var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step,), {"use_locking": use_locking}, name)
+
+def ApplyAdam(var: Operand, m: Operand, v: Operand, beta1_power: Operand, beta2_power: Operand, lr: Operand, beta1: Operand, beta2: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, use_nesterov: bool = False, name: str | None = None) -> Tensor:
+    """var:T& m:T& v:T& beta1_power:T beta2_power:T lr:T beta1:T beta2:T epsilon:T grad:T -> out:T&"""
+    return one("ApplyAdam", (var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad,), {"use_locking": use_locking, "use_nesterov": use_nesterov}, name)
+
+def ApplyCenteredRMSProp(var: Operand, mg: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& mg:T& ms:T& mom:T& lr:T rho:T momentum:T epsilon:T grad:T -> out:T&"""
+    return one("ApplyCenteredRMSProp", (var, mg, ms, mom, lr, rho, momentum, epsilon, grad,), {"use_locking": use_locking}, name)
+
+def ApplyFtrl(var: Operand, accum: Operand, linear: Operand, grad: Operand, lr: Operand, l1: Operand, l2: Operand, lr_power: Operand, *, use_locking: bool = False, multiply_linear_by_lr: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& linear:T& grad:T lr:T l1:T l2:T lr_power:T -> out:T&"""
+    return one("ApplyFtrl", (var, accum, linear, grad, lr, l1, l2, lr_power,), {"use_locking": use_locking, "multiply_linear_by_lr": multiply_linear_by_lr}, name)
+
+def ApplyFtrlV2(var: Operand, accum: Operand, linear: Operand, grad: Operand, lr: Operand, l1: Operand, l2: Operand, l2_shrinkage: Operand, lr_power: Operand, *, use_locking: bool = False, multiply_linear_by_lr: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& linear:T& grad:T lr:T l1:T l2:T l2_shrinkage:T lr_power:T -> out:T&"""
+    return one("ApplyFtrlV2", (var, accum, linear, grad, lr, l1, l2, l2_shrinkage, lr_power,), {"use_locking": use_locking, "multiply_linear_by_lr": multiply_linear_by_lr}, name)
+
+def ApplyGradientDescent(var: Operand, alpha: Operand, delta: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& alpha:T delta:T -> out:T&"""
+    return one("ApplyGradientDescent", (var, alpha, delta,), {"use_locking": use_locking}, name)
+
+def ApplyMomentum(var: Operand, accum: Operand, lr: Operand, grad: Operand, momentum: Operand, *, use_locking: bool = False, use_nesterov: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T grad:T momentum:T -> out:T&"""
+    return one("ApplyMomentum", (var, accum, lr, grad, momentum,), {"use_locking": use_locking, "use_nesterov": use_nesterov}, name)
+
+def ApplyProximalAdagrad(var: Operand, accum: Operand, lr: Operand, l1: Operand, l2: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T l1:T l2:T grad:T -> out:T&"""
+    return one("ApplyProximalAdagrad", (var, accum, lr, l1, l2, grad,), {"use_locking": use_locking}, name)
+
+def ApplyProximalGradientDescent(var: Operand, alpha: Operand, l1: Operand, l2: Operand, delta: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& alpha:T l1:T l2:T delta:T -> out:T&"""
+    return one("ApplyProximalGradientDescent", (var, alpha, l1, l2, delta,), {"use_locking": use_locking}, name)
+
+def ApplyRMSProp(var: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& ms:T& mom:T& lr:T rho:T momentum:T epsilon:T grad:T -> out:T&"""
+    return one("ApplyRMSProp", (var, ms, mom, lr, rho, momentum, epsilon, grad,), {"use_locking": use_locking}, name)
+
 def ApproximateEqual(x: Operand, y: Operand, *, tolerance: float = 1e-05, name: str | None = None) -> Tensor:
     """x:T y:T -> z:bool"""
     return one("ApproximateEqual", (x, y,), {"tolerance": tolerance}, name)
@@ -248,9 +309,21 @@ def Assert(condition: Operand, data: Operands, *, summarize: int = 3, name: str 
     """condition:bool data:[T] ->"""
     return node("Assert", (condition, data,), {"summarize": summarize}, name)
 
+def Assign(ref: Operand, value: Operand, *, validate_shape: bool = True, use_locking: bool = True, name: str | None = None) -> Tensor:
+    """ref:T& value:T -> output_ref:T&"""
+    return one("Assign", (ref, value,), {"validate_shape": validate_shape, "use_locking": use_locking}, name)
+
+def AssignAdd(ref: Operand, value: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& value:T -> output_ref:T&"""
+    return one("AssignAdd", (ref, value,), {"use_locking": use_locking}, name)
+
 def AssignAddVariableOp(resource: Operand, value: Operand, *, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """resource:resource value:dtype ->"""
     return node("AssignAddVariableOp", (resource, value,), {"dtype": dtype, "shape": shape}, name)
+
+def AssignSub(ref: Operand, value: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& value:T -> output_ref:T&"""
+    return one("AssignSub", (ref, value,), {"use_locking": use_locking}, name)
 
 def AssignSubVariableOp(resource: Operand, value: Operand, *, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """resource:resource value:dtype ->"""
@@ -540,6 +613,10 @@ def Cosh(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
     return one("Cosh", (x,), {}, name)
 
+def CountUpTo(ref: Operand, *, limit: int, name: str | None = None) -> Tensor:
+    """ref:T& -> output:T"""
+    return one("CountUpTo", (ref,), {"limit": limit}, name)
+
 def CropAndResize(image: Operand, boxes: Operand, box_ind: Operand, crop_size: Operand, *, method: str | bytes = 'bilinear', extrapolation_value: float = 0.0, name: str | None = None) -> Tensor:
     """image:T boxes:float box_ind:int32 crop_size:int32 -> crops:float"""
     return one("CropAndResize", (image, boxes, box_ind, crop_size,), {"method": method, "extrapolation_value": extrapolation_value}, name)
@@ -567,6 +644,22 @@ def Cumsum(x: Operand, axis: Operand, *, exclusive: bool = False, reverse: bool 
 def CumulativeLogsumexp(x: Operand, axis: Operand, *, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
     """x:T axis:Tidx -> out:T"""
     return one("CumulativeLogsumexp", (x, axis,), {"exclusive": exclusive, "reverse": reverse}, name)
+
+def Dataset(inputs: Operands, *, kind: str | bytes, sources: int = 0, settings: Sequence[str | bytes] = (), functions: Sequence[Value] = (), layout: str | bytes = '', name: str | None = None) -> Tensor:
+    """inputs:[Tin] -> handle:variant"""
+    return one("Dataset", (inputs,), {"kind": kind, "sources": sources, "settings": settings, "functions": functions, "layout": layout}, name)
+
+def DatasetCardinality(dataset: Operand, *, name: str | None = None) -> Tensor:
+    """dataset:variant -> cardinality:int64"""
+    return one("DatasetCardinality", (dataset,), {}, name)
+
+def DatasetElement(dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> list[Tensor]:
+    """dataset:variant -> components:[output_types]"""
+    return many("DatasetElement", (dataset,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def DatasetReduce(dataset: Operand, inputs: Operands, *, functions: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> list[Tensor]:
+    """dataset:variant inputs:[Tin] -> components:[output_types]"""
+    return many("DatasetReduce", (dataset, inputs,), {"functions": functions, "output_types": output_types, "output_shapes": output_shapes}, name)
 
 def DecodeAndCropJpeg(contents: Operand, crop_window: Operand, *, channels: int = 0, ratio: int = 1, name: str | None = None) -> Tensor:
     """contents:string crop_window:int32 -> image:uint8"""
@@ -840,6 +933,10 @@ def Fingerprint(data: Operand, method: Operand, *, name: str | None = None) -> T
     """data:T method:string -> fingerprint:uint8"""
     return one("Fingerprint", (data, method,), {}, name)
 
+def FixedLengthRecordReaderV2(*, record_bytes: int, header_bytes: int = 0, footer_bytes: int = 0, hop_bytes: int = 0, container: str | bytes = '', shared_name: str | bytes = '', encoding: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:resource"""
+    return one("FixedLengthRecordReaderV2", (), {"record_bytes": record_bytes, "header_bytes": header_bytes, "footer_bytes": footer_bytes, "hop_bytes": hop_bytes, "container": container, "shared_name": shared_name, "encoding": encoding}, name)
+
 def FixedUnigramCandidateSampler(true_classes: Operand, *, num_true: int, num_sampled: int, unique: bool, range_max: int, vocab_file: str | bytes = '', distortion: float = 1.0, num_reserved_ids: int = 0, num_shards: int = 1, shard: int = 0, unigrams: Sequence[float] = (), seed: int = 0, seed2: int = 0, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """true_classes:int64 -> sampled_candidates:int64 true_expected_count:float sampled_expected_count:float"""
     return many("FixedUnigramCandidateSampler", (true_classes,), {"num_true": num_true, "num_sampled": num_sampled, "unique": unique, "range_max": range_max, "vocab_file": vocab_file, "distortion": distortion, "num_reserved_ids": num_reserved_ids, "num_shards": num_shards, "shard": shard, "unigrams": unigrams, "seed": seed, "seed2": seed2}, name)
@@ -972,6 +1069,10 @@ def IdentityN(input: Operands, *, name: str | None = None) -> list[Tensor]:
     """input:[T] -> output:[T]"""
     return many("IdentityN", (input,), {}, name)
 
+def IdentityReaderV2(*, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:resource"""
+    return one("IdentityReaderV2", (), {"container": container, "shared_name": shared_name}, name)
+
 def If(cond: Operand, input: Operands, *, then_branch: Value, else_branch: Value, name: str | None = None) -> list[Tensor]:
     """cond:Tcond input:[Tin] -> output:[Tout]"""
     return many("If", (cond, input,), {"then_branch": then_branch, "else_branch": else_branch}, name)
@@ -1035,6 +1136,30 @@ def IsInf(x: Operand, *, name: str | None = None) -> Tensor:
 def IsNan(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:bool"""
     return one("IsNan", (x,), {}, name)
+
+def IsVariableInitialized(ref: Operand, *, name: str | None = None) -> Tensor:
+    """ref:dtype& -> is_initialized:bool"""
+    return one("IsVariableInitialized", (ref,), {}, name)
+
+def IteratorFromStringHandleV2(string_handle: Operand, *, output_types: Sequence[DTypeLike] = (), output_shapes: Sequence[ShapeLike] = (), name: str | None = None) -> Tensor:
+    """string_handle:string -> resource_handle:resource"""
+    return one("IteratorFromStringHandleV2", (string_handle,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def IteratorGetNext(iterator: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> list[Tensor]:
+    """iterator:resource -> components:[output_types]"""
+    return many("IteratorGetNext", (iterator,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def IteratorGetNextSync(iterator: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> list[Tensor]:
+    """iterator:resource -> components:[output_types]"""
+    return many("IteratorGetNextSync", (iterator,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def IteratorToStringHandle(resource_handle: Operand, *, name: str | None = None) -> Tensor:
+    """resource_handle:resource -> string_handle:string"""
+    return one("IteratorToStringHandle", (resource_handle,), {}, name)
+
+def IteratorV2(*, shared_name: str | bytes, container: str | bytes, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """-> handle:resource"""
+    return one("IteratorV2", (), {"shared_name": shared_name, "container": container, "output_types": output_types, "output_shapes": output_shapes}, name)
 
 def L2Loss(t: Operand, *, name: str | None = None) -> Tensor:
     """t:T -> output:T"""
@@ -1151,6 +1276,10 @@ def LowerBound(sorted_inputs: Operand, values: Operand, *, out_type: DTypeLike =
 def Lu(input: Operand, *, output_idx_type: DTypeLike = int32, name: str | None = None) -> tuple[Tensor, Tensor]:
     """input:T -> lu:T p:output_idx_type"""
     return many("Lu", (input,), {"output_idx_type": output_idx_type}, name)
+
+def MakeIterator(dataset: Operand, iterator: Operand, *, name: str | None = None) -> Operation:
+    """dataset:variant iterator:resource ->"""
+    return node("MakeIterator", (dataset, iterator,), {}, name)
 
 def MapClear(*, dtypes: Sequence[DTypeLike], capacity: int = 0, memory_limit: int = 0, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Operation:
     """->"""
@@ -1368,6 +1497,10 @@ def OneHot(indices: Operand, depth: Operand, on_value: Operand, off_value: Opera
     """indices:TI depth:int32 on_value:T off_value:T -> output:T"""
     return one("OneHot", (indices, depth, on_value, off_value,), {"axis": axis}, name)
 
+def OneShotIterator(*, dataset_factory: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> handle:resource"""
+    return one("OneShotIterator", (), {"dataset_factory": dataset_factory, "output_types": output_types, "output_shapes": output_shapes, "container": container, "shared_name": shared_name}, name)
+
 def OnesLike(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
     return one("OnesLike", (x,), {}, name)
@@ -1584,6 +1717,34 @@ def ReadVariableOp(resource: Operand, *, dtype: DTypeLike, shape: ShapeLike = No
     """resource:resource -> value:dtype"""
     return one("ReadVariableOp", (resource,), {"dtype": dtype, "shape": shape}, name)
 
+def ReaderNumRecordsProducedV2(reader_handle: Operand, *, name: str | None = None) -> Tensor:
+    """reader_handle:resource -> records_produced:int64"""
+    return one("ReaderNumRecordsProducedV2", (reader_handle,), {}, name)
+
+def ReaderNumWorkUnitsCompletedV2(reader_handle: Operand, *, name: str | None = None) -> Tensor:
+    """reader_handle:resource -> units_completed:int64"""
+    return one("ReaderNumWorkUnitsCompletedV2", (reader_handle,), {}, name)
+
+def ReaderReadUpToV2(reader_handle: Operand, queue_handle: Operand, num_records: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """reader_handle:resource queue_handle:resource num_records:int64 -> keys:string values:string"""
+    return many("ReaderReadUpToV2", (reader_handle, queue_handle, num_records,), {}, name)
+
+def ReaderReadV2(reader_handle: Operand, queue_handle: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """reader_handle:resource queue_handle:resource -> key:string value:string"""
+    return many("ReaderReadV2", (reader_handle, queue_handle,), {}, name)
+
+def ReaderResetV2(reader_handle: Operand, *, name: str | None = None) -> Operation:
+    """reader_handle:resource ->"""
+    return node("ReaderResetV2", (reader_handle,), {}, name)
+
+def ReaderRestoreStateV2(reader_handle: Operand, state: Operand, *, name: str | None = None) -> Operation:
+    """reader_handle:resource state:string ->"""
+    return node("ReaderRestoreStateV2", (reader_handle, state,), {}, name)
+
+def ReaderSerializeStateV2(reader_handle: Operand, *, name: str | None = None) -> Tensor:
+    """reader_handle:resource -> state:string"""
+    return one("ReaderSerializeStateV2", (reader_handle,), {}, name)
+
 def Real(input: Operand, *, Tout: DTypeLike = float32, name: str | None = None) -> Tensor:
     """input:T -> output:Tout"""
     return one("Real", (input,), {"Tout": Tout}, name)
@@ -1631,6 +1792,10 @@ def RefSelect(index: Operand, inputs: Operands, *, name: str | None = None) -> T
 def RefSwitch(data: Operand, pred: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
     """data:T& pred:bool -> output_false:T& output_true:T&"""
     return many("RefSwitch", (data, pred,), {}, name)
+
+def ReferenceHandle(ref: Operand, *, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str | None = None) -> Tensor:
+    """ref:dtype& -> handle:resource"""
+    return one("ReferenceHandle", (ref,), {"dtype": dtype, "shape": shape}, name)
 
 def RegexFullMatch(input: Operand, pattern: Operand, *, name: str | None = None) -> Tensor:
     """input:string pattern:string -> output:bool"""
@@ -1840,6 +2005,10 @@ def ResourceStridedSliceAssign(ref: Operand, begin: Operand, end: Operand, strid
     """ref:resource begin:Index end:Index strides:Index value:T ->"""
     return node("ResourceStridedSliceAssign", (ref, begin, end, strides, value,), {"dtype": dtype, "begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask, "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask, "shape": shape}, name)
 
+def RestoreIterator(iterator: Operand, state: Operand, *, name: str | None = None) -> Operation:
+    """iterator:resource state:string ->"""
+    return node("RestoreIterator", (iterator, state,), {}, name)
+
 def RestoreV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, *, dtypes: Sequence[DTypeLike], name: str | None = None) -> list[Tensor]:
     """prefix:string tensor_names:string shape_and_slices:string -> tensors:[dtypes]"""
     return many("RestoreV2", (prefix, tensor_names, shape_and_slices,), {"dtypes": dtypes}, name)
@@ -1880,6 +2049,10 @@ def SampleDistortedBoundingBoxV2(image_size: Operand, bounding_boxes: Operand, m
     """image_size:T bounding_boxes:float min_object_covered:float -> begin:T size:T bboxes:float"""
     return many("SampleDistortedBoundingBoxV2", (image_size, bounding_boxes, min_object_covered,), {"seed": seed, "seed2": seed2, "aspect_ratio_range": aspect_ratio_range, "area_range": area_range, "max_attempts": max_attempts, "use_image_if_no_bounding_boxes": use_image_if_no_bounding_boxes}, name)
 
+def SaveIterator(iterator: Operand, *, name: str | None = None) -> Tensor:
+    """iterator:resource -> state:string"""
+    return one("SaveIterator", (iterator,), {}, name)
+
 def SaveV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, tensors: Operands, *, dtypes: Sequence[DTypeLike] | None = None, bundle: bool | None = None, name: str | None = None) -> Operation:
     """prefix:string tensor_names:string shape_and_slices:string tensors:[dtypes] ->"""
     return node("SaveV2", (prefix, tensor_names, shape_and_slices, tensors,), {"dtypes": dtypes, "bundle": bundle}, name)
@@ -1888,9 +2061,57 @@ def ScalarSummary(tags: Operand, values: Operand, *, name: str | None = None) ->
     """tags:string values:T -> summary:string"""
     return one("ScalarSummary", (tags, values,), {}, name)
 
+def ScatterAdd(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterAdd", (ref, indices, updates,), {"use_locking": use_locking}, name)
+
+def ScatterDiv(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterDiv", (ref, indices, updates,), {"use_locking": use_locking}, name)
+
+def ScatterMax(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterMax", (ref, indices, updates,), {"use_locking": use_locking}, name)
+
+def ScatterMin(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterMin", (ref, indices, updates,), {"use_locking": use_locking}, name)
+
+def ScatterMul(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterMul", (ref, indices, updates,), {"use_locking": use_locking}, name)
+
 def ScatterNd(indices: Operand, updates: Operand, shape: Operand, *, name: str | None = None) -> Tensor:
     """indices:Tindices updates:T shape:Tindices -> output:T"""
     return one("ScatterNd", (indices, updates, shape,), {}, name)
+
+def ScatterNdAdd(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterNdAdd", (ref, indices, updates,), {"use_locking": use_locking, "bad_indices_policy": bad_indices_policy}, name)
+
+def ScatterNdMax(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterNdMax", (ref, indices, updates,), {"use_locking": use_locking, "bad_indices_policy": bad_indices_policy}, name)
+
+def ScatterNdMin(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterNdMin", (ref, indices, updates,), {"use_locking": use_locking, "bad_indices_policy": bad_indices_policy}, name)
+
+def ScatterNdSub(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterNdSub", (ref, indices, updates,), {"use_locking": use_locking, "bad_indices_policy": bad_indices_policy}, name)
+
+def ScatterNdUpdate(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = True, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterNdUpdate", (ref, indices, updates,), {"use_locking": use_locking, "bad_indices_policy": bad_indices_policy}, name)
+
+def ScatterSub(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterSub", (ref, indices, updates,), {"use_locking": use_locking}, name)
+
+def ScatterUpdate(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = True, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterUpdate", (ref, indices, updates,), {"use_locking": use_locking}, name)
 
 def SegmentMax(data: Operand, segment_ids: Operand, *, name: str | None = None) -> Tensor:
     """data:T segment_ids:Tindices -> output:T"""
@@ -2035,6 +2256,46 @@ def SparseAdd(a_indices: Operand, a_values: Operand, a_shape: Operand, b_indices
 def SparseAddGrad(backprop_val_grad: Operand, a_indices: Operand, b_indices: Operand, sum_indices: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
     """backprop_val_grad:T a_indices:int64 b_indices:int64 sum_indices:int64 -> a_val_grad:T b_val_grad:T"""
     return many("SparseAddGrad", (backprop_val_grad, a_indices, b_indices, sum_indices,), {}, name)
+
+def SparseApplyAdadelta(var: Operand, accum: Operand, accum_update: Operand, lr: Operand, rho: Operand, epsilon: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& accum_update:T& lr:T rho:T epsilon:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyAdadelta", (var, accum, accum_update, lr, rho, epsilon, grad, indices,), {"use_locking": use_locking}, name)
+
+def SparseApplyAdagrad(var: Operand, accum: Operand, lr: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, update_slots: bool = True, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyAdagrad", (var, accum, lr, grad, indices,), {"use_locking": use_locking, "update_slots": update_slots}, name)
+
+def SparseApplyAdagradDA(var: Operand, gradient_accumulator: Operand, gradient_squared_accumulator: Operand, grad: Operand, indices: Operand, lr: Operand, l1: Operand, l2: Operand, global_step: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& gradient_accumulator:T& gradient_squared_accumulator:T& grad:T indices:Tindices lr:T l1:T l2:T global_step:int64 -> out:T&"""
+    return one("SparseApplyAdagradDA", (var, gradient_accumulator, gradient_squared_accumulator, grad, indices, lr, l1, l2, global_step,), {"use_locking": use_locking}, name)
+
+def SparseApplyCenteredRMSProp(var: Operand, mg: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& mg:T& ms:T& mom:T& lr:T rho:T momentum:T epsilon:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyCenteredRMSProp", (var, mg, ms, mom, lr, rho, momentum, epsilon, grad, indices,), {"use_locking": use_locking}, name)
+
+def SparseApplyFtrl(var: Operand, accum: Operand, linear: Operand, grad: Operand, indices: Operand, lr: Operand, l1: Operand, l2: Operand, lr_power: Operand, *, use_locking: bool = False, multiply_linear_by_lr: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& linear:T& grad:T indices:Tindices lr:T l1:T l2:T lr_power:T -> out:T&"""
+    return one("SparseApplyFtrl", (var, accum, linear, grad, indices, lr, l1, l2, lr_power,), {"use_locking": use_locking, "multiply_linear_by_lr": multiply_linear_by_lr}, name)
+
+def SparseApplyFtrlV2(var: Operand, accum: Operand, linear: Operand, grad: Operand, indices: Operand, lr: Operand, l1: Operand, l2: Operand, l2_shrinkage: Operand, lr_power: Operand, *, use_locking: bool = False, multiply_linear_by_lr: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& linear:T& grad:T indices:Tindices lr:T l1:T l2:T l2_shrinkage:T lr_power:T -> out:T&"""
+    return one("SparseApplyFtrlV2", (var, accum, linear, grad, indices, lr, l1, l2, l2_shrinkage, lr_power,), {"use_locking": use_locking, "multiply_linear_by_lr": multiply_linear_by_lr}, name)
+
+def SparseApplyMomentum(var: Operand, accum: Operand, lr: Operand, grad: Operand, indices: Operand, momentum: Operand, *, use_locking: bool = False, use_nesterov: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T grad:T indices:Tindices momentum:T -> out:T&"""
+    return one("SparseApplyMomentum", (var, accum, lr, grad, indices, momentum,), {"use_locking": use_locking, "use_nesterov": use_nesterov}, name)
+
+def SparseApplyProximalAdagrad(var: Operand, accum: Operand, lr: Operand, l1: Operand, l2: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T l1:T l2:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyProximalAdagrad", (var, accum, lr, l1, l2, grad, indices,), {"use_locking": use_locking}, name)
+
+def SparseApplyProximalGradientDescent(var: Operand, alpha: Operand, l1: Operand, l2: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& alpha:T l1:T l2:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyProximalGradientDescent", (var, alpha, l1, l2, grad, indices,), {"use_locking": use_locking}, name)
+
+def SparseApplyRMSProp(var: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& ms:T& mom:T& lr:T rho:T momentum:T epsilon:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyRMSProp", (var, ms, mom, lr, rho, momentum, epsilon, grad, indices,), {"use_locking": use_locking}, name)
 
 def SparseConcat(indices: Operands, values: Operands, shapes: Operands, *, concat_dim: int = 0, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """indices:int64*N values:T*N shapes:int64*N -> output_indices:int64 output_values:T output_shape:int64"""
@@ -2288,6 +2549,10 @@ def StridedSlice(input: Operand, begin: Operand, end: Operand, strides: Operand,
     """input:T begin:Index end:Index strides:Index -> output:T"""
     return one("StridedSlice", (input, begin, end, strides,), {"begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask, "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask}, name)
 
+def StridedSliceAssign(ref: Operand, begin: Operand, end: Operand, strides: Operand, value: Operand, *, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0, name: str | None = None) -> Tensor:
+    """ref:T& begin:Index end:Index strides:Index value:T -> output_ref:T&"""
+    return one("StridedSliceAssign", (ref, begin, end, strides, value,), {"begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask, "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask}, name)
+
 def StridedSliceGrad(shape: Operand, begin: Operand, end: Operand, strides: Operand, dy: Operand, *, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0, name: str | None = None) -> Tensor:
     """shape:Index begin:Index end:Index strides:Index dy:T -> output:T"""
     return one("StridedSliceGrad", (shape, begin, end, strides, dy,), {"begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask, "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask}, name)
@@ -2363,6 +2628,10 @@ def Switch(data: Operand, pred: Operand, *, name: str | None = None) -> tuple[Te
 def SymbolicGradient(input: Operands, *, f: Value, name: str | None = None) -> list[Tensor]:
     """input:[Tin] -> output:[Tout]"""
     return many("SymbolicGradient", (input,), {"f": f}, name)
+
+def TFRecordReaderV2(*, container: str | bytes = '', shared_name: str | bytes = '', compression_type: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:resource"""
+    return one("TFRecordReaderV2", (), {"container": container, "shared_name": shared_name, "compression_type": compression_type}, name)
 
 def Tan(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
@@ -2520,6 +2789,10 @@ def TensorSummaryV2(tag: Operand, tensor: Operand, serialized_summary_metadata: 
     """tag:string tensor:T serialized_summary_metadata:string -> summary:string"""
     return one("TensorSummaryV2", (tag, tensor, serialized_summary_metadata,), {}, name)
 
+def TextLineReaderV2(*, skip_header_lines: int = 0, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:resource"""
+    return one("TextLineReaderV2", (), {"skip_header_lines": skip_header_lines, "container": container, "shared_name": shared_name}, name)
+
 def Tile(input: Operand, multiples: Operand, *, name: str | None = None) -> Tensor:
     """input:T multiples:Tmultiples -> output:T"""
     return one("Tile", (input, multiples,), {}, name)
@@ -2612,6 +2885,14 @@ def VarIsInitializedOp(resource: Operand, *, dtype: DTypeLike | None = None, sha
     """resource:resource -> is_initialized:bool"""
     return one("VarIsInitializedOp", (resource,), {"dtype": dtype, "shape": shape}, name)
 
+def Variable(*, shape: ShapeLike, dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> ref:dtype&"""
+    return one("Variable", (), {"shape": shape, "dtype": dtype, "container": container, "shared_name": shared_name}, name)
+
+def VariableV2(*, shape: ShapeLike, dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> ref:dtype&"""
+    return one("VariableV2", (), {"shape": shape, "dtype": dtype, "container": container, "shared_name": shared_name}, name)
+
 def Where(input: Operand, *, name: str | None = None) -> Tensor:
     """input:T -> index:int64"""
     return one("Where", (input,), {}, name)
@@ -2619,6 +2900,10 @@ def Where(input: Operand, *, name: str | None = None) -> Tensor:
 def While(input: Operands, *, cond: Value, body: Value, name: str | None = None) -> list[Tensor]:
     """input:[T] -> output:[T]"""
     return many("While", (input,), {"cond": cond, "body": body}, name)
+
+def WholeFileReaderV2(*, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:resource"""
+    return one("WholeFileReaderV2", (), {"container": container, "shared_name": shared_name}, name)
 
 def WriteFile(filename: Operand, contents: Operand, *, name: str | None = None) -> Operation:
     """filename:string contents:string ->"""
