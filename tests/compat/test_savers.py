@@ -64,7 +64,9 @@ def test_the_entry_of_a_tensor_in_parts_lists_its_slices(tmp_path: Path) -> None
     with tf.Graph().as_default(), tf.Session() as session:
         build()
         session.run(tf.global_variables_initializer())
-        prefix = tf.train.Saver().save(session, str(tmp_path / "model"), write_meta_graph=False)
+        prefix: Any = tf.train.Saver().save(
+            session, str(tmp_path / "model"), write_meta_graph=False
+        )
     entries, files = read_index(prefix)
     found: Any = message_class("BundleEntryProto").FromString(entries[b"rows"])
     assert files == 1
@@ -79,9 +81,9 @@ def test_each_task_writes_a_file_of_its_own(tmp_path: Path) -> None:
     with tf.Graph().as_default(), tf.Session(config=config) as session:
         for number in range(2):
             with tf.device(f"/job:localhost/task:0/cpu:{number}"):
-                tf.get_variable(f"v{number}", initializer=np.float32([number, 5]))
+                tf.get_variable(f"v{number}", initializer=np.array([number, 5], np.float32))
         session.run(tf.global_variables_initializer())
-        prefix = tf.train.Saver(sharded=True).save(session, str(tmp_path / "model"))
+        prefix: Any = tf.train.Saver(sharded=True).save(session, str(tmp_path / "model"))
         assert dict(tf.train.list_variables(prefix)) == {"v0": [2], "v1": [2]}
 
 
@@ -119,7 +121,7 @@ def test_a_tensor_is_not_written_twice(tmp_path: Path) -> None:
 
 def test_checkpoints_of_the_librarys_own_form_are_restored(tmp_path: Path) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
-        v = tf.get_variable("v", initializer=np.float32([1, 2]))
+        v = tf.get_variable("v", initializer=np.array([1, 2], np.float32))
         session.run(v.initializer)
         prefix = train.Saver().save(session, str(tmp_path / "own"))
         assert (tmp_path / "own.safetensors").exists()
@@ -147,7 +149,7 @@ def test_old_checkpoints_are_removed_and_the_state_is_a_message(tmp_path: Path) 
 
 def test_a_graph_that_was_imported_goes_on_in_tensorflows_format(tmp_path: Path) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
-        v = tf.get_variable("v", initializer=np.float32([1, 2]))
+        v = tf.get_variable("v", initializer=np.array([1, 2], np.float32))
         tf.add_to_collection("doubled", tf.multiply(v, 2.0, name="doubled"))
         session.run(v.initializer)
         prefix = tf.train.Saver().save(session, str(tmp_path / "m"))
