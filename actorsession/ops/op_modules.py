@@ -178,9 +178,9 @@ _TYPES = {
     ),
     "ops.variables.session_ops": "DeleteSessionTensor GetSessionHandle GetSessionTensor",
     "ops.variables.state": (
-        "AssignAddVariableOp AssignSubVariableOp AssignVariableOp ReadVariableOp "
-        "ResourceCountUpTo ResourceScatterAdd ResourceScatterSub ResourceScatterUpdate "
-        "VarHandleOp VarIsInitializedOp"
+        "AssignAddVariableOp AssignSubVariableOp AssignVariableOp DisableCopyOnRead "
+        "ReadVariableOp ResourceCountUpTo ResourceScatterAdd ResourceScatterSub "
+        "ResourceScatterUpdate VarHandleOp VarIsInitializedOp"
     ),
     "opsets.accumulators.accumulators": (
         "AccumulatorApplyGradient AccumulatorNumAccumulated AccumulatorSetGlobalStep "
