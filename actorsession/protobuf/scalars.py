@@ -133,6 +133,7 @@ _SCALARS: Mapping[str, Scalar] = {
                lambda w: _F32.unpack(_U32.pack(w))[0], "<f4"),
         Scalar("double", FIXED64, 0.0, _check_float("double"), _F64.pack,
                lambda w: _F64.unpack(_U64.pack(w))[0], "<f8"),
+        Scalar("fixed64", FIXED64, 0, _whole("uint64", 0, 2**64 - 1), _U64.pack, int, "<u8"),
         Scalar("string", BYTES, "", _check_string, lambda v: counted(v.encode())),
         Scalar("bytes", BYTES, b"", _check_bytes, counted),
     )

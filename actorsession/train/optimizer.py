@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from actorsession.graph.dtypes import DType, as_dtype
+from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph, get_default_graph, name_scope
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.arrays import dimensions, fills
@@ -143,7 +143,7 @@ class Optimizer(Subclassing):
 
         Returns:
             Pairs of gradient and variable; the gradient is ``None`` where the loss does not depend on the
-            variable.
+            variable, and for variables of integers or bools.
 
         Raises:
             ValueError: without variables, for an unknown ``gate_gradients``, or a loss that is no floating
@@ -156,22 +156,32 @@ class Optimizer(Subclassing):
                 f"{gate_gradients!r}"
             )
         loss = convert_to_tensor(loss() if callable(loss) else loss)
-        _check_dtype("loss", loss, loss.dtype)
+        if not loss.dtype.is_floating:
+            raise ValueError(
+                f"the loss {loss!r} has dtype {loss.dtype.name}; it must have a floating-point type"
+            )
         variables = _variables_to_train(loss.graph, var_list)
-        found = gradients(
-            loss,
-            variables,
-            grad_ys=grad_loss,
-            colocate_gradients_with_ops=colocate_gradients_with_ops,
-            # GATE_OP keeps TensorFlow's gradients of one op from racing with updates of the values that they
-            # read. Here a value read from a variable never changes, so nothing needs to be gated, and unused
-            # gradients (those of the inputs of the first layer) are not computed.
-            gate_gradients=False,
-            aggregation_method=aggregation_method,
+        # Counters and flags among the variables are passed over: nothing is differentiated by an integer.
+        smooth = [variable for variable in variables if variable.dtype.kind not in "biu"]
+        found = (
+            []
+            if not smooth
+            else gradients(
+                loss,
+                smooth,
+                grad_ys=grad_loss,
+                colocate_gradients_with_ops=colocate_gradients_with_ops,
+                # GATE_OP keeps TensorFlow's gradients of one op from racing with updates of the values that they
+                # read. Here a value read from a variable never changes, so nothing needs to be gated, and unused
+                # gradients (those of the inputs of the first layer) are not computed.
+                gate_gradients=False,
+                aggregation_method=aggregation_method,
+            )
         )
         if gate_gradients == self.GATE_GRAPH and any(g is not None for g in found):
             found = control.tuple_(found)
-        return list(zip(found, variables, strict=True))
+        rest = iter(found)
+        return [(next(rest) if v.dtype.kind not in "biu" else None, v) for v in variables]
 
     def apply_gradients(
         self,
@@ -392,13 +402,6 @@ def _filled_beside(var: Variable, value: float, name: str) -> Variable:
     )  # fmt: skip
 
 
-def _check_dtype(what: str, value: Any, dtype: DType) -> None:
-    if not dtype.is_floating:
-        raise ValueError(
-            f"the {what} {value!r} has dtype {dtype.name}; it must have a floating-point type"
-        )
-
-
 def _variables_to_train(graph: Graph, given: Any) -> list[Any]:
     """Return the variables to change, and tensors whose gradients can only be computed."""
     if given is None:
@@ -410,8 +413,6 @@ def _variables_to_train(graph: Graph, given: Any) -> list[Any]:
             "there are no variables to train: the graph has no trainable variables, or "
             "var_list is empty"
         )
-    for variable in variables:
-        _check_dtype("variable", variable, variable.dtype)
     return variables
 
 

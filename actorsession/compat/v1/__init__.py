@@ -29,7 +29,7 @@ _NAMES = {
     ),
     "actorsession.graph.graph": (
         "add_to_collection add_to_collections control_dependencies get_collection "
-        "get_collection_ref reset_default_graph"
+        "get_collection_ref"
     ),
     "actorsession.graph.operation": "Operation Tensor",
     "actorsession.graph.shape": "TensorShape dimension_at_index",
@@ -57,7 +57,8 @@ _NAMES = {
     ".behavior": (
         "VERSION __version__ disable_control_flow_v2 disable_eager_execution "
         "disable_resource_variables disable_v2_behavior disable_v2_tensorshape "
-        "enable_eager_execution enable_v2_tensorshape executing_eagerly"
+        "enable_eager_execution enable_resource_variables enable_v2_tensorshape "
+        "executing_eagerly resource_variables_enabled"
     ),
     ".contrib": "*=contrib",
     ".core": "*=core",
@@ -66,11 +67,12 @@ _NAMES = {
     ".distributions": "*=distributions",
     ".dtypes": "*=dtypes",
     ".errors": "*=errors",
+    ".examples": "*=examples",
     ".feature_column": "*=feature_column",
     ".flags": "*=flags",
     ".forms": "as_dtype colocate_with container device name_scope op_scope",
     ".gfile": "*=gfile",
-    ".graphs": "Graph get_default_graph",
+    ".graphs": "Graph get_default_graph reset_default_graph",
     ".io": "*=io",
     ".legacy_ops": "batch_matmul mul neg pack sub unpack",
     ".layers": "*=layers",
@@ -107,4 +109,9 @@ def __getattr__(name: str) -> Any:
             _types.as_dtype(name)
         except TypeError as exc:
             raise AttributeError(str(exc)) from None
-    return _load(name)
+    found = _load(name)
+    # Who asks for a name is about to build, most often in the thread's own graph.
+    from actorsession.compat.v1.graphs import adopt_fallback
+
+    adopt_fallback()
+    return found

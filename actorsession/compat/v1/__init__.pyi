@@ -15,8 +15,10 @@ from actorsession.compat.v1.behavior import disable_resource_variables as disabl
 from actorsession.compat.v1.behavior import disable_v2_behavior as disable_v2_behavior
 from actorsession.compat.v1.behavior import disable_v2_tensorshape as disable_v2_tensorshape
 from actorsession.compat.v1.behavior import enable_eager_execution as enable_eager_execution
+from actorsession.compat.v1.behavior import enable_resource_variables as enable_resource_variables
 from actorsession.compat.v1.behavior import enable_v2_tensorshape as enable_v2_tensorshape
 from actorsession.compat.v1.behavior import executing_eagerly as executing_eagerly
+from actorsession.compat.v1.behavior import resource_variables_enabled as resource_variables_enabled
 from actorsession.compat.v1 import contrib as contrib
 from actorsession.compat.v1 import core as core
 from actorsession.compat.v1 import debugging as debugging
@@ -24,6 +26,7 @@ from actorsession.compat.v1.devices import DeviceSpec as DeviceSpec
 from actorsession.compat.v1 import distributions as distributions
 from actorsession.compat.v1 import dtypes as dtypes
 from actorsession.compat.v1 import errors as errors
+from actorsession.compat.v1 import examples as examples
 from actorsession.compat.v1 import feature_column as feature_column
 from actorsession.compat.v1 import flags as flags
 from actorsession.compat.v1.forms import as_dtype as as_dtype
@@ -35,6 +38,7 @@ from actorsession.compat.v1.forms import op_scope as op_scope
 from actorsession.compat.v1 import gfile as gfile
 from actorsession.compat.v1.graphs import Graph as Graph
 from actorsession.compat.v1.graphs import get_default_graph as get_default_graph
+from actorsession.compat.v1.graphs import reset_default_graph as reset_default_graph
 from actorsession.compat.v1 import io as io
 from actorsession.compat.v1 import layers as layers
 from actorsession.compat.v1.legacy_ops import batch_matmul as batch_matmul
@@ -109,7 +113,6 @@ from actorsession.graph.graph import add_to_collections as add_to_collections
 from actorsession.graph.graph import control_dependencies as control_dependencies
 from actorsession.graph.graph import get_collection as get_collection
 from actorsession.graph.graph import get_collection_ref as get_collection_ref
-from actorsession.graph.graph import reset_default_graph as reset_default_graph
 from actorsession.graph.operation import Operation as Operation
 from actorsession.graph.operation import Tensor as Tensor
 from actorsession.graph.shape import TensorShape as TensorShape
@@ -622,37 +625,38 @@ __all__ = [
 "dimension_value", "disable_control_flow_v2", "disable_eager_execution",
 "disable_resource_variables", "disable_v2_behavior", "disable_v2_tensorshape", "distributions",
 "div", "div_no_nan", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch",
-"edit_distance", "einsum", "enable_eager_execution", "enable_v2_tensorshape", "encode_base64",
-"ensure_shape", "equal", "erf", "erfc", "errors", "executing_eagerly", "exp", "expand_dims",
-"expm1", "extract_image_patches", "eye", "fake_quant_with_min_max_args",
-"fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
-"fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
-"fake_quant_with_min_max_vars_per_channel_gradient", "feature_column", "fft", "fft2d", "fft3d",
-"fill", "fingerprint", "fixed_size_partitioner", "flags", "float16", "float32", "float64", "floor",
-"floor_div", "floordiv", "floormod", "foldl", "foldr", "gather", "gather_nd", "get_collection",
-"get_collection_ref", "get_default_graph", "get_default_session", "get_local_variable",
-"get_logger", "get_seed", "get_session_handle", "get_session_tensor", "get_static_value",
-"get_variable", "get_variable_scope", "gfile", "global_norm", "global_variables",
-"global_variables_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
-"grad_pass_through", "gradients", "graph_util", "greater", "greater_equal", "group",
-"guarantee_const", "half", "he_normal_initializer", "he_uniform_initializer", "hessians",
-"histogram_fixed_width", "histogram_fixed_width_bins", "identity", "identity_initializer",
-"identity_n", "ifft", "ifft2d", "ifft3d", "igamma", "igammac", "imag", "image", "import_graph_def",
-"initialize_all_tables", "initialize_all_variables", "initialize_local_variables",
-"initialize_variables", "initializers", "int16", "int32", "int64", "int8", "invert_permutation",
-"io", "is_finite", "is_inf", "is_nan", "is_non_decreasing", "is_numeric_tensor",
-"is_strictly_increasing", "is_symbolic_tensor", "is_tensor", "is_variable_initialized", "layers",
-"lbeta", "lecun_normal_initializer", "lecun_uniform_initializer", "less", "less_equal", "lgamma",
-"lin_space", "linalg", "linspace", "local_variables", "local_variables_initializer", "log", "log1p",
-"log_sigmoid", "logging", "logical_and", "logical_not", "logical_or", "logical_xor", "lookup",
-"losses", "make_ndarray", "make_template", "make_tensor_proto", "manip", "map_fn", "matching_files",
-"math", "matmul", "matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part",
-"matrix_inverse", "matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_square_root",
-"matrix_transpose", "matrix_triangular_solve", "maximum", "meshgrid", "metrics",
-"min_max_variable_partitioner", "minimum", "mod", "model_variables", "moving_average_variables",
-"mul", "multinomial", "multiply", "name_scope", "neg", "negative", "newaxis", "nn", "no_op",
-"no_regularizer", "norm", "not_equal", "numpy_function", "one_hot", "ones", "ones_initializer",
-"ones_like", "op_scope", "orthogonal_initializer", "pack", "pad", "parallel_stack", "parse_example",
+"edit_distance", "einsum", "enable_eager_execution", "enable_resource_variables",
+"enable_v2_tensorshape", "encode_base64", "ensure_shape", "equal", "erf", "erfc", "errors",
+"examples", "executing_eagerly", "exp", "expand_dims", "expm1", "extract_image_patches", "eye",
+"fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
+"fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
+"fake_quant_with_min_max_vars_per_channel", "fake_quant_with_min_max_vars_per_channel_gradient",
+"feature_column", "fft", "fft2d", "fft3d", "fill", "fingerprint", "fixed_size_partitioner", "flags",
+"float16", "float32", "float64", "floor", "floor_div", "floordiv", "floormod", "foldl", "foldr",
+"gather", "gather_nd", "get_collection", "get_collection_ref", "get_default_graph",
+"get_default_session", "get_local_variable", "get_logger", "get_seed", "get_session_handle",
+"get_session_tensor", "get_static_value", "get_variable", "get_variable_scope", "gfile",
+"global_norm", "global_variables", "global_variables_initializer", "glorot_normal_initializer",
+"glorot_uniform_initializer", "grad_pass_through", "gradients", "graph_util", "greater",
+"greater_equal", "group", "guarantee_const", "half", "he_normal_initializer",
+"he_uniform_initializer", "hessians", "histogram_fixed_width", "histogram_fixed_width_bins",
+"identity", "identity_initializer", "identity_n", "ifft", "ifft2d", "ifft3d", "igamma", "igammac",
+"imag", "image", "import_graph_def", "initialize_all_tables", "initialize_all_variables",
+"initialize_local_variables", "initialize_variables", "initializers", "int16", "int32", "int64",
+"int8", "invert_permutation", "io", "is_finite", "is_inf", "is_nan", "is_non_decreasing",
+"is_numeric_tensor", "is_strictly_increasing", "is_symbolic_tensor", "is_tensor",
+"is_variable_initialized", "layers", "lbeta", "lecun_normal_initializer",
+"lecun_uniform_initializer", "less", "less_equal", "lgamma", "lin_space", "linalg", "linspace",
+"local_variables", "local_variables_initializer", "log", "log1p", "log_sigmoid", "logging",
+"logical_and", "logical_not", "logical_or", "logical_xor", "lookup", "losses", "make_ndarray",
+"make_template", "make_tensor_proto", "manip", "map_fn", "matching_files", "math", "matmul",
+"matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part", "matrix_inverse",
+"matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_square_root", "matrix_transpose",
+"matrix_triangular_solve", "maximum", "meshgrid", "metrics", "min_max_variable_partitioner",
+"minimum", "mod", "model_variables", "moving_average_variables", "mul", "multinomial", "multiply",
+"name_scope", "neg", "negative", "newaxis", "nn", "no_op", "no_regularizer", "norm", "not_equal",
+"numpy_function", "one_hot", "ones", "ones_initializer", "ones_like", "op_scope",
+"orthogonal_initializer", "pack", "pad", "parallel_stack", "parse_example",
 "parse_sequence_example", "parse_single_example", "parse_single_sequence_example", "parse_tensor",
 "placeholder", "placeholder_with_default", "polygamma", "pow", "py_func", "python", "python_io",
 "qr", "queue", "random", "random_crop", "random_gamma", "random_normal",
@@ -661,32 +665,32 @@ __all__ = [
 "reciprocal", "reduce_all", "reduce_any", "reduce_join", "reduce_logsumexp", "reduce_max",
 "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "regex_replace", "repeat",
 "report_uninitialized_variables", "required_space_to_batch_paddings", "reset_default_graph",
-"reshape", "resource", "reverse", "reverse_sequence", "reverse_v2", "rint", "roll", "round",
-"rsqrt", "saturate_cast", "saved_model", "scalar_mul", "scan", "scatter_add", "scatter_div",
-"scatter_max", "scatter_min", "scatter_mul", "scatter_nd", "scatter_nd_add", "scatter_nd_sub",
-"scatter_nd_update", "scatter_sub", "scatter_update", "searchsorted", "segment_max", "segment_mean",
-"segment_min", "segment_prod", "segment_sum", "self_adjoint_eig", "self_adjoint_eigvals",
-"sequence_mask", "serialize_many_sparse", "serialize_sparse", "serialize_tensor", "set_random_seed",
-"setdiff1d", "sets", "shape", "shape_n", "sigmoid", "sign", "signal", "sin", "sinh", "size",
-"slice", "sort", "space_to_batch", "space_to_batch_nd", "space_to_depth", "sparse", "sparse_add",
-"sparse_concat", "sparse_fill_empty_rows", "sparse_mask", "sparse_maximum", "sparse_merge",
-"sparse_minimum", "sparse_placeholder", "sparse_reduce_max", "sparse_reduce_max_sparse",
-"sparse_reduce_sum", "sparse_reduce_sum_sparse", "sparse_reorder", "sparse_reset_shape",
-"sparse_reshape", "sparse_retain", "sparse_segment_mean", "sparse_segment_sqrt_n",
-"sparse_segment_sum", "sparse_slice", "sparse_softmax", "sparse_split",
-"sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense", "sparse_to_indicator",
-"sparse_transpose", "spectral", "split", "sqrt", "square", "squared_difference", "squeeze", "stack",
-"stop_gradient", "strided_slice", "string", "string_join", "string_split", "string_strip",
-"string_to_hash_bucket", "string_to_hash_bucket_fast", "string_to_hash_bucket_strong",
-"string_to_number", "strings", "sub", "substr", "subtract", "summary", "svd", "switch_case",
-"tables_initializer", "tan", "tanh", "tensor_scatter_add", "tensor_scatter_nd_add",
-"tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub",
-"tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update", "tensordot", "test",
-"tile", "to_bfloat16", "to_complex128", "to_complex64", "to_double", "to_float", "to_int32",
-"to_int64", "trace", "train", "trainable_variables", "transpose", "truediv", "truncated_normal",
-"truncated_normal_initializer", "truncatediv", "truncatemod", "tuple", "uint16", "uint32", "uint64",
-"uint8", "uniform_unit_scaling_initializer", "unique", "unique_with_counts", "unpack",
-"unravel_index", "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
+"reshape", "resource", "resource_variables_enabled", "reverse", "reverse_sequence", "reverse_v2",
+"rint", "roll", "round", "rsqrt", "saturate_cast", "saved_model", "scalar_mul", "scan",
+"scatter_add", "scatter_div", "scatter_max", "scatter_min", "scatter_mul", "scatter_nd",
+"scatter_nd_add", "scatter_nd_sub", "scatter_nd_update", "scatter_sub", "scatter_update",
+"searchsorted", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
+"self_adjoint_eig", "self_adjoint_eigvals", "sequence_mask", "serialize_many_sparse",
+"serialize_sparse", "serialize_tensor", "set_random_seed", "setdiff1d", "sets", "shape", "shape_n",
+"sigmoid", "sign", "signal", "sin", "sinh", "size", "slice", "sort", "space_to_batch",
+"space_to_batch_nd", "space_to_depth", "sparse", "sparse_add", "sparse_concat",
+"sparse_fill_empty_rows", "sparse_mask", "sparse_maximum", "sparse_merge", "sparse_minimum",
+"sparse_placeholder", "sparse_reduce_max", "sparse_reduce_max_sparse", "sparse_reduce_sum",
+"sparse_reduce_sum_sparse", "sparse_reorder", "sparse_reset_shape", "sparse_reshape",
+"sparse_retain", "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum",
+"sparse_slice", "sparse_softmax", "sparse_split", "sparse_tensor_dense_matmul",
+"sparse_tensor_to_dense", "sparse_to_dense", "sparse_to_indicator", "sparse_transpose", "spectral",
+"split", "sqrt", "square", "squared_difference", "squeeze", "stack", "stop_gradient",
+"strided_slice", "string", "string_join", "string_split", "string_strip", "string_to_hash_bucket",
+"string_to_hash_bucket_fast", "string_to_hash_bucket_strong", "string_to_number", "strings", "sub",
+"substr", "subtract", "summary", "svd", "switch_case", "tables_initializer", "tan", "tanh",
+"tensor_scatter_add", "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min",
+"tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update",
+"tensordot", "test", "tile", "to_bfloat16", "to_complex128", "to_complex64", "to_double",
+"to_float", "to_int32", "to_int64", "trace", "train", "trainable_variables", "transpose", "truediv",
+"truncated_normal", "truncated_normal_initializer", "truncatediv", "truncatemod", "tuple", "uint16",
+"uint32", "uint64", "uint8", "uniform_unit_scaling_initializer", "unique", "unique_with_counts",
+"unpack", "unravel_index", "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
 "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum", "unstack",
 "variable_axis_size_partitioner", "variable_creator_scope", "variable_op_scope", "variable_scope",
 "variables_initializer", "variance_scaling_initializer", "variant", "verify_tensor_all_finite",

@@ -13,7 +13,7 @@ from actorsession import interop
 from actorsession.compat.v1 import behavior
 from actorsession.graph import graph as ours
 
-__all__ = ["Graph", "get_default_graph"]
+__all__ = ["Graph", "adopt_fallback", "get_default_graph", "reset_default_graph"]
 
 
 class Graph(ours.Graph):
@@ -55,6 +55,22 @@ class Graph(ours.Graph):
 def get_default_graph() -> Any:
     """Return the innermost default graph of this thread, or the thread's own graph."""
     return as_compat_graph(ours.get_default_graph())
+
+
+def reset_default_graph() -> None:
+    """Drop the thread's own graph, so that the next use starts an empty one.
+
+    Raises:
+        AssertionError: inside an ``as_default`` block.
+    """
+    ours.reset_default_graph()
+    get_default_graph()
+
+
+def adopt_fallback() -> None:
+    """Make the thread's own graph one of this module, for a program that is about to build in it."""
+    if not ours.default_graphs().is_entered():
+        get_default_graph()
 
 
 def as_compat_graph(graph: Any) -> Any:

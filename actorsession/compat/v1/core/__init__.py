@@ -1,9 +1,7 @@
-"""``tensorflow.core``: the modules of messages."""
+"""``tensorflow.core``: the modules that programs import from it; ``module_paths`` has their names."""
 
 from __future__ import annotations
 
-from actorsession.lazy_names import lazy_names
+from actorsession.compat.v1.module_paths import add_modules
 
-_NAMES = {".protobuf": "*=protobuf"}
-
-__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
+add_modules(__name__)
