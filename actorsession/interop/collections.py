@@ -54,10 +54,11 @@ def variable_to_proto(variable: Variable, export_scope: str | None = None) -> pr
     )
     info = variable._get_save_slice_info()
     if info is not None:
-        made.save_slice_info_def = protos.SaveSliceInfoDef(
-            full_name=info.full_name, full_shape=list(info.full_shape),
-            var_offset=list(info.var_offset), var_shape=list(info.var_shape),
-        )  # fmt: skip
+        slices = made.save_slice_info_def
+        slices.full_name = info.full_name
+        slices.full_shape.extend(info.full_shape)
+        slices.var_offset.extend(info.var_offset)
+        slices.var_shape.extend(info.var_shape)
     return made
 
 

@@ -154,7 +154,7 @@ def convert_variables_to_constants(
     made = GraphDef()
     for node in message.node:
         for converted in frozen.converted(node, fetched):
-            list.append(made.node, converted)
+            made.node.adopt(converted)
     made.library.MergeFrom(message.library)
     made.versions.CopyFrom(message.versions)
     return made
@@ -276,7 +276,8 @@ def _keep_attrs(node: NodeDef, attrs: Mapping[str, AttrValue]) -> None:
         if key in ("_class", "_output_shapes") and key not in attrs
     }
     node.attr.clear()
-    node.attr.update({**kept, **attrs})
+    for key, value in {**kept, **attrs}.items():
+        node.attr[key].CopyFrom(value)
 
 
 # -- questions about nodes -------------------------------------------------------------------------

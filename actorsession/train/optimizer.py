@@ -163,20 +163,16 @@ class Optimizer(Subclassing):
         variables = _variables_to_train(loss.graph, var_list)
         # Counters and flags among the variables are passed over: nothing is differentiated by an integer.
         smooth = [variable for variable in variables if variable.dtype.kind not in "biu"]
-        found = (
-            []
-            if not smooth
-            else gradients(
-                loss,
-                smooth,
-                grad_ys=grad_loss,
-                colocate_gradients_with_ops=colocate_gradients_with_ops,
-                # GATE_OP keeps TensorFlow's gradients of one op from racing with updates of the values that they
-                # read. Here a value read from a variable never changes, so nothing needs to be gated, and unused
-                # gradients (those of the inputs of the first layer) are not computed.
-                gate_gradients=False,
-                aggregation_method=aggregation_method,
-            )
+        # GATE_OP keeps TensorFlow's gradients of one op from racing with updates of the values that they
+        # read. Here a value read from a variable never changes, so nothing needs to be gated, and unused
+        # gradients (those of the inputs of the first layer) are not computed.
+        found = smooth and gradients(
+            loss,
+            smooth,
+            grad_ys=grad_loss,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+            gate_gradients=False,
+            aggregation_method=aggregation_method,
         )
         if gate_gradients == self.GATE_GRAPH and any(g is not None for g in found):
             found = control.tuple_(found)

@@ -78,15 +78,16 @@ _NAMES = {
     ".layers": "*=layers",
     ".logging": "*=logging get_logger",
     ".manip": "*=manip",
+    ".messages": (
+        "ConfigProto GPUOptions GraphOptions NameAttrList OptimizerOptions RunMetadata RunOptions"
+    ),
     ".metrics": "*=metrics",
     ".nn": "*=nn",
     ".python": "*=python",
     ".python_io": "*=python_io",
     ".queue": "*=queue",
-    ".runs": "RunMetadata RunOptions",
     ".saved_model": "*=saved_model",
     ".sessions": "InteractiveSession Session",
-    ".settings": "ConfigProto GPUOptions GraphOptions OptimizerOptions",
     ".spectral": "*=spectral",
     ".summary": "*=summary",
     ".template": "make_template",

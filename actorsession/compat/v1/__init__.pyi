@@ -50,20 +50,21 @@ from actorsession.compat.v1.legacy_ops import unpack as unpack
 from actorsession.compat.v1 import logging as logging
 from actorsession.compat.v1.logging import get_logger as get_logger
 from actorsession.compat.v1 import manip as manip
+from actorsession.compat.v1.messages import ConfigProto as ConfigProto
+from actorsession.compat.v1.messages import GPUOptions as GPUOptions
+from actorsession.compat.v1.messages import GraphOptions as GraphOptions
+from actorsession.compat.v1.messages import NameAttrList as NameAttrList
+from actorsession.compat.v1.messages import OptimizerOptions as OptimizerOptions
+from actorsession.compat.v1.messages import RunMetadata as RunMetadata
+from actorsession.compat.v1.messages import RunOptions as RunOptions
 from actorsession.compat.v1 import metrics as metrics
 from actorsession.compat.v1 import nn as nn
 from actorsession.compat.v1 import python as python
 from actorsession.compat.v1 import python_io as python_io
 from actorsession.compat.v1 import queue as queue
-from actorsession.compat.v1.runs import RunMetadata as RunMetadata
-from actorsession.compat.v1.runs import RunOptions as RunOptions
 from actorsession.compat.v1 import saved_model as saved_model
 from actorsession.compat.v1.sessions import InteractiveSession as InteractiveSession
 from actorsession.compat.v1.sessions import Session as Session
-from actorsession.compat.v1.settings import ConfigProto as ConfigProto
-from actorsession.compat.v1.settings import GPUOptions as GPUOptions
-from actorsession.compat.v1.settings import GraphOptions as GraphOptions
-from actorsession.compat.v1.settings import OptimizerOptions as OptimizerOptions
 from actorsession.compat.v1 import spectral as spectral
 from actorsession.compat.v1 import summary as summary
 from actorsession.compat.v1.template import make_template as make_template
@@ -595,8 +596,8 @@ __all__ = [
 "ConditionalAccumulatorBase", "ConfigProto", "DType", "Defun", "DeviceSpec", "Dimension", "Event",
 "FIFOQueue", "FixedLenFeature", "FixedLenSequenceFeature", "GPUOptions", "Graph", "GraphDef",
 "GraphKeys", "GraphOptions", "HistogramProto", "IndexedSlices", "IndexedSlicesValue", "Initializer",
-"InteractiveSession", "LogMessage", "MapStagingArea", "MetaGraphDef", "NoGradient", "NodeDef",
-"NotDifferentiable", "OpError", "Operation", "OptimizerOptions", "PaddingFIFOQueue",
+"InteractiveSession", "LogMessage", "MapStagingArea", "MetaGraphDef", "NameAttrList", "NoGradient",
+"NodeDef", "NotDifferentiable", "OpError", "Operation", "OptimizerOptions", "PaddingFIFOQueue",
 "PartitionedVariable", "Print", "PriorityQueue", "QueueBase", "RandomShuffleQueue",
 "RegisterGradient", "RunMetadata", "RunOptions", "Session", "SessionLog",
 "SparseConditionalAccumulator", "SparseFeature", "SparseTensor", "SparseTensorValue", "StagingArea",

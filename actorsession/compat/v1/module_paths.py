@@ -1,4 +1,4 @@
-"""TensorFlow's module paths: what ``tensorflow.python``, ``core`` and ``examples`` hold, as one table.
+"""TensorFlow's module paths: what ``tensorflow.python`` and ``examples`` hold, as one table.
 
 A row says where the names of some modules are looked for, in order: in ``tf`` (``.``), in modules of it
 or of this package (``.train``), or in others. Most of TensorFlow's modules have names of ``tf`` and hardly
@@ -20,30 +20,8 @@ from actorsession.lazy_names import NoAttributeError
 __all__ = ["TABLE", "add_modules", "module_paths"]
 
 _V1 = __name__.rpartition(".")[0]
-_MESSAGES = (
-    "actorsession.interop.protos actorsession.interop.meta_protos actorsession.interop.cluster_protos "
-    "actorsession.interop.example_protos actorsession.interop.training_protos "
-    "actorsession.interop.saved_models .settings .runs .callables . .internals.types_pb2 "
-    ".internals.device_lib"
-)
-
 # The package, modules of it, and where their names are.
 TABLE: dict[str, list[tuple[str, str, str]]] = {
-    "core": [
-        ("example", "example_pb2 feature_pb2", _MESSAGES),
-        ("framework", (
-            "allocation_description_pb2 attr_value_pb2 cost_graph_pb2 device_attributes_pb2 "
-            "function_pb2 graph_pb2 log_memory_pb2 node_def_pb2 op_def_pb2 resource_handle_pb2 "
-            "step_stats_pb2 summary_pb2 tensor_description_pb2 tensor_pb2 tensor_shape_pb2 "
-            "tensor_slice_pb2 types_pb2 variable_pb2 versions_pb2"
-        ), _MESSAGES),
-        ("lib.core", "error_codes_pb2", _MESSAGES),
-        ("protobuf", (
-            "cluster_pb2 config_pb2 device_filters_pb2 error_codes_pb2 meta_graph_pb2 "
-            "queue_runner_pb2 rewriter_config_pb2 saved_model_pb2 saver_pb2 tensorflow_server_pb2"
-        ), _MESSAGES),
-        ("util", "event_pb2 saved_tensor_slice_pb2", _MESSAGES),
-    ],
     "examples": [
         ("tutorials.mnist", "input_data", ".internals.mnist_data"),
         ("tutorials.mnist", "mnist", ".internals.mnist_model"),
@@ -54,7 +32,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("client", (
             "session"
         ), ".sessions actorsession.session actorsession.session.base actorsession.session.conversions"),
-        ("client", "timeline", "actorsession.observe.timeline"),
+        ("client", "timeline", ".internals.timeline actorsession.observe.timeline"),
         ("data.ops", "dataset_ops iterator_ops readers", ".data"),
         ("eager", "context", ".internals.framework"),
         ("feature_column", "feature_column feature_column_lib", ".feature_column"),
@@ -181,7 +159,7 @@ def module_paths(root: str) -> Iterator[tuple[str, list[str]]]:
     """Return the modules of one part of the table, with the modules that have their names.
 
     Args:
-        root: ``python``, ``core`` or ``examples``.
+        root: ``python`` or ``examples``.
     """
     for package, names, rooms in TABLE[root]:
         for name in names.split():
