@@ -51,16 +51,20 @@ _NAMES = {
     "actorsession.namespaces.strings": "*=strings",
     "actorsession.ops.elements.bitwise": "*=bitwise",
     "actorsession.ops.neural.losses": "*=losses",
-    "actorsession.ops.raw": "*=raw_ops",
     "actorsession.ops.variables.initializers": "*=initializers",
+    "actorsession.opsets.text.printing": "print_=print",
     ".app": "*=app",
     ".behavior": (
-        "VERSION __version__ disable_control_flow_v2 disable_eager_execution "
-        "disable_resource_variables disable_v2_behavior disable_v2_tensorshape "
-        "enable_eager_execution enable_resource_variables enable_v2_tensorshape "
-        "executing_eagerly resource_variables_enabled"
+        "COMPILER_VERSION CXX11_ABI_FLAG GIT_VERSION GRAPH_DEF_VERSION "
+        "GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER MONOLITHIC_BUILD VERSION "
+        "__compiler_version__ __cxx11_abi_flag__ __git_version__ __monolithic_build__ __version__ "
+        "disable_control_flow_v2 disable_eager_execution disable_resource_variables "
+        "disable_v2_behavior disable_v2_tensorshape enable_eager_execution "
+        "enable_resource_variables enable_v2_tensorshape executing_eagerly "
+        "resource_variables_enabled"
     ),
     ".contrib": "*=contrib",
+    ".control_flow": "cond while_loop",
     ".core": "*=core",
     ".debugging": "*=debugging",
     ".devices": "DeviceSpec",
@@ -86,6 +90,7 @@ _NAMES = {
     ".python": "*=python",
     ".python_io": "*=python_io",
     ".queue": "*=queue",
+    ".raw_ops": "*=raw_ops",
     ".saved_model": "*=saved_model",
     ".sessions": "InteractiveSession Session",
     ".spectral": "*=spectral",
@@ -98,6 +103,7 @@ _NAMES = {
     ".test": "*=test",
     ".text": "*=compat as_bytes as_str as_str_any as_text",
     ".train": "*=train",
+    ".version": "*=version",
 }
 
 __all__, _load, __dir__ = lazy_names(__name__, _NAMES)

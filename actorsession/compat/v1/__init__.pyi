@@ -7,7 +7,18 @@ first used.
 """
 
 from actorsession.compat.v1 import app as app
+from actorsession.compat.v1.behavior import COMPILER_VERSION as COMPILER_VERSION
+from actorsession.compat.v1.behavior import CXX11_ABI_FLAG as CXX11_ABI_FLAG
+from actorsession.compat.v1.behavior import GIT_VERSION as GIT_VERSION
+from actorsession.compat.v1.behavior import GRAPH_DEF_VERSION as GRAPH_DEF_VERSION
+from actorsession.compat.v1.behavior import GRAPH_DEF_VERSION_MIN_CONSUMER as GRAPH_DEF_VERSION_MIN_CONSUMER
+from actorsession.compat.v1.behavior import GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VERSION_MIN_PRODUCER
+from actorsession.compat.v1.behavior import MONOLITHIC_BUILD as MONOLITHIC_BUILD
 from actorsession.compat.v1.behavior import VERSION as VERSION
+from actorsession.compat.v1.behavior import __compiler_version__ as __compiler_version__
+from actorsession.compat.v1.behavior import __cxx11_abi_flag__ as __cxx11_abi_flag__
+from actorsession.compat.v1.behavior import __git_version__ as __git_version__
+from actorsession.compat.v1.behavior import __monolithic_build__ as __monolithic_build__
 from actorsession.compat.v1.behavior import __version__ as __version__
 from actorsession.compat.v1.behavior import disable_control_flow_v2 as disable_control_flow_v2
 from actorsession.compat.v1.behavior import disable_eager_execution as disable_eager_execution
@@ -20,6 +31,8 @@ from actorsession.compat.v1.behavior import enable_v2_tensorshape as enable_v2_t
 from actorsession.compat.v1.behavior import executing_eagerly as executing_eagerly
 from actorsession.compat.v1.behavior import resource_variables_enabled as resource_variables_enabled
 from actorsession.compat.v1 import contrib as contrib
+from actorsession.compat.v1.control_flow import cond as cond
+from actorsession.compat.v1.control_flow import while_loop as while_loop
 from actorsession.compat.v1 import core as core
 from actorsession.compat.v1 import debugging as debugging
 from actorsession.compat.v1.devices import DeviceSpec as DeviceSpec
@@ -62,6 +75,7 @@ from actorsession.compat.v1 import nn as nn
 from actorsession.compat.v1 import python as python
 from actorsession.compat.v1 import python_io as python_io
 from actorsession.compat.v1 import queue as queue
+from actorsession.compat.v1 import raw_ops as raw_ops
 from actorsession.compat.v1 import saved_model as saved_model
 from actorsession.compat.v1.sessions import InteractiveSession as InteractiveSession
 from actorsession.compat.v1.sessions import Session as Session
@@ -83,6 +97,7 @@ from actorsession.compat.v1.text import as_str as as_str
 from actorsession.compat.v1.text import as_str_any as as_str_any
 from actorsession.compat.v1.text import as_text as as_text
 from actorsession.compat.v1 import train as train
+from actorsession.compat.v1 import version as version
 from actorsession.errors import OpError as OpError
 from actorsession.graph.constant_value import get_static_value as get_static_value
 from actorsession.graph.default_session import get_default_session as get_default_session
@@ -495,7 +510,6 @@ from actorsession.ops import zeros_initializer as zeros_initializer
 from actorsession.ops import zeros_like as zeros_like
 from actorsession.ops.elements import bitwise as bitwise
 from actorsession.ops.neural import losses as losses
-from actorsession.ops import raw as raw_ops
 from actorsession.ops.variables import initializers as initializers
 from actorsession.opsets import Barrier as Barrier
 from actorsession.opsets import ConditionalAccumulator as ConditionalAccumulator
@@ -590,77 +604,80 @@ from actorsession.opsets import substr as substr
 from actorsession.opsets import tables_initializer as tables_initializer
 from actorsession.opsets import write_file as write_file
 from actorsession.opsets import zeta as zeta
+from actorsession.opsets.text.printing import print_ as print
 
 __all__ = [
-"AUTO_REUSE", "AggregationMethod", "Assert", "AttrValue", "Barrier", "ConditionalAccumulator",
-"ConditionalAccumulatorBase", "ConfigProto", "DType", "Defun", "DeviceSpec", "Dimension", "Event",
-"FIFOQueue", "FixedLenFeature", "FixedLenSequenceFeature", "GPUOptions", "Graph", "GraphDef",
+"AUTO_REUSE", "AggregationMethod", "Assert", "AttrValue", "Barrier", "COMPILER_VERSION",
+"CXX11_ABI_FLAG", "ConditionalAccumulator", "ConditionalAccumulatorBase", "ConfigProto", "DType",
+"Defun", "DeviceSpec", "Dimension", "Event", "FIFOQueue", "FixedLenFeature",
+"FixedLenSequenceFeature", "GIT_VERSION", "GPUOptions", "GRAPH_DEF_VERSION",
+"GRAPH_DEF_VERSION_MIN_CONSUMER", "GRAPH_DEF_VERSION_MIN_PRODUCER", "Graph", "GraphDef",
 "GraphKeys", "GraphOptions", "HistogramProto", "IndexedSlices", "IndexedSlicesValue", "Initializer",
-"InteractiveSession", "LogMessage", "MapStagingArea", "MetaGraphDef", "NameAttrList", "NoGradient",
-"NodeDef", "NotDifferentiable", "OpError", "Operation", "OptimizerOptions", "PaddingFIFOQueue",
-"PartitionedVariable", "Print", "PriorityQueue", "QueueBase", "RandomShuffleQueue",
-"RegisterGradient", "RunMetadata", "RunOptions", "Session", "SessionLog",
-"SparseConditionalAccumulator", "SparseFeature", "SparseTensor", "SparseTensorValue", "StagingArea",
-"Summary", "SummaryMetadata", "Tensor", "TensorArray", "TensorShape", "UnconnectedGradients",
-"VERSION", "VarLenFeature", "Variable", "VariableAggregation", "VariableScope",
-"VariableSynchronization", "abs", "accumulate_n", "acos", "acosh", "add", "add_check_numerics_ops",
-"add_n", "add_to_collection", "add_to_collections", "all_variables", "angle", "app", "arg_max",
-"arg_min", "argmax", "argmin", "argsort", "as_bytes", "as_dtype", "as_str", "as_str_any",
-"as_string", "as_text", "asin", "asinh", "assert_equal", "assert_greater", "assert_greater_equal",
-"assert_integer", "assert_less", "assert_less_equal", "assert_near", "assert_negative",
-"assert_non_negative", "assert_non_positive", "assert_none_equal", "assert_positive",
-"assert_proper_iterable", "assert_rank", "assert_rank_at_least", "assert_rank_in",
-"assert_same_float_dtype", "assert_scalar", "assert_type", "assert_variables_initialized", "assign",
-"assign_add", "assign_sub", "async_py_func", "atan", "atan2", "atanh", "batch_gather",
-"batch_matmul", "batch_scatter_update", "batch_to_space", "batch_to_space_nd", "betainc",
-"bfloat16", "bincount", "bitcast", "bitwise", "bool", "boolean_mask", "broadcast_dynamic_shape",
-"broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_numerics", "cholesky",
-"cholesky_solve", "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value",
-"colocate_with", "compat", "complex", "complex128", "complex64", "concat", "cond",
-"confusion_matrix", "conj", "constant", "constant_initializer", "container", "contrib",
-"control_dependencies", "convert_to_tensor", "convert_to_tensor_or_indexed_slices",
-"convert_to_tensor_or_sparse_tensor", "core", "cos", "cosh", "count_nonzero", "count_up_to",
-"cross", "cumprod", "cumsum", "custom_gradient", "debugging", "decode_base64", "decode_compressed",
-"decode_csv", "decode_json_example", "decode_raw", "delete_session_tensor", "depth_to_space",
-"deserialize_many_sparse", "device", "diag", "diag_part", "digamma", "dimension_at_index",
-"dimension_value", "disable_control_flow_v2", "disable_eager_execution",
-"disable_resource_variables", "disable_v2_behavior", "disable_v2_tensorshape", "distributions",
-"div", "div_no_nan", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch",
-"edit_distance", "einsum", "enable_eager_execution", "enable_resource_variables",
-"enable_v2_tensorshape", "encode_base64", "ensure_shape", "equal", "erf", "erfc", "errors",
-"examples", "executing_eagerly", "exp", "expand_dims", "expm1", "extract_image_patches", "eye",
-"fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
-"fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
-"fake_quant_with_min_max_vars_per_channel", "fake_quant_with_min_max_vars_per_channel_gradient",
-"feature_column", "fft", "fft2d", "fft3d", "fill", "fingerprint", "fixed_size_partitioner", "flags",
-"float16", "float32", "float64", "floor", "floor_div", "floordiv", "floormod", "foldl", "foldr",
-"gather", "gather_nd", "get_collection", "get_collection_ref", "get_default_graph",
-"get_default_session", "get_local_variable", "get_logger", "get_seed", "get_session_handle",
-"get_session_tensor", "get_static_value", "get_variable", "get_variable_scope", "gfile",
-"global_norm", "global_variables", "global_variables_initializer", "glorot_normal_initializer",
-"glorot_uniform_initializer", "grad_pass_through", "gradients", "graph_util", "greater",
-"greater_equal", "group", "guarantee_const", "half", "he_normal_initializer",
-"he_uniform_initializer", "hessians", "histogram_fixed_width", "histogram_fixed_width_bins",
-"identity", "identity_initializer", "identity_n", "ifft", "ifft2d", "ifft3d", "igamma", "igammac",
-"imag", "image", "import_graph_def", "initialize_all_tables", "initialize_all_variables",
-"initialize_local_variables", "initialize_variables", "initializers", "int16", "int32", "int64",
-"int8", "invert_permutation", "io", "is_finite", "is_inf", "is_nan", "is_non_decreasing",
-"is_numeric_tensor", "is_strictly_increasing", "is_symbolic_tensor", "is_tensor",
-"is_variable_initialized", "layers", "lbeta", "lecun_normal_initializer",
-"lecun_uniform_initializer", "less", "less_equal", "lgamma", "lin_space", "linalg", "linspace",
-"local_variables", "local_variables_initializer", "log", "log1p", "log_sigmoid", "logging",
-"logical_and", "logical_not", "logical_or", "logical_xor", "lookup", "losses", "make_ndarray",
-"make_template", "make_tensor_proto", "manip", "map_fn", "matching_files", "math", "matmul",
-"matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part", "matrix_inverse",
-"matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_square_root", "matrix_transpose",
-"matrix_triangular_solve", "maximum", "meshgrid", "metrics", "min_max_variable_partitioner",
-"minimum", "mod", "model_variables", "moving_average_variables", "mul", "multinomial", "multiply",
-"name_scope", "neg", "negative", "newaxis", "nn", "no_op", "no_regularizer", "norm", "not_equal",
-"numpy_function", "one_hot", "ones", "ones_initializer", "ones_like", "op_scope",
-"orthogonal_initializer", "pack", "pad", "parallel_stack", "parse_example",
+"InteractiveSession", "LogMessage", "MONOLITHIC_BUILD", "MapStagingArea", "MetaGraphDef",
+"NameAttrList", "NoGradient", "NodeDef", "NotDifferentiable", "OpError", "Operation",
+"OptimizerOptions", "PaddingFIFOQueue", "PartitionedVariable", "Print", "PriorityQueue",
+"QueueBase", "RandomShuffleQueue", "RegisterGradient", "RunMetadata", "RunOptions", "Session",
+"SessionLog", "SparseConditionalAccumulator", "SparseFeature", "SparseTensor", "SparseTensorValue",
+"StagingArea", "Summary", "SummaryMetadata", "Tensor", "TensorArray", "TensorShape",
+"UnconnectedGradients", "VERSION", "VarLenFeature", "Variable", "VariableAggregation",
+"VariableScope", "VariableSynchronization", "abs", "accumulate_n", "acos", "acosh", "add",
+"add_check_numerics_ops", "add_n", "add_to_collection", "add_to_collections", "all_variables",
+"angle", "app", "arg_max", "arg_min", "argmax", "argmin", "argsort", "as_bytes", "as_dtype",
+"as_str", "as_str_any", "as_string", "as_text", "asin", "asinh", "assert_equal", "assert_greater",
+"assert_greater_equal", "assert_integer", "assert_less", "assert_less_equal", "assert_near",
+"assert_negative", "assert_non_negative", "assert_non_positive", "assert_none_equal",
+"assert_positive", "assert_proper_iterable", "assert_rank", "assert_rank_at_least",
+"assert_rank_in", "assert_same_float_dtype", "assert_scalar", "assert_type",
+"assert_variables_initialized", "assign", "assign_add", "assign_sub", "async_py_func", "atan",
+"atan2", "atanh", "batch_gather", "batch_matmul", "batch_scatter_update", "batch_to_space",
+"batch_to_space_nd", "betainc", "bfloat16", "bincount", "bitcast", "bitwise", "bool",
+"boolean_mask", "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case", "cast",
+"ceil", "check_numerics", "cholesky", "cholesky_solve", "clip_by_average_norm",
+"clip_by_global_norm", "clip_by_norm", "clip_by_value", "colocate_with", "compat", "complex",
+"complex128", "complex64", "concat", "cond", "confusion_matrix", "conj", "constant",
+"constant_initializer", "container", "contrib", "control_dependencies", "convert_to_tensor",
+"convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "core", "cos", "cosh",
+"count_nonzero", "count_up_to", "cross", "cumprod", "cumsum", "custom_gradient", "debugging",
+"decode_base64", "decode_compressed", "decode_csv", "decode_json_example", "decode_raw",
+"delete_session_tensor", "depth_to_space", "deserialize_many_sparse", "device", "diag", "diag_part",
+"digamma", "dimension_at_index", "dimension_value", "disable_control_flow_v2",
+"disable_eager_execution", "disable_resource_variables", "disable_v2_behavior",
+"disable_v2_tensorshape", "distributions", "div", "div_no_nan", "divide", "double", "dtypes",
+"dynamic_partition", "dynamic_stitch", "edit_distance", "einsum", "enable_eager_execution",
+"enable_resource_variables", "enable_v2_tensorshape", "encode_base64", "ensure_shape", "equal",
+"erf", "erfc", "errors", "examples", "executing_eagerly", "exp", "expand_dims", "expm1",
+"extract_image_patches", "eye", "fake_quant_with_min_max_args",
+"fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
+"fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
+"fake_quant_with_min_max_vars_per_channel_gradient", "feature_column", "fft", "fft2d", "fft3d",
+"fill", "fingerprint", "fixed_size_partitioner", "flags", "float16", "float32", "float64", "floor",
+"floor_div", "floordiv", "floormod", "foldl", "foldr", "gather", "gather_nd", "get_collection",
+"get_collection_ref", "get_default_graph", "get_default_session", "get_local_variable",
+"get_logger", "get_seed", "get_session_handle", "get_session_tensor", "get_static_value",
+"get_variable", "get_variable_scope", "gfile", "global_norm", "global_variables",
+"global_variables_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
+"grad_pass_through", "gradients", "graph_util", "greater", "greater_equal", "group",
+"guarantee_const", "half", "he_normal_initializer", "he_uniform_initializer", "hessians",
+"histogram_fixed_width", "histogram_fixed_width_bins", "identity", "identity_initializer",
+"identity_n", "ifft", "ifft2d", "ifft3d", "igamma", "igammac", "imag", "image", "import_graph_def",
+"initialize_all_tables", "initialize_all_variables", "initialize_local_variables",
+"initialize_variables", "initializers", "int16", "int32", "int64", "int8", "invert_permutation",
+"io", "is_finite", "is_inf", "is_nan", "is_non_decreasing", "is_numeric_tensor",
+"is_strictly_increasing", "is_symbolic_tensor", "is_tensor", "is_variable_initialized", "layers",
+"lbeta", "lecun_normal_initializer", "lecun_uniform_initializer", "less", "less_equal", "lgamma",
+"lin_space", "linalg", "linspace", "local_variables", "local_variables_initializer", "log", "log1p",
+"log_sigmoid", "logging", "logical_and", "logical_not", "logical_or", "logical_xor", "lookup",
+"losses", "make_ndarray", "make_template", "make_tensor_proto", "manip", "map_fn", "matching_files",
+"math", "matmul", "matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part",
+"matrix_inverse", "matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_square_root",
+"matrix_transpose", "matrix_triangular_solve", "maximum", "meshgrid", "metrics",
+"min_max_variable_partitioner", "minimum", "mod", "model_variables", "moving_average_variables",
+"mul", "multinomial", "multiply", "name_scope", "neg", "negative", "newaxis", "nn", "no_op",
+"no_regularizer", "norm", "not_equal", "numpy_function", "one_hot", "ones", "ones_initializer",
+"ones_like", "op_scope", "orthogonal_initializer", "pack", "pad", "parallel_stack", "parse_example",
 "parse_sequence_example", "parse_single_example", "parse_single_sequence_example", "parse_tensor",
-"placeholder", "placeholder_with_default", "polygamma", "pow", "py_func", "python", "python_io",
-"qr", "queue", "random", "random_crop", "random_gamma", "random_normal",
+"placeholder", "placeholder_with_default", "polygamma", "pow", "print", "py_func", "python",
+"python_io", "qr", "queue", "random", "random_crop", "random_gamma", "random_normal",
 "random_normal_initializer", "random_poisson", "random_shuffle", "random_uniform",
 "random_uniform_initializer", "range", "rank", "raw_ops", "read_file", "real", "realdiv",
 "reciprocal", "reduce_all", "reduce_any", "reduce_join", "reduce_logsumexp", "reduce_max",
@@ -695,5 +712,6 @@ __all__ = [
 "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum", "unstack",
 "variable_axis_size_partitioner", "variable_creator_scope", "variable_op_scope", "variable_scope",
 "variables_initializer", "variance_scaling_initializer", "variant", "verify_tensor_all_finite",
-"where", "where_v2", "while_loop", "write_file", "zeros", "zeros_initializer", "zeros_like", "zeta"
+"version", "where", "where_v2", "while_loop", "write_file", "zeros", "zeros_initializer",
+"zeros_like", "zeta"
 ]

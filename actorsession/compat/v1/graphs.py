@@ -29,6 +29,11 @@ class Graph(ours.Graph):
         """Whether variables are reference variables by default, which ``enable_resource_variables`` ends."""
         return not behavior.resource_variables_enabled()
 
+    @property
+    def building_function(self) -> bool:
+        """Whether this is the graph of a function: never, as functions are built in the graph around them."""
+        return False
+
     def as_graph_def(  # type: ignore[override]
         self,
         from_version: int | None = None,
