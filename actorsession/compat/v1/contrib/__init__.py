@@ -1,21 +1,26 @@
-"""``tf.contrib``: the parts that are functions of this library under other names.
+"""``tf.contrib`` in common use: layers, slim, framework, recurrent networks and their decoders.
 
-Layers, estimators and slim are not included. Anything else is missing as well, as in TensorFlow since 2.0.
+What is missing here is missing in TensorFlow, too, since 2.0.
 """
 
 from __future__ import annotations
 
-from actorsession.compat.v1 import distributions
-from actorsession.compat.v1.contrib import (
-    framework,
-    layers,
-    legacy_seq2seq,
-    metrics,
-    rnn,
-    seq2seq,
-    util,
-)
+from actorsession.lazy_names import lazy_names
 
-__all__ = [
-    "distributions", "framework", "layers", "legacy_seq2seq", "metrics", "rnn", "seq2seq", "util",
-]  # fmt: skip
+_NAMES = {
+    "actorsession.compat.v1.distributions": "*=distributions",
+    "actorsession.namespaces.lookup": "*=lookup",
+    ".feature_column": "*=feature_column",
+    ".framework": "*=framework",
+    ".layers": "*=layers",
+    ".legacy_seq2seq": "*=legacy_seq2seq",
+    ".losses": "*=losses",
+    ".metrics": "*=metrics",
+    ".rnn": "*=rnn",
+    ".seq2seq": "*=seq2seq",
+    ".slim": "*=slim",
+    ".training": "*=training",
+    ".util": "*=util",
+}
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
