@@ -10,6 +10,7 @@ from typing import Any
 __all__ = ["explain", "reason_for"]
 
 _TARGET = "actorsession.compat.v1"
+_PARTS = ("python", "core", "examples")
 
 # By dotted name, for it and all that it holds.
 _REASONS = {
@@ -87,7 +88,12 @@ def explain(module: Sequence[str], name: str, holder: object) -> str:
     if reason := reason_for(full):
         return f"{said}: {reason}"
     meant = list(dict.fromkeys([*_elsewhere(name), *_alike(module, name, holder)]))[:3]
-    return f"{said}; did you mean {', '.join(f'tf.{m}' for m in meant)}?" if meant else said
+    return f"{said}; did you mean {', '.join(_written(m) for m in meant)}?" if meant else said
+
+
+def _written(name: str) -> str:
+    """A name as a program writes it."""
+    return f"{'tensorflow' if name.partition('.')[0] in _PARTS else 'tf'}.{name}"
 
 
 def _alike(module: Sequence[str], name: str, holder: object) -> Iterable[str]:
@@ -112,4 +118,4 @@ def _elsewhere(name: str) -> Iterable[str]:
 
 def _rooms(tf: Any) -> list[str]:
     rooms = [names.removeprefix("*=") for names in tf._NAMES.values() if names.startswith("*=")]
-    return sorted(room for room in rooms if room.isidentifier() and room not in ("python", "core"))
+    return sorted(room for room in rooms if room.isidentifier() and room not in _PARTS)

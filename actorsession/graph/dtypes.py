@@ -16,8 +16,8 @@ import numpy as np
 
 __all__ = [
     "DType", "DTypeLike", "accumulation_dtype", "as_dtype", "bfloat16", "bool_", "complex64",
-    "complex128", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "resource",
-    "string", "uint8", "uint16", "uint32", "uint64", "variant",
+    "complex128", "dtype_or_reference", "float16", "float32", "float64", "int8", "int16", "int32",
+    "int64", "reference_dtype", "resource", "string", "uint8", "uint16", "uint32", "uint64", "variant",
 ]  # fmt: skip
 
 
@@ -48,7 +48,7 @@ class DType:
 
     def __new__(cls, type_enum: Any, handle_data: Any = None) -> DType:
         """Return the one instance of the type."""
-        return as_dtype(type_enum)
+        return dtype_or_reference(type_enum)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{self!r} is immutable: {name} cannot be set")
@@ -57,7 +57,9 @@ class DType:
         """Return whether the other is this type, or denotes it, such as its name."""
         if isinstance(other, DType):
             return self is other
-        return other is not None and _found(other) is self
+        if other is None:
+            return False
+        return _found(other) is self.base_dtype and _is_reference(other) is self._is_ref_dtype
 
     __hash__ = object.__hash__
 
@@ -69,7 +71,7 @@ class DType:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies are the same instance, also in copies of objects that hold one.
-        return as_dtype, (self.name,)
+        return dtype_or_reference, (self.name,)
 
     @property
     def as_numpy_dtype(self) -> type[Any]:
@@ -128,13 +130,24 @@ class DType:
 
     @property
     def base_dtype(self) -> DType:
-        """This type, as there are no reference types."""
-        return self
+        """The type that a reference type refers to; every other type itself."""
+        return _BY_NUMBER[self.as_datatype_enum % _REFERENCES_FROM]
+
+    @property
+    def _is_ref_dtype(self) -> bool:
+        """Whether values are references to variables."""
+        return self.as_datatype_enum > _REFERENCES_FROM
+
+    @property
+    def _as_ref(self) -> DType:
+        """The type of references to variables of this type."""
+        return reference_dtype(self)
 
     @property
     def real_dtype(self) -> DType:
         """The type of the real part."""
-        return {complex64: float32, complex128: float64}.get(self, self)
+        base = self.base_dtype
+        return {complex64: float32, complex128: float64}.get(base, base)
 
     @property
     def min(self) -> Any:
@@ -163,7 +176,7 @@ class DType:
         """
         if self.is_integer:
             return 0, self.max
-        if self not in (float32, float64, bool_):
+        if self.base_dtype not in (float32, float64, bool_):
             raise ValueError(f"{self.name} has no limits; integers, float32, float64 and bool have")
         return 0, 1
 
@@ -181,7 +194,7 @@ class DType:
 
     def is_compatible_with(self, other: Any) -> bool:
         """Return whether values of another type are of this one, which holds only for the same type."""
-        return as_dtype(other) is self
+        return as_dtype(other) is self.base_dtype
 
 
 def _made(name: str, np_dtype: np.dtype[Any], kind: str, number: int) -> DType:
@@ -220,10 +233,12 @@ ALL_TYPES = (
 _BY_NAME: dict[str, DType] = {t.name: t for t in ALL_TYPES}
 # Spellings that TensorFlow accepts beside the names.
 _ALIASES = {"half": float16, "double": float64, "float": float32}
-# TensorFlow 1 also has reference types; their names and numbers are read as the types referred to.
+# The types of references to variables, made when they are asked for. ``as_dtype`` reads them as the types
+# that they refer to, because a value has no other.
 _BY_NUMBER: dict[int, DType] = {t.as_datatype_enum: t for t in _BY_NAME.values()}
 _REFERENCE = "_ref"
 _REFERENCES_FROM = 100
+_REFERENCE_TO: dict[DType, DType] = {}
 # TensorFlow's types for numbers kept as integers with a range; refused by name.
 QUANTISED = frozenset({"qint8", "quint8", "qint16", "quint16", "qint32"})
 _BY_NUMPY: dict[np.dtype[Any], DType] = {
@@ -250,7 +265,7 @@ def as_dtype(value: Any) -> DType:
         TypeError: if nothing fits; the message lists the valid names.
     """
     if isinstance(value, DType):
-        return value
+        return value.base_dtype if value.as_datatype_enum > _REFERENCES_FROM else value
     # What is first found here is what each tensor of a message has.
     found = _BY_NAME.get(value) if type(value) is str else None
     if found is None and isinstance(value, np.dtype):
@@ -265,6 +280,32 @@ def as_dtype(value: Any) -> DType:
             )
         raise TypeError(f"cannot convert {value!r} to a dtype; valid names: {', '.join(_BY_NAME)}")
     return found
+
+
+def reference_dtype(dtype: DType) -> DType:
+    """Return the type of references to variables of a type, such as ``float32_ref``."""
+    if dtype.as_datatype_enum > _REFERENCES_FROM:
+        return dtype
+    found = _REFERENCE_TO.get(dtype)
+    if found is None:
+        name, number = f"{dtype.name}{_REFERENCE}", dtype.as_datatype_enum + _REFERENCES_FROM
+        found = _REFERENCE_TO.setdefault(dtype, _made(name, dtype.np_dtype, dtype.kind, number))
+    return found
+
+
+def dtype_or_reference(value: Any) -> DType:
+    """Return what ``as_dtype`` does, but the type of references for a name or number of one."""
+    if isinstance(value, DType):
+        return value
+    found = as_dtype(value)
+    return reference_dtype(found) if _is_reference(value) else found
+
+
+def _is_reference(value: Any) -> bool:
+    """Return whether a name or number is one of a type of references."""
+    if isinstance(value, str):
+        return value.endswith(_REFERENCE)
+    return isinstance(value, int) and value > _REFERENCES_FROM
 
 
 def accumulation_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:

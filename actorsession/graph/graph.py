@@ -24,7 +24,7 @@ from actorsession.graph.graph_lock import GraphLock
 from actorsession.graph.names import NameTable, check_op_name
 from actorsession.graph.node import GraphDef, TensorSpec
 from actorsession.graph.node_index import NodeIndex, check_kind
-from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.operation import Operation, ReferenceTensor, Tensor, ValueTensor
 from actorsession.graph.reentrant import Reentrant
 from actorsession.graph.scopes import DeviceFunction, Scope, scope_of
 from actorsession.graph.shape import TensorShape
@@ -49,7 +49,13 @@ class Graph:
         constructs: data of each loop and branch, for ``ops.flow.constructs``.
         stand_ins: tensors that gradients read in the place of an Exit, for ``ops.flow.stand_ins``.
         gradient_functions: gradients of single operations, by name; see ``ops.derivatives.custom_gradients``.
+        handles_of_references: handles of reference variables, for ``ops.variables.reference_variable``.
+        reference_variables: whether variables are reference variables by default.
+        shown_prefix: put before the names of classes in the text of elements.
     """
+
+    reference_variables = False
+    shown_prefix = ""
 
     def __init__(self) -> None:
         self._lock = GraphLock()
@@ -63,6 +69,7 @@ class Graph:
         self._restrictions = 0
         self.constructs: dict[Operation, Any] = {}
         self.stand_ins: dict[Operation, Tensor] = {}
+        self.handles_of_references: dict[Tensor, Tensor] = {}
         self.gradient_functions: dict[str, registry.Gradient] = {}
         self.seed: int | None = None
         self.library = FunctionLibrary()
@@ -204,8 +211,11 @@ class Graph:
         for tensor in inputs:
             self._check_input(tensor, op_type)
         nodes = self._nodes
+        inputs = [t if type(t) is not ValueTensor else t.op.outputs[t.value_index] for t in inputs]
         if nodes.bodies:
             inputs = [self.brought_in(tensor) for tensor in inputs]
+        if op_def.references:
+            _check_references(op_def, inputs)
         filled = _fill_attrs(op_def, attrs or {})
         specs = self._infer(op_def, inputs, filled)
         scope = scope_of(self)
@@ -559,6 +569,15 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"<Graph with {len(self._nodes.order)} operations at {id(self):#x}>"
+
+
+def _check_references(op_def: registry.OpDef, inputs: Sequence[Tensor]) -> None:
+    for index, tensor in enumerate(inputs[: op_def.references]):
+        if not isinstance(tensor, ReferenceTensor) and not tensor.op.type.startswith("Ref"):
+            raise TypeError(
+                f"'{op_def.name}' Op requires that input {index} be a mutable tensor (e.g.: a tf.Variable), "
+                f"got {tensor!r}"
+            )
 
 
 def _fill_attrs(op_def: registry.OpDef, given: Mapping[str, Any]) -> dict[str, Any]:

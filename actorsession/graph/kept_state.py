@@ -11,10 +11,10 @@ from actorsession.graph.function import nodes_inside
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
 
-__all__ = ["VARIABLE", "holds_state", "named"]
+__all__ = ["VARIABLES", "holds_state", "named"]
 
-VARIABLE = "VarHandleOp"
-"""The operation type of a variable."""
+VARIABLES = frozenset({"VarHandleOp", "Variable", "VariableV2"})
+"""The operation types of variables."""
 
 # Operations that are stateful because of their side effects, or because they read files and clocks; they keep
 # nothing from one step to the next. Loops, branches and calls are judged by the nodes inside them.

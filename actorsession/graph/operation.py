@@ -16,7 +16,7 @@ import numpy as np
 
 from actorsession.errors import OperatorNotAllowedInGraphError
 from actorsession.graph.default_session import run_in_session
-from actorsession.graph.dtypes import DType
+from actorsession.graph.dtypes import DType, reference_dtype
 from actorsession.graph.extension import PROTO_VIEWS, ExtensionPoint
 from actorsession.graph.node import NodeDef, TensorSpec, tensor_name
 from actorsession.graph.registry import Array, OpDef
@@ -25,7 +25,7 @@ from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, shown
 if TYPE_CHECKING:
     from actorsession.graph.graph import Graph
 
-__all__ = ["OPERATORS", "Operation", "OperatorMixin", "Tensor"]
+__all__ = ["OPERATORS", "Operation", "OperatorMixin", "ReferenceTensor", "Tensor", "ValueTensor"]
 
 OPERATORS: ExtensionPoint[Callable[..., Any]] = ExtensionPoint(
     "operators of tensors", "actorsession.ops"
@@ -282,8 +282,40 @@ class Tensor(OperatorMixin):
             )
         return self is other
 
+    def __str__(self) -> str:
+        shape = "" if self._spec.shape.sizes is None else f", shape={self._spec.shape}"
+        device = f", device={self.device}" if self.device else ""
+        return f'Tensor("{self._name}"{shape}, dtype={self.dtype.name}{device})'
+
     def __repr__(self) -> str:
-        return f"<Tensor {self._name!r} shape={self.shape} dtype={self.dtype.name}>"
+        prefix = self._op.graph.shown_prefix
+        return f"<{prefix}Tensor {self._name!r} shape={self.shape} dtype={self.dtype.name}>"
+
+
+class ReferenceTensor(Tensor):
+    """An output that refers to a variable; as an operand it is the value of that variable."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, op: Operation, index: int, spec: TensorSpec) -> None:
+        super().__init__(op, index, spec)
+        self._value: ValueTensor | None = None
+
+    @property
+    def dtype(self) -> DType:
+        """The type of references to variables of the element type."""
+        return reference_dtype(self._spec.dtype)
+
+    def _operand(self) -> Tensor:
+        if self._value is None:
+            self._value = ValueTensor(self._op, self._index, self._spec)
+        return self._value
+
+
+class ValueTensor(Tensor):
+    """The value of an output that is a reference: the same output with the element type of its value."""
+
+    __slots__ = ()
 
 
 class Operation:
@@ -330,7 +362,8 @@ class Operation:
         self._device = device
         self.source = source
         self.number = number
-        self.outputs = tuple([Tensor(self, i, spec) for i, spec in enumerate(outputs)])
+        kind = ReferenceTensor if op_def.makes_reference or op_def.gives_reference else Tensor
+        self.outputs = tuple([kind(self, i, spec) for i, spec in enumerate(outputs)])
         self._node_def: NodeDef | None = None
 
     @property
@@ -413,4 +446,4 @@ class Operation:
         return self
 
     def __repr__(self) -> str:
-        return f"<Operation {self.name!r} type={self.type}>"
+        return f"<{self.graph.shown_prefix}Operation {self.name!r} type={self.type}>"

@@ -239,6 +239,11 @@ class OpDef:
             few thousand elements at most.
         sized_by: positions of inputs whose values, and not their sizes, decide how much the op makes or how
             long it takes. Unless those are the same in each step, it never runs on an event loop.
+        stands_for: for an op with references to variables, the operation type with handles that it becomes
+            in a plan; its own kernel is never made.
+        references: how many inputs, from the first on, are references to variables.
+        makes_reference: whether its output refers to a variable of its own.
+        gives_reference: whether its output refers to the variable of its first input.
     """
 
     name: str
@@ -263,6 +268,10 @@ class OpDef:
     cost: Callable[[Sequence[TensorSpec], Sequence[TensorSpec]], float] | None = None
     static_value: Callable[[InferContext], Array | None] | None = None
     sized_by: Container[int] = ()
+    stands_for: str = ""
+    references: int = 0
+    makes_reference: bool = False
+    gives_reference: bool = False
 
     # Fields of TensorFlow's message of the same name, for programs that read ``op.op_def``.
 

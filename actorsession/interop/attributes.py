@@ -60,7 +60,7 @@ def attr_proto(value: Any, kind: str | None = None) -> AttrValue:
     name, write = _WRITE[inner]
     proto = AttrValue()
     if inner == kind:
-        setattr(proto, name, write(value))
+        proto._fill(**{name: write(value)})
         return proto
     getattr(proto.list, name).extend([write(item) for item in value])
     proto.list.SetInParent()

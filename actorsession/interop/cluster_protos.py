@@ -1,13 +1,10 @@
-"""Clusters and servers as TensorFlow's messages.
-
-The session settings of a server are no field of ``ServerDef`` here; servers take them as a separate argument.
-"""
+"""Clusters as TensorFlow's messages."""
 
 from __future__ import annotations
 
 from actorsession.interop.message import Message
 
-__all__ = ["ClusterDef", "JobDef", "ServerDef"]
+__all__ = ["ClusterDef", "JobDef"]
 
 
 class JobDef(Message):
@@ -24,16 +21,4 @@ class ClusterDef(Message):
 
     SCHEMA = """
         1 job JobDef*
-    """
-
-
-class ServerDef(Message):
-    """A task of a cluster: its job, index, protocol and port."""
-
-    SCHEMA = """
-        1 cluster ClusterDef
-        2 job_name string
-        3 task_index int32
-        5 protocol string
-        6 port int32
     """

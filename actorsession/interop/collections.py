@@ -17,6 +17,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.interop import protos
 from actorsession.ops import GraphKeys, Variable
 from actorsession.ops.variables.creation import VariableAggregation, VariableSynchronization
+from actorsession.ops.variables.reference_variable import ReferenceVariable
 from actorsession.ops.variables.save_slices import SaveSliceInfo
 from actorsession.records import dataclass
 
@@ -41,22 +42,23 @@ def variable_to_proto(variable: Variable, export_scope: str | None = None) -> pr
     names = {
         "variable_name": variable.name,
         "initializer_name": variable.initializer.name,
-        "snapshot_name": variable._as_graph_element().name,
+        "snapshot_name": variable._element.name,
         "initial_value_name": variable.initial_value.name,
     }
     made = protos.VariableDef(
         **{key: without_scope(name, export_scope) for key, name in names.items()},
-        is_resource=True,
+        is_resource=variable._is_resource,
         trainable=variable.trainable,
         synchronization=int(variable.synchronization.value),
         aggregation=int(variable.aggregation.value),
     )
     info = variable._get_save_slice_info()
     if info is not None:
-        made.save_slice_info_def = protos.SaveSliceInfoDef(
-            full_name=info.full_name, full_shape=list(info.full_shape),
-            var_offset=list(info.var_offset), var_shape=list(info.var_shape),
-        )  # fmt: skip
+        slices = made.save_slice_info_def
+        slices.full_name = info.full_name
+        slices.full_shape.extend(info.full_shape)
+        slices.var_offset.extend(info.var_offset)
+        slices.var_shape.extend(info.var_shape)
     return made
 
 
@@ -71,7 +73,7 @@ def variable_from_proto(
         import_scope: a name scope to put before all names.
 
     Raises:
-        ValueError: for a reference variable, or names of nodes that form no variable.
+        ValueError: for names of nodes that form no variable.
         KeyError: for names that are not in the graph.
     """
 
@@ -79,10 +81,10 @@ def variable_from_proto(
         return graph.get_tensor_by_name(_within(name, import_scope))
 
     handle = tensor(proto.variable_name)
-    if handle.op.type != "VarHandleOp":
+    is_reference = handle.op.op_def.makes_reference
+    if handle.op.type != "VarHandleOp" and not is_reference:
         raise ValueError(
-            f"{proto.variable_name!r} is a {handle.op.type}, but a variable here is a "
-            "resource that VarHandleOp creates"
+            f"{proto.variable_name!r} is a {handle.op.type}, but a variable is a VarHandleOp or a VariableV2"
         )
     slices = proto.save_slice_info_def
     parts: Mapping[str, Any] = {
@@ -92,7 +94,7 @@ def variable_from_proto(
         "_element": tensor(proto.snapshot_name),
         "_trainable": proto.trainable,
         "_constraint": None,
-        "_kinds": _kinds(proto),
+        "_kinds": _kinds(proto, not is_reference),
         "_known_shape": None,
         "_cached": None,
         "_slice_info": SaveSliceInfo(
@@ -100,15 +102,15 @@ def variable_from_proto(
         ) if proto.HasField("save_slice_info_def") else None,
     }  # fmt: skip
     # The nodes exist already, so nothing is built and variable creators are not called.
-    variable = object.__new__(Variable)
+    variable = object.__new__(ReferenceVariable if is_reference else Variable)
     for name, value in parts.items():
         setattr(variable, name, value)
     return variable
 
 
-def _kinds(proto: protos.VariableDef) -> tuple[Any, ...]:
+def _kinds(proto: protos.VariableDef, is_resource: bool) -> tuple[Any, ...]:
     return (
-        True, VariableSynchronization(proto.synchronization), VariableAggregation(proto.aggregation)
+        is_resource, VariableSynchronization(proto.synchronization), VariableAggregation(proto.aggregation)
     )  # fmt: skip
 
 

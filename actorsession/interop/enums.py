@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from actorsession.graph.dtypes import ALL_TYPES, DType
 
-__all__ = ["DATA_TYPES", "ENUMS", "dtype_number", "dtype_of", "label_of"]
+__all__ = ["DATA_TYPES", "ENUMS", "EnumType", "dtype_number", "dtype_of", "label_of"]
 
 # In the order of their numbers; the number of a reference type is that of the type plus 100.
 _TYPES = (
@@ -28,23 +28,16 @@ _CODES = (
     "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
 )  # fmt: skip
 
-ENUMS: Mapping[str, Mapping[str, int]] = {
+# Those of the tables of messages are added when the tables are read.
+ENUMS: dict[str, Mapping[str, int]] = {
     "DataType": DATA_TYPES,
-    "CheckpointFormatVersion": {"LEGACY": 0, "V1": 1, "V2": 2},
+    "SaverDef.CheckpointFormatVersion": {"LEGACY": 0, "V1": 1, "V2": 2},
     "Code": {name: number for number, name in enumerate(_CODES)},
-    "Level": {
-        "UNKNOWN": 0,
-        "DEBUGGING": 10,
-        "INFO": 20,
-        "WARN": 30,
-        "ERROR": 40,
-        "FATAL": 50,
+    "LogMessage.Level": {
+        "UNKNOWN": 0, "DEBUGGING": 10, "INFO": 20, "WARN": 30, "ERROR": 40, "FATAL": 50,
     },
-    "SessionStatus": {
-        "STATUS_UNSPECIFIED": 0,
-        "START": 1,
-        "STOP": 2,
-        "CHECKPOINT": 3,
+    "SessionLog.SessionStatus": {
+        "STATUS_UNSPECIFIED": 0, "START": 1, "STOP": 2, "CHECKPOINT": 3,
     },
     "DataClass": {
         f"DATA_CLASS_{name}": number
@@ -58,9 +51,7 @@ ENUMS: Mapping[str, Mapping[str, int]] = {
         f"VARIABLE_AGGREGATION_{name}": number
         for number, name in enumerate(("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"))
     },
-}
-
-_LABELS = {enum: {number: label for label, number in of.items()} for enum, of in ENUMS.items()}
+}  # fmt: skip
 
 _BY_NUMBER: Mapping[int, DType] = {dtype.as_datatype_enum: dtype for dtype in ALL_TYPES}
 _OURS = ", ".join(dtype.name for dtype in ALL_TYPES)
@@ -68,7 +59,69 @@ _OURS = ", ".join(dtype.name for dtype in ALL_TYPES)
 
 def label_of(enum: str, number: int) -> str | None:
     """Return the name of a value of an enumeration, if it has one."""
-    return _LABELS[enum].get(number)
+    return next((label for label, each in ENUMS[enum].items() if each == number), None)
+
+
+class EnumType:
+    """An enumeration as an object, with protobuf's methods and its values as attributes.
+
+    Args:
+        name: its name in schemas.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def _shown(self) -> str:
+        return self._name.rpartition(".")[2]
+
+    def __getattr__(self, name: str) -> int:
+        found = ENUMS[self._name].get(name)
+        if found is None:
+            raise AttributeError(self._unknown(name))
+        return found
+
+    def _unknown(self, name: object) -> str:
+        known = ", ".join(ENUMS[self._name])
+        return f"Enum {self._shown} has no value defined for name {name!r}; it has {known}"
+
+    def Name(self, number: int) -> str:
+        """Return the name of a value.
+
+        Raises:
+            ValueError: for a number without a name.
+            TypeError: for anything but a number.
+        """
+        if not isinstance(number, int):
+            raise TypeError(f"Enum value for {self._shown} must be an int, got {number!r:.100}")
+        label = label_of(self._name, number)
+        if label is None:
+            raise ValueError(f"Enum {self._shown} has no name defined for value {number}")
+        return label
+
+    def Value(self, name: str) -> int:
+        """Return the value of a name.
+
+        Raises:
+            ValueError: for an unknown name.
+        """
+        found = ENUMS[self._name].get(name)
+        if found is None:
+            raise ValueError(self._unknown(name))
+        return found
+
+    def keys(self) -> list[str]:
+        """Return the names."""
+        return list(ENUMS[self._name])
+
+    def values(self) -> list[int]:
+        """Return the values."""
+        return list(ENUMS[self._name].values())
+
+    def items(self) -> list[tuple[str, int]]:
+        """Return names and values."""
+        return list(ENUMS[self._name].items())
 
 
 def dtype_number(dtype: DType) -> int:

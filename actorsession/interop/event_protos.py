@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from actorsession.interop import protos
 from actorsession.interop.message import Message
 
@@ -102,23 +104,31 @@ class LogMessage(Message):
     """A line of a log."""
 
     SCHEMA = """
-        1 level Level
+        1 level LogMessage.Level
         2 message string
     """
 
-    UNKNOWN, DEBUGGING, INFO, WARN, ERROR, FATAL = 0, 10, 20, 30, 40, 50
+    UNKNOWN: ClassVar[int]
+    DEBUGGING: ClassVar[int]
+    INFO: ClassVar[int]
+    WARN: ClassVar[int]
+    ERROR: ClassVar[int]
+    FATAL: ClassVar[int]
 
 
 class SessionLog(Message):
     """What happened to a session: that it began, ended, or wrote a checkpoint."""
 
     SCHEMA = """
-        1 status SessionStatus
+        1 status SessionLog.SessionStatus
         2 checkpoint_path string
         3 msg string
     """
 
-    STATUS_UNSPECIFIED, START, STOP, CHECKPOINT = range(4)
+    STATUS_UNSPECIFIED: ClassVar[int]
+    START: ClassVar[int]
+    STOP: ClassVar[int]
+    CHECKPOINT: ClassVar[int]
 
 
 class TaggedRunMetadata(Message):

@@ -56,7 +56,7 @@ def graph_def_of(
     for node in with_first_values(plain.nodes[after:]):
         types[node.name] = node.outputs
         inputs = tuple([types[name][index] for name, index in node.inputs])
-        list.append(made.node, writer.node(node, inputs))
+        made.node.adopt(writer.node(node, inputs))
     return made
 
 
@@ -99,7 +99,7 @@ class _Writer:
             attrs = self._construct(node, inputs) if is_construct else attributes_of(node, inputs)
             for name in sorted(attrs):
                 value, kind = attrs[name]
-                made.attr[name] = attr_proto(value, kind)
+                made.attr.adopt(name, attr_proto(value, kind))
         except (TypeError, ValueError) as exc:
             raise ValueError(
                 f"node {node.name!r} ({node.op}) cannot be exported to a GraphDef: {exc}"
@@ -146,7 +146,7 @@ class _Writer:
         if named is not None:
             self._shared[shared] = name
         made = function_proto(name, function, self.node, carried=key == "body")
-        list.append(self._library.function, made)
+        self._library.function.adopt(made)
         return name
 
     def _free_name(self, wanted: str) -> str:

@@ -86,7 +86,7 @@ def function_proto(
         proto = write(node, tuple([specs[n][index] for n, index in node.inputs]))
         data = [refs[ref] for ref in node.inputs]
         proto.input[:] = [*data, *[f"^{before}" for before in node.control_inputs]]
-        list.append(made.node_def, proto)
+        made.node_def.adopt(proto)
         for at, (output, index) in enumerate(
             _output_places(node.op, len(node.outputs), node.attrs)
         ):

@@ -154,7 +154,7 @@ def convert_variables_to_constants(
     made = GraphDef()
     for node in message.node:
         for converted in frozen.converted(node, fetched):
-            list.append(made.node, converted)
+            made.node.adopt(converted)
     made.library.MergeFrom(message.library)
     made.versions.CopyFrom(message.versions)
     return made
@@ -174,6 +174,14 @@ class _Frozen:
     ) -> None:
         self._nodes = {node.name: node for node in message.node}
         chosen, spared = None if only is None else set(only), set(never or ())
+        # Reference variables, whose readers need no change.
+        self._references = {
+            node.name
+            for node in message.node
+            if node.op in ("Variable", "VariableV2")
+            and node.name not in spared
+            and (chosen is None or node.name in chosen)
+        }
         # The variable of each node whose output is a handle.
         self._downstream = {
             node.name: node.name
@@ -204,7 +212,7 @@ class _Frozen:
         Raises:
             ValueError: if a node other than a read uses a variable.
         """
-        found: dict[str, str] = {}
+        found: dict[str, str] = {name: name for name in sorted(self._references)}
         for node in self._nodes.values():
             variable = self._variable(node)
             if variable is None or node.name in self._downstream:
@@ -224,7 +232,7 @@ class _Frozen:
 
     def converted(self, node: NodeDef, values: Mapping[str, Any]) -> list[NodeDef]:
         """Return the nodes that replace a node."""
-        if self._downstream.get(node.name) == node.name:
+        if node.name in self._references or self._downstream.get(node.name) == node.name:
             if node.name not in values:
                 return [node.copy()]
             return [_constant(node.name, np.asarray(values[node.name]), node)]
@@ -268,7 +276,8 @@ def _keep_attrs(node: NodeDef, attrs: Mapping[str, AttrValue]) -> None:
         if key in ("_class", "_output_shapes") and key not in attrs
     }
     node.attr.clear()
-    node.attr.update({**kept, **attrs})
+    for key, value in {**kept, **attrs}.items():
+        node.attr[key].CopyFrom(value)
 
 
 # -- questions about nodes -------------------------------------------------------------------------

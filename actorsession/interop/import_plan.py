@@ -43,14 +43,6 @@ ALIASES: Mapping[str, str] = {
     "PlaceholderV2": "Placeholder",
 }  # fmt: skip
 
-# Types that create a reference variable, and the resource types whose names do not follow the ``Resource``
-# pattern.
-REFERENCES = ("Variable", "VariableV2")
-_SIBLINGS: Mapping[str, str] = {
-    "Assign": "AssignVariableOp", "AssignAdd": "AssignAddVariableOp",
-    "AssignSub": "AssignSubVariableOp", "IsVariableInitialized": "VarIsInitializedOp",
-}  # fmt: skip
-
 # TensorFlow's names of attributes, by their names here, for types that lack the name used here.
 RENAMED: Mapping[str, str] = {"dtype": "T", "component_types": "Tcomponents"}
 
@@ -174,17 +166,6 @@ def check_versions(versions: protos.VersionDef) -> None:
         )
 
 
-def resource_type(op: str) -> str | None:
-    """Return the resource counterpart of a type that takes references; ``None`` for other types."""
-    if op in REFERENCES:
-        return "VarHandleOp"
-    signature = tensorflow_signature(op)
-    if signature is None or not signature.inputs or not signature.inputs[0].is_ref:
-        return None
-    sibling = _SIBLINGS.get(op, f"Resource{op}")
-    return sibling if is_registered(sibling) else None
-
-
 # -- checks --------------------------------------------------------------------------------------
 
 
@@ -211,7 +192,7 @@ def _check_types(ops: Iterable[str]) -> None:
 
 
 def _local_type(op: str) -> str:
-    return op if is_registered(op) else resource_type(op) or ALIASES.get(op, op)
+    return op if is_registered(op) else ALIASES.get(op, op)
 
 
 def _check_names(planned: Sequence[Planned], mapped: Container[tuple[str, int]] = ()) -> None:

@@ -26,7 +26,6 @@ from actorsession.interop.import_plan import (
 )
 from actorsession.interop.node_builder import NodeBuilder, handle_of
 from actorsession.interop.ordering import in_order
-from actorsession.interop.reference_variables import without_references
 from actorsession.interop.resource_gathers import with_reads
 from actorsession.ops import convert_to_tensor
 
@@ -65,8 +64,7 @@ def import_graph_def(
     planned, library = _planned(graph_def, producer_op_list, mapped_values)
     wanted = _checked_elements(return_elements)
     _check_mapped_names(mapped_values, planned)
-    planned, values = without_references(planned, wanted or ())
-    places = [_of_value(item, values) for item in wanted or ()]
+    places = wanted or []
     ordered = in_order(planned, mapped_values)
     graph = get_default_graph()
     if name == "" and not all(isinstance(v, Tensor) for v in mapped_values.values()):
@@ -80,14 +78,6 @@ def import_graph_def(
         with graph.growing():  # a loop is incomplete until its last node is built
             builder.build(ordered)
     return None if wanted is None else [builder.element(*place) for place in places]
-
-
-def _of_value(
-    item: tuple[str, int | None], values: Mapping[tuple[str, int], tuple[str, int]]
-) -> tuple[str, int | None]:
-    """Return the place of an output's value, which differs from the output for references."""
-    name, index = item
-    return item if index is None else values.get((name, index), (name, index))
 
 
 def _planned(

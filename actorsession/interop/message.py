@@ -2,13 +2,13 @@
 
 A subclass of ``Message`` is defined by its ``SCHEMA``, one line per field: ``number name type``. The type is
 a scalar, an enumeration, another message or ``map<key, value>``. It ends in ``*`` when the field is repeated,
-and may be followed by ``in`` and the name of a oneof. ``protos`` holds the messages.
+and may be followed by ``in`` and the name of a oneof. ``protos`` holds the messages of graphs, and ``tabled``
+makes others from tables.
 
-The API is that of protobuf's own Python classes, as far as programs use it: ``add``, ``extend``,
-``CopyFrom``, ``HasField``, ``WhichOneof``, ``SerializeToString`` and ``ParseFromString``. Reading an unset
-message field creates an empty message, which does not count as present until something is set in it. Unknown
-fields are skipped and not kept. Equal messages serialise to equal bytes: fields in the order of their
-numbers, map entries in the order of their keys.
+The API is that of protobuf's own Python classes. Reading an unset message field creates an empty message,
+which does not count as present until something is set in it; it then becomes part of the message that was
+read, and so do the messages above. Fields that a class does not have are kept as bytes. Equal messages
+serialise to equal bytes: fields in the order of their numbers, map entries in the order of their keys.
 """
 
 from __future__ import annotations
@@ -17,21 +17,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 from actorsession.errors import DataLossError
-from actorsession.interop.fields import (
-    MESSAGES,
-    Field,
-    Repeated,
-    checked_message,
-    empty_value,
-    filled_map,
-    parse_schema,
-)
+from actorsession.interop.enums import ENUMS, EnumType
+from actorsession.interop.fields import MESSAGES, Field, empty_value, given_value, parse_schema
 from actorsession.protobuf import scalars, wire
 
-__all__ = ["Budget", "Message", "new_entry"]
+__all__ = ["Budget", "DecodeError", "Message", "new_entry"]
 
 # As in the codec of graphs: more than the largest graph that fits into a message needs.
 _MAX_MESSAGES = 2**22
+
+
+class DecodeError(DataLossError):
+    """The bytes are no message of the class."""
 
 
 class Budget:
@@ -50,20 +47,57 @@ class Budget:
         """Count one message.
 
         Raises:
-            DataLossError: if there are too many messages, or the nesting is too deep.
+            DecodeError: if there are too many messages, or the nesting is too deep.
         """
         self._left -= 1
         if depth > wire.MAX_DEPTH:
-            raise DataLossError(f"messages are nested more than {wire.MAX_DEPTH} deep")
+            raise DecodeError(f"messages are nested more than {wire.MAX_DEPTH} deep")
         if self._left < 0:
-            raise DataLossError(f"there are more than {_MAX_MESSAGES} messages in one")
+            raise DecodeError(f"there are more than {_MAX_MESSAGES} messages in one")
+
+
+class _DescriptorOf:
+    """Gives each class of messages its descriptor."""
+
+    def __get__(self, message: Message | None, kind: type[Message]) -> Descriptor:
+        return Descriptor(kind)
+
+
+class Descriptor:
+    """What programs ask of a class of messages: its names and fields.
+
+    Args:
+        kind: the class.
+    """
+
+    def __init__(self, kind: type[Message]) -> None:
+        self._kind = kind
+        self.name = kind.__name__
+        self.full_name = f"{kind.PACKAGE}.{kind.__qualname__}"
+        self.fields_by_name = dict(kind.FIELDS)
+        self.fields = list(kind.FIELDS.values())
+        self.fields_by_number = {field.number: field for field in self.fields}
+        self.oneofs_by_name = {
+            name: [field for field in self.fields if field.oneof == name]
+            for name in dict.fromkeys(field.oneof for field in self.fields if field.oneof)
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Descriptor) and other._kind is self._kind
+
+    def __hash__(self) -> int:
+        return hash(self._kind)
+
+    def __repr__(self) -> str:
+        return f"<descriptor of {self.full_name}>"
 
 
 class Message:
     """A protobuf message.
 
     Args:
-        **values: values of fields; lists for repeated fields, mappings for maps.
+        **values: values of fields; lists for repeated fields, mappings for maps. A message may be given as
+            a dict of its fields, and a value of an enumeration by its name.
 
     Raises:
         ValueError: for an unknown field, or a number out of range.
@@ -71,85 +105,123 @@ class Message:
     """
 
     SCHEMA: ClassVar[str] = ""
+    PACKAGE: ClassVar[str] = "tensorflow"
     FIELDS: ClassVar[Mapping[str, Field]] = {}
+    DESCRIPTOR: ClassVar[Descriptor] = _DescriptorOf()  # type: ignore[assignment]
     _BY_NUMBER: ClassVar[Mapping[int, Field]] = {}
-    __slots__ = ("_present", "_values")
+    __slots__ = ("_owner", "_unknown", "_values")
 
     _values: dict[str, Any]
-    _present: bool
+    # Bytes of fields that the class does not have.
+    _unknown: bytes
+    # While the message is an unset field of another one: that message, and the field.
+    _owner: tuple[Message, Field] | None
 
     def __init_subclass__(cls) -> None:
         cls.FIELDS = parse_schema(cls.SCHEMA)
         cls._BY_NUMBER = {field.number: field for field in cls.FIELDS.values()}
-        MESSAGES[cls.__qualname__] = cls
+        name = cls.__qualname__
+        MESSAGES[name] = cls
+        for field in cls.FIELDS.values():
+            setattr(cls, f"{field.name.upper()}_FIELD_NUMBER", field.number)
+            if field.kind in ENUMS and field.kind.startswith(f"{name}."):
+                cls._add_enum(field.kind)
+
+    @classmethod
+    def _add_enum(cls, kind: str) -> None:
+        """Give the class an enumeration of its own, and the values of that."""
+        setattr(cls, kind.rpartition(".")[2], EnumType(kind))
+        for label, number in ENUMS[kind].items():
+            setattr(cls, label, number)
 
     def __init__(self, **values: Any) -> None:
         object.__setattr__(self, "_values", {})
-        object.__setattr__(self, "_present", False)
-        for name, value in values.items():
-            if name not in self.FIELDS:
-                raise ValueError(f"{type(self).__name__} has no field {name!r}; {self._known()}")
-            if value is not None:
-                setattr(self, name, value)
+        object.__setattr__(self, "_owner", None)
+        object.__setattr__(self, "_unknown", b"")
+        self._fill(**values)
 
-    def _known(self) -> str:
-        return f"it has {', '.join(self.FIELDS)}"
+    def _fill(self, **values: Any) -> None:
+        """Set fields to copies of whole messages, lists and maps, too, as the arguments of the class do."""
+        for name, value in values.items():
+            field = self.FIELDS.get(name)
+            if field is None:
+                raise ValueError(self._no_field(name))
+            if value is not None:
+                self._set(field, given_value(field, value))
+
+    @classmethod
+    def _no_field(cls, name: str) -> str:
+        known = ", ".join(cls.FIELDS) or "no fields"
+        return f'Protocol message {cls.__name__} has no "{name}" field; it has {known}'
 
     # -- fields --------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
         field = self.FIELDS.get(name)
         if field is None:
-            raise AttributeError(f"{type(self).__name__} has no field {name!r}; {self._known()}")
-        if name in self._values:
-            return self._values[name]
+            raise AttributeError(self._no_field(name))
+        found = self._values.get(name)
+        if found is not None:
+            return found
         if field.scalar is not None and not field.repeated and not field.key:
             return field.scalar.default
-        made = self._values[name] = empty_value(field)
+        made = self._values[name] = empty_value(field, self if self._owner is not None else None)
+        if field.is_message:
+            object.__setattr__(made, "_owner", (self, field))
         return made
 
     def __setattr__(self, name: str, value: Any) -> None:
         field = self.FIELDS.get(name)
         if field is None:
-            raise AttributeError(f"{type(self).__name__} has no field {name!r}; {self._known()}")
-        made: Any
-        if field.key:
-            made = filled_map(field, value)
-        elif field.repeated:
-            made = Repeated(field)
-            made.extend(value)
-        elif field.scalar is not None:
-            made = field.scalar.check(value)
-        else:
-            made = checked_message(field, value).copy()
-            object.__setattr__(made, "_present", True)
-        self._set(field, made)
+            raise AttributeError(self._no_field(name))
+        if field.key or field.repeated or field.scalar is None:
+            kind = "message" if field.is_message else "map, or repeated"
+            how = "CopyFrom" if field.is_message else "update" if field.key else "extend"
+            raise AttributeError(
+                f'Assignment not allowed to {kind} field "{name}" in protocol message object '
+                f"{type(self).__name__}: use {name}.{how}"
+            )
+        self._set(field, field.scalar.check(value))
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"cannot delete {name!r}: use ClearField")
 
     def _set(self, field: Field, value: Any) -> None:
+        if self._owner is not None:
+            self.SetInParent()
         if field.oneof:
-            for other in self.FIELDS.values():
-                if other.oneof == field.oneof:
-                    self._values.pop(other.name, None)
+            self._leave_oneof(field)
         self._values[field.name] = value
+
+    def _leave_oneof(self, field: Field) -> None:
+        """Unset the other members of a field's oneof; messages that were only read stay."""
+        for other in self.FIELDS.values():
+            if other.oneof == field.oneof and other is not field and self._has(other):
+                del self._values[other.name]
+
+    def SetInParent(self) -> None:
+        """Make the message count as present although nothing is set in it."""
+        if self._owner is not None:
+            parent, field = self._owner
+            object.__setattr__(self, "_owner", None)
+            parent._set(field, self)
 
     def _has(self, field: Field) -> bool:
         """Return whether a field counts as set.
 
-        A member of a oneof counts if it is set; any other field counts if it is not empty or not its default.
+        A message and a member of a oneof count if they were set; any other field counts if it is not empty or
+        not its default.
         """
-        if field.name not in self._values:
+        value = self._values.get(field.name)
+        if value is None:
             return False
-        value = self._values[field.name]
-        if isinstance(value, Message):
-            return value._present or not value._is_empty()
+        if field.is_message:
+            return value._owner is None
         if field.oneof:
             return True
         if isinstance(value, float):
             return value != 0 or str(value) == "-0.0"  # the sign of a zero is kept
         return bool(value)
-
-    def _is_empty(self) -> bool:
-        return not any(self._has(self.FIELDS[name]) for name in self._values)
 
     def WhichOneof(self, group: str) -> str | None:
         """Return the name of the field of a oneof that is set, or ``None``.
@@ -157,66 +229,73 @@ class Message:
         Raises:
             ValueError: if the message has no such oneof.
         """
-        members = {field.name for field in self.FIELDS.values() if field.oneof == group}
+        members = [field for field in self.FIELDS.values() if field.oneof == group]
         if not members:
-            raise ValueError(f"{type(self).__name__} has no oneof {group!r}")
-        # A message field is read first and filled later, so the newest non-empty entry is the valid one.
-        for name in reversed(self._values):
-            if name in members and self._has(self.FIELDS[name]):
-                return name
-        return None
+            if group in self.FIELDS:
+                raise ValueError(f"expected the name of a oneof, got the field {group!r}")
+            raise ValueError(f'Protocol message {type(self).__name__} has no oneof "{group}" field')
+        return next((field.name for field in members if self._has(field)), None)
 
     def HasField(self, name: str) -> bool:
-        """Return whether a message or a member of a oneof is set.
+        """Return whether a message or a member of a oneof is set; for a oneof, whether any member is.
 
         Raises:
             ValueError: for a field without presence, and for an unknown field.
         """
         field = self.FIELDS.get(name)
-        if field is None or field.repeated or field.key or (field.scalar and not field.oneof):
-            raise ValueError(f"{type(self).__name__}.{name} is not a field with presence")
-        return self.WhichOneof(field.oneof) == name if field.oneof else self._has(field)
+        if field is None:
+            if any(other.oneof == name for other in self.FIELDS.values()):
+                return self.WhichOneof(name) is not None
+            raise ValueError(self._no_field(name))
+        if not field.is_message and not field.oneof:
+            raise ValueError(f"Field {type(self).__qualname__}.{name} does not have presence")
+        return self._has(field)
+
+    def __contains__(self, name: str) -> bool:
+        return self.HasField(name)
 
     def ClearField(self, name: str) -> None:
-        """Set a field to its default.
+        """Set a field, or the set member of a oneof, to its default.
 
         Raises:
             ValueError: if there is no such field.
         """
         if name not in self.FIELDS:
-            raise ValueError(f"{type(self).__name__} has no field {name!r}; {self._known()}")
-        self._values.pop(name, None)
+            if not any(field.oneof == name for field in self.FIELDS.values()):
+                raise ValueError(self._no_field(name))
+            name = self.WhichOneof(name) or name
+        self.SetInParent()
+        self._drop(name)
 
-    def SetInParent(self) -> None:
-        """Make the message count as present although nothing is set in it."""
-        object.__setattr__(self, "_present", True)
+    def _drop(self, name: str) -> None:
+        value = self._values.pop(name, None)
+        if isinstance(value, Message):
+            object.__setattr__(value, "_owner", None)  # no longer a part of this message
 
     def ListFields(self) -> list[tuple[Field, Any]]:
         """Return the fields that are set, in the order of their numbers, with their values."""
-        chosen: dict[str, str | None] = {}
-        found = []
-        for field in self.FIELDS.values():
-            if not self._has(field):
-                continue
-            if field.oneof:
-                if field.oneof not in chosen:
-                    chosen[field.oneof] = self.WhichOneof(field.oneof)
-                if chosen[field.oneof] != field.name:
-                    continue
-            found.append((field, self._values[field.name]))
-        return found
+        values = self._values
+        if not values:
+            return []
+        return [
+            (field, values[name])
+            for name, field in self.FIELDS.items()
+            if name in values and self._has(field)
+        ]
 
     # -- as a whole ----------------------------------------------------------------------------
 
     def Clear(self) -> None:
         """Set every field to its default."""
-        self._values.clear()
+        self.SetInParent()
+        for name in list(self._values):
+            self._drop(name)
+        object.__setattr__(self, "_unknown", b"")
 
     def copy(self) -> Self:
         """Return a deep copy."""
         made = type(self)()
-        made.MergeFrom(self)
-        object.__setattr__(made, "_present", self._present)
+        made._merge(self)
         return made
 
     def CopyFrom(self, other: Message) -> None:
@@ -225,12 +304,10 @@ class Message:
         Raises:
             TypeError: for a message of another class.
         """
-        if other is self:
-            return
-        self._check_same(other)
-        self.Clear()
-        self.MergeFrom(other)
-        self.SetInParent()
+        self._check_same(other, "CopyFrom")
+        if other is not self:
+            self.Clear()
+            self._merge(other)
 
     def MergeFrom(self, other: Message) -> None:
         """Merge in the set fields of another message; lists are appended, messages merged.
@@ -238,46 +315,76 @@ class Message:
         Raises:
             TypeError: for a message of another class.
         """
-        self._check_same(other)
+        self._check_same(other, "MergeFrom")
+        self.SetInParent()
+        self._merge(other)
+
+    def _merge(self, other: Message) -> None:
         for field, value in other.ListFields():
-            if field.key:
-                getattr(self, field.name).update(value)
-            elif field.repeated:
-                getattr(self, field.name).extend(list(value))
+            if field.key or field.repeated:
+                getattr(self, field.name).MergeFrom(value)
             elif field.scalar is not None:
                 self._set(field, value)
             else:
-                mine = self._submessage(field)
-                mine.MergeFrom(value)
-                mine.SetInParent()
+                self._submessage(field)._merge(value)
+        if other._unknown:
+            object.__setattr__(self, "_unknown", self._unknown + other._unknown)
 
     def _submessage(self, field: Field) -> Message:
-        """Return the message in a field, and make the field the set member of its oneof."""
-        value = self._values.get(field.name)
-        if value is None or (field.oneof and self.WhichOneof(field.oneof) != field.name):
-            value = field.message()
-        self._set(field, value)
-        made: Message = value
+        """Return the message in a field, which is then set."""
+        made: Message = getattr(self, field.name)
+        made.SetInParent()
         return made
 
-    def _check_same(self, other: Any) -> None:
+    def _check_same(self, other: Any, method: str) -> None:
         if type(other) is not type(self):
-            raise TypeError(f"expected a {type(self).__name__}, got {type(other).__name__}")
+            raise TypeError(
+                f"Parameter to {method}() must be instance of same class: expected a "
+                f"{type(self).__name__}, got {type(other).__name__}"
+            )
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
         assert isinstance(other, Message)
-        return [(f.name, v) for f, v in self.ListFields()] == [
+        return self._unknown == other._unknown and [(f.name, v) for f, v in self.ListFields()] == [
             (f.name, v) for f, v in other.ListFields()
         ]
 
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def __repr__(self) -> str:
-        from actorsession.interop.text_format import MessageToString
+        from actorsession.interop.text_format import shown
 
-        return MessageToString(self)
+        return shown(self)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *self.FIELDS})
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self.copy()
+
+    __copy__ = copy
+
+    def __reduce__(self) -> Any:
+        return _unpickled, (type(self).__qualname__, self.SerializeToString())
+
+    def IsInitialized(self, errors: Any = None) -> bool:
+        """Return true: no field is required."""
+        return True
+
+    def FindInitializationErrors(self) -> list[str]:
+        """Return the required fields that are missing: none."""
+        return []
+
+    def DiscardUnknownFields(self) -> None:
+        """Drop the fields that the classes do not have, here and in all messages below."""
+        object.__setattr__(self, "_unknown", b"")
+        for field, value in self.ListFields():
+            if field.scalar is None:
+                each = value.values() if field.key else value if field.repeated else (value,)
+                for message in each:
+                    message.DiscardUnknownFields()
 
     # -- bytes ---------------------------------------------------------------------------------
 
@@ -294,7 +401,10 @@ class Message:
             else:
                 items = value if field.repeated else (value,)
                 out.extend([_field_bytes(field, item) for item in items])
+        out.append(self._unknown)
         return b"".join(out)
+
+    SerializePartialToString = SerializeToString
 
     def ByteSize(self) -> int:
         """Return the number of bytes of the serialised message."""
@@ -304,7 +414,7 @@ class Message:
     def FromString(cls, data: bytes) -> Self:
         """Return a new message parsed from bytes; see ``ParseFromString``."""
         made = cls()
-        made.ParseFromString(data)
+        made.MergeFromString(data)
         return made
 
     def ParseFromString(self, data: bytes) -> int:
@@ -314,44 +424,50 @@ class Message:
             The number of bytes read.
 
         Raises:
-            DataLossError: for bytes that are not a valid message of this class.
+            DecodeError: for bytes that are not a valid message of this class.
         """
+        _check_bytes(data)
         self.Clear()
         return self.MergeFromString(data)
 
     def MergeFromString(self, data: bytes) -> int:
         """Merge in a message parsed from protobuf's wire format; see ``ParseFromString``."""
-        if not isinstance(data, (bytes, bytearray, memoryview)):
-            raise TypeError(f"expected bytes, got {type(data).__name__}")
+        _check_bytes(data)
+        self.SetInParent()
         try:
             self._read(bytes(data), 0, len(data), 0, Budget())
         except wire.WireError as exc:
-            raise DataLossError(f"the bytes are not a valid {type(self).__name__}: {exc}") from exc
+            raise DecodeError(f"the bytes are not a valid {type(self).__name__}: {exc}") from exc
         return len(data)
 
     def _read(self, data: bytes, pos: int, end: int, depth: int, budget: Budget) -> None:
         budget.enter(depth)
+        unknown: list[bytes] = []
         while pos < end:
+            begin = pos
             number, wire_type, pos = wire.read_tag(data, pos, end)
             field = self._BY_NUMBER.get(number)
             if field is None:
                 pos = wire.skip(data, pos, end, number, wire_type)
+                unknown.append(data[begin:pos])
             elif field.scalar is not None and not field.key:
                 pos = self._read_scalar(field, data, pos, end, wire_type)
             elif wire_type != wire.BYTES:
-                raise DataLossError(
+                raise DecodeError(
                     f"field {field.name!r} is a message, but found wire type {wire_type}"
                 )
             else:
                 start, pos = wire.read_bytes(data, pos, end)
                 if field.key:
                     self._read_entry(field, data, start, pos, depth + 1, budget)
-                else:
-                    made = field.message() if field.repeated else self._submessage(field)
+                elif field.repeated:
+                    made = field.message()
                     made._read(data, start, pos, depth + 1, budget)
-                    made.SetInParent()
-                    if field.repeated:
-                        list.append(getattr(self, field.name), made)
+                    list.append(getattr(self, field.name), made)
+                else:
+                    self._submessage(field)._read(data, start, pos, depth + 1, budget)
+        if unknown:
+            object.__setattr__(self, "_unknown", self._unknown + b"".join(unknown))
 
     def _read_scalar(
         self, field: Field, data: bytes, pos: int, end: int, wire_type: int
@@ -362,7 +478,7 @@ class Message:
             list.extend(getattr(self, field.name), scalars.read_packed(kind, data, start, stop))
             return stop
         if wire_type != kind.wire_type:
-            raise DataLossError(
+            raise DecodeError(
                 f"field {field.name!r} is of type {field.kind}, but found wire type "
                 f"{wire_type} at byte {pos}"
             )
@@ -379,10 +495,27 @@ class Message:
         """Read one entry of a map: a message with the key as field 1 and the value as field 2."""
         entry = new_entry(field)
         entry._read(data, pos, end, depth, budget)
+        if field.scalar is None:
+            entry._submessage(entry.FIELDS["value"])
         dict.__setitem__(getattr(self, field.name), entry.key, entry.value)
 
 
 # -- parts of messages ---------------------------------------------------------------------------
+
+
+def _check_bytes(data: Any) -> None:
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"expected bytes, got {type(data).__name__}")
+
+
+def _unpickled(name: str, data: bytes) -> Message:
+    """Return a message that was pickled."""
+    kind = MESSAGES.get(name)
+    if kind is None:
+        from actorsession.interop.tabled import message_class
+
+        kind = message_class(name)
+    return kind.FromString(data)
 
 
 def new_entry(field: Field) -> Message:

@@ -6,6 +6,8 @@ name.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from actorsession.interop.message import Message
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
 class Any(Message):
     """A message of any type, as bytes together with the type's name."""
 
+    PACKAGE = "google.protobuf"
     SCHEMA = """
         1 type_url string
         2 value bytes
@@ -80,7 +83,9 @@ class CollectionDef(Message):
 class SaverDef(Message):
     """The names of a saver's operations and tensors, and its settings."""
 
-    LEGACY, V1, V2 = 0, 1, 2  # of the field ``version``
+    LEGACY: ClassVar[int]
+    V1: ClassVar[int]
+    V2: ClassVar[int]
 
     SCHEMA = """
         1 filename_tensor_name string
@@ -89,7 +94,7 @@ class SaverDef(Message):
         4 max_to_keep int32
         5 sharded bool
         6 keep_checkpoint_every_n_hours float
-        7 version CheckpointFormatVersion
+        7 version SaverDef.CheckpointFormatVersion
     """
 
 
@@ -128,6 +133,7 @@ class TensorInfo(Message):
         2 dtype DataType
         3 tensor_shape TensorShapeProto
         4 coo_sparse TensorInfo.CooSparse in encoding
+        5 composite_tensor TensorInfo.CompositeTensor in encoding
     """
 
     class CooSparse(Message):
@@ -137,6 +143,14 @@ class TensorInfo(Message):
             1 values_tensor_name string
             2 indices_tensor_name string
             3 dense_shape_tensor_name string
+        """
+
+    class CompositeTensor(Message):
+        """A value of several tensors, and its type."""
+
+        SCHEMA = """
+            1 type_spec TypeSpecProto
+            2 components TensorInfo*
         """
 
 
@@ -170,6 +184,7 @@ class MetaGraphDef(Message):
         4 collection_def map<string, CollectionDef>
         5 signature_def map<string, SignatureDef>
         6 asset_file_def AssetFileDef*
+        7 object_graph_def SavedObjectGraph
     """
 
     class MetaInfoDef(Message):

@@ -231,7 +231,7 @@ def _check_types(node: Planned, inputs: Sequence[Tensor]) -> None:
     signature = node.signature
     if signature is None:
         return
-    dtypes = [tensor.dtype for tensor in inputs]
+    dtypes = [tensor.spec.dtype for tensor in inputs]
     found = bind(signature.inputs, dtypes, node.given, signature.attrs)
     if found is None:
         raise ValueError(f"it has {len(inputs)} inputs, which do not match {node.op}")
@@ -239,7 +239,7 @@ def _check_types(node: Planned, inputs: Sequence[Tensor]) -> None:
         t for arg in signature.inputs for t in _expected(arg, node.given, found, signature.attrs)
     ]
     for at, (tensor, dtype) in enumerate(zip(inputs, expected, strict=False)):
-        if dtype is not None and tensor.dtype is not dtype:
+        if dtype is not None and tensor.spec.dtype is not dtype:
             raise ValueError(
                 f"input {at} was passed {tensor.dtype.name} from {tensor.name}, expected {dtype.name}"
             )

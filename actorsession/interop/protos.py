@@ -1,7 +1,7 @@
 """TensorFlow's messages for graphs: the contents of ``.pb``, ``.pbtxt`` and ``.meta`` files.
 
-Field names and numbers are TensorFlow's; tests compare them with its compiled descriptors. Fields that are
-omitted here are skipped when a message is read: debugging information, full types and object graphs.
+Field names and numbers are TensorFlow's; tests compare them with its compiled descriptors. Debugging
+information, full types and object graphs are kept and not used.
 """
 
 from __future__ import annotations
@@ -150,7 +150,17 @@ class NodeDef(Message):
         3 input string*
         4 device string
         5 attr map<string, AttrValue>
+        6 experimental_debug_info NodeDef.ExperimentalDebugInfo
+        7 experimental_type FullTypeDef
     """
+
+    class ExperimentalDebugInfo(Message):
+        """The nodes and functions that a node was made from."""
+
+        SCHEMA = """
+            1 original_node_names string*
+            2 original_func_names string*
+        """
 
 
 class VersionDef(Message):
@@ -203,6 +213,7 @@ class OpDef(Message):
             6 type_list_attr string
             7 handle_data ResourceHandleProto.DtypeAndShape*
             16 is_ref bool
+            17 experimental_full_type FullTypeDef
         """
 
     class AttrDef(Message):
@@ -284,4 +295,5 @@ class GraphDef(Message):
         2 library FunctionDefLibrary
         3 version int32
         4 versions VersionDef
+        5 debug_info GraphDebugInfo
     """

@@ -7,8 +7,9 @@ import. The output is that of protobuf. The input may be hostile: nesting is bou
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,61 +20,142 @@ from actorsession.interop.fields import Field
 from actorsession.interop.message import Message, new_entry
 from actorsession.protobuf.scalars import scalar
 from actorsession.protobuf.wire import MAX_DEPTH
+from actorsession.records import dataclass
 
-__all__ = ["Merge", "MessageToString", "Parse"]
+__all__ = [
+    "Merge",
+    "MessageToBytes",
+    "MessageToString",
+    "Parse",
+    "ParseError",
+    "ParseLines",
+    "shown",
+]
 
 M = TypeVar("M", bound=Message)
-
-# Fields of TensorFlow's messages that the messages here omit. They are skipped; any other unknown name is an
-# error.
-_LEFT_OUT = frozenset({
-    "debug_info", "experimental_debug_info", "experimental_type", "experimental_full_type",
-    "object_graph_def", "composite_tensor",
-})  # fmt: skip
-
 
 # -- writing -------------------------------------------------------------------------------------
 
 
-def MessageToString(message: Message) -> str:
-    """Return the text form of a message, a line per field."""
-    return "".join([line + "\n" for line in _lines(message, "")])
+class ParseError(InvalidArgumentError):
+    """The text is no message of the class."""
 
 
-def _lines(message: Message, indent: str) -> Iterator[str]:
-    for field, value in message.ListFields():
-        if field.key:
-            for key in sorted(value):
-                yield f"{indent}{field.name} {{"
-                yield f"{indent}  key: {_token_of(field.key, key)}"
-                yield from _field_lines(field, "value", value[key], indent + "  ")
-                yield f"{indent}}}"
-            continue
-        for item in value if field.repeated else (value,):
-            yield from _field_lines(field, field.name, item, indent)
+def MessageToString(
+    message: Message,
+    as_utf8: bool = True,
+    as_one_line: bool = False,
+    use_short_repeated_primitives: bool = False,
+    pointy_brackets: bool = False,
+    use_index_order: bool = False,
+    float_format: str | None = None,
+    double_format: str | None = None,
+    use_field_number: bool = False,
+    descriptor_pool: Any = None,
+    indent: int = 0,
+    **options: Any,
+) -> str:
+    """Return the text form of a message, a line per field.
+
+    Args:
+        message: the message.
+        as_utf8: whether letters beyond ASCII in strings stay as they are.
+        as_one_line: whether spaces stand instead of line ends.
+        use_short_repeated_primitives: whether numbers of a repeated field stand in one list.
+        pointy_brackets: whether messages are in ``<>`` instead of ``{}``.
+        use_index_order: accepted for compatibility and ignored; fields are in the order of their numbers.
+        float_format: form of floats, as for ``format``.
+        double_format: likewise for doubles; that of floats if omitted.
+        use_field_number: whether fields have numbers instead of names.
+        descriptor_pool: accepted for compatibility and ignored.
+        indent: number of spaces before each line.
+        options: accepted for compatibility and ignored.
+    """
+    writer = _Writer(
+        as_utf8=as_utf8, short=use_short_repeated_primitives, brackets="<>" if pointy_brackets else "{}",
+        by_number=use_field_number, floats=float_format, doubles=double_format or float_format,
+    )  # fmt: skip
+    if as_one_line:
+        return " ".join([line.strip() for line in writer.lines(message, "")])
+    return "".join([line + "\n" for line in writer.lines(message, " " * indent)])
 
 
-def _field_lines(field: Field, name: str, value: Any, indent: str) -> Iterator[str]:
-    if field.scalar is not None:
-        yield f"{indent}{name}: {_token_of(field.kind, value)}"
-        return
-    yield f"{indent}{name} {{"
-    yield from _lines(value, indent + "  ")
-    yield f"{indent}}}"
+def MessageToBytes(message: Message, **options: Any) -> bytes:
+    """Return the text form of a message as UTF-8; see ``MessageToString``."""
+    return MessageToString(message, **options).encode()
 
 
-def _token_of(kind: str, value: Any) -> str:
-    if kind in ENUMS:
-        return label_of(kind, value) or str(value)
-    if kind == "bool":
-        return "true" if value else "false"
-    if kind == "string":
-        return f'"{_escaped(value.encode())}"'
-    if kind == "bytes":
-        return f'"{_escaped(value)}"'
-    if kind == "float":
-        return str(_shortest(value))
-    return str(value)
+def shown(message: Message) -> str:
+    """Return the text form in which protobuf shows a message: with numbers as C writes them."""
+    return "".join([line + "\n" for line in _Writer(plain=True).lines(message, "")])
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """How a text form is written; the fields are those of ``MessageToString``."""
+
+    as_utf8: bool = True
+    short: bool = False
+    brackets: str = "{}"
+    by_number: bool = False
+    floats: str | None = None
+    doubles: str | None = None
+    plain: bool = False
+
+    def lines(self, message: Message, indent: str) -> Iterator[str]:
+        opening, closing = self.brackets[0], self.brackets[1]
+        for field, value in message.ListFields():
+            name = str(field.number) if self.by_number else field.name
+            if field.key:
+                for key in sorted(value):
+                    yield f"{indent}{name} {opening}"
+                    yield f"{indent}  key: {self._token(field.key, key)}"
+                    yield from self._field(field, "value", value[key], indent + "  ")
+                    yield f"{indent}{closing}"
+            elif self.short and field.packed:
+                yield f"{indent}{name}: [{', '.join([self._token(field.kind, v) for v in value])}]"
+            else:
+                for item in value if field.repeated else (value,):
+                    yield from self._field(field, name, item, indent)
+
+    def _field(self, field: Field, name: str, value: Any, indent: str) -> Iterator[str]:
+        if field.scalar is not None:
+            yield f"{indent}{name}: {self._token(field.kind, value)}"
+            return
+        yield f"{indent}{name} {self.brackets[0]}"
+        yield from self.lines(value, indent + "  ")
+        yield f"{indent}{self.brackets[1]}"
+
+    def _token(self, kind: str, value: Any) -> str:
+        if kind in ENUMS:
+            return label_of(kind, value) or str(value)
+        if kind == "bool":
+            return "true" if value else "false"
+        if kind == "string":
+            return f'"{_escaped(value, self.as_utf8)}"'
+        if kind == "bytes":
+            return f'"{_escaped(value)}"'
+        if kind in ("float", "double"):
+            return self._number(kind, value)
+        return str(value)
+
+    def _number(self, kind: str, value: float) -> str:
+        form = self.floats if kind == "float" else self.doubles
+        if form is not None and math.isfinite(value):
+            return format(value, form)
+        if self.plain:
+            return _as_in_c(kind, value)
+        return str(_shortest(value) if kind == "float" else value)
+
+
+def _as_in_c(kind: str, value: float) -> str:
+    """Return a number with the fewest digits of which C's ``%g`` needs no more to give it back."""
+    least, most = (6, 9) if kind == "float" else (15, 17)
+    with np.errstate(over="ignore"):
+        text = f"{value:.{least}g}"
+        found = float(text)
+        same = float(np.float32(found)) == value if kind == "float" else found == value
+    return text if same or value != value else f"{value:.{most}g}"
 
 
 def _shortest(value: float) -> float:
@@ -91,7 +173,11 @@ _ESCAPES: Mapping[int, str] = {
 }  # fmt: skip
 
 
-def _escaped(content: bytes) -> str:
+def _escaped(content: bytes | str, as_utf8: bool = False) -> str:
+    if isinstance(content, str):
+        if as_utf8 and not content.isascii():
+            return "".join([c if ord(c) > 127 else _escaped(c.encode()) for c in content])
+        content = content.encode()
     return "".join(
         [_ESCAPES.get(b) or (chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in content]
     )
@@ -100,32 +186,44 @@ def _escaped(content: bytes) -> str:
 # -- reading -------------------------------------------------------------------------------------
 
 
-def Parse(text: str | bytes, message: M) -> M:
-    """Read a text form into a message, after clearing the message.
+def Parse(
+    text: str | bytes, message: M, allow_unknown_extension: bool = False,
+    allow_field_number: bool = False, descriptor_pool: Any = None, allow_unknown_field: bool = False,
+) -> M:  # fmt: skip
+    """Read a text form into a message, beside what is set in it already.
 
     Args:
         text: the text, UTF-8 if bytes.
         message: the message to read into.
+        allow_unknown_extension: accepted for compatibility and ignored.
+        allow_field_number: whether fields may have numbers instead of names.
+        descriptor_pool: accepted for compatibility and ignored.
+        allow_unknown_field: whether fields that the class does not have are skipped.
 
     Returns:
         The message.
 
     Raises:
-        InvalidArgumentError: for text that is not a valid message of this class.
+        ParseError: for text that is not a valid message of this class.
     """
-    message.Clear()
-    return Merge(text, message)
-
-
-def Merge(text: str | bytes, message: M) -> M:
-    """Merge a text form into a message; see ``Parse``."""
     if isinstance(text, bytes):
         try:
             text = text.decode()
         except UnicodeDecodeError as exc:
-            raise InvalidArgumentError(f"the text of a message must be UTF-8: {exc}") from exc
-    _Reader(text).message(message, "", 0)
+            raise ParseError(f"the text of a message must be UTF-8: {exc}") from exc
+    reader = _Reader(text, allow_unknown_field, allow_field_number)
+    message.SetInParent()
+    reader.message(message, "", 0)
     return message
+
+
+Merge = Parse
+
+
+def ParseLines(lines: Iterable[str | bytes], message: M, **options: Any) -> M:
+    """Read the lines of a text form into a message; see ``Parse``."""
+    texts = [line.decode() if isinstance(line, bytes) else line for line in lines]
+    return Parse("\n".join(texts), message, **options)
 
 
 _TOKEN = re.compile(
@@ -144,8 +242,10 @@ _CLOSING = {"{": "}", "<": ">"}
 class _Reader:
     """A cursor over the tokens of a text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, skips: bool, numbers: bool) -> None:
         self._text = text
+        self._skips = skips
+        self._numbers = numbers
         self._at = 0
         self._kind, self._token = "", ""
         self._next()
@@ -163,9 +263,9 @@ class _Reader:
         self._at = found.end()
         return before
 
-    def _fault(self, what: str) -> InvalidArgumentError:
+    def _fault(self, what: str) -> ParseError:
         line = self._text.count("\n", 0, self._at) + 1
-        return InvalidArgumentError(f"line {line}: {what}")
+        return ParseError(f"line {line}: {what}")
 
     def _take(self, sign: str) -> bool:
         found = self._kind == "sign" and self._token == sign
@@ -182,7 +282,7 @@ class _Reader:
                 return
             if self._kind == "end" and not closing:
                 return
-            if self._kind != "name":
+            if self._kind != "name" and not (self._numbers and self._kind == "number"):
                 wanted = f"a field or {closing!r}" if closing else "a field"
                 raise self._fault(f"expected {wanted}, found {self._token or 'the end'!r:.60}")
             self._field(message, depth)
@@ -192,8 +292,10 @@ class _Reader:
     def _field(self, message: Message, depth: int) -> None:
         name = self._next()
         field = message.FIELDS.get(name)
+        if field is None and name.isdecimal():
+            field = message._BY_NUMBER.get(int(name))
         if field is None:
-            if name not in _LEFT_OUT:
+            if not self._skips:
                 known = ", ".join(message.FIELDS)
                 raise self._fault(f"{type(message).__name__} has no field {name!r}; it has {known}")
             self._skip_value(depth)
@@ -223,9 +325,7 @@ class _Reader:
             self._body(made, depth)
             list.append(getattr(message, field.name), made)
         else:
-            made = message._submessage(field)
-            self._body(made, depth)
-            made.SetInParent()
+            self._body(message._submessage(field), depth)
 
     def _body(self, message: Message, depth: int) -> None:
         opening = self._token

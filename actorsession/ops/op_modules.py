@@ -160,6 +160,17 @@ _TYPES = {
         "ResourceSparseApplyRMSProp"
     ),
     "ops.variables.checkpointing": "MergeV2Checkpoints RestoreV2 SaveV2 ShardedFilename",
+    "ops.variables.reference_nodes": (
+        "ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdam ApplyCenteredRMSProp ApplyFtrl "
+        "ApplyFtrlV2 ApplyGradientDescent ApplyMomentum ApplyProximalAdagrad "
+        "ApplyProximalGradientDescent ApplyRMSProp Assign AssignAdd AssignSub CountUpTo "
+        "IsVariableInitialized ReferenceHandle ScatterAdd ScatterDiv ScatterMax ScatterMin "
+        "ScatterMul ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub ScatterNdUpdate "
+        "ScatterSub ScatterUpdate SparseApplyAdadelta SparseApplyAdagrad SparseApplyAdagradDA "
+        "SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 SparseApplyMomentum "
+        "SparseApplyProximalAdagrad SparseApplyProximalGradientDescent SparseApplyRMSProp "
+        "StridedSliceAssign Variable VariableV2"
+    ),
     "ops.variables.scatter_updates": (
         "ResourceScatterDiv ResourceScatterMax ResourceScatterMin ResourceScatterMul "
         "ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin ResourceScatterNdSub "

@@ -24,46 +24,49 @@ if TYPE_CHECKING:
 __all__ = [
     "Abs", "AccumulatorApplyGradient", "AccumulatorNumAccumulated", "AccumulatorSetGlobalStep",
     "AccumulatorTakeGradient", "Acos", "Acosh", "Add", "AddN", "AddV2", "AdjustContrastv2",
-    "AdjustHue", "AdjustSaturation", "All", "AllCandidateSampler", "Angle", "Any",
-    "ApproximateEqual", "ArgMax", "ArgMin", "AsString", "Asin", "Asinh", "Assert",
-    "AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp", "AsyncPyFunc", "Atan",
-    "Atan2", "Atanh", "AudioSummary", "AudioSummaryV2", "AvgPool", "AvgPool3D", "AvgPool3DGrad",
-    "AvgPoolGrad", "Barrier", "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany",
-    "BarrierReadySize", "BarrierTakeMany", "BatchMatMul", "BatchMatMulV2", "BatchToSpaceND",
-    "BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad",
-    "Bitcast", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BroadcastArgs", "BroadcastGradientArgs",
-    "BroadcastTo", "Bucketize", "CTCBeamSearchDecoder", "CTCGreedyDecoder", "CTCLoss", "Cast",
-    "Ceil", "CheckNumerics", "Cholesky", "ClipByValue", "CollectiveAllToAllV2",
-    "CollectiveBcastRecv", "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2",
-    "CollectiveGather", "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2",
-    "CollectiveReduceV2", "CombinedNonMaxSuppression", "Complex", "ComplexAbs",
-    "ComputeAccidentalHits", "ConcatOffset", "ConcatV2", "Conj", "ConjugateTranspose", "Const",
-    "ControlTrigger", "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D",
-    "Conv3DBackpropFilterV2", "Conv3DBackpropInputV2", "Cos", "Cosh", "CropAndResize",
-    "CropAndResizeGradBoxes", "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum",
-    "CumulativeLogsumexp", "DecodeAndCropJpeg", "DecodeBase64", "DecodeBmp", "DecodeCSV",
-    "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample", "DecodeJpeg", "DecodePng",
-    "DecodeRaw", "DeleteSessionTensor", "DenseBincount", "DenseToDenseSetOperation",
-    "DenseToSparseSetOperation", "DepthToSpace", "DepthwiseConv2dNative",
-    "DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNativeBackpropInput",
-    "DeserializeManySparse", "Diag", "DiagPart", "Digamma", "Dilation2D",
-    "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "Div", "DivNoNan", "DrawBoundingBoxes",
-    "DrawBoundingBoxesV2", "DynamicPartition", "DynamicStitch", "EditDistance", "Einsum", "Elu",
-    "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg", "EncodeJpegVariableQuality",
-    "EncodePng", "EnsureShape", "Enter", "Equal", "Erf", "Erfc", "Erfinv", "EuclideanNorm", "Exit",
-    "Exp", "ExpandDims", "Expm1", "ExtractGlimpse", "ExtractImagePatches", "ExtractJpegShape",
-    "FFT", "FFT2D", "FFT3D", "FIFOQueueV2", "FakeQuantWithMinMaxArgs",
-    "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsGradient",
-    "FakeQuantWithMinMaxVarsPerChannel", "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill",
-    "Fingerprint", "FixedUnigramCandidateSampler", "Floor", "FloorDiv", "FloorMod",
-    "FractionalAvgPool", "FractionalAvgPoolGrad", "FractionalMaxPool", "FractionalMaxPoolGrad",
-    "FusedBatchNorm", "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3",
-    "FusedBatchNormV2", "FusedBatchNormV3", "GatherNd", "GatherV2", "GetSessionHandle",
-    "GetSessionTensor", "Greater", "GreaterEqual", "GuaranteeConst", "HSVToRGB", "HashTableV2",
-    "HistogramFixedWidth", "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D",
-    "IRFFT3D", "Identity", "IdentityN", "If", "Igamma", "IgammaGradA", "Igammac", "Imag",
-    "ImageSummary", "InTopKV2", "InitializeTableFromTextFileV2", "InitializeTableV2", "Inv",
-    "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf", "IsNan", "L2Loss", "LRN",
+    "AdjustHue", "AdjustSaturation", "All", "AllCandidateSampler", "Angle", "Any", "ApplyAdadelta",
+    "ApplyAdagrad", "ApplyAdagradDA", "ApplyAdam", "ApplyCenteredRMSProp", "ApplyFtrl",
+    "ApplyFtrlV2", "ApplyGradientDescent", "ApplyMomentum", "ApplyProximalAdagrad",
+    "ApplyProximalGradientDescent", "ApplyRMSProp", "ApproximateEqual", "ArgMax", "ArgMin",
+    "AsString", "Asin", "Asinh", "Assert", "Assign", "AssignAdd", "AssignAddVariableOp",
+    "AssignSub", "AssignSubVariableOp", "AssignVariableOp", "AsyncPyFunc", "Atan", "Atan2", "Atanh",
+    "AudioSummary", "AudioSummaryV2", "AvgPool", "AvgPool3D", "AvgPool3DGrad", "AvgPoolGrad",
+    "Barrier", "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany", "BarrierReadySize",
+    "BarrierTakeMany", "BatchMatMul", "BatchMatMulV2", "BatchToSpaceND", "BesselI0", "BesselI0e",
+    "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad", "Bitcast", "BitwiseAnd",
+    "BitwiseOr", "BitwiseXor", "BroadcastArgs", "BroadcastGradientArgs", "BroadcastTo", "Bucketize",
+    "CTCBeamSearchDecoder", "CTCGreedyDecoder", "CTCLoss", "Cast", "Ceil", "CheckNumerics",
+    "Cholesky", "ClipByValue", "CollectiveAllToAllV2", "CollectiveBcastRecv",
+    "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2", "CollectiveGather",
+    "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2", "CollectiveReduceV2",
+    "CombinedNonMaxSuppression", "Complex", "ComplexAbs", "ComputeAccidentalHits", "ConcatOffset",
+    "ConcatV2", "Conj", "ConjugateTranspose", "Const", "ControlTrigger", "Conv2D",
+    "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilterV2",
+    "Conv3DBackpropInputV2", "Cos", "Cosh", "CountUpTo", "CropAndResize", "CropAndResizeGradBoxes",
+    "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum", "CumulativeLogsumexp",
+    "DecodeAndCropJpeg", "DecodeBase64", "DecodeBmp", "DecodeCSV", "DecodeCompressed", "DecodeGif",
+    "DecodeImage", "DecodeJSONExample", "DecodeJpeg", "DecodePng", "DecodeRaw",
+    "DeleteSessionTensor", "DenseBincount", "DenseToDenseSetOperation", "DenseToSparseSetOperation",
+    "DepthToSpace", "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
+    "DepthwiseConv2dNativeBackpropInput", "DeserializeManySparse", "Diag", "DiagPart", "Digamma",
+    "Dilation2D", "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "Div", "DivNoNan",
+    "DrawBoundingBoxes", "DrawBoundingBoxesV2", "DynamicPartition", "DynamicStitch", "EditDistance",
+    "Einsum", "Elu", "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg",
+    "EncodeJpegVariableQuality", "EncodePng", "EnsureShape", "Enter", "Equal", "Erf", "Erfc",
+    "Erfinv", "EuclideanNorm", "Exit", "Exp", "ExpandDims", "Expm1", "ExtractGlimpse",
+    "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D", "FIFOQueueV2",
+    "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars",
+    "FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannel",
+    "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill", "Fingerprint",
+    "FixedUnigramCandidateSampler", "Floor", "FloorDiv", "FloorMod", "FractionalAvgPool",
+    "FractionalAvgPoolGrad", "FractionalMaxPool", "FractionalMaxPoolGrad", "FusedBatchNorm",
+    "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3", "FusedBatchNormV2",
+    "FusedBatchNormV3", "GatherNd", "GatherV2", "GetSessionHandle", "GetSessionTensor", "Greater",
+    "GreaterEqual", "GuaranteeConst", "HSVToRGB", "HashTableV2", "HistogramFixedWidth",
+    "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", "Identity",
+    "IdentityN", "If", "Igamma", "IgammaGradA", "Igammac", "Imag", "ImageSummary", "InTopKV2",
+    "InitializeTableFromTextFileV2", "InitializeTableV2", "Inv", "InvGrad", "Invert",
+    "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized", "L2Loss", "LRN",
     "LRNGrad", "LeakyRelu", "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift", "Less",
     "LessEqual", "Lgamma", "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant",
     "LogSoftmax", "LogUniformCandidateSampler", "LogicalAnd", "LogicalNot", "LogicalOr",
@@ -90,8 +93,8 @@ __all__ = [
     "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueueV2", "RandomStandardNormal",
     "RandomUniform", "RandomUniformInt", "Range", "Rank", "ReadFile", "ReadVariableOp", "Real",
     "RealDiv", "Reciprocal", "ReciprocalGrad", "ReduceJoin", "ReducedShape", "RefEnter", "RefExit",
-    "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "RegexFullMatch", "RegexReplace",
-    "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall", "Reshape", "ResizeArea",
+    "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "ReferenceHandle", "RegexFullMatch",
+    "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall", "Reshape", "ResizeArea",
     "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear", "ResizeBilinearGrad",
     "ResizeNearestNeighbor", "ResizeNearestNeighborGrad", "ResourceApplyAdadelta",
     "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
@@ -108,13 +111,18 @@ __all__ = [
     "ResourceSparseApplyProximalGradientDescent", "ResourceSparseApplyRMSProp",
     "ResourceStridedSliceAssign", "RestoreV2", "ReverseSequence", "ReverseV2", "RightShift", "Rint",
     "Roll", "Round", "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBoxV2", "SaveV2",
-    "ScalarSummary", "ScatterNd", "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd",
+    "ScalarSummary", "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul",
+    "ScatterNd", "ScatterNdAdd", "ScatterNdMax", "ScatterNdMin", "ScatterNdSub", "ScatterNdUpdate",
+    "ScatterSub", "ScatterUpdate", "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd",
     "SegmentSum", "Select", "SelectV2", "SelfAdjointEigV2", "Selu", "SeluGrad",
     "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize", "Shape", "ShapeN",
     "ShardedFilename", "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "Slice", "Softmax",
     "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad",
     "SpaceToBatchND", "SpaceToDepth", "SparseAccumulatorApplyGradient",
-    "SparseAccumulatorTakeGradient", "SparseAdd", "SparseAddGrad", "SparseConcat",
+    "SparseAccumulatorTakeGradient", "SparseAdd", "SparseAddGrad", "SparseApplyAdadelta",
+    "SparseApplyAdagrad", "SparseApplyAdagradDA", "SparseApplyCenteredRMSProp", "SparseApplyFtrl",
+    "SparseApplyFtrlV2", "SparseApplyMomentum", "SparseApplyProximalAdagrad",
+    "SparseApplyProximalGradientDescent", "SparseApplyRMSProp", "SparseConcat",
     "SparseConditionalAccumulator", "SparseCross", "SparseCrossV2", "SparseDenseCwiseAdd",
     "SparseDenseCwiseDiv", "SparseDenseCwiseMul", "SparseFillEmptyRows", "SparseFillEmptyRowsGrad",
     "SparseReduceMax", "SparseReduceMaxSparse", "SparseReduceSum", "SparseReduceSumSparse",
@@ -130,25 +138,25 @@ __all__ = [
     "StatelessRandomGammaV2", "StatelessRandomNormal", "StatelessRandomPoisson",
     "StatelessRandomUniform", "StatelessRandomUniformFullInt", "StatelessRandomUniformInt",
     "StatelessTruncatedNormal", "StaticRegexFullMatch", "StaticRegexReplace", "StopGradient",
-    "StridedSlice", "StridedSliceGrad", "StringFormat", "StringJoin", "StringLength", "StringLower",
-    "StringSplit", "StringSplitV2", "StringStrip", "StringToHashBucket", "StringToHashBucketFast",
-    "StringToHashBucketStrong", "StringToNumber", "StringUpper", "Sub", "Substr", "Sum", "Svd",
-    "Switch", "SymbolicGradient", "Tan", "Tanh", "TanhGrad", "TensorArrayCloseV3",
-    "TensorArrayConcatV3", "TensorArrayGatherV3", "TensorArrayGradV3", "TensorArrayReadV3",
-    "TensorArrayScatterV3", "TensorArraySizeV3", "TensorArraySplitV3", "TensorArrayV3",
-    "TensorArrayWriteV3", "TensorListAdd", "TensorListAddItem", "TensorListConcatV2",
-    "TensorListElementShape", "TensorListFromTensor", "TensorListGather", "TensorListGetItem",
-    "TensorListLength", "TensorListPopBack", "TensorListPushBack", "TensorListReserve",
-    "TensorListResize", "TensorListScatterAdd", "TensorListScatterIntoExistingList",
-    "TensorListScatterV2", "TensorListSetItem", "TensorListSplit", "TensorListStack",
-    "TensorListZerosLike", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin",
-    "TensorScatterSub", "TensorScatterUpdate", "TensorSummary", "TensorSummaryV2", "Tile", "TopKV2",
-    "Transpose", "TridiagonalMatMul", "TridiagonalSolve", "TruncateDiv", "TruncateMod",
-    "TruncatedNormal", "UnicodeTranscode", "UniformCandidateSampler", "Unique", "UniqueWithCounts",
-    "Unpack", "UnravelIndex", "UnsortedSegmentJoin", "UnsortedSegmentMax", "UnsortedSegmentMin",
-    "UnsortedSegmentProd", "UnsortedSegmentSum", "Unstage", "UpperBound", "VarHandleOp",
-    "VarIsInitializedOp", "Where", "While", "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike",
-    "Zeta",
+    "StridedSlice", "StridedSliceAssign", "StridedSliceGrad", "StringFormat", "StringJoin",
+    "StringLength", "StringLower", "StringSplit", "StringSplitV2", "StringStrip",
+    "StringToHashBucket", "StringToHashBucketFast", "StringToHashBucketStrong", "StringToNumber",
+    "StringUpper", "Sub", "Substr", "Sum", "Svd", "Switch", "SymbolicGradient", "Tan", "Tanh",
+    "TanhGrad", "TensorArrayCloseV3", "TensorArrayConcatV3", "TensorArrayGatherV3",
+    "TensorArrayGradV3", "TensorArrayReadV3", "TensorArrayScatterV3", "TensorArraySizeV3",
+    "TensorArraySplitV3", "TensorArrayV3", "TensorArrayWriteV3", "TensorListAdd",
+    "TensorListAddItem", "TensorListConcatV2", "TensorListElementShape", "TensorListFromTensor",
+    "TensorListGather", "TensorListGetItem", "TensorListLength", "TensorListPopBack",
+    "TensorListPushBack", "TensorListReserve", "TensorListResize", "TensorListScatterAdd",
+    "TensorListScatterIntoExistingList", "TensorListScatterV2", "TensorListSetItem",
+    "TensorListSplit", "TensorListStack", "TensorListZerosLike", "TensorScatterAdd",
+    "TensorScatterMax", "TensorScatterMin", "TensorScatterSub", "TensorScatterUpdate",
+    "TensorSummary", "TensorSummaryV2", "Tile", "TopKV2", "Transpose", "TridiagonalMatMul",
+    "TridiagonalSolve", "TruncateDiv", "TruncateMod", "TruncatedNormal", "UnicodeTranscode",
+    "UniformCandidateSampler", "Unique", "UniqueWithCounts", "Unpack", "UnravelIndex",
+    "UnsortedSegmentJoin", "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd",
+    "UnsortedSegmentSum", "Unstage", "UpperBound", "VarHandleOp", "VarIsInitializedOp", "Variable",
+    "VariableV2", "Where", "While", "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta",
 ]
 
 def Abs(x: Operand, *, name: str | None = None) -> Tensor:
@@ -219,6 +227,54 @@ def Any(input: Operand, reduction_indices: Operand, *, keep_dims: bool = False, 
     """input:bool reduction_indices:Tidx -> output:bool"""
     return one("Any", (input, reduction_indices,), {"keep_dims": keep_dims}, name)
 
+def ApplyAdadelta(var: Operand, accum: Operand, accum_update: Operand, lr: Operand, rho: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& accum_update:T& lr:T rho:T epsilon:T grad:T -> out:T&"""
+    return one("ApplyAdadelta", (var, accum, accum_update, lr, rho, epsilon, grad,), {"use_locking": use_locking}, name)
+
+def ApplyAdagrad(var: Operand, accum: Operand, lr: Operand, grad: Operand, *, use_locking: bool = False, update_slots: bool = True, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T grad:T -> out:T&"""
+    return one("ApplyAdagrad", (var, accum, lr, grad,), {"use_locking": use_locking, "update_slots": update_slots}, name)
+
+def ApplyAdagradDA(var: Operand, gradient_accumulator: Operand, gradient_squared_accumulator: Operand, grad: Operand, lr: Operand, l1: Operand, l2: Operand, global_step: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& gradient_accumulator:T& gradient_squared_accumulator:T& grad:T lr:T l1:T l2:T global_step:int64 -> out:T&"""
+    return one("ApplyAdagradDA", (var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step,), {"use_locking": use_locking}, name)
+
+def ApplyAdam(var: Operand, m: Operand, v: Operand, beta1_power: Operand, beta2_power: Operand, lr: Operand, beta1: Operand, beta2: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, use_nesterov: bool = False, name: str | None = None) -> Tensor:
+    """var:T& m:T& v:T& beta1_power:T beta2_power:T lr:T beta1:T beta2:T epsilon:T grad:T -> out:T&"""
+    return one("ApplyAdam", (var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad,), {"use_locking": use_locking, "use_nesterov": use_nesterov}, name)
+
+def ApplyCenteredRMSProp(var: Operand, mg: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& mg:T& ms:T& mom:T& lr:T rho:T momentum:T epsilon:T grad:T -> out:T&"""
+    return one("ApplyCenteredRMSProp", (var, mg, ms, mom, lr, rho, momentum, epsilon, grad,), {"use_locking": use_locking}, name)
+
+def ApplyFtrl(var: Operand, accum: Operand, linear: Operand, grad: Operand, lr: Operand, l1: Operand, l2: Operand, lr_power: Operand, *, use_locking: bool = False, multiply_linear_by_lr: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& linear:T& grad:T lr:T l1:T l2:T lr_power:T -> out:T&"""
+    return one("ApplyFtrl", (var, accum, linear, grad, lr, l1, l2, lr_power,), {"use_locking": use_locking, "multiply_linear_by_lr": multiply_linear_by_lr}, name)
+
+def ApplyFtrlV2(var: Operand, accum: Operand, linear: Operand, grad: Operand, lr: Operand, l1: Operand, l2: Operand, l2_shrinkage: Operand, lr_power: Operand, *, use_locking: bool = False, multiply_linear_by_lr: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& linear:T& grad:T lr:T l1:T l2:T l2_shrinkage:T lr_power:T -> out:T&"""
+    return one("ApplyFtrlV2", (var, accum, linear, grad, lr, l1, l2, l2_shrinkage, lr_power,), {"use_locking": use_locking, "multiply_linear_by_lr": multiply_linear_by_lr}, name)
+
+def ApplyGradientDescent(var: Operand, alpha: Operand, delta: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& alpha:T delta:T -> out:T&"""
+    return one("ApplyGradientDescent", (var, alpha, delta,), {"use_locking": use_locking}, name)
+
+def ApplyMomentum(var: Operand, accum: Operand, lr: Operand, grad: Operand, momentum: Operand, *, use_locking: bool = False, use_nesterov: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T grad:T momentum:T -> out:T&"""
+    return one("ApplyMomentum", (var, accum, lr, grad, momentum,), {"use_locking": use_locking, "use_nesterov": use_nesterov}, name)
+
+def ApplyProximalAdagrad(var: Operand, accum: Operand, lr: Operand, l1: Operand, l2: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T l1:T l2:T grad:T -> out:T&"""
+    return one("ApplyProximalAdagrad", (var, accum, lr, l1, l2, grad,), {"use_locking": use_locking}, name)
+
+def ApplyProximalGradientDescent(var: Operand, alpha: Operand, l1: Operand, l2: Operand, delta: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& alpha:T l1:T l2:T delta:T -> out:T&"""
+    return one("ApplyProximalGradientDescent", (var, alpha, l1, l2, delta,), {"use_locking": use_locking}, name)
+
+def ApplyRMSProp(var: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& ms:T& mom:T& lr:T rho:T momentum:T epsilon:T grad:T -> out:T&"""
+    return one("ApplyRMSProp", (var, ms, mom, lr, rho, momentum, epsilon, grad,), {"use_locking": use_locking}, name)
+
 def ApproximateEqual(x: Operand, y: Operand, *, tolerance: float = 1e-05, name: str | None = None) -> Tensor:
     """x:T y:T -> z:bool"""
     return one("ApproximateEqual", (x, y,), {"tolerance": tolerance}, name)
@@ -247,9 +303,21 @@ def Assert(condition: Operand, data: Operands, *, summarize: int = 3, name: str 
     """condition:bool data:[T] ->"""
     return node("Assert", (condition, data,), {"summarize": summarize}, name)
 
+def Assign(ref: Operand, value: Operand, *, validate_shape: bool = True, use_locking: bool = True, name: str | None = None) -> Tensor:
+    """ref:T& value:T -> output_ref:T&"""
+    return one("Assign", (ref, value,), {"validate_shape": validate_shape, "use_locking": use_locking}, name)
+
+def AssignAdd(ref: Operand, value: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& value:T -> output_ref:T&"""
+    return one("AssignAdd", (ref, value,), {"use_locking": use_locking}, name)
+
 def AssignAddVariableOp(resource: Operand, value: Operand, *, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """resource:resource value:dtype ->"""
     return node("AssignAddVariableOp", (resource, value,), {"dtype": dtype, "shape": shape}, name)
+
+def AssignSub(ref: Operand, value: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& value:T -> output_ref:T&"""
+    return one("AssignSub", (ref, value,), {"use_locking": use_locking}, name)
 
 def AssignSubVariableOp(resource: Operand, value: Operand, *, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """resource:resource value:dtype ->"""
@@ -538,6 +606,10 @@ def Cos(x: Operand, *, name: str | None = None) -> Tensor:
 def Cosh(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
     return one("Cosh", (x,), {}, name)
+
+def CountUpTo(ref: Operand, *, limit: int, name: str | None = None) -> Tensor:
+    """ref:T& -> output:T"""
+    return one("CountUpTo", (ref,), {"limit": limit}, name)
 
 def CropAndResize(image: Operand, boxes: Operand, box_ind: Operand, crop_size: Operand, *, method: str | bytes = 'bilinear', extrapolation_value: float = 0.0, name: str | None = None) -> Tensor:
     """image:T boxes:float box_ind:int32 crop_size:int32 -> crops:float"""
@@ -1030,6 +1102,10 @@ def IsInf(x: Operand, *, name: str | None = None) -> Tensor:
 def IsNan(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:bool"""
     return one("IsNan", (x,), {}, name)
+
+def IsVariableInitialized(ref: Operand, *, name: str | None = None) -> Tensor:
+    """ref:dtype& -> is_initialized:bool"""
+    return one("IsVariableInitialized", (ref,), {}, name)
 
 def L2Loss(t: Operand, *, name: str | None = None) -> Tensor:
     """t:T -> output:T"""
@@ -1627,6 +1703,10 @@ def RefSwitch(data: Operand, pred: Operand, *, name: str | None = None) -> tuple
     """data:T& pred:bool -> output_false:T& output_true:T&"""
     return many("RefSwitch", (data, pred,), {}, name)
 
+def ReferenceHandle(ref: Operand, *, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str | None = None) -> Tensor:
+    """ref:dtype& -> handle:resource"""
+    return one("ReferenceHandle", (ref,), {"dtype": dtype, "shape": shape}, name)
+
 def RegexFullMatch(input: Operand, pattern: Operand, *, name: str | None = None) -> Tensor:
     """input:string pattern:string -> output:bool"""
     return one("RegexFullMatch", (input, pattern,), {}, name)
@@ -1883,9 +1963,57 @@ def ScalarSummary(tags: Operand, values: Operand, *, name: str | None = None) ->
     """tags:string values:T -> summary:string"""
     return one("ScalarSummary", (tags, values,), {}, name)
 
+def ScatterAdd(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterAdd", (ref, indices, updates,), {"use_locking": use_locking}, name)
+
+def ScatterDiv(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterDiv", (ref, indices, updates,), {"use_locking": use_locking}, name)
+
+def ScatterMax(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterMax", (ref, indices, updates,), {"use_locking": use_locking}, name)
+
+def ScatterMin(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterMin", (ref, indices, updates,), {"use_locking": use_locking}, name)
+
+def ScatterMul(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterMul", (ref, indices, updates,), {"use_locking": use_locking}, name)
+
 def ScatterNd(indices: Operand, updates: Operand, shape: Operand, *, name: str | None = None) -> Tensor:
     """indices:Tindices updates:T shape:Tindices -> output:T"""
     return one("ScatterNd", (indices, updates, shape,), {}, name)
+
+def ScatterNdAdd(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterNdAdd", (ref, indices, updates,), {"use_locking": use_locking, "bad_indices_policy": bad_indices_policy}, name)
+
+def ScatterNdMax(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterNdMax", (ref, indices, updates,), {"use_locking": use_locking, "bad_indices_policy": bad_indices_policy}, name)
+
+def ScatterNdMin(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterNdMin", (ref, indices, updates,), {"use_locking": use_locking, "bad_indices_policy": bad_indices_policy}, name)
+
+def ScatterNdSub(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterNdSub", (ref, indices, updates,), {"use_locking": use_locking, "bad_indices_policy": bad_indices_policy}, name)
+
+def ScatterNdUpdate(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = True, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterNdUpdate", (ref, indices, updates,), {"use_locking": use_locking, "bad_indices_policy": bad_indices_policy}, name)
+
+def ScatterSub(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterSub", (ref, indices, updates,), {"use_locking": use_locking}, name)
+
+def ScatterUpdate(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = True, name: str | None = None) -> Tensor:
+    """ref:T& indices:Tindices updates:T -> output_ref:T&"""
+    return one("ScatterUpdate", (ref, indices, updates,), {"use_locking": use_locking}, name)
 
 def SegmentMax(data: Operand, segment_ids: Operand, *, name: str | None = None) -> Tensor:
     """data:T segment_ids:Tindices -> output:T"""
@@ -2030,6 +2158,46 @@ def SparseAdd(a_indices: Operand, a_values: Operand, a_shape: Operand, b_indices
 def SparseAddGrad(backprop_val_grad: Operand, a_indices: Operand, b_indices: Operand, sum_indices: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
     """backprop_val_grad:T a_indices:int64 b_indices:int64 sum_indices:int64 -> a_val_grad:T b_val_grad:T"""
     return many("SparseAddGrad", (backprop_val_grad, a_indices, b_indices, sum_indices,), {}, name)
+
+def SparseApplyAdadelta(var: Operand, accum: Operand, accum_update: Operand, lr: Operand, rho: Operand, epsilon: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& accum_update:T& lr:T rho:T epsilon:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyAdadelta", (var, accum, accum_update, lr, rho, epsilon, grad, indices,), {"use_locking": use_locking}, name)
+
+def SparseApplyAdagrad(var: Operand, accum: Operand, lr: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, update_slots: bool = True, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyAdagrad", (var, accum, lr, grad, indices,), {"use_locking": use_locking, "update_slots": update_slots}, name)
+
+def SparseApplyAdagradDA(var: Operand, gradient_accumulator: Operand, gradient_squared_accumulator: Operand, grad: Operand, indices: Operand, lr: Operand, l1: Operand, l2: Operand, global_step: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& gradient_accumulator:T& gradient_squared_accumulator:T& grad:T indices:Tindices lr:T l1:T l2:T global_step:int64 -> out:T&"""
+    return one("SparseApplyAdagradDA", (var, gradient_accumulator, gradient_squared_accumulator, grad, indices, lr, l1, l2, global_step,), {"use_locking": use_locking}, name)
+
+def SparseApplyCenteredRMSProp(var: Operand, mg: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& mg:T& ms:T& mom:T& lr:T rho:T momentum:T epsilon:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyCenteredRMSProp", (var, mg, ms, mom, lr, rho, momentum, epsilon, grad, indices,), {"use_locking": use_locking}, name)
+
+def SparseApplyFtrl(var: Operand, accum: Operand, linear: Operand, grad: Operand, indices: Operand, lr: Operand, l1: Operand, l2: Operand, lr_power: Operand, *, use_locking: bool = False, multiply_linear_by_lr: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& linear:T& grad:T indices:Tindices lr:T l1:T l2:T lr_power:T -> out:T&"""
+    return one("SparseApplyFtrl", (var, accum, linear, grad, indices, lr, l1, l2, lr_power,), {"use_locking": use_locking, "multiply_linear_by_lr": multiply_linear_by_lr}, name)
+
+def SparseApplyFtrlV2(var: Operand, accum: Operand, linear: Operand, grad: Operand, indices: Operand, lr: Operand, l1: Operand, l2: Operand, l2_shrinkage: Operand, lr_power: Operand, *, use_locking: bool = False, multiply_linear_by_lr: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& linear:T& grad:T indices:Tindices lr:T l1:T l2:T l2_shrinkage:T lr_power:T -> out:T&"""
+    return one("SparseApplyFtrlV2", (var, accum, linear, grad, indices, lr, l1, l2, l2_shrinkage, lr_power,), {"use_locking": use_locking, "multiply_linear_by_lr": multiply_linear_by_lr}, name)
+
+def SparseApplyMomentum(var: Operand, accum: Operand, lr: Operand, grad: Operand, indices: Operand, momentum: Operand, *, use_locking: bool = False, use_nesterov: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T grad:T indices:Tindices momentum:T -> out:T&"""
+    return one("SparseApplyMomentum", (var, accum, lr, grad, indices, momentum,), {"use_locking": use_locking, "use_nesterov": use_nesterov}, name)
+
+def SparseApplyProximalAdagrad(var: Operand, accum: Operand, lr: Operand, l1: Operand, l2: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T l1:T l2:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyProximalAdagrad", (var, accum, lr, l1, l2, grad, indices,), {"use_locking": use_locking}, name)
+
+def SparseApplyProximalGradientDescent(var: Operand, alpha: Operand, l1: Operand, l2: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& alpha:T l1:T l2:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyProximalGradientDescent", (var, alpha, l1, l2, grad, indices,), {"use_locking": use_locking}, name)
+
+def SparseApplyRMSProp(var: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& ms:T& mom:T& lr:T rho:T momentum:T epsilon:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyRMSProp", (var, ms, mom, lr, rho, momentum, epsilon, grad, indices,), {"use_locking": use_locking}, name)
 
 def SparseConcat(indices: Operands, values: Operands, shapes: Operands, *, concat_dim: int = 0, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """indices:int64*N values:T*N shapes:int64*N -> output_indices:int64 output_values:T output_shape:int64"""
@@ -2282,6 +2450,10 @@ def StopGradient(input: Operand, *, name: str | None = None) -> Tensor:
 def StridedSlice(input: Operand, begin: Operand, end: Operand, strides: Operand, *, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0, name: str | None = None) -> Tensor:
     """input:T begin:Index end:Index strides:Index -> output:T"""
     return one("StridedSlice", (input, begin, end, strides,), {"begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask, "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask}, name)
+
+def StridedSliceAssign(ref: Operand, begin: Operand, end: Operand, strides: Operand, value: Operand, *, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0, name: str | None = None) -> Tensor:
+    """ref:T& begin:Index end:Index strides:Index value:T -> output_ref:T&"""
+    return one("StridedSliceAssign", (ref, begin, end, strides, value,), {"begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask, "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask}, name)
 
 def StridedSliceGrad(shape: Operand, begin: Operand, end: Operand, strides: Operand, dy: Operand, *, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0, name: str | None = None) -> Tensor:
     """shape:Index begin:Index end:Index strides:Index dy:T -> output:T"""
@@ -2606,6 +2778,14 @@ def VarHandleOp(*, dtype: DTypeLike, container: str | bytes = '', shared_name: s
 def VarIsInitializedOp(resource: Operand, *, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str | None = None) -> Tensor:
     """resource:resource -> is_initialized:bool"""
     return one("VarIsInitializedOp", (resource,), {"dtype": dtype, "shape": shape}, name)
+
+def Variable(*, shape: ShapeLike, dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> ref:dtype&"""
+    return one("Variable", (), {"shape": shape, "dtype": dtype, "container": container, "shared_name": shared_name}, name)
+
+def VariableV2(*, shape: ShapeLike, dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> ref:dtype&"""
+    return one("VariableV2", (), {"shape": shape, "dtype": dtype, "container": container, "shared_name": shared_name}, name)
 
 def Where(input: Operand, *, name: str | None = None) -> Tensor:
     """input:T -> index:int64"""

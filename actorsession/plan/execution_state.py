@@ -27,6 +27,7 @@ from actorsession.plan.place import Placed, Placer
 from actorsession.plan.placement_log import log_placement
 from actorsession.plan.prune import ARG, PINNED, PLACEHOLDERS, GraphView, StepGraph, prune
 from actorsession.plan.pruned_placement import PrunedPlacement
+from actorsession.plan.references import with_handles
 from actorsession.plan.signature import RunSignature, Wiring
 from actorsession.plan.wiring import check_devices
 
@@ -164,7 +165,7 @@ class GraphExecutionState:
 
     def _prune(self, signature: RunSignature) -> StepGraph:
         self._check_wiring(signature.wiring)
-        return prune(self.view, signature)
+        return with_handles(prune(self.view, signature))
 
     def _cut(
         self, graph: StepGraph, signature: RunSignature, optimised: bool

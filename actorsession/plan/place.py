@@ -21,6 +21,7 @@ from actorsession.graph.device import DeviceSpec
 from actorsession.graph.dtypes import resource
 from actorsession.graph.function import CONSTRUCTS, function_fault, nodes_inside
 from actorsession.graph.node import NodeDef
+from actorsession.graph.registry import lookup
 from actorsession.plan.device_set import DeviceSet
 from actorsession.records import dataclass
 
@@ -87,6 +88,7 @@ class Placer:
         self._requests: dict[str, DeviceSpec] = {}  # device strings repeat; parse each once
         self._candidates: dict[DeviceSpec | tuple[DeviceSpec, frozenset[str]], Placed] = {}
         self._resources: set[tuple[str, int]] = set()  # outputs that are resource handles
+        self._references: set[str] = set()  # nodes whose output refers to a variable
         # Requests of nodes that go where state is, by name: of the node, its colocated nodes and its
         # resources.
         self._requested: dict[str, set[str]] = {}
@@ -131,6 +133,8 @@ class Placer:
             if s.dtype is resource
         }
         known = self._resources | handles if handles else self._resources
+        references = {n.name for n in batch.values() if _gives_reference(n)}
+        self._references |= references
         group_of, asked = self._group(batch, known)
         result: dict[str, Placed] = {}
         open_sources: list[NodeDef] = []
@@ -173,6 +177,9 @@ class Placer:
         asked: dict[str, set[str]] = {}
         for node in batch.values():
             used = [producer for producer, index in node.inputs if (producer, index) in handles]
+            if self._references:
+                taken = node.inputs[: lookup(node.op).references]
+                used += [producer for producer, _ in taken if producer in self._references]
             beside = self._colocated(node, batch)
             if used or self._follows(node, beside, asked):
                 users.add(node.name)
@@ -220,7 +227,9 @@ class Placer:
 
     def _merge_requests(self, group: _Group, users: Collection[str]) -> None:
         def weight(node: NodeDef) -> int:
-            makes_resource = any(s.dtype is resource for s in node.outputs)
+            makes_resource = lookup(node.op).makes_reference or any(
+                s.dtype is resource for s in node.outputs
+            )
             return 0 if makes_resource else 2 if node.name in users else 1
 
         for node in sorted(group.members, key=weight):
@@ -399,6 +408,11 @@ class Placer:
                     result[node.name] = Placed(
                         device, "no device requested: placed with its consumer"
                     )
+
+
+def _gives_reference(node: NodeDef) -> bool:
+    known = lookup(node.op)
+    return known.makes_reference or known.gives_reference
 
 
 def _check_functions(nodes: Iterable[NodeDef]) -> None:

@@ -62,9 +62,9 @@ class Scalar:
 
 def _whole(name: str, low: int, high: int) -> Callable[[Any], int]:
     def check(value: Any) -> int:
-        if not isinstance(value, (int, np.integer, np.bool_)):
+        if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
             raise TypeError(f"an {name} is wanted, got {type(value).__name__}: {value!r:.100}")
-        number = int(value)
+        number: int = value.__index__()
         if not low <= number <= high:
             raise ValueError(f"{number} is out of the range of {name}, {low} to {high}")
         return number
@@ -100,20 +100,25 @@ def _check_string(value: Any) -> str:
         try:
             return value.decode()
         except UnicodeDecodeError as exc:
-            raise ValueError(f"a string is UTF-8, got {value!r:.100}") from exc
+            where = (exc.encoding, exc.object, exc.start, exc.end)
+            raise UnicodeDecodeError(*where, f"{exc.reason}: a string is UTF-8") from None
     if not isinstance(value, str):
         raise TypeError(f"a string is wanted, got {type(value).__name__}: {value!r:.100}")
     return value
 
 
 def _check_bytes(value: Any) -> bytes:
-    if not isinstance(value, (bytes, bytearray, memoryview)):
+    if not isinstance(value, bytes):
         raise TypeError(f"bytes are wanted, got {type(value).__name__}: {value!r:.100}")
     return bytes(value)
 
 
 def _word(value: int) -> bytes:
     return write_varint(value & 0xFFFFFFFFFFFFFFFF)
+
+
+def _zigzag(value: int) -> bytes:
+    return write_varint((value << 1 ^ value >> 63) & 0xFFFFFFFFFFFFFFFF)
 
 
 _F32, _F64 = struct.Struct("<f"), struct.Struct("<d")
@@ -133,6 +138,10 @@ _SCALARS: Mapping[str, Scalar] = {
                lambda w: _F32.unpack(_U32.pack(w))[0], "<f4"),
         Scalar("double", FIXED64, 0.0, _check_float("double"), _F64.pack,
                lambda w: _F64.unpack(_U64.pack(w))[0], "<f8"),
+        Scalar("fixed32", FIXED32, 0, _whole("uint32", 0, 2**32 - 1), _U32.pack, int, "<u4"),
+        Scalar("fixed64", FIXED64, 0, _whole("uint64", 0, 2**64 - 1), _U64.pack, int, "<u8"),
+        Scalar("sint64", VARINT, 0, _whole("int64", -(2**63), 2**63 - 1), _zigzag,
+               lambda w: (w >> 1) ^ -(w & 1)),
         Scalar("string", BYTES, "", _check_string, lambda v: counted(v.encode())),
         Scalar("bytes", BYTES, b"", _check_bytes, counted),
     )

@@ -15,14 +15,15 @@ from actorsession.errors import FailedPreconditionError
 from actorsession.graph.dtypes import resource
 from actorsession.graph.function import CONSTRUCTS, nodes_inside
 from actorsession.graph.graph import Graph
+from actorsession.graph.kept_state import VARIABLES
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.fetched_reads import VARIABLE_READS
+from actorsession.plan.references import HANDLE_OF
 from actorsession.session.fetches import map_fetches
 
 __all__ = ["call_restore", "parts_to_run"]
 
-_VARIABLE = "VarHandleOp"
 # Names listed in an error; a model may have thousands of variables.
 _NAMED = 20
 
@@ -128,7 +129,7 @@ def _written_to_run(op: Operation) -> frozenset[str]:
 
 def _own_writes(op: Operation) -> frozenset[str]:
     """Return the variables that an operation itself writes."""
-    handles = [tensor for tensor in op.inputs if tensor.dtype is resource]
+    handles = _handles(op)
     if op.type in CONSTRUCTS:
         inner = [node for node, takes_handle in nodes_inside(op.plain) if takes_handle]
         if not any(_writes(node.op) for node in inner):
@@ -136,6 +137,16 @@ def _own_writes(op: Operation) -> frozenset[str]:
     elif not handles or not _writes(op.type):
         return frozenset()
     return frozenset([name for tensor in handles for name in _variables(tensor)])
+
+
+def _handles(op: Operation) -> list[Tensor]:
+    """Return the inputs that are handles of variables, or references to them."""
+    count = op.op_def.references
+    return [
+        t
+        for i, t in enumerate(op.inputs)
+        if i < count or t.dtype is resource or op.type == HANDLE_OF
+    ]
 
 
 def _writes(op_type: str) -> bool:
@@ -160,8 +171,8 @@ def _variables(handle: Tensor) -> Iterator[str]:
     waiting, seen = [handle.op], {handle.op}
     while waiting:
         op = waiting.pop()
-        if op.type == _VARIABLE:
+        if op.type in VARIABLES:
             yield op.name
-        before = [t.op for t in op.inputs if t.dtype is resource and t.op not in seen]
+        before = [t.op for t in _handles(op) if t.op not in seen]
         seen.update(before)
         waiting += before

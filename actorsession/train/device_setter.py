@@ -21,7 +21,7 @@ from actorsession.graph.operation import Operation
 __all__ = ["STATE_OPS", "replica_device_setter"]
 
 # The op types that hold state in this runtime: only variables.
-STATE_OPS = ("VarHandleOp",)
+STATE_OPS = ("Variable", "VariableV2", "VarHandleOp")
 
 
 def replica_device_setter(

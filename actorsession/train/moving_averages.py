@@ -145,7 +145,10 @@ class ExponentialMovingAverage:
                 )
                 first.set_shape(variable.shape)
                 fixed = variable.shape.is_fully_defined()
-                average = Variable(first, trainable=False, name=name, validate_shape=fixed)
+                average = Variable(
+                    first, trainable=False, name=name, validate_shape=fixed,
+                    use_resource=variable._is_resource,
+                )  # fmt: skip
             graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, variable)
             return average
         average = _zeros(value, name)

@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from actorsession.graph.dtypes import DType
+from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph, get_default_graph, name_scope
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.arrays import dimensions, fills
@@ -143,7 +143,7 @@ class Optimizer(Subclassing):
 
         Returns:
             Pairs of gradient and variable; the gradient is ``None`` where the loss does not depend on the
-            variable.
+            variable, and for variables of integers or bools.
 
         Raises:
             ValueError: without variables, for an unknown ``gate_gradients``, or a loss that is no floating
@@ -156,22 +156,28 @@ class Optimizer(Subclassing):
                 f"{gate_gradients!r}"
             )
         loss = convert_to_tensor(loss() if callable(loss) else loss)
-        _check_dtype("loss", loss, loss.dtype)
+        if not loss.dtype.is_floating:
+            raise ValueError(
+                f"the loss {loss!r} has dtype {loss.dtype.name}; it must have a floating-point type"
+            )
         variables = _variables_to_train(loss.graph, var_list)
-        found = gradients(
+        # Counters and flags among the variables are passed over: nothing is differentiated by an integer.
+        smooth = [variable for variable in variables if variable.dtype.kind not in "biu"]
+        # GATE_OP keeps TensorFlow's gradients of one op from racing with updates of the values that they
+        # read. Here a value read from a variable never changes, so nothing needs to be gated, and unused
+        # gradients (those of the inputs of the first layer) are not computed.
+        found = smooth and gradients(
             loss,
-            variables,
+            smooth,
             grad_ys=grad_loss,
             colocate_gradients_with_ops=colocate_gradients_with_ops,
-            # GATE_OP keeps TensorFlow's gradients of one op from racing with updates of the values that they
-            # read. Here a value read from a variable never changes, so nothing needs to be gated, and unused
-            # gradients (those of the inputs of the first layer) are not computed.
             gate_gradients=False,
             aggregation_method=aggregation_method,
         )
         if gate_gradients == self.GATE_GRAPH and any(g is not None for g in found):
             found = control.tuple_(found)
-        return list(zip(found, variables, strict=True))
+        rest = iter(found)
+        return [(next(rest) if v.dtype.kind not in "biu" else None, v) for v in variables]
 
     def apply_gradients(
         self,
@@ -282,7 +288,7 @@ class Optimizer(Subclassing):
     def _like(self, value: Tensor | Variable, var: Variable) -> Tensor:
         """Return a hyperparameter in the dtype of the variable."""
         tensor = convert_to_tensor(value)
-        return tensor if tensor.dtype is var.dtype else cast(tensor, var.dtype)
+        return tensor if tensor.dtype is as_dtype(var.dtype) else cast(tensor, var.dtype)
 
     def _apply(self, op_type: str, var: Variable, inputs: Sequence[Any], **attrs: Any) -> Operation:
         """Add an update op; variables among ``inputs`` are passed as handles."""
@@ -322,15 +328,19 @@ class Optimizer(Subclassing):
         key = (name, beside.graph)
         if key not in self._non_slots:
             with beside.graph.colocate_with(beside.op):
-                self._non_slots[key] = self._new_non_slot_variable(initial_value, name)
+                self._non_slots[key] = self._new_non_slot_variable(
+                    initial_value, name, beside._is_resource
+                )
         return self._non_slots[key]
 
-    def _new_non_slot_variable(self, initial_value: Any, name: str) -> Variable:
+    def _new_non_slot_variable(self, initial_value: Any, name: str, is_resource: bool) -> Variable:
         if self._own_scope is None:
-            return Variable(initial_value, trainable=False, name=name)
+            return Variable(initial_value, trainable=False, name=name, use_resource=is_resource)
         value = initial_value() if callable(initial_value) else initial_value
         with name_scope(""), variable_scope(self._own_scope):
-            made: Variable = get_variable(name, initializer=value, trainable=False)
+            made: Variable = get_variable(
+                name, initializer=value, trainable=False, use_resource=is_resource
+            )
         return made
 
 
@@ -377,17 +387,15 @@ def _filled_beside(var: Variable, value: float, name: str) -> Variable:
         whole = fills.zeros_like(var.initial_value)
         if value:
             whole = whole + convert_to_tensor(value, var.dtype, graph=var.graph)
-        return Variable(whole, trainable=False, validate_shape=False, name=name)
+        return Variable(
+            whole, trainable=False, validate_shape=False, name=name, use_resource=var._is_resource
+        )
     first = constant_initializer(value, var.dtype) if value else zeros_initializer(var.dtype)
     make_first: Callable[[], Tensor] = lambda: first(var.shape)  # noqa: E731
-    return Variable(make_first, trainable=False, name=name, dtype=var.dtype, shape=var.shape)
-
-
-def _check_dtype(what: str, value: Any, dtype: DType) -> None:
-    if not dtype.is_floating:
-        raise ValueError(
-            f"the {what} {value!r} has dtype {dtype.name}; it must have a floating-point type"
-        )
+    return Variable(
+        make_first, trainable=False, name=name, dtype=var.dtype, shape=var.shape,
+        use_resource=var._is_resource,
+    )  # fmt: skip
 
 
 def _variables_to_train(graph: Graph, given: Any) -> list[Any]:
@@ -401,8 +409,6 @@ def _variables_to_train(graph: Graph, given: Any) -> list[Any]:
             "there are no variables to train: the graph has no trainable variables, or "
             "var_list is empty"
         )
-    for variable in variables:
-        _check_dtype("variable", variable, variable.dtype)
     return variables
 
 

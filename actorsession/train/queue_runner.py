@@ -57,6 +57,9 @@ class QueueRunner:
         TypeError: if the exception types are no exception classes.
     """
 
+    # Seconds that a loop may take to end by itself.
+    _stop_grace = _STOP_GRACE
+
     def __init__(
         self,
         queue: QueueBase | None = None,
@@ -254,7 +257,7 @@ class QueueRunner:
     ) -> None:
         """End the loops: those that wait for the queue by ``cancel_op``, the others after a grace period."""
         coord.wait_for_stop()
-        end = time.monotonic() + _STOP_GRACE
+        end = time.monotonic() + self._stop_grace
         try:
             sess.run(self._cancel_op, options=_AT_STOP)
         except Exception as exc:

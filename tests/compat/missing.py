@@ -25,7 +25,8 @@ _INDICES = "Indices out of range are errors, so there is no policy for them."
 OTHERWISE: dict[str, str] = {
     **dict.fromkeys(
         (
-            "AttrValue", "ConfigProto", "Event", "HistogramProto", "LogMessage", "SessionLog", "Summary",
+            "AttrValue", "ConfigProto", "Event", "HistogramProto", "LogMessage", "NameAttrList",
+            "SessionLog", "Summary",
             "SummaryMetadata", "summary.Event", "summary.SessionLog", "summary.Summary",
             "summary.SummaryDescription", "summary.TaggedRunMetadata",
             "GPUOptions", "GraphDef", "GraphOptions", "MetaGraphDef",

@@ -72,8 +72,7 @@ def test_a_missing_attribute_says_where_it_was_used_and_what_may_have_been_meant
         "tf.nn.relu6, tf.nn.crelu?"
     )
     # As it goes to another process.
-    kind, (text,) = found.value.__reduce__()  # type: ignore[misc]
-    assert (kind, text) == (AttributeError, str(found.value))
+    assert found.value.__reduce__() == (AttributeError, (str(found.value),))
 
 
 def test_a_missing_import_says_so_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 import actorsession.compat.v1 as tf
 from actorsession import config
 from actorsession.compat.v1.core.protobuf import config_pb2
+from actorsession.compat.v1.settings import as_settings
 
 
 def options_of_a_program() -> Any:
@@ -79,7 +80,7 @@ def test_the_messages_are_compared_copied_and_know_their_fields() -> None:
     assert copied == options
     copied.feed.append("y:0")
     assert options.feed == ["x:0"]
-    assert copied.frozen().feed == ("x:0", "y:0")
+    assert as_settings(copied).feed == ("x:0", "y:0")
     with pytest.raises(AttributeError, match='no "feeds" field; it has feed, fetch, target'):
-        copied.feeds = ["x:0"]
+        copied.feeds = 3
     assert config_pb2.ConfigProto is tf.ConfigProto

@@ -165,7 +165,7 @@ def test_the_dtype_is_that_of_the_first_inputs() -> None:
     assert cell.dtype is None
     cell(tf.zeros([1, 3], tf.float64), cell.zero_state(1, tf.float64))
     assert cell.dtype == tf.float64
-    assert {v.dtype for v in cell.variables} == {tf.float64}
+    assert {v.dtype.base_dtype for v in cell.variables} == {tf.float64}
 
 
 # -- names -----------------------------------------------------------------------------------------

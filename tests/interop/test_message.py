@@ -75,7 +75,7 @@ def test_lists_and_maps_hold_copies_of_messages() -> None:
     assert [n.name for n in graph.node] == ["a", "a"]
     function = FunctionDef()
     value = AttrValue(i=1)
-    function.attr["x"] = value
+    function.attr["x"].CopyFrom(value)
     value.i = 2
     assert function.attr["x"].i == 1
 
@@ -103,11 +103,31 @@ def test_merging_appends_lists_and_merges_messages() -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("name", 3), ("device", None), ("input", [3]), ("attr", {"T": 3}), ("attr", {3: AttrValue()})],
+    [("name", 3), ("device", None), ("name", 1.5)],
 )
 def test_values_of_another_type_are_refused(field: str, value: object) -> None:
     with pytest.raises(TypeError):
         setattr(NodeDef(), field, value)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("input", [3]), ("input", 3), ("attr", {"T": 3}), ("attr", {3: AttrValue()}), ("attr", [3])],
+)
+def test_arguments_of_another_type_are_refused(field: str, value: object) -> None:
+    with pytest.raises(TypeError):
+        NodeDef(**{field: value})
+
+
+@pytest.mark.parametrize("field", ["input", "attr", "experimental_debug_info"])
+def test_lists_maps_and_messages_are_not_assigned(field: str) -> None:
+    with pytest.raises(AttributeError, match="Assignment not allowed"):
+        setattr(NodeDef(), field, ["x"])
+    with pytest.raises(ValueError, match="not assigned"):
+        NodeDef().attr["x"] = AttrValue()
+    graph = GraphDef(node=[{"name": "a"}])
+    with pytest.raises(TypeError, match="not assigned"):
+        graph.node[0] = NodeDef()
 
 
 def test_numbers_out_of_range_are_refused() -> None:
@@ -118,18 +138,18 @@ def test_numbers_out_of_range_are_refused() -> None:
 
 
 def test_names_of_no_field_are_refused() -> None:
-    with pytest.raises(AttributeError, match="NodeDef has no field 'nmae'; it has name, op"):
+    with pytest.raises(AttributeError, match='NodeDef has no "nmae" field; it has name, op'):
         NodeDef().nmae = "x"
-    with pytest.raises(ValueError, match="has no field 'nmae'"):
+    with pytest.raises(ValueError, match='has no "nmae" field'):
         NodeDef(nmae="x")
-    with pytest.raises(ValueError, match="not a field with presence"):
+    with pytest.raises(ValueError, match="does not have presence"):
         NodeDef().HasField("name")
     with pytest.raises(ValueError, match="has no oneof"):
         NodeDef().WhichOneof("value")
 
 
 def test_another_class_is_no_source_of_a_copy() -> None:
-    with pytest.raises(TypeError, match="expected a GraphDef, got NodeDef"):
+    with pytest.raises(TypeError, match="same class: expected a GraphDef, got NodeDef"):
         GraphDef().CopyFrom(NodeDef())
 
 

@@ -143,5 +143,5 @@ def test_a_variable_is_the_names_of_its_nodes() -> None:
         v.handle, v.initializer, v.initial_value
     )  # fmt: skip
     proto.variable_name = proto.initial_value_name
-    with pytest.raises(ValueError, match="a variable here is a resource"):
+    with pytest.raises(ValueError, match="a variable is a VarHandleOp or a VariableV2"):
         variable_from_proto(proto, graph, import_scope="in")

@@ -398,10 +398,19 @@ def test_an_integer_loss_is_refused() -> None:
         GradientDescentOptimizer(0.1).minimize(cast(squares(w), int32))
 
 
-def test_an_integer_variable_is_refused() -> None:
-    w = Variable([1])
-    with pytest.raises(ValueError, match="dtype int32; it must have a floating-point type"):
-        GradientDescentOptimizer(0.1).minimize(squares(Variable([1.0])), var_list=[w])
+def test_integer_variables_are_passed_over() -> None:
+    v, count = Variable([1.0]), Variable(2)
+    optimizer = GradientDescentOptimizer(0.5)
+    loss = squares(v) * cast(count, float32)
+    [(grad, _), none] = optimizer.compute_gradients(loss)
+    assert (grad is not None, none) == (True, (None, count))
+    train_op = optimizer.minimize(loss)
+    with Session() as sess:
+        sess.run(global_variables_initializer())
+        sess.run(train_op)
+        assert [sess.run(v).tolist(), sess.run(count)] == [[-1.0], 2]
+    with pytest.raises(ValueError, match="no gradient for any variable"):
+        optimizer.minimize(loss, var_list=[count])
 
 
 def test_what_is_no_variable_cannot_be_trained() -> None:

@@ -15,7 +15,7 @@ from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceSpec
-from actorsession.graph.kept_state import VARIABLE, holds_state
+from actorsession.graph.kept_state import VARIABLES, holds_state
 from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.metrics import SessionTally
 from actorsession.plan.execution_state import GraphExecutionState
@@ -93,7 +93,7 @@ class SessionGraph:
             (self._state.view[name], where.device)
             # A list: other nodes may be placed meanwhile, before the view has them.
             for name, where in list(self._state.placed.items())
-            if name in self._state.view and self._state.view[name].op == VARIABLE
+            if name in self._state.view and self._state.view[name].op in VARIABLES
         ]
 
     def tasks(self) -> set[str]:

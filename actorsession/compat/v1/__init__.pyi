@@ -24,6 +24,7 @@ from actorsession.compat.v1.devices import DeviceSpec as DeviceSpec
 from actorsession.compat.v1 import distributions as distributions
 from actorsession.compat.v1 import dtypes as dtypes
 from actorsession.compat.v1 import errors as errors
+from actorsession.compat.v1 import examples as examples
 from actorsession.compat.v1 import feature_column as feature_column
 from actorsession.compat.v1 import flags as flags
 from actorsession.compat.v1.forms import as_dtype as as_dtype
@@ -46,20 +47,21 @@ from actorsession.compat.v1.legacy_ops import unpack as unpack
 from actorsession.compat.v1 import logging as logging
 from actorsession.compat.v1.logging import get_logger as get_logger
 from actorsession.compat.v1 import manip as manip
+from actorsession.compat.v1.messages import ConfigProto as ConfigProto
+from actorsession.compat.v1.messages import GPUOptions as GPUOptions
+from actorsession.compat.v1.messages import GraphOptions as GraphOptions
+from actorsession.compat.v1.messages import NameAttrList as NameAttrList
+from actorsession.compat.v1.messages import OptimizerOptions as OptimizerOptions
+from actorsession.compat.v1.messages import RunMetadata as RunMetadata
+from actorsession.compat.v1.messages import RunOptions as RunOptions
 from actorsession.compat.v1 import metrics as metrics
 from actorsession.compat.v1 import nn as nn
 from actorsession.compat.v1 import python as python
 from actorsession.compat.v1 import python_io as python_io
 from actorsession.compat.v1 import queue as queue
-from actorsession.compat.v1.runs import RunMetadata as RunMetadata
-from actorsession.compat.v1.runs import RunOptions as RunOptions
 from actorsession.compat.v1 import saved_model as saved_model
 from actorsession.compat.v1.sessions import InteractiveSession as InteractiveSession
 from actorsession.compat.v1.sessions import Session as Session
-from actorsession.compat.v1.settings import ConfigProto as ConfigProto
-from actorsession.compat.v1.settings import GPUOptions as GPUOptions
-from actorsession.compat.v1.settings import GraphOptions as GraphOptions
-from actorsession.compat.v1.settings import OptimizerOptions as OptimizerOptions
 from actorsession.compat.v1 import spectral as spectral
 from actorsession.compat.v1 import summary as summary
 from actorsession.compat.v1.template import make_template as make_template
@@ -592,8 +594,8 @@ __all__ = [
 "ConditionalAccumulatorBase", "ConfigProto", "DType", "Defun", "DeviceSpec", "Dimension", "Event",
 "FIFOQueue", "FixedLenFeature", "FixedLenSequenceFeature", "GPUOptions", "Graph", "GraphDef",
 "GraphKeys", "GraphOptions", "HistogramProto", "IndexedSlices", "IndexedSlicesValue", "Initializer",
-"InteractiveSession", "LogMessage", "MapStagingArea", "MetaGraphDef", "NoGradient", "NodeDef",
-"NotDifferentiable", "OpError", "Operation", "OptimizerOptions", "PaddingFIFOQueue",
+"InteractiveSession", "LogMessage", "MapStagingArea", "MetaGraphDef", "NameAttrList", "NoGradient",
+"NodeDef", "NotDifferentiable", "OpError", "Operation", "OptimizerOptions", "PaddingFIFOQueue",
 "PartitionedVariable", "Print", "PriorityQueue", "QueueBase", "RandomShuffleQueue",
 "RegisterGradient", "RunMetadata", "RunOptions", "Session", "SessionLog",
 "SparseConditionalAccumulator", "SparseFeature", "SparseTensor", "SparseTensorValue", "StagingArea",
@@ -623,8 +625,8 @@ __all__ = [
 "disable_resource_variables", "disable_v2_behavior", "disable_v2_tensorshape", "distributions",
 "div", "div_no_nan", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch",
 "edit_distance", "einsum", "enable_eager_execution", "enable_v2_tensorshape", "encode_base64",
-"ensure_shape", "equal", "erf", "erfc", "errors", "executing_eagerly", "exp", "expand_dims",
-"expm1", "extract_image_patches", "eye", "fake_quant_with_min_max_args",
+"ensure_shape", "equal", "erf", "erfc", "errors", "examples", "executing_eagerly", "exp",
+"expand_dims", "expm1", "extract_image_patches", "eye", "fake_quant_with_min_max_args",
 "fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
 "fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
 "fake_quant_with_min_max_vars_per_channel_gradient", "feature_column", "fft", "fft2d", "fft3d",

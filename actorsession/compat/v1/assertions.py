@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import unittest
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -184,12 +185,55 @@ class Assertions(unittest.TestCase):
         self.assertEqual(one, other, msg)
 
     def assertProtoEquals(
-        self, expected_message_maybe_ascii: Any, message: Any, msg: Any = None
+        self,
+        expected_message_maybe_ascii: Any,
+        validate_message: Any,
+        msg: Any = None,
+        relative_tolerance: float | None = None,
     ) -> None:
-        """Assert that two messages are equal; the expected one may be in text form."""
+        """Assert that two messages are equal; the expected one may be in text form.
+
+        Args:
+            expected_message_maybe_ascii: the expected message.
+            validate_message: the message.
+            msg: the message of a failure.
+            relative_tolerance: how much numbers with fractions may differ.
+        """
         wanted = expected_message_maybe_ascii
         if isinstance(wanted, (str, bytes)):
-            wanted = text_format.Parse(wanted, type(message)())
-        self.assertMultiLineEqual(
-            text_format.MessageToString(wanted), text_format.MessageToString(message), msg
-        )
+            wanted = text_format.Parse(wanted, type(validate_message)())
+        ours, theirs = (text_format.MessageToString(m) for m in (validate_message, wanted))
+        if relative_tolerance is not None:
+            self.assertEqual(_FRACTION.sub("#", theirs), _FRACTION.sub("#", ours), msg)
+            pairs = zip(_FRACTION.findall(ours), _FRACTION.findall(theirs), strict=True)
+            for one, other in pairs:
+                self.assertTrue(
+                    np.isclose(float(one), float(other), relative_tolerance),
+                    msg or f"{one}, not {other}",
+                )
+            return
+        self.assertMultiLineEqual(theirs, ours, msg)
+
+    def assertProtoEqualsVersion(
+        self,
+        expected: Any,
+        actual: Any,
+        producer: int | None = None,
+        min_consumer: int = 0,
+        msg: Any = None,
+    ) -> None:
+        """Assert that a graph as a message is equal to one whose text leaves out the versions.
+
+        Args:
+            expected: the text of the expected graph.
+            actual: the graph.
+            producer: the version that made it; whatever the graph says if omitted.
+            min_consumer: the least version that reads it.
+            msg: the message of a failure.
+        """
+        made = actual.versions.producer if producer is None else producer
+        least = f" min_consumer: {min_consumer}" if min_consumer else ""
+        self.assertProtoEquals(f"versions {{ producer: {made}{least} }} {expected}", actual, msg)
+
+
+_FRACTION = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?|-?\d+e[-+]?\d+")

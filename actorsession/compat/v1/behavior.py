@@ -10,11 +10,14 @@ from actorsession.graph.shape import use_dimensions
 __all__ = [
     "VERSION", "__version__", "disable_control_flow_v2", "disable_eager_execution",
     "disable_resource_variables", "disable_v2_behavior", "disable_v2_tensorshape",
-    "enable_eager_execution", "enable_v2_tensorshape", "executing_eagerly",
+    "enable_eager_execution", "enable_resource_variables", "enable_v2_tensorshape",
+    "executing_eagerly", "resource_variables_enabled",
 ]  # fmt: skip
 
 __version__ = VERSION = "1.15.0"
 """The version of TensorFlow's API that the names follow, for programs that check it."""
+
+_resource_variables = False
 
 
 def disable_eager_execution() -> None:
@@ -22,7 +25,23 @@ def disable_eager_execution() -> None:
 
 
 disable_control_flow_v2 = disable_eager_execution
-disable_resource_variables = disable_eager_execution
+
+
+def enable_resource_variables() -> None:
+    """Make the variables of ``tf`` resource variables unless a call says otherwise, for the whole process."""
+    global _resource_variables
+    _resource_variables = True
+
+
+def disable_resource_variables() -> None:
+    """Make the variables of ``tf`` reference variables unless a call says otherwise, as in the beginning."""
+    global _resource_variables
+    _resource_variables = False
+
+
+def resource_variables_enabled() -> bool:
+    """Return whether variables are resource variables unless a call says otherwise."""
+    return _resource_variables
 
 
 def disable_v2_tensorshape() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession import interop
+from actorsession.compat.v1 import behavior
 from actorsession.graph import graph as ours
 
 __all__ = ["Graph", "get_default_graph"]
@@ -20,6 +21,13 @@ class Graph(ours.Graph):
 
     # No attributes of its own, so that the class of an ``actorsession.Graph`` object can be changed to this
     # one.
+
+    shown_prefix = "tf."
+
+    @property
+    def reference_variables(self) -> bool:  # type: ignore[override]
+        """Whether variables are reference variables by default, which ``enable_resource_variables`` ends."""
+        return not behavior.resource_variables_enabled()
 
     def as_graph_def(  # type: ignore[override]
         self,

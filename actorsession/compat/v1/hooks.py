@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from actorsession.compat.v1.graphs import get_default_graph
 from actorsession.compat.v1.logging import get_logger
 from actorsession.train import get_global_step
 
@@ -232,12 +233,24 @@ class LoggingTensorHook(SessionRunHook):
         if every_n_iter is not None and every_n_iter <= 0:
             raise ValueError(f"invalid every_n_iter={every_n_iter}.")
         named = sorted(tensors.items()) if isinstance(tensors, Mapping) else _named(tensors)
-        self._tensors = {name: _output(tensor) for name, tensor in named}
+        self._tensors = dict(named)
         self._timer = None if only_at_end else SecondOrStepTimer(every_n_secs, every_n_iter)
         self._at_end = at_end
         self._formatter = formatter
         self._count = 0
         self._due = False
+
+    def begin(self) -> None:
+        """Find the tensors that were given by their names.
+
+        Raises:
+            KeyError: if there is none of that name.
+        """
+        graph = get_default_graph()
+        self._tensors = {
+            name: graph.as_graph_element(_output(tensor)) for name, tensor in self._tensors.items()
+        }
+        self._count = 0
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
         """Fetch the tensors if they are due."""
@@ -248,26 +261,29 @@ class LoggingTensorHook(SessionRunHook):
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Log the fetched values."""
         if self._due and self._timer is not None:
-            seconds, _ = self._timer.update_last_triggered_step(self._count)
-            self._write(run_values.results, "" if seconds is None else f" ({seconds:.3f} sec)")
+            self._write(run_values.results)
         self._count += 1
 
     def end(self, session: Any) -> None:
         """Log the last values, if requested."""
         if self._at_end:
-            self._write(session.run(self._tensors), "")
+            self._write(session.run(self._tensors))
 
-    def _write(self, values: Mapping[str, Any], since: str) -> None:
+    def _write(self, values: Mapping[str, Any]) -> None:
+        seconds = None
+        if self._timer is not None:
+            seconds, _ = self._timer.update_last_triggered_step(self._count)
+        since = "" if seconds is None else f" ({seconds:.3f} sec)"
         if self._formatter is not None:
             _log.info("%s", self._formatter(values))
             return
         with np.printoptions(suppress=True):
-            said = ", ".join(f"{name} = {value}" for name, value in values.items())
+            said = ", ".join(f"{name} = {value!s}" for name, value in values.items())
         _log.info("%s%s", said, since)
 
 
 def _named(tensors: Any) -> list[tuple[str, Any]]:
-    return [(t if isinstance(t, str) else str(t.name), t) for t in tensors]
+    return [(str(tensor), tensor) for tensor in tensors]
 
 
 def _output(tensor: Any) -> Any:

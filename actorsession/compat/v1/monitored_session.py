@@ -22,15 +22,15 @@ from actorsession.compat.v1.hooks import (
     SessionRunValues,
 )
 from actorsession.compat.v1.logging import get_logger
-from actorsession.compat.v1.runs import RunMetadata
+from actorsession.compat.v1.messages import RunMetadata
 from actorsession.compat.v1.session_creators import (
     ChiefSessionCreator,
     Scaffold,
     WorkerSessionCreator,
 )
+from actorsession.compat.v1.settings import as_settings
 from actorsession.compat.v1.step_hooks import StepCounterHook
 from actorsession.compat.v1.summary_hooks import SummarySaverHook
-from actorsession.config import RunOptions
 from actorsession.errors import AbortedError, OutOfRangeError, UnavailableError
 from actorsession.train import Coordinator, start_queue_runners
 
@@ -281,10 +281,11 @@ class MonitoredSession:
         return over
 
 
-def _merged(asked: RunOptions | None, wanted: RunOptions | None) -> RunOptions | None:
+def _merged(asked: Any, wanted: Any) -> Any:
     """Return the merged run options of the program and a hook: the larger value of each, and all watches."""
     if asked is None or wanted is None:
         return wanted if asked is None else asked
+    asked, wanted = as_settings(asked), as_settings(wanted)
     watches = (
         asked.debug_options.debug_tensor_watch_opts,
         wanted.debug_options.debug_tensor_watch_opts,

@@ -1,137 +1,137 @@
-"""``tf.RunOptions`` and ``tf.RunMetadata`` with the behaviour of protobuf messages.
-
-They are subclasses of ``actorsession``'s classes, so every session accepts them. Options may be changed until
-they are used, and statistics that no run has filled in read as empty ones.
-"""
+"""The reports of runs as TensorFlow's messages: ``RunMetadata``, and ``StepStats`` in both directions."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from actorsession import config, interop
-from actorsession.compat.v1.logging import get_logger
-from actorsession.compat.v1.settings import field_names, unknown_field
-from actorsession.config import StepStats
+from actorsession.graph.dtypes import as_dtype
+from actorsession.graph.shape import TensorShape
+from actorsession.interop.enums import dtype_of
+from actorsession.interop.message import Message
+from actorsession.interop.tabled import message_class
+from actorsession.interop.tensors import shape_proto
 
-__all__ = ["RunMetadata", "RunOptions"]
+__all__ = ["fill_metadata", "step_stats_of"]
 
-_log = get_logger()
-
-
-class _RunExperimental(config.RunExperimental):
-    """``actorsession.RunOptions.Experimental`` with fields that can be set."""
-
-    __slots__ = ()
-
-    def __init__(self, **values: Any) -> None:
-        for name in values:
-            _check_option(config.RunExperimental, name, ValueError)
-        super().__init__(**values)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        _set_option(self, config.RunExperimental, name, value)
+_TIMES = ("all_start", "op_start_rel", "op_end_rel", "all_end_rel", "scheduled")
 
 
-class RunOptions(config.RunOptions):
-    """``actorsession.RunOptions`` with fields that can be set.
+def fill_metadata(message: Message, report: config.RunMetadata) -> None:
+    """Replace the contents of a ``RunMetadata`` message by the report of a run."""
+    made: Any = message
+    made.Clear()
+    if report.step_stats is not None:
+        made.step_stats.SetInParent()
+        for device in report.step_stats.dev_stats:
+            _fill_device(made.step_stats.dev_stats.add(), device)
+    for graph in report.partition_graphs:
+        made.partition_graphs.adopt(interop.graph_def_of(graph))
+    for node in report.cost_graph.node:
+        _fill_cost(made.cost_graph.node.add(), node)
+    if report.session_metadata is not None:
+        made.session_metadata.name = report.session_metadata.name
+        made.session_metadata.version = report.session_metadata.version
 
-    Args:
-        report_tensor_allocations_upon_oom: accepted without effect, because Python manages memory here.
-        values: the fields.
+
+def _fill_device(made: Any, device: config.DeviceStepStats) -> None:
+    made.device = device.device
+    made.thread_names.update(device.thread_names)
+    for node in device.node_stats:
+        stats = made.node_stats.add(
+            node_name=node.node_name, timeline_label=node.timeline_label, thread_id=node.thread_id
+        )
+        for name in _TIMES:
+            setattr(stats, f"{name}_micros", getattr(node, f"{name}_micros"))
+            setattr(stats, f"{name}_nanos", getattr(node, f"{name}_nanos"))
+        for used in node.memory:
+            stats.memory.add(
+                allocator_name=used.allocator_name, total_bytes=used.total_bytes,
+                peak_bytes=used.peak_bytes, live_bytes=used.live_bytes,
+            )  # fmt: skip
+        for output in node.output:
+            tensor = stats.output.add(slot=output.slot).tensor_description
+            said = output.tensor_description
+            tensor.dtype = as_dtype(said.dtype).as_datatype_enum
+            tensor.shape.CopyFrom(shape_proto(TensorShape(said.shape)))
+            tensor.allocation_description.allocated_bytes = said.allocated_bytes
+            tensor.allocation_description.requested_bytes = said.allocated_bytes
+            tensor.allocation_description.allocator_name = said.allocator_name
+
+
+def _fill_cost(made: Any, node: config.CostGraphNode) -> None:
+    for name in (
+        "name", "device", "id", "temporary_memory_size", "is_final", "compute_cost", "compute_time",
+        "persistent_memory_size",
+    ):  # fmt: skip
+        setattr(made, name, getattr(node, name))
+    made.control_input.extend(node.control_input)
+    for each in node.input_info:
+        made.input_info.add(preceding_node=each.preceding_node, preceding_port=each.preceding_port)
+    for output in node.output_info:
+        info = made.output_info.add(size=output.size, alias_input_port=-1)
+        info.dtype = as_dtype(output.dtype).as_datatype_enum
+        info.shape.CopyFrom(shape_proto(TensorShape(output.shape)))
+
+
+class _Stats(config.StepStats):
+    """Statistics that were read from a message."""
+
+    __slots__ = ("_devices",)
+
+    def __init__(self, devices: list[config.DeviceStepStats]) -> None:
+        super().__init__()
+        self._devices = devices
+
+    @property
+    def dev_stats(self) -> list[config.DeviceStepStats]:
+        """The nodes by device."""
+        return self._devices
+
+
+def step_stats_of(message: Any) -> config.StepStats:
+    """Return the statistics that a ``StepStats`` message holds.
 
     Raises:
-        ValueError: for an argument that is no field.
+        TypeError: for anything else.
     """
-
-    __slots__ = ()
-
-    Experimental = _RunExperimental
-
-    def __init__(self, *, report_tensor_allocations_upon_oom: bool = False, **values: Any) -> None:
-        for name in values:
-            _check_option(config.RunOptions, name, ValueError)
-        values.setdefault("experimental", _RunExperimental())
-        super().__init__(**values)
-        if report_tensor_allocations_upon_oom:
-            _log.info(
-                "report_tensor_allocations_upon_oom has no effect here, because Python "
-                "allocates the memory"
-            )
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        _set_option(self, config.RunOptions, name, value)
-
-    def frozen(self) -> config.RunOptions:
-        """Return ``actorsession.RunOptions`` with the same contents."""
-        experimental = _values_of(self.experimental, config.RunExperimental)
-        values = _values_of(self, config.RunOptions)
-        return config.RunOptions(
-            **{**values, "experimental": config.RunExperimental(**experimental)}
+    if isinstance(message, config.StepStats):
+        return message
+    if not isinstance(message, message_class("StepStats")):
+        raise TypeError(
+            f"expected the StepStats of a traced run, got {type(message).__name__}; run with "
+            "RunOptions(trace_level=RunOptions.FULL_TRACE) and pass RunMetadata.step_stats"
         )
+    return _Stats([_device_of(device) for device in message.dev_stats])
 
 
-def _values_of(options: object, made_of: type[Any]) -> dict[str, Any]:
-    """Return the fields of options by name."""
-    return {name: getattr(options, name) for name in field_names(made_of)}
+def _device_of(device: Any) -> config.DeviceStepStats:
+    nodes = tuple([_node_of(stats) for stats in device.node_stats])
+    return config.DeviceStepStats(device.device, nodes, dict(device.thread_names))
 
 
-def _set_option(options: object, made_of: type[Any], name: str, value: Any) -> None:
-    """Set a field of options, if the class allows the value."""
-    _check_option(made_of, name, AttributeError)
-    changed = replace(made_of(), **{name: value})
-    object.__setattr__(options, name, getattr(changed, name))
+def _node_of(stats: Any) -> config.NodeExecStats:
+    # Older programs of TensorFlow wrote the microseconds alone.
+    times = {
+        f"{name}_nanos": getattr(stats, f"{name}_nanos") or 1000 * getattr(stats, f"{name}_micros")
+        for name in _TIMES
+    }
+    return config.NodeExecStats(
+        node_name=stats.node_name, timeline_label=stats.timeline_label, thread_id=stats.thread_id,
+        output=tuple([_output_of(each) for each in stats.output]),
+        memory=tuple([
+            config.AllocatorMemoryUsed(m.allocator_name, m.total_bytes, m.peak_bytes, m.live_bytes)
+            for m in stats.memory
+        ]),
+        **times,
+    )  # fmt: skip
 
 
-def _check_option(made_of: type[Any], name: str, error: type[Exception]) -> None:
-    """Raise an error for a field that options of runs do not have."""
-    known = field_names(made_of)
-    if name not in known:
-        raise error(unknown_field(made_of.__name__, name, known))
-
-
-class RunMetadata(config.RunMetadata):
-    """``actorsession.RunMetadata`` whose unset fields can be read."""
-
-    __slots__ = ()
-
-    @property
-    def step_stats(self) -> StepStats:
-        """The execution times of nodes; empty if no run was traced."""
-        found = _step_stats.__get__(self)
-        return StepStats() if found is None else found
-
-    @step_stats.setter
-    def step_stats(self, value: StepStats | None) -> None:
-        _step_stats.__set__(self, value)
-
-    @property
-    def partition_graphs(self) -> list[Any]:
-        """The graphs of the partitions, as TensorFlow's messages."""
-        return [interop.graph_def_of(graph) for graph in _partition_graphs.__get__(self)]
-
-    @partition_graphs.setter
-    def partition_graphs(self, value: list[Any]) -> None:
-        _partition_graphs.__set__(self, value)
-
-    def HasField(self, name: str) -> bool:
-        """Return whether the last run filled in a field.
-
-        Raises:
-            ValueError: for a field that does not exist.
-        """
-        if name == "step_stats":
-            return _step_stats.__get__(self) is not None
-        if name == "cost_graph":
-            return bool(self.cost_graph.node)
-        if name == "session_metadata":
-            return self.session_metadata is not None
-        raise ValueError(
-            f'Protocol message RunMetadata has no non-repeated field "{name}"; it has step_stats, '
-            "cost_graph, session_metadata"
-        )
-
-
-# The slot descriptors of the base class, which the properties above override.
-_step_stats: Any = config.RunMetadata.__dict__["step_stats"]
-_partition_graphs: Any = config.RunMetadata.__dict__["partition_graphs"]
+def _output_of(output: Any) -> config.NodeOutput:
+    said = output.tensor_description
+    memory = said.allocation_description
+    described = config.TensorDescription(
+        dtype_of(said.dtype).name,
+        tuple([dim.size for dim in said.shape.dim]), memory.allocated_bytes, memory.allocator_name,
+    )  # fmt: skip
+    return config.NodeOutput(output.slot, described)

@@ -14,10 +14,11 @@ from typing import Any
 from actorsession import cluster
 from actorsession.actors.loops import new_event_loop
 from actorsession.compat.v1.clusters import ClusterSpec
+from actorsession.compat.v1.messages import ServerDef
 from actorsession.compat.v1.settings import as_settings
 from actorsession.errors import FailedPreconditionError
 from actorsession.graph.device import DeviceSpec
-from actorsession.interop.cluster_protos import ServerDef
+from actorsession.interop.message import Message
 from actorsession.runtime.interruptible import result_of
 
 __all__ = ["Server"]
@@ -58,6 +59,8 @@ class Server:
             # An unset task index reads as 0, which is its meaning.
             task_index = said.task_index if task_index is None else task_index
             protocol = protocol or said.protocol or None
+            if config is None and said.HasField("default_session_config"):
+                config = said.default_session_config
         if isinstance(server_or_cluster_def, cluster.ClusterResolver):
             server_or_cluster_def = server_or_cluster_def.cluster_spec()
         known = ClusterSpec(server_or_cluster_def)
@@ -71,7 +74,7 @@ class Server:
         task = DeviceSpec.parse(self._server.task)
         self._def = ServerDef(
             cluster=known.as_cluster_def(), job_name=task.job, task_index=task.task,
-            protocol=protocol or "grpc",
+            protocol=protocol or "grpc", default_session_config=_as_message(config),
         )  # fmt: skip
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ended = threading.Event()
@@ -89,7 +92,7 @@ class Server:
         return Server(_LOCAL, config=config, start=start)
 
     @property
-    def server_def(self) -> ServerDef:
+    def server_def(self) -> Any:
         """The task and its cluster, as a message."""
         return self._def.copy()
 
@@ -142,3 +145,8 @@ class Server:
         finally:
             loop.call_soon_threadsafe(loop.stop)
             self._ended.wait()
+
+
+def _as_message(config: Any) -> Any:
+    """Return settings if they are a message; the library's own are no part of a ``ServerDef``."""
+    return config if isinstance(config, Message) else None

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import Any
 
 import actorsession.session as ours
 from actorsession import interop
 from actorsession.compat.v1.graphs import as_compat_graph, get_default_graph
+from actorsession.compat.v1.runs import fill_metadata
 from actorsession.compat.v1.settings import as_settings
-from actorsession.config import ConfigProto
+from actorsession.config import ConfigProto, RunMetadata
 from actorsession.graph.graph import Graph
+from actorsession.interop.message import Message
 from actorsession.session.callables import Callable
 from actorsession.session.targets import is_local
 
@@ -20,6 +22,41 @@ __all__ = ["InteractiveSession", "Session"]
 
 class _Face(ours.Session):
     """What both kinds of session have beside the methods of ``actorsession.Session``."""
+
+    def _run_request(
+        self, request: Any, values: Sequence[Any], options: Any, run_metadata: Any
+    ) -> Coroutine[Any, Any, Any]:
+        if isinstance(options, Message):
+            options = as_settings(options)
+        if isinstance(run_metadata, Message):
+            return self._run_reporting(request, values, options, run_metadata)
+        return super()._run_request(request, values, options, run_metadata)
+
+    async def _run_reporting(
+        self, request: Any, values: Sequence[Any], options: Any, message: Message
+    ) -> Any:
+        """Run a request, and fill a message with its report."""
+        if type(message).__qualname__ != "RunMetadata":
+            raise TypeError(f"run_metadata is a RunMetadata, got {type(message).__name__}")
+        report = RunMetadata()
+        try:
+            return await super()._run_request(request, values, options, report)
+        finally:
+            fill_metadata(message, report)
+
+    @staticmethod
+    def _limited(options: Any, timeout: float) -> Any:
+        return ours.Session._limited(as_settings(options), timeout)
+
+    def partial_run_setup(self, fetches: Any, feeds: Any = None, options: Any = None) -> Any:
+        """Set up a partial run; see ``actorsession.Session.partial_run_setup``.
+
+        Args:
+            fetches: everything that will be fetched.
+            feeds: everything that will be fed.
+            options: of the run.
+        """
+        return super().partial_run_setup(fetches, feeds, as_settings(options))
 
     @property
     def graph_def(self) -> interop.GraphDef:
@@ -34,7 +71,15 @@ class _Face(ours.Session):
 
     def _make_callable_from_options(self, callable_options: Any) -> Callable:
         """Prepare a run that a ``CallableOptions`` describes; see ``make_callable_from_options``."""
-        return self.make_callable_from_options(as_settings(callable_options))
+        return self.make_callable_from_options(callable_options)
+
+    def make_callable_from_options(self, options: Any) -> Callable:
+        """Prepare a run that a ``CallableOptions`` describes.
+
+        Args:
+            options: the message, or the library's own options.
+        """
+        return super().make_callable_from_options(as_settings(options))
 
     @staticmethod
     def reset(target: str, containers: Sequence[str] | None = None, config: Any = None) -> None:

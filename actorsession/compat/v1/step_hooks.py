@@ -19,11 +19,11 @@ from actorsession.compat.v1.hooks import (
     step_of,
 )
 from actorsession.compat.v1.logging import get_logger
+from actorsession.compat.v1.python.client.timeline import Timeline
 from actorsession.compat.v1.summary_writers import FileWriterCache
 from actorsession.config import RunOptions
 from actorsession.errors import DeadlineExceededError
 from actorsession.interop.event_protos import Summary
-from actorsession.observe.timeline import Timeline
 
 __all__ = ["GlobalStepWaiterHook", "ProfilerHook", "StepCounterHook"]
 

@@ -23,8 +23,10 @@ from actorsession import ops
 from actorsession.compat.v1.assertions import Assertions
 from actorsession.compat.v1.graphs import get_default_graph
 from actorsession.compat.v1.local_clusters import create_local_cluster
+from actorsession.compat.v1.messages import ConfigProto
+from actorsession.compat.v1.older_assertions import OlderAssertions
 from actorsession.compat.v1.sessions import Session
-from actorsession.errors import OpError
+from actorsession.errors import InvalidArgumentError, OpError
 from actorsession.graph.default_session import get_default_session
 from actorsession.graph.graph import reset_default_graph
 from actorsession.graph.operation import Tensor
@@ -99,11 +101,12 @@ def assert_equal_graph_def(
     unittest.TestCase().assertEqual(found, wanted)
 
 
-class TestCase(Assertions):
+class TestCase(Assertions, OlderAssertions):
     """A test case with sessions; every test starts with an empty default graph and fixed seeds."""
 
     # Class attributes, for subclasses whose ``setUp`` does not call this one.
     _cached: Session | None = None
+    _cached_config: Any = None
     _folder: str | None = None
 
     def setUp(self) -> None:
@@ -140,29 +143,77 @@ class TestCase(Assertions):
 
         Args:
             graph: the graph; the default graph if omitted.
-            config: settings.
-            use_gpu: accepted for compatibility and ignored.
+            config: settings; soft placement if omitted.
+            use_gpu: whether operations of the block may be placed on other devices than the CPU.
             force_gpu: accepted for compatibility and ignored.
         """
-        session = Session(graph=graph, config=config)
-        with session:
+        session = self._made(graph, config)
+        with session, self._placed(session, use_gpu or force_gpu):
             yield session
 
     @contextlib.contextmanager
     def cached_session(
         self, graph: Any = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False
     ) -> Iterator[Session]:
-        """Return ``session``, with one session and its variables for all such blocks of a test."""
-        if self._cached is None:
-            self._cached = Session(graph=graph, config=config)
-        session = self._cached
-        with session.graph.as_default(), session.as_default():
+        """Return ``session``, with one session and its variables for all such blocks of a test.
+
+        Raises:
+            ValueError: if the session was made with another graph or other settings.
+        """
+        if self._cached is not None and (
+            (graph is not None and graph is not self._cached.graph)
+            or (config is not None and config is not self._cached_config)
+        ):
+            raise ValueError(
+                "the cached session of this test has another graph or other settings; self.session() makes "
+                "one with these"
+            )
+        with self._one_for_all(graph, config, use_gpu or force_gpu) as session:
             yield session
 
     @property
     def test_session(self) -> Any:
-        """The method ``cached_session``."""
-        return self.cached_session  # a property, so that test runners do not run it as a test
+        """``cached_session`` with the settings of the first call; ``session`` for a graph."""
+        return self._session_of_test  # a property, so that test runners do not run it as a test
+
+    def _session_of_test(
+        self, graph: Any = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False
+    ) -> Any:
+        if graph is None:
+            return self._one_for_all(None, config, use_gpu or force_gpu)
+        return self.session(graph, config, use_gpu, force_gpu)
+
+    @contextlib.contextmanager
+    def _one_for_all(self, graph: Any, config: Any, anywhere: bool) -> Iterator[Session]:
+        if self._cached is None:
+            self._cached, self._cached_config = self._made(graph, config), config
+        with self._placed(self._cached, anywhere):
+            yield self._cached
+
+    @staticmethod
+    def _made(graph: Any, config: Any) -> Session:
+        settings = ConfigProto(allow_soft_placement=True) if config is None else config
+        return Session(graph=graph, config=settings)
+
+    @staticmethod
+    @contextlib.contextmanager
+    def _placed(session: Session, anywhere: bool) -> Iterator[None]:
+        """A block with a session and its graph as the defaults."""
+        place: Any = contextlib.nullcontext() if anywhere else session.graph.device("/device:CPU:0")
+        with session.graph.as_default(), session.as_default(), place:
+            yield
+
+    @contextlib.contextmanager
+    def captureWritesToStream(self, stream: Any) -> Iterator[Any]:
+        """Make a block in which what is written to a stream goes to a file: ``contents()`` returns it.
+
+        Args:
+            stream: the stream, such as ``sys.stderr``.
+        """
+        from actorsession.compat.v1.internals.test_util import captured_writes
+
+        with captured_writes(stream, self.get_temp_dir()) as captured:
+            yield captured
 
     def evaluate(self, tensors: Any) -> Any:
         """Return the values of tensors in the default session.
@@ -175,6 +226,12 @@ class TestCase(Assertions):
             with self.cached_session() as session:
                 return session.run(tensors)
         return session.run(tensors)
+
+    def evaluate_if_both_tensors(self, a: Any, b: Any) -> tuple[Any, Any]:
+        """Return two tensors' values if both are tensors, and else the two as they are."""
+        if all(hasattr(each, "_as_graph_element") for each in (a, b)):
+            return self.evaluate((a, b))  # type: ignore[no-any-return]
+        return a, b
 
     def _value(self, given: Any) -> Any:
         if hasattr(given, "_as_graph_element"):
@@ -262,6 +319,21 @@ class TestCase(Assertions):
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
         """Assert like ``assertRaisesWithPredicateMatch`` for ``OpError``."""
         return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
+
+    def assertRaisesIncompatibleShapesError(
+        self, exception_type: Any = InvalidArgumentError
+    ) -> Any:
+        """Assert that the block fails because shapes do not fit each other."""
+        return self.assertRaisesWithPredicateMatch(
+            exception_type,
+            r"Incompatible shapes|Dimensions must be equal|required broadcastable shapes",
+        )
+
+    def assertDictEqual(self, d1: Any, d2: Any, msg: Any = None) -> None:
+        """Assert that two dicts have equal values, which may be arrays and tensors."""
+        self.assertEqual(sorted(d1), sorted(d2), msg)
+        for key, value in d1.items():
+            self.assertAllEqual(value, d2[key], msg)
 
 
 def _message(caught: Any) -> str:

@@ -19,6 +19,7 @@ from actorsession.compat.v1.hooks import (
     SessionRunValues,
     StopAtStepHook,
 )
+from actorsession.compat.v1.messages import ServerDef
 from actorsession.compat.v1.monitored_session import (
     MonitoredSession,
     MonitoredTrainingSession,
@@ -41,7 +42,7 @@ from actorsession.compat.v1.supervisor import Supervisor
 from actorsession.compat.v1.sync_replicas import SyncReplicasOptimizer
 from actorsession.compat.v1.train_loop import basic_train_loop
 from actorsession.interop import QueueRunnerDef, write_graph
-from actorsession.interop.cluster_protos import ClusterDef, JobDef, ServerDef
+from actorsession.interop.cluster_protos import ClusterDef, JobDef
 from actorsession.interop.example_protos import (
     BytesList,
     Example,

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
 
-from actorsession.graph.dtypes import DType, variant
+from actorsession.graph.dtypes import DType, as_dtype, variant
 from actorsession.graph.function import FunctionBody
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
@@ -234,7 +234,7 @@ def _check_answer(op: Operation, back: Sequence[SparseGradient | None]) -> None:
     for index, (tensor, grad) in enumerate(zip(op.inputs, back, strict=True)):
         if grad is None or tensor.dtype.kind == "r":
             continue
-        if grad.dtype is not tensor.dtype:
+        if grad.dtype is not as_dtype(tensor.dtype):
             raise TypeError(
                 f"the gradient of {op.type} gave {grad.dtype.name} for input {index}, {tensor!r}"
             )

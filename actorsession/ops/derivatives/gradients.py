@@ -10,6 +10,7 @@ import enum
 from collections.abc import Sequence
 from typing import Any
 
+from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.ops.arrays import fills
@@ -153,7 +154,7 @@ def _ones(y: Tensor, index: int) -> Tensor:
 def _given_gradient(y: Tensor, grad: Any, index: int) -> SparseGradient:
     if not isinstance(grad, IndexedSlices):
         grad = convert_to_tensor(grad, y.dtype, name=f"grad_ys_{index}", graph=y.graph)
-    if grad.dtype is not y.dtype:
+    if grad.dtype is not as_dtype(y.dtype):
         raise TypeError(f"grad_ys[{index}] has dtype {grad.dtype.name}; {y!r} needs {y.dtype.name}")
     if not grad.shape.is_compatible_with(y.shape):
         raise ValueError(f"grad_ys[{index}] has shape {grad.shape}; {y!r} needs {y.shape}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorsession.graph.operation import Tensor
+from actorsession.graph.operation import ReferenceTensor, Tensor
+from actorsession.ops.variables.reference_variable import ReferenceVariable, variable_of
 from actorsession.ops.variables.updates import batch_places
 from actorsession.ops.variables.variable import Variable
 
@@ -13,6 +14,11 @@ __all__ = [
     "scatter_div", "scatter_max", "scatter_min", "scatter_mul", "scatter_nd_add", "scatter_nd_sub",
     "scatter_nd_update", "scatter_sub", "scatter_update",
 ]  # fmt: skip
+
+
+def _changed(ref: Any) -> Any:
+    """Return the object with the methods that change what ``ref`` stands for."""
+    return variable_of(ref) if isinstance(ref, ReferenceTensor) else ref
 
 
 def assign(
@@ -27,11 +33,14 @@ def assign(
     Args:
         ref: the variable, or a part of one that square brackets read.
         value: the new value.
-        validate_shape: accepted for compatibility; a variable made with ``validate_shape=False`` accepts any
-            shape, all others only their own, because their readers were built for it.
+        validate_shape: whether the value must have the shape of a reference variable. Other variables that
+            were made with ``validate_shape=False`` accept any shape, all others only their own.
         use_locking: accepted for compatibility.
         name: wanted name of the update.
     """
+    if isinstance(ref, (ReferenceVariable, ReferenceTensor)):
+        checked = validate_shape is None or validate_shape
+        return _changed(ref).assign(value, use_locking, name, validate_shape=checked)
     # By name: the ``assign`` of a part of a variable, ``variable[...]``, has no other arguments.
     return ref.assign(value, name=name)
 
@@ -40,14 +49,14 @@ def assign_add(
     ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Any:
     """Add to a variable's value; see ``Variable.assign``."""
-    return ref.assign_add(value, use_locking, name)
+    return _changed(ref).assign_add(value, use_locking, name)
 
 
 def assign_sub(
     ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Any:
     """Subtract from a variable's value; see ``Variable.assign``."""
-    return ref.assign_sub(value, use_locking, name)
+    return _changed(ref).assign_sub(value, use_locking, name)
 
 
 def count_up_to(ref: Variable, limit: int, name: str | None = None) -> Tensor:
@@ -58,7 +67,7 @@ def count_up_to(ref: Variable, limit: int, name: str | None = None) -> Tensor:
         limit: the limit.
         name: wanted name.
     """
-    return ref.count_up_to(limit, name)
+    return _changed(ref).count_up_to(limit, name)
 
 
 def scatter_add(
@@ -76,28 +85,28 @@ def scatter_add(
     Returns:
         A tensor that reads the variable after the update.
     """
-    return ref.scattered("ResourceScatterAdd", indices, updates, name)
+    return _changed(ref).scattered("ResourceScatterAdd", indices, updates, name)
 
 
 def scatter_sub(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """Subtract ``updates`` from the rows ``indices`` of a variable; see ``scatter_add``."""
-    return ref.scattered("ResourceScatterSub", indices, updates, name)
+    return _changed(ref).scattered("ResourceScatterSub", indices, updates, name)
 
 
 def scatter_update(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
     """Replace the rows ``indices`` of a variable by ``updates``; see ``scatter_add``."""
-    return ref.scattered("ResourceScatterUpdate", indices, updates, name)
+    return _changed(ref).scattered("ResourceScatterUpdate", indices, updates, name)
 
 
 def scatter_mul(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """Multiply the rows ``indices`` of a variable by ``updates``; see ``scatter_add``."""
-    return ref.scattered("ResourceScatterMul", indices, updates, name)
+    return _changed(ref).scattered("ResourceScatterMul", indices, updates, name)
 
 
 def scatter_div(
@@ -107,42 +116,42 @@ def scatter_div(
 
     Integers are divided towards zero, and never by zero.
     """
-    return ref.scattered("ResourceScatterDiv", indices, updates, name)
+    return _changed(ref).scattered("ResourceScatterDiv", indices, updates, name)
 
 
 def scatter_min(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """Take the minimum of the rows ``indices`` of a variable and ``updates``, element by element."""
-    return ref.scattered("ResourceScatterMin", indices, updates, name)
+    return _changed(ref).scattered("ResourceScatterMin", indices, updates, name)
 
 
 def scatter_max(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """Take the maximum of the rows ``indices`` of a variable and ``updates``, element by element."""
-    return ref.scattered("ResourceScatterMax", indices, updates, name)
+    return _changed(ref).scattered("ResourceScatterMax", indices, updates, name)
 
 
 def scatter_nd_update(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
     """Replace single elements or blocks of a variable; see ``Variable.scatter_nd_update``."""
-    return ref.scatter_nd_update(indices, updates, name)
+    return _changed(ref).scatter_nd_update(indices, updates, name)
 
 
 def scatter_nd_add(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """Add to single elements or blocks of a variable; see ``Variable.scatter_nd_update``."""
-    return ref.scatter_nd_add(indices, updates, name)
+    return _changed(ref).scatter_nd_add(indices, updates, name)
 
 
 def scatter_nd_sub(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
     """Subtract from single elements or blocks; see ``Variable.scatter_nd_update``."""
-    return ref.scatter_nd_sub(indices, updates, name)
+    return _changed(ref).scatter_nd_sub(indices, updates, name)
 
 
 def batch_scatter_update(
@@ -162,4 +171,4 @@ def batch_scatter_update(
     """
     with ref.graph.as_default():
         places = batch_places(indices)
-    return ref.scatter_nd_update(places, updates, name)
+    return _changed(ref).scatter_nd_update(places, updates, name)

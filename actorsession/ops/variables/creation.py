@@ -34,6 +34,10 @@ _ASKED: Mapping[str, Any] = {
 }  # fmt: skip
 
 
+# The place of ``use_resource`` among them.
+_RESOURCE = list(_ASKED).index("use_resource")
+
+
 class VariableSynchronization(enum.Enum):
     """When the copies of a variable are synchronised; there is one copy, so all modes are equivalent."""
 
@@ -59,11 +63,12 @@ class CreatedByScope(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Return a new variable, or the result of a creator of the scope."""
         creators = _CREATORS.get(_EMPTY).get(get_default_graph(), ())
-        if (
-            not creators or "_asks_creators" not in cls.__dict__
-        ):  # creators do not apply to subclasses
+        # Neither creators nor the kinds of variables apply to subclasses.
+        if "_asks_creators" not in cls.__dict__:
             return super().__call__(*args, **kwargs)
-        create: Creator = super().__call__
+        create: Creator = functools.partial(_made, super().__call__)
+        if not creators:
+            return create(*args, **kwargs)
         for creator in creators:
             create = functools.partial(creator, create)
         rest = {
@@ -73,6 +78,20 @@ class CreatedByScope(type):
             "shape": None,
         }
         return create(**{**rest, **dict(zip(rest, args, strict=False)), **kwargs})
+
+
+def _made(resource: Creator, *args: Any, **kwargs: Any) -> Any:
+    """Return a new variable of the kind that is asked for, or that the graph has by default."""
+    asked = kwargs.get("use_resource")
+    if asked is None:
+        asked = args[_RESOURCE] if len(args) > _RESOURCE else None
+    if asked is None:
+        asked = not get_default_graph().reference_variables
+    if asked:
+        return resource(*args, **kwargs)
+    from actorsession.ops.variables.reference_variable import ReferenceVariable
+
+    return ReferenceVariable(*args, **kwargs)
 
 
 @reentrant

@@ -220,7 +220,7 @@ def _check_may_share(asked: VariableRequest, found: Any, kind: str) -> None:
         raise ValueError(
             f"{kind} {asked.name!r} has shape {found.shape}; it is asked for with shape {asked.shape}"
         )
-    if asked.dtype is not found.dtype:
+    if asked.dtype is not as_dtype(found.dtype):
         raise ValueError(
             f"{kind} {asked.name!r} holds {found.dtype.name}; it is asked for with dtype "
             f"{asked.dtype.name}"

@@ -37,7 +37,7 @@ from actorsession.ops.variables.save_slices import SaveSliceInfo
 from actorsession.ops.variables.state import variable_spec
 from actorsession.ops.variables.updates import VariableUpdates
 
-__all__ = ["Variable"]
+__all__ = ["Variable", "first_value", "static_spec"]
 
 
 class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
@@ -62,7 +62,8 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         expected_shape: accepted for compatibility.
         import_scope: accepted for compatibility.
         constraint: a function that optimisers apply to the updated value.
-        use_resource: accepted for compatibility; stored without effect.
+        use_resource: ``False`` makes a ``ReferenceVariable``, whose operations are those of TensorFlow's
+            reference variables; if left out, the graph decides (``Graph.reference_variables``).
         synchronization: accepted for compatibility; ``ON_READ`` variables are not trainable by default.
         aggregation: accepted for compatibility.
         shape: static shape, possibly partial; that of the initial value if left out.
@@ -74,6 +75,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
     """
 
     _asks_creators = True
+    _is_resource = True
 
     def __init__(
         self,
@@ -103,7 +105,6 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         graph = graph_of(initial_value)
         # The scopes around the call do not apply: the construction has no control dependencies, so that
         # running the initializer runs nothing else.
-        # initializer runs nothing else.
         with (
             graph.as_default(),
             graph.control_dependencies(None),
@@ -132,10 +133,10 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
             # If the static type is known in advance, the initial value can be built on the variable's device.
             self._handle = _make_handle(graph, scope, TensorSpec(dtype, shape))
             with graph.colocate_with(self._handle.op):
-                self._initial_value = _first_value(graph, initial_value, dtype)
+                self._initial_value = first_value(graph, initial_value, dtype)
         else:
-            self._initial_value = _first_value(graph, initial_value, dtype)
-            spec = _static_spec(self._initial_value, shape, validate_shape)
+            self._initial_value = first_value(graph, initial_value, dtype)
+            spec = static_spec(self._initial_value, shape, validate_shape)
             self._handle = _make_handle(graph, scope, spec)
         self._initializer = self.add_update("AssignVariableOp", [self._initial_value], "Assign")
         with graph.name_scope("Read"):
@@ -221,7 +222,8 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         return self._initializer
 
     def __repr__(self) -> str:
-        return f"<Variable {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
+        prefix = self.graph.shown_prefix
+        return f"<{prefix}Variable {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
 
     @property
     def constraint(self) -> Callable[[Tensor], Any] | None:
@@ -360,13 +362,19 @@ def _asked_spec(dtype: Any, shape: ShapeLike) -> tuple[DType | None, TensorShape
     )
 
 
-def _first_value(graph: Graph, value: Any, dtype: DType | None) -> Tensor:
+def first_value(graph: Graph, value: Any, dtype: DType | None) -> Tensor:
+    """Return an initial value as a tensor."""
     with graph.name_scope("Initializer"):
         made = value() if callable(value) else value
         return convert_to_tensor(made, dtype, name="initial_value", graph=graph)
 
 
-def _static_spec(first: Tensor, shape: TensorShape | None, validate_shape: bool) -> TensorSpec:
+def static_spec(first: Tensor, shape: TensorShape | None, validate_shape: bool) -> TensorSpec:
+    """Return the static type of a variable with an initial value.
+
+    Raises:
+        ValueError: if its shape has to be known and is not, or contradicts ``shape``.
+    """
     if not validate_shape:
         return TensorSpec(first.dtype, unknown_shape)
     if shape is None:

@@ -17,7 +17,7 @@ from actorsession.actors.deadline import Deadline
 from actorsession.config import CONNECT_TIMEOUT, ConfigProto
 from actorsession.errors import WorkerRestartedError
 from actorsession.graph.graph import Graph
-from actorsession.graph.kept_state import VARIABLE, holds_state, named
+from actorsession.graph.kept_state import VARIABLES, holds_state, named
 
 if TYPE_CHECKING:
     from actorsession.session.remote.remote_session import RemoteSession
@@ -102,7 +102,7 @@ class MasterRestart:
         return {task for task in tasks if self._private or before.get(task) != now.get(task)}
 
     def _error(self) -> WorkerRestartedError:
-        variables = [op.name for op in self._graph.get_operations() if op.type == VARIABLE]
+        variables = [op.name for op in self._graph.get_operations() if op.type in VARIABLES]
         return WorkerRestartedError(
             f"the master was started again, and the session has lost what it kept on {named(self.lost)}; "
             "session.reattach() goes on without, and says which variables have a value. Variables of the "

@@ -230,7 +230,7 @@ def test_settings_can_be_changed_while_the_scope_is_entered() -> None:
         scope.set_custom_getter(None)
         scope.set_use_resource(False)
         v = get_variable("v", [2])
-        assert v.dtype is float16
+        assert (v.dtype.base_dtype, v.op.type) == (float16, "VariableV2")
         assert v.value().op.type == "Identity"
         assert (scope.use_resource, scope.partitioner) == (False, None)
     assert get_variable("v", [2]).dtype is float32

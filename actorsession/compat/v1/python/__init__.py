@@ -1,14 +1,7 @@
-"""Modules that programs import from ``tensorflow.python``."""
+"""``tensorflow.python``: the modules that programs import from it; ``module_paths`` has their names."""
 
 from __future__ import annotations
 
-from actorsession.lazy_names import lazy_names
+from actorsession.compat.v1.module_paths import add_modules
 
-_NAMES = {
-    ".client": "*=client",
-    ".framework": "*=framework",
-    ".ops": "*=ops",
-    ".saved_model": "*=saved_model",
-}
-
-__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
+add_modules(__name__)

@@ -1,9 +1,7 @@
-"""``tensorflow.core.protobuf``: the modules of messages that settings are made of."""
+"""Modules that programs import from ``tensorflow.core.protobuf``."""
 
 from __future__ import annotations
 
-from actorsession.lazy_names import lazy_names
+from actorsession.compat.v1.core import files_of
 
-_NAMES = {".config_pb2": "*=config_pb2"}
-
-__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
+__all__, __getattr__, __dir__ = files_of("protobuf")

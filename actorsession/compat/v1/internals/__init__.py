@@ -1,0 +1,1 @@
+"""What programs and tests use of TensorFlow's own modules beyond ``tf``; ``module_paths`` has the paths."""

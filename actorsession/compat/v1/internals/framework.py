@@ -1,0 +1,384 @@
+"""What the modules of ``tensorflow.python.framework`` and ``eager`` have beyond ``tf``."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession import interop
+from actorsession.compat.v1.devices import DeviceSpec
+from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.graph.constant_value import get_static_value
+from actorsession.graph.default_session import get_default_session
+from actorsession.graph.dimension import as_dimension
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.shape import TensorShape, as_shape, broadcast_shapes
+from actorsession.interop.tensors import make_ndarray
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.derivatives.registry import NotDifferentiable, gradient_of
+from actorsession.ops.randomness.numbers import get_seed
+from actorsession.opsets import SparseTensor, SparseTensorValue
+
+__all__ = [
+    "DEFAULT_GRAPH_SEED", "EAGER_MODE", "GRAPH_MODE", "MakeNdarray", "NoGradient", "ShapeEquals",
+    "TensorShapeProtoToList", "as_dimension", "as_shape", "broadcast_shape", "canonical_name",
+    "check_valid", "constant_value", "constant_value_as_shape", "context", "convert_n_to_tensor",
+    "eager_mode", "executing_eagerly", "executing_eagerly_outside_functions",
+    "export_scoped_meta_graph", "get_all_collection_keys", "get_default_session",
+    "get_gradient_function", "get_name_scope", "get_seed", "graph_mode",
+    "import_scoped_meta_graph", "in_eager_mode", "in_graph_mode", "init_scope", "inside_function",
+    "internal_convert_n_to_tensor", "internal_convert_to_tensor", "is_broadcast_compatible",
+    "is_dense_tensor_like", "is_device_spec", "is_sparse", "is_tf_type", "matrix", "merge_device",
+    "name_from_scope_name", "num_gpus", "prepend_name_scope", "read_meta_graph_file", "scalar",
+    "strip_name_scope", "uid", "unknown_shape", "vector",
+]  # fmt: skip
+
+DEFAULT_GRAPH_SEED = 87654321
+"""The seed of graphs for operations that have only their own."""
+
+GRAPH_MODE, EAGER_MODE = 0, 1
+
+NoGradient = NotDifferentiable
+MakeNdarray = make_ndarray
+constant_value = get_static_value
+internal_convert_to_tensor = convert_to_tensor
+_uids = itertools.count()
+
+# -- framework.ops -----------------------------------------------------------------------------
+
+
+def uid() -> int:
+    """Return a number that was not returned before in this process."""
+    return next(_uids)
+
+
+def get_name_scope() -> str:
+    """Return the name scope in which the default graph names operations, without a slash behind."""
+    return str(get_default_graph().get_name_scope())
+
+
+def name_from_scope_name(name: str) -> str:
+    """Return the name of a scope without the slash behind."""
+    return name.removesuffix("/")
+
+
+def strip_name_scope(name: str, export_scope: str | None) -> str:
+    """Return a name without the scope in front of it, if it stands in that scope."""
+    if not export_scope:
+        return name
+    scope = export_scope.removesuffix("/") + "/"
+    mark = name[: len(name) - len(name.lstrip("^"))]
+    rest = name[len(mark) :]
+    if rest.startswith("loc:@"):
+        return "loc:@" + rest.removeprefix("loc:@").removeprefix(scope)
+    return mark + rest.removeprefix(scope)
+
+
+def prepend_name_scope(name: str, import_scope: str | None) -> str:
+    """Return a name within a scope."""
+    if not import_scope:
+        return name
+    scope = import_scope.removesuffix("/") + "/"
+    for mark in "^", "loc:@":
+        if name.startswith(mark):
+            return mark + scope + name.removeprefix(mark)
+    return scope + name
+
+
+def convert_n_to_tensor(
+    values: Sequence[Any], dtype: Any = None, name: str | None = None, preferred_dtype: Any = None
+) -> list[Tensor]:
+    """Return each value as a tensor.
+
+    Args:
+        values: the values.
+        dtype: element type that all of them must have.
+        name: name of the constants that are made; each has its index behind it.
+        preferred_dtype: element type of constants, if the value fits it.
+
+    Raises:
+        TypeError: if they are no sequence.
+    """
+    if not isinstance(values, Sequence):
+        raise TypeError(f"values must be a sequence, got {values!r:.100}")
+    return [
+        convert_to_tensor(value, dtype, name and f"{name}_{index}", preferred_dtype)
+        for index, value in enumerate(values)
+    ]
+
+
+internal_convert_n_to_tensor = convert_n_to_tensor
+
+
+def get_all_collection_keys() -> list[Any]:
+    """Return the names of all collections of the default graph."""
+    return list(get_default_graph().get_all_collection_keys())
+
+
+def get_gradient_function(op: Operation) -> Callable[..., Any] | None:
+    """Return the gradient function of an operation; ``None`` if it is not differentiable.
+
+    Raises:
+        LookupError: if its type has no gradient.
+    """
+    found: Any = gradient_of(op)
+    return found if callable(found) else None
+
+
+def inside_function() -> bool:
+    """Return whether operations are being added to the body of a function."""
+    return bool(getattr(get_default_graph(), "building_function", False))
+
+
+@contextlib.contextmanager
+def init_scope() -> Iterator[None]:
+    """Make a block whose operations wait for none of the control inputs around it."""
+    with get_default_graph().control_dependencies(None):
+        yield
+
+
+def is_dense_tensor_like(value: Any) -> bool:
+    """Return whether a value is a tensor or a variable."""
+    return hasattr(value, "_operand") or hasattr(value, "_as_graph_element")
+
+
+is_tf_type = is_dense_tensor_like
+
+# -- eager.context -----------------------------------------------------------------------------
+
+
+def executing_eagerly() -> bool:
+    """Return whether operations run immediately: always ``False``."""
+    return False
+
+
+executing_eagerly_outside_functions = in_eager_mode = executing_eagerly
+
+
+def in_graph_mode() -> bool:
+    """Return whether operations are added to graphs: always ``True``."""
+    return True
+
+
+@contextlib.contextmanager
+def graph_mode() -> Iterator[None]:
+    """Make a block that is in graph mode, as all others are."""
+    yield
+
+
+def eager_mode() -> Any:
+    """Refuse eager execution.
+
+    Raises:
+        UnimplementedError: always.
+    """
+    from actorsession.compat.v1.behavior import enable_eager_execution
+
+    return enable_eager_execution()
+
+
+def num_gpus() -> int:
+    """Return how many GPUs operations can use: none."""
+    return 0
+
+
+class _Context:
+    """The context of eager execution, which says that there is none."""
+
+    executing_eagerly = staticmethod(executing_eagerly)
+    in_eager_mode = staticmethod(executing_eagerly)
+    in_graph_mode = staticmethod(in_graph_mode)
+    num_gpus = staticmethod(num_gpus)
+
+
+def context() -> _Context:
+    """Return the context of eager execution, which says that there is none."""
+    return _Context()
+
+
+# -- framework.tensor_shape, tensor_util and common_shapes -------------------------------------
+
+
+def unknown_shape(rank: int | None = None, **kwargs: Any) -> TensorShape:
+    """Return a shape of unknown sizes.
+
+    Args:
+        rank: how many; an unknown number if left out.
+        **kwargs: ``ndims``, the older name of ``rank``.
+    """
+    given = kwargs.pop("ndims", rank)
+    return TensorShape(None if given is None else [None] * given)
+
+
+def scalar() -> TensorShape:
+    """Return the shape of a scalar."""
+    return TensorShape([])
+
+
+def vector(length: Any) -> TensorShape:
+    """Return the shape of a vector."""
+    return TensorShape([length])
+
+
+def matrix(rows: Any, cols: Any) -> TensorShape:
+    """Return the shape of a matrix."""
+    return TensorShape([rows, cols])
+
+
+def constant_value_as_shape(tensor: Any) -> TensorShape:
+    """Return the shape that a vector of numbers stands for, as far as its elements are known."""
+    found = get_static_value(tensor, partial=True)
+    if found is None:
+        length = tensor.shape.as_list()[0] if tensor.shape.rank == 1 else None
+        return unknown_shape(length)
+    return TensorShape([None if n is None or n < 0 else int(n) for n in np.ravel(found).tolist()])
+
+
+def TensorShapeProtoToList(shape: Any) -> list[int]:
+    """Return the sizes of a shape as a message."""
+    return [dim.size for dim in shape.dim]
+
+
+def ShapeEquals(tensor_proto: Any, shape: Any) -> bool:
+    """Return whether a tensor as a message has a shape.
+
+    Args:
+        tensor_proto: the tensor.
+        shape: the shape, as a message or a list of sizes.
+    """
+    wanted = TensorShapeProtoToList(shape) if hasattr(shape, "dim") else list(shape)
+    return TensorShapeProtoToList(tensor_proto.tensor_shape) == wanted
+
+
+def broadcast_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
+    """Return the shape of a result of two operands that are broadcast.
+
+    Raises:
+        ValueError: if they cannot be.
+    """
+    return broadcast_shapes(shape_x, shape_y)
+
+
+def is_broadcast_compatible(shape_x: TensorShape, shape_y: TensorShape) -> bool:
+    """Return whether two shapes of known rank can be broadcast."""
+    if shape_x.rank is None or shape_y.rank is None:
+        return False
+    try:
+        broadcast_shapes(shape_x, shape_y)
+    except ValueError:
+        return False
+    return True
+
+
+def is_sparse(x: Any) -> bool:
+    """Return whether a value is a ``SparseTensor`` or the value of one."""
+    return isinstance(x, (SparseTensor, SparseTensorValue))
+
+
+# -- framework.device --------------------------------------------------------------------------
+
+
+def check_valid(spec: str) -> None:
+    """Check the text of a device.
+
+    Raises:
+        ValueError: if it is malformed.
+    """
+    DeviceSpec.from_string(spec)
+
+
+def is_device_spec(obj: Any) -> bool:
+    """Return whether a value is a ``DeviceSpec``."""
+    return hasattr(obj, "to_string") and hasattr(obj, "device_type")
+
+
+def canonical_name(device: Any) -> str:
+    """Return the full text of a device; "" for ``None``."""
+    if device is None:
+        return ""
+    spec: Any = device if is_device_spec(device) else DeviceSpec.from_string(device)
+    return str(spec.to_string())
+
+
+def merge_device(spec: Any) -> Callable[[Any], str]:
+    """Return a device function in which a device of a node takes precedence over this one.
+
+    Args:
+        spec: a device, as text or a ``DeviceSpec``.
+    """
+    outer: Any = spec if is_device_spec(spec) else DeviceSpec.from_string(spec or "")
+
+    def device_function(node: Any) -> str:
+        merged: Any = DeviceSpec.from_string(outer.to_string())
+        merged.merge_from(DeviceSpec.from_string(node.device or ""))
+        return str(merged.to_string())
+
+    return device_function
+
+
+# -- framework.meta_graph ----------------------------------------------------------------------
+
+
+def read_meta_graph_file(filename: str) -> Any:
+    """Return the graph of a file, with its collections; the errors are those of ``import_meta_graph``."""
+    return interop.read_meta_graph(filename)
+
+
+def export_scoped_meta_graph(
+    filename: str | None = None,
+    graph_def: Any = None,
+    graph: Any = None,
+    export_scope: str | None = None,
+    as_text: bool = False,
+    **kwargs: Any,
+) -> tuple[Any, dict[str, Any]]:
+    """Return a graph with its collections, and the variables in it by name.
+
+    Args:
+        filename: the file to write it to.
+        graph_def: the graph as a message.
+        graph: the graph; the default graph if omitted.
+        export_scope: the name scope that is exported, whose name is left out.
+        as_text: whether the file is in text form.
+        **kwargs: further arguments of ``tf.train.export_meta_graph``.
+    """
+    from actorsession.compat.v1 import train
+
+    home = graph or get_default_graph()
+    made = train.export_meta_graph(
+        filename, graph_def=graph_def, graph=home, export_scope=export_scope, as_text=as_text,
+        **kwargs,
+    )  # fmt: skip
+    scope = f"{export_scope.removesuffix('/')}/" if export_scope else ""
+    variables = home.get_collection("variables", scope or None)
+    return made, {variable.op.name.removeprefix(scope): variable for variable in variables}
+
+
+def import_scoped_meta_graph(
+    meta_graph_or_file: Any,
+    clear_devices: bool = False,
+    graph: Any = None,
+    import_scope: str | None = None,
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """Add a graph with its collections to a graph, and return the variables by their names in the former.
+
+    Args:
+        meta_graph_or_file: the graph, or the file that has it.
+        clear_devices: whether devices of nodes are left out.
+        graph: the graph to add to; the default graph if omitted.
+        import_scope: the name scope for what is added.
+        **kwargs: further arguments of ``import_meta_graph``.
+    """
+    home = graph or get_default_graph()
+    with home.as_default():
+        interop.import_meta_graph(
+            meta_graph_or_file, clear_devices=clear_devices, import_scope=import_scope, **kwargs
+        )
+    scope = f"{import_scope.removesuffix('/')}/" if import_scope else ""
+    variables = home.get_collection("variables", scope or None)
+    return {variable.op.name.removeprefix(scope): variable for variable in variables}

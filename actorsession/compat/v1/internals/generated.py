@@ -1,0 +1,42 @@
+"""``tensorflow.python.ops.gen_*_ops``: a function for each operation type, in small letters.
+
+Each is that of ``tf.raw_ops``, which takes inputs in their order, too: ``gen_math_ops.mat_mul(a, b)``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from actorsession.interop.protos import OpDef
+from actorsession.ops import raw
+
+__all__ = ["OpDef", "snake_case"]
+
+
+def snake_case(op_type: str) -> str:
+    """Return the name of the function of an operation type, such as ``mat_mul`` for ``MatMul``."""
+    made = ""
+    for place, letter in enumerate(op_type):
+        # A capital begins a word, but within several of them only the last one does.
+        before, after = op_type[place - 1 : place], op_type[place + 1 : place + 2]
+        begins = letter.isupper() and not before.isupper() if place else False
+        ends = letter.isupper() and before.isupper() and after.islower()
+        made += ("_" if begins or ends else "") + letter.lower()
+    return made
+
+
+@functools.cache
+def _types() -> dict[str, str]:
+    return {snake_case(op_type): op_type for op_type in raw.__all__}
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    # Those of operations that have another public function begin with an underscore.
+    wanted = name.removeprefix("_")
+    op_type = wanted if wanted in raw.__all__ else _types().get(wanted)
+    if op_type is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    found: Callable[..., Any] = getattr(raw, op_type)
+    return found

@@ -1,0 +1,289 @@
+"""What the modules of ``tensorflow.python.ops`` and ``training`` have beyond ``tf``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from actorsession import ops
+from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.graph.dtypes import as_dtype
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.shape import as_shape
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.flow.control import tuple_, with_dependencies
+from actorsession.ops.flow.dataflow import enter, exit_, merge, next_iteration, switch
+from actorsession.ops.queues.base import QueueBase
+from actorsession.ops.variables import initializers
+from actorsession.ops.variables.partitioned import PartitionedVariable
+from actorsession.ops.variables.variable import Variable
+from actorsession.opsets.staging.areas import BaseStagingArea
+from actorsession.train.slot_names import name_beside
+
+__all__ = [
+    "BaseStagingArea", "Constant", "Enter", "Exit", "GlorotNormal", "GlorotUniform", "Identity",
+    "Merge", "NextIteration", "Ones", "Orthogonal", "PartitionedVariable", "QueueBase",
+    "RandomNormal", "RandomUniform", "RefVariable", "ResourceVariable", "Switch",
+    "TruncatedNormal", "UniformUnitScaling", "Variable", "VarianceScaling", "Zeros",
+    "assert_broadcastable", "assert_like_rnncell", "assign_moving_average", "broadcast_weights",
+    "create_slot", "create_slot_with_initializer", "create_zeros_slot", "enter", "exit",
+    "global_variables", "he_normal", "he_uniform", "initialize_resources", "is_resource_variable",
+    "lecun_normal", "lecun_uniform", "local_resources", "merge", "next_iteration",
+    "report_uninitialized_resources", "shared_resources", "switch", "tuple", "weighted_moving_average",
+    "with_dependencies",
+]  # fmt: skip
+
+# Each class and function under the name that it has in its module.
+Constant, Zeros, Ones = (
+    initializers.constant_initializer, initializers.zeros_initializer, initializers.ones_initializer,
+)  # fmt: skip
+RandomNormal, RandomUniform = (
+    initializers.random_normal_initializer, initializers.random_uniform_initializer,
+)  # fmt: skip
+TruncatedNormal = initializers.truncated_normal_initializer
+UniformUnitScaling = initializers.uniform_unit_scaling_initializer
+VarianceScaling = initializers.variance_scaling_initializer
+GlorotNormal, GlorotUniform = (
+    initializers.glorot_normal_initializer, initializers.glorot_uniform_initializer,
+)  # fmt: skip
+Identity, Orthogonal = initializers.identity_initializer, initializers.orthogonal_initializer
+he_normal, he_uniform = initializers.he_normal_initializer, initializers.he_uniform_initializer
+lecun_normal, lecun_uniform = (
+    initializers.lecun_normal_initializer, initializers.lecun_uniform_initializer,
+)  # fmt: skip
+RefVariable = ResourceVariable = Variable
+Enter, Exit, Merge, NextIteration, Switch = enter, exit_, merge, next_iteration, switch
+exit, tuple = exit_, tuple_
+global_variables = ops.global_variables
+
+# -- variables and resources -------------------------------------------------------------------
+
+
+def is_resource_variable(var: Any) -> bool:
+    """Return whether a value is a variable that is read through a handle."""
+    return (
+        isinstance(var, Variable) and not var.dtype.name.endswith("_ref") and hasattr(var, "handle")
+    )
+
+
+def shared_resources() -> list[Any]:
+    """Return the resources of the default graph that all sessions of a server share."""
+    return list(get_default_graph().get_collection("resources"))
+
+
+def local_resources() -> list[Any]:
+    """Return the resources of the default graph that each session has for itself."""
+    return list(get_default_graph().get_collection("local_resources"))
+
+
+def initialize_resources(resource_list: Sequence[Any], name: str = "init") -> Operation:
+    """Return an operation that initialises resources.
+
+    Args:
+        resource_list: the resources, of which each has an operation ``create``.
+        name: its name.
+    """
+    if resource_list:
+        return ops.group(*(resource.create for resource in resource_list), name=name)
+    return ops.no_op(name=name)
+
+
+def report_uninitialized_resources(
+    resource_list: Any = None, name: str = "report_uninitialized_resources"
+) -> Tensor:
+    """Return a tensor of the names of resources that are not initialised.
+
+    Args:
+        resource_list: the resources; all of the default graph if omitted.
+        name: its name.
+    """
+    found = shared_resources() + local_resources() if resource_list is None else list(resource_list)
+    if not found:
+        return ops.constant([], dtype=as_dtype("string"), shape=[0], name=name)
+    ready = ops.stack([resource.is_initialized for resource in found])
+    names = ops.constant([resource.handle.name for resource in found])
+    return ops.boolean_mask(names, ops.logical_not(ready), name=name)
+
+
+# -- slots and averages ------------------------------------------------------------------------
+
+
+def create_slot(
+    primary: Any, val: Any, name: str, colocate_with_primary: bool = True, **kwargs: Any
+) -> Any:
+    """Return a variable that belongs to another one, and begins with a value.
+
+    Args:
+        primary: the other one.
+        val: the value.
+        name: what its own name ends with.
+        colocate_with_primary: whether it is where the other one is.
+        **kwargs: accepted for compatibility and ignored.
+    """
+    return create_slot_with_initializer(
+        primary, lambda: convert_to_tensor(val), None, None, name, colocate_with_primary
+    )
+
+
+def create_slot_with_initializer(
+    primary: Any,
+    initializer: Any,
+    shape: Any,
+    dtype: Any,
+    name: str,
+    colocate_with_primary: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Return a variable that belongs to another one, and begins with what an initialiser returns.
+
+    Args:
+        primary: the other one.
+        initializer: takes a shape and an element type; nothing if there is no shape.
+        shape: the shape.
+        dtype: the element type.
+        name: what its own name ends with.
+        colocate_with_primary: whether it is where the other one is.
+        **kwargs: accepted for compatibility and ignored.
+    """
+    graph = primary.graph
+    begins = initializer if shape is None else lambda: initializer(as_shape(shape).as_list(), dtype)
+    with graph.as_default(), graph.name_scope(None):
+        with graph.colocate_with(
+            primary.op if colocate_with_primary else None, not colocate_with_primary
+        ):
+            return ops.Variable(begins, trainable=False, name=name_beside(primary.op.name, name))
+
+
+def create_zeros_slot(
+    primary: Any, name: str, dtype: Any = None, colocate_with_primary: bool = True, **kwargs: Any
+) -> Any:
+    """Return a variable of zeros that belongs to another one; see ``create_slot_with_initializer``."""
+    return create_slot_with_initializer(
+        primary, initializers.zeros_initializer(), primary.shape, as_dtype(dtype or primary.dtype),
+        name, colocate_with_primary,
+    )  # fmt: skip
+
+
+def assign_moving_average(
+    variable: Any, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None
+) -> Any:
+    """Move a variable towards a value by ``1 - decay`` of the distance.
+
+    Args:
+        variable: the average.
+        value: the new value.
+        decay: how much of the average stays.
+        zero_debias: whether the start at zero is corrected, as ``ExponentialMovingAverage`` does.
+        name: the name of the operation.
+    """
+    graph = variable.graph
+    with graph.name_scope(name or "AssignMovingAvg"), graph.colocate_with(variable.op):
+        moved = ops.cast(1.0 - convert_to_tensor(decay, name="decay"), variable.dtype.base_dtype)
+        now = convert_to_tensor(value)
+        if not zero_debias:
+            return ops.assign_sub(variable, (variable.value() - now) * moved)
+        name_of = variable.op.name
+        with ops.variable_scope(name_of.rpartition("/")[2], auxiliary_name_scope=False):
+            zeros = initializers.zeros_initializer()
+            biased = ops.get_variable("biased", variable.shape, variable.dtype.base_dtype, zeros,
+                                      trainable=False)  # fmt: skip
+            steps = ops.get_variable(
+                "local_step", [], variable.dtype.base_dtype, zeros, trainable=False
+            )
+        plain = ops.assign_sub(biased, (biased.value() - now) * moved)
+        share = 1.0 - ops.pow(1.0 - moved, ops.assign_add(steps, 1.0))
+        return ops.assign(variable, plain / share)
+
+
+def weighted_moving_average(
+    value: Any,
+    decay: Any,
+    weight: Any,
+    truediv: bool = True,
+    collections: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Return the average of a value over steps, in which each step has a weight.
+
+    Args:
+        value: the value.
+        decay: how much of the average stays.
+        weight: the weight of this step.
+        truediv: whether integers are divided as numbers with fractions.
+        collections: where the two variables that it makes belong.
+        name: the name of the scope.
+    """
+    given = convert_to_tensor(value)
+    with ops.variable_scope(name, "WeightedMovingAvg"):
+        zeros = initializers.zeros_initializer()
+        sums = ops.get_variable("value", given.shape, given.dtype, zeros, trainable=False,
+                                collections=collections)  # fmt: skip
+        weights = ops.get_variable("weight", None if given.shape.rank is None else [], given.dtype,
+                                   zeros, trainable=False, collections=collections)  # fmt: skip
+        amount = ops.cast(weight, given.dtype)
+        top = assign_moving_average(sums, given * amount, decay, False)
+        bottom = assign_moving_average(weights, amount, decay, False)
+        return ops.truediv(top, bottom) if truediv else ops.div(top, bottom)
+
+
+# -- weights, cells ----------------------------------------------------------------------------
+
+
+def assert_broadcastable(weights: Any, values: Any) -> Operation:
+    """Check that weights are a scalar, or have the sizes of values or 1 in each dimension.
+
+    Returns:
+        An operation that checks what is not known while the graph is built.
+
+    Raises:
+        ValueError: if they are known not to fit.
+    """
+    weight, value = convert_to_tensor(weights), convert_to_tensor(values)
+    if weight.shape.rank == 0:
+        return ops.no_op(name="static_scalar_check_success")
+    if weight.shape.rank is not None and value.shape.rank is not None:
+        if weight.shape.rank != value.shape.rank:
+            raise ValueError(
+                f"weights can not be broadcast to values. values.rank={value.shape.rank}. "
+                f"weights.rank={weight.shape.rank}. values.shape={value.shape}. "
+                f"weights.shape={weight.shape}."
+            )
+        pairs = list(zip(weight.shape.as_list(), value.shape.as_list(), strict=True))
+        if any(None not in pair and pair[0] not in (1, pair[1]) for pair in pairs):
+            raise ValueError(
+                f"weights can not be broadcast to values. values.shape={value.shape}. "
+                f"weights.shape={weight.shape}."
+            )
+        if all(None not in pair for pair in pairs):
+            return ops.no_op(name="static_dims_check_success")
+    shape, of = ops.shape(weight), ops.shape(value)
+    fits = ops.reduce_all(ops.logical_or(ops.equal(shape, 1), ops.equal(shape, of)))
+    return ops.Assert(fits, ["weights can not be broadcast to values.", shape, of])
+
+
+def broadcast_weights(weights: Any, values: Any) -> Tensor:
+    """Return weights in the shape of values; see ``assert_broadcastable``."""
+    value = convert_to_tensor(values)
+    weight = convert_to_tensor(weights, dtype=None, preferred_dtype=value.dtype)
+    if value.shape.is_fully_defined() and weight.shape.as_list() == value.shape.as_list():
+        return weight
+    with get_default_graph().control_dependencies([assert_broadcastable(weight, value)]):
+        return ops.multiply(
+            weight, ops.ones_like(value, dtype=weight.dtype), name="broadcast_weights"
+        )
+
+
+def assert_like_rnncell(cell_name: str, cell: Any) -> None:
+    """Check that a value can be used as a recurrent cell.
+
+    Raises:
+        TypeError: if it has not what cells have.
+    """
+    wanted = ("output_size", "state_size", "zero_state")
+    missing = [name for name in wanted if not hasattr(cell, name)]
+    if missing or not callable(cell):
+        raise TypeError(
+            f"The argument {cell_name!r} ({cell}) is not an RNNCell: "
+            + ", ".join(f"{name!r} property is missing" for name in missing)
+            + ("" if callable(cell) else ", is not callable")
+        )

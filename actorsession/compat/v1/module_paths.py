@@ -1,0 +1,244 @@
+"""TensorFlow's module paths: what ``tensorflow.python`` and ``examples`` hold, as one table.
+
+A row says where the names of some modules are looked for, in order: in ``tf`` (``.``), in modules of it
+or of this package (``.train``), or in others. Most of TensorFlow's modules have names of ``tf`` and hardly
+any others; what else programs use of them is in ``internals``. The modules are made when their package is
+imported, and import nothing before a name of theirs is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from actorsession.lazy_names import NoAttributeError
+
+__all__ = ["TABLE", "add_modules", "module_paths"]
+
+_V1 = __name__.rpartition(".")[0]
+# The package, modules of it, and where their names are.
+TABLE: dict[str, list[tuple[str, str, str]]] = {
+    "examples": [
+        ("tutorials.mnist", "input_data", ".internals.mnist_data"),
+        ("tutorials.mnist", "mnist", ".internals.mnist_model"),
+    ],
+    "python": [
+        ("", "pywrap_tensorflow", ". .train .errors"),
+        ("client", "device_lib", ".internals.device_lib"),
+        ("client", (
+            "session"
+        ), ".sessions actorsession.session actorsession.session.base actorsession.session.conversions"),
+        ("client", "timeline", ".internals.timeline actorsession.observe.timeline"),
+        ("data.ops", "dataset_ops iterator_ops readers", ".data"),
+        ("eager", "context", ".internals.framework"),
+        ("feature_column", "feature_column feature_column_lib", ".feature_column"),
+        ("framework", "constant_op importer indexed_slices load_library tensor tensor_spec", "."),
+        ("framework", "ops", ". .internals.framework"),
+        ("framework", "dtypes", ".dtypes ."),
+        ("framework", "errors errors_impl", ".errors"),
+        ("framework", "graph_util graph_util_impl", ".graph_util"),
+        ("framework", (
+            "common_shapes device random_seed sparse_tensor tensor_shape tensor_util versions"
+        ), ".internals.framework . .compat"),
+        ("framework", "meta_graph", ".internals.framework .train"),
+        ("framework", "op_def_registry", ".internals.generated"),
+        ("framework", "test_util", ".internals.test_util .test"),
+        ("framework", "graph_io", ".io .train"),
+        ("framework", "function", "actorsession.ops.flow.functions"),
+        ("layers", "base convolutional core layers normalization pooling", ".layers"),
+        ("lib.io", "file_io", ".internals.files"),
+        ("lib.io", "python_io tf_record", ".python_io"),
+        ("ops", (
+            "array_grad array_ops array_ops_stack clip_ops cond confusion_matrix "
+            "control_flow_case control_flow_v2_toggles custom_gradient gradients gradients_impl "
+            "gradients_util histogram_ops image_grad inplace_ops linalg_grad manip_grad map_fn "
+            "math_grad random_grad resource_variables_toggle session_ops stack standard_ops "
+            "state_grad template tensor_array_grad tensor_array_ops tensor_getitem_override "
+            "unconnected_gradients while_loop"
+        ), "."),
+        ("ops", "check_ops control_flow_assert numerics", ". .debugging"),
+        ("ops", "init_ops", ". .initializers .internals.operations"),
+        ("ops", "script_ops", ". .internals.generated"),
+        ("ops", (
+            "control_flow_ops control_flow_util partitioned_variables"
+        ), ". .internals.operations"),
+        ("ops", (
+            "ref_variable resource_variable_ops state_ops variable_scope variable_v1 variables"
+        ), ". .internals.operations .internals.generated"),
+        ("ops", "parsing_ops", ". .io"),
+        ("ops", "io_ops", ". .io .internals.generated"),
+        ("ops", "lookup_ops", ". .lookup"),
+        ("ops", "special_math_ops", ". .math"),
+        ("ops", "math_ops", ". .math .internals.generated"),
+        ("ops", "data_flow_ops", ". .queue .internals.operations .internals.generated"),
+        ("ops", "random_ops stateless_random_ops", ". .random"),
+        ("ops", "spectral_ops", ". .signal"),
+        ("ops", "sparse_grad sparse_ops", ". .sparse .internals.generated"),
+        ("ops", "string_ops", ". .strings .internals.generated"),
+        ("ops", "logging_ops", ". .summary"),
+        ("ops", "bitwise_ops", ".bitwise"),
+        ("ops", "collective_ops", ".collective_ops"),
+        ("ops", "image_ops image_ops_impl", ".image"),
+        ("ops", (
+            "gen_array_ops gen_control_flow_ops gen_data_flow_ops gen_functional_ops "
+            "gen_image_ops gen_io_ops gen_linalg_ops gen_list_ops gen_logging_ops gen_lookup_ops "
+            "gen_math_ops gen_nn_ops gen_parsing_ops gen_random_ops gen_resource_variable_ops "
+            "gen_script_ops gen_set_ops gen_sparse_ops gen_spectral_ops gen_state_ops "
+            "gen_stateless_random_ops gen_string_ops gen_training_ops gen_user_ops list_ops"
+        ), ".internals.generated"),
+        ("ops", "resources weights_broadcast_ops", ".internals.operations"),
+        ("ops", "linalg_ops linalg_ops_impl", ".linalg . .internals.generated"),
+        ("ops", "manip_ops", ".manip"),
+        ("ops", "metrics metrics_impl", ".metrics"),
+        ("ops", "candidate_sampling_ops ctc_ops embedding_ops nn nn_grad nn_impl rnn", ".nn"),
+        ("ops", "nn_ops", ".nn . .internals.generated"),
+        ("ops", "rnn_cell", ".nn.rnn_cell"),
+        ("ops", "rnn_cell_impl", ".nn.rnn_cell .internals.operations"),
+        ("ops", "sets sets_impl", ".sets"),
+        ("ops", "summary_op_util summary_ops", ".summary"),
+        ("ops", "gradient_checker", ".test"),
+        ("ops", "functional_ops", "actorsession.ops.flow.functional ."),
+        ("ops.distributions", (
+            "bernoulli beta categorical dirichlet distribution distributions gamma "
+            "kullback_leibler laplace multinomial normal student_t uniform util"
+        ), ".distributions"),
+        ("ops.linalg", "linalg linalg_impl", ".linalg ."),
+        ("ops.losses", "losses losses_impl util", ".losses"),
+        ("ops.signal", "fft_ops signal spectral_ops window_ops", ".signal ."),
+        ("platform", "app", ".app"),
+        ("platform", "flags", ".flags"),
+        ("platform", "gfile", ".gfile"),
+        ("platform", "resource_loader", ".internals.files"),
+        ("platform", "tf_logging", ".logging"),
+        ("platform", "googletest test", ".test .internals.test_util"),
+        ("profiler", "model_analyzer option_builder profiler", ".profiler"),
+        ("saved_model", "saved_model simple_save", ".saved_model"),
+        ("saved_model", "builder builder_impl", ".saved_model.builder"),
+        ("saved_model", "constants", ".saved_model.constants"),
+        ("saved_model", "loader loader_impl", ".saved_model.loader"),
+        ("saved_model", "main_op main_op_impl", ".saved_model.main_op"),
+        ("saved_model", "signature_constants", ".saved_model.signature_constants"),
+        ("saved_model", (
+            "signature_def_utils signature_def_utils_impl"
+        ), ".saved_model.signature_def_utils"),
+        ("saved_model", "tag_constants", ".saved_model.tag_constants"),
+        ("saved_model", "utils utils_impl", ".saved_model.utils"),
+        ("summary", "summary summary_iterator", ".summary .train"),
+        ("summary.writer", "event_file_writer writer writer_cache", ".summary"),
+        ("tools", (
+            "freeze_graph inspect_checkpoint optimize_for_inference_lib strip_unused_lib"
+        ), ".internals.tools"),
+        ("training", "gen_training_ops training_ops", ".internals.generated"),
+        ("training", (
+            "adadelta adagrad adagrad_da adam basic_session_run_hooks checkpoint_management "
+            "checkpoint_ops checkpoint_utils coordinator device_setter evaluation ftrl "
+            "gradient_descent input learning_rate_decay momentum monitored_session optimizer "
+            "proximal_adagrad proximal_gradient_descent py_checkpoint_reader queue_runner "
+            "queue_runner_impl rmsprop saver server_lib session_manager session_run_hook "
+            "summary_io supervisor sync_replicas_optimizer tensorboard_logging training "
+            "training_util warm_starting_util"
+        ), ".train"),
+        ("training", "moving_averages slot_creator", ".train .internals.operations"),
+        ("user_ops", "user_ops", "."),
+        ("util", "compat", ".compat .internals.python_tools"),
+        ("util", "nest", ".internals.nest"),
+        ("util", (
+            "all_util deprecation dispatch keyword_args tf_decorator tf_export tf_inspect "
+            "tf_should_use tf_stack"
+        ), ".internals.python_tools"),
+        ("util", "tf_contextlib", "contextlib"),
+    ],
+}  # fmt: skip
+
+
+def module_paths(root: str) -> Iterator[tuple[str, list[str]]]:
+    """Return the modules of one part of the table, with the modules that have their names.
+
+    Args:
+        root: ``python`` or ``examples``.
+    """
+    for package, names, rooms in TABLE[root]:
+        for name in names.split():
+            yield f"{package}.{name}".removeprefix("."), rooms.split()
+
+
+def add_modules(package: str) -> None:
+    """Make the modules of a part of the table, and the packages that hold them.
+
+    Args:
+        package: full name of the package below this one whose name is the part of the table; it has been
+            imported.
+    """
+    for path, rooms in module_paths(package.rpartition(".")[2]):
+        holder = package
+        *packages, last = path.split(".")
+        for inner in packages:
+            holder = f"{holder}.{inner}"
+            if holder not in sys.modules:
+                _add(holder, _Package(holder, f"The modules of {holder.removeprefix(_V1)[1:]}."))
+        _add(f"{holder}.{last}", _Rooms(f"{holder}.{last}", rooms))
+
+
+def _add(name: str, module: ModuleType) -> None:
+    module.__spec__ = ModuleSpec(name, None, is_package=isinstance(module, _Package))
+    sys.modules[name] = module
+    above, _, own = name.rpartition(".")
+    setattr(sys.modules[above], own, module)
+
+
+class _Package(ModuleType):
+    """Holds modules of the table."""
+
+    def __init__(self, name: str, doc: str) -> None:
+        super().__init__(name, doc)
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        inner = {n: m.__name__ for n, m in vars(self).items() if isinstance(m, ModuleType)}
+        raise NoAttributeError(self.__name__, name, inner, {})
+
+
+class _Rooms(ModuleType):
+    """A module whose names are those of others."""
+
+    def __init__(self, name: str, rooms: list[str]) -> None:
+        super().__init__(name, f"The names of TensorFlow's {name.removeprefix(_V1)[1:]}.")
+        self._rooms = rooms
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name != "__version__":
+            if name == "__all__":
+                return self.__dir__()
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
+        for room in self._rooms:
+            try:
+                found = getattr(_room(room), name)
+            except (AttributeError, ImportError):
+                continue
+            setattr(self, name, found)
+            return found
+        raise NoAttributeError(self.__name__, name, self.__dir__(), {})
+
+    def __dir__(self) -> list[str]:
+        names: set[str] = set()
+        for room in self._rooms:
+            found = _room(room)
+            names.update(getattr(found, "__all__", None) or dir(found))
+        return sorted(name for name in names if not name.startswith("_"))
+
+
+def _room(room: str) -> Any:
+    """A module of the table's third column."""
+    if not room.startswith("."):
+        return importlib.import_module(room)
+    found: Any = importlib.import_module(_V1)
+    for part in room.split("."):
+        if part:
+            inner = getattr(found, part, None)
+            # Modules that are no name of ``tf`` are files.
+            found = importlib.import_module(f"{found.__name__}.{part}") if inner is None else inner
+    return found

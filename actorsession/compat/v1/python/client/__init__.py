@@ -1,9 +1,0 @@
-"""Modules that programs import from ``tensorflow.python.client``."""
-
-from __future__ import annotations
-
-from actorsession.lazy_names import lazy_names
-
-_NAMES = {".timeline": "*=timeline"}
-
-__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
