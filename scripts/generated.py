@@ -39,7 +39,6 @@ LAZY_PACKAGES = (
     "actorsession.compat.v1.contrib.framework",
     "actorsession.compat.v1.contrib.layers",
     "actorsession.compat.v1.contrib.slim",
-    "actorsession.compat.v1.contrib.training",
     "actorsession.compat.v1.feature_column",
     "actorsession.compat.v1.layers",
     "actorsession.engines",

@@ -267,6 +267,7 @@ class Graph:
 
     def _op_name(self, name: str, scope: Scope) -> tuple[str, str]:
         """Return the wanted name in full, and the name that the operation gets."""
+        name = name.decode() if isinstance(name, bytes) else name
         if name.endswith("/"):
             wanted = given = name[:-1]
         else:

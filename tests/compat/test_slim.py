@@ -266,7 +266,7 @@ def test_settings_are_read_from_text() -> None:
     for line, said in (
         ("other=1", "Unknown hyperparameter"),
         ("rate=a", "Could not parse"),
-        ("rate=[1]", "Must pass a single value"),
+        ("rate=[1]", "Must not pass a list"),
         ("rate", "Malformed"),
         ("rate=1,rate=2", "Multiple assignments"),
     ):

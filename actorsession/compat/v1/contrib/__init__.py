@@ -1,6 +1,6 @@
-"""``tf.contrib`` in common use: layers, slim, framework, recurrent networks and their decoders.
+"""``tf.contrib``: the parts of it that many programs use.
 
-What is missing here is missing in TensorFlow, too, since 2.0.
+What is absent is an error that says why, as far as there is a reason.
 """
 
 from __future__ import annotations
@@ -9,16 +9,22 @@ from actorsession.lazy_names import lazy_names
 
 _NAMES = {
     "actorsession.compat.v1.distributions": "*=distributions",
-    "actorsession.namespaces.lookup": "*=lookup",
+    "actorsession.namespaces.signal": "*=signal",
+    ".crf": "*=crf",
+    ".data": "*=data",
     ".feature_column": "*=feature_column",
     ".framework": "*=framework",
+    ".image": "*=image",
     ".layers": "*=layers",
     ".legacy_seq2seq": "*=legacy_seq2seq",
+    ".lookup": "*=lookup",
     ".losses": "*=losses",
     ".metrics": "*=metrics",
+    ".opt": "*=opt",
     ".rnn": "*=rnn",
     ".seq2seq": "*=seq2seq",
     ".slim": "*=slim",
+    ".staging": "*=staging",
     ".training": "*=training",
     ".util": "*=util",
 }

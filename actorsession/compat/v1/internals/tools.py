@@ -136,7 +136,7 @@ def _assign(session: Any, handle: Any, value: Any) -> None:
     if handle.op.type == "VarHandleOp":
         session.run(raw.AssignVariableOp(handle, value))
     else:
-        session.run(raw.Assign(handle, value))  # type: ignore[attr-defined]
+        session.run(raw.Assign(handle, value))
 
 
 def _names(text: str) -> list[str] | None:

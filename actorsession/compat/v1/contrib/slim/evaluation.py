@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from actorsession.compat.v1.contrib.training.loops import (
+from actorsession.compat.v1.contrib.training import (
     StopAfterNEvalsHook,
     checkpoints_iterator,
     evaluate_repeatedly,
     wait_for_new_checkpoint,
 )
-from actorsession.compat.v1.contrib.training.loops import evaluate_once as _once
+from actorsession.compat.v1.contrib.training import evaluate_once as _once
 from actorsession.compat.v1.savers import Saver
 from actorsession.compat.v1.session_creators import Scaffold
 

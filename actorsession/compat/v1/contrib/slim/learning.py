@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from actorsession import ops
 from actorsession import train as trainers
 from actorsession.compat.v1 import logging
-from actorsession.compat.v1.contrib.layers.optimizers import multiplied
-from actorsession.compat.v1.contrib.training.operations import (
-    add_gradients_summaries,
-    clip_gradient_norms,
-    create_train_op,
-)
-from actorsession.compat.v1.settings import ConfigProto
+from actorsession.compat.v1.contrib import training
 from actorsession.compat.v1.supervisor import Supervisor
 from actorsession.errors import OutOfRangeError
 from actorsession.graph.graph import get_default_graph
@@ -30,21 +24,54 @@ __all__ = [
 _USE_DEFAULT = 0
 
 
-def multiply_gradients(
-    grads_and_vars: Iterable[Any], gradient_multipliers: Mapping[Any, Any]
-) -> list[Any]:
-    """Return gradients and variables with the gradients of some multiplied.
+add_gradients_summaries = training.add_gradients_summaries
+clip_gradient_norms = training.clip_gradient_norms
+multiply_gradients = training.multiply_gradients
 
-    Raises:
-        ValueError: for no factors, or a variable without gradient.
+
+def create_train_op(
+    total_loss: Any,
+    optimizer: Any,
+    global_step: Any = _USE_DEFAULT,
+    update_ops: Iterable[Any] | None = None,
+    variables_to_train: Sequence[Any] | None = None,
+    clip_gradient_norm: float = 0,
+    summarize_gradients: bool = False,
+    gate_gradients: int = trainers.Optimizer.GATE_OP,
+    aggregation_method: Any = None,
+    colocate_gradients_with_ops: bool = False,
+    gradient_multipliers: Mapping[Any, Any] | None = None,
+    check_numerics: bool = True,
+) -> Any:
+    """Return the loss, whose computation trains the model by one step.
+
+    Args:
+        total_loss: a scalar.
+        optimizer: the optimiser.
+        global_step: the step counter; that of the graph, which is made if there is none; ``None`` for none.
+        update_ops: what runs before the loss; the collection ``UPDATE_OPS`` if left out.
+        variables_to_train: the variables; all that are trainable if left out.
+        clip_gradient_norm: the greatest norm of a gradient; 0 for no limit.
+        summarize_gradients: whether gradients are summarised.
+        gate_gradients: see ``tf.train.Optimizer``.
+        aggregation_method: see there.
+        colocate_gradients_with_ops: see there.
+        gradient_multipliers: factors of gradients by variables or their names.
+        check_numerics: whether a loss that is not finite is an error of the step.
     """
-    if not isinstance(grads_and_vars, list):
-        raise ValueError("`grads_and_vars` must be a list.")
-    if not gradient_multipliers:
-        raise ValueError("`gradient_multipliers` is empty.")
-    if not isinstance(gradient_multipliers, Mapping):
-        raise ValueError("`gradient_multipliers` must be a dict.")
-    return multiplied(grads_and_vars, gradient_multipliers)
+
+    def changed(pairs: Any) -> Any:
+        if gradient_multipliers:
+            pairs = multiply_gradients(pairs, gradient_multipliers)
+        if clip_gradient_norm > 0:
+            pairs = clip_gradient_norms(pairs, clip_gradient_norm)
+        return pairs
+
+    return training.create_train_op(
+        total_loss, optimizer, global_step, update_ops, variables_to_train, changed,
+        summarize_gradients, gate_gradients, aggregation_method, colocate_gradients_with_ops,
+        check_numerics,
+    )  # fmt: skip
 
 
 def train_step(
@@ -168,9 +195,8 @@ def train(
             save_model_secs=save_interval_secs, init_fn=init_fn, **settings,
         )  # fmt: skip
     total_loss: Any = None
-    config = ConfigProto() if session_config is None else session_config
     with supervisor.managed_session(
-        master, config=config, start_standard_services=False, close_summary_writer=False
+        master, config=session_config, start_standard_services=False, close_summary_writer=False
     ) as session:
         used = session if session_wrapper is None else session_wrapper(session)
         logging.info("Starting Session.")
