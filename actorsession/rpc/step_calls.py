@@ -24,6 +24,8 @@ from contextlib import suppress
 from itertools import repeat
 from typing import Any, Protocol
 
+from msgpack import unpackb
+
 from actorsession.actors.supervision import Children
 from actorsession.errors import (
     CancelledError,
@@ -301,7 +303,13 @@ class StepCalls:
             ProtocolError: the frame is malformed, or does not fit the state of the link.
             ResourceExhaustedError: it pushes values and the receiver has no room for them.
         """
-        wire = read_header(header)
+        try:
+            wire = unpackb(header) if len(header) <= LONG_HEADER else None
+        except Exception:  # whatever it is, read_header() says it
+            wire = None
+        # What read_header() does, without a call; it reads long headers, and raises for what is none.
+        if type(wire) is not list or len(wire) < 2 or type(wire[1]) is not int or wire[1] < 0:
+            wire = read_header(header)
         try:
             receive = _RECEIVERS[wire[0]]
         except (KeyError, TypeError):
