@@ -61,6 +61,7 @@ _NAMES = {
     ),
     ".contrib": "*=contrib",
     ".core": "*=core",
+    ".data": "*=data",
     ".debugging": "*=debugging",
     ".devices": "DeviceSpec",
     ".distributions": "*=distributions",

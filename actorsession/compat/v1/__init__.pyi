@@ -19,6 +19,7 @@ from actorsession.compat.v1.behavior import enable_v2_tensorshape as enable_v2_t
 from actorsession.compat.v1.behavior import executing_eagerly as executing_eagerly
 from actorsession.compat.v1 import contrib as contrib
 from actorsession.compat.v1 import core as core
+from actorsession.compat.v1 import data as data
 from actorsession.compat.v1 import debugging as debugging
 from actorsession.compat.v1.devices import DeviceSpec as DeviceSpec
 from actorsession.compat.v1 import distributions as distributions
@@ -501,13 +502,19 @@ from actorsession.opsets import ConditionalAccumulator as ConditionalAccumulator
 from actorsession.opsets import ConditionalAccumulatorBase as ConditionalAccumulatorBase
 from actorsession.opsets import FixedLenFeature as FixedLenFeature
 from actorsession.opsets import FixedLenSequenceFeature as FixedLenSequenceFeature
+from actorsession.opsets import FixedLengthRecordReader as FixedLengthRecordReader
+from actorsession.opsets import IdentityReader as IdentityReader
 from actorsession.opsets import MapStagingArea as MapStagingArea
+from actorsession.opsets import ReaderBase as ReaderBase
 from actorsession.opsets import SparseConditionalAccumulator as SparseConditionalAccumulator
 from actorsession.opsets import SparseFeature as SparseFeature
 from actorsession.opsets import SparseTensor as SparseTensor
 from actorsession.opsets import SparseTensorValue as SparseTensorValue
 from actorsession.opsets import StagingArea as StagingArea
+from actorsession.opsets import TFRecordReader as TFRecordReader
+from actorsession.opsets import TextLineReader as TextLineReader
 from actorsession.opsets import VarLenFeature as VarLenFeature
+from actorsession.opsets import WholeFileReader as WholeFileReader
 from actorsession.opsets import as_string as as_string
 from actorsession.opsets import betainc as betainc
 from actorsession.opsets import decode_base64 as decode_base64
@@ -593,19 +600,20 @@ from actorsession.opsets import zeta as zeta
 __all__ = [
 "AUTO_REUSE", "AggregationMethod", "Assert", "AttrValue", "Barrier", "ConditionalAccumulator",
 "ConditionalAccumulatorBase", "ConfigProto", "DType", "Defun", "DeviceSpec", "Dimension", "Event",
-"FIFOQueue", "FixedLenFeature", "FixedLenSequenceFeature", "GPUOptions", "Graph", "GraphDef",
-"GraphKeys", "GraphOptions", "HistogramProto", "IndexedSlices", "IndexedSlicesValue", "Initializer",
-"InteractiveSession", "LogMessage", "MapStagingArea", "MetaGraphDef", "NameAttrList", "NoGradient",
-"NodeDef", "NotDifferentiable", "OpError", "Operation", "OptimizerOptions", "PaddingFIFOQueue",
-"PartitionedVariable", "Print", "PriorityQueue", "QueueBase", "RandomShuffleQueue",
-"RegisterGradient", "RunMetadata", "RunOptions", "Session", "SessionLog",
-"SparseConditionalAccumulator", "SparseFeature", "SparseTensor", "SparseTensorValue", "StagingArea",
-"Summary", "SummaryMetadata", "Tensor", "TensorArray", "TensorShape", "UnconnectedGradients",
-"VERSION", "VarLenFeature", "Variable", "VariableAggregation", "VariableScope",
-"VariableSynchronization", "abs", "accumulate_n", "acos", "acosh", "add", "add_check_numerics_ops",
-"add_n", "add_to_collection", "add_to_collections", "all_variables", "angle", "app", "arg_max",
-"arg_min", "argmax", "argmin", "argsort", "as_bytes", "as_dtype", "as_str", "as_str_any",
-"as_string", "as_text", "asin", "asinh", "assert_equal", "assert_greater", "assert_greater_equal",
+"FIFOQueue", "FixedLenFeature", "FixedLenSequenceFeature", "FixedLengthRecordReader", "GPUOptions",
+"Graph", "GraphDef", "GraphKeys", "GraphOptions", "HistogramProto", "IdentityReader",
+"IndexedSlices", "IndexedSlicesValue", "Initializer", "InteractiveSession", "LogMessage",
+"MapStagingArea", "MetaGraphDef", "NameAttrList", "NoGradient", "NodeDef", "NotDifferentiable",
+"OpError", "Operation", "OptimizerOptions", "PaddingFIFOQueue", "PartitionedVariable", "Print",
+"PriorityQueue", "QueueBase", "RandomShuffleQueue", "ReaderBase", "RegisterGradient", "RunMetadata",
+"RunOptions", "Session", "SessionLog", "SparseConditionalAccumulator", "SparseFeature",
+"SparseTensor", "SparseTensorValue", "StagingArea", "Summary", "SummaryMetadata", "TFRecordReader",
+"Tensor", "TensorArray", "TensorShape", "TextLineReader", "UnconnectedGradients", "VERSION",
+"VarLenFeature", "Variable", "VariableAggregation", "VariableScope", "VariableSynchronization",
+"WholeFileReader", "abs", "accumulate_n", "acos", "acosh", "add", "add_check_numerics_ops", "add_n",
+"add_to_collection", "add_to_collections", "all_variables", "angle", "app", "arg_max", "arg_min",
+"argmax", "argmin", "argsort", "as_bytes", "as_dtype", "as_str", "as_str_any", "as_string",
+"as_text", "asin", "asinh", "assert_equal", "assert_greater", "assert_greater_equal",
 "assert_integer", "assert_less", "assert_less_equal", "assert_near", "assert_negative",
 "assert_non_negative", "assert_non_positive", "assert_none_equal", "assert_positive",
 "assert_proper_iterable", "assert_rank", "assert_rank_at_least", "assert_rank_in",
@@ -619,10 +627,10 @@ __all__ = [
 "confusion_matrix", "conj", "constant", "constant_initializer", "container", "contrib",
 "control_dependencies", "convert_to_tensor", "convert_to_tensor_or_indexed_slices",
 "convert_to_tensor_or_sparse_tensor", "core", "cos", "cosh", "count_nonzero", "count_up_to",
-"cross", "cumprod", "cumsum", "custom_gradient", "debugging", "decode_base64", "decode_compressed",
-"decode_csv", "decode_json_example", "decode_raw", "delete_session_tensor", "depth_to_space",
-"deserialize_many_sparse", "device", "diag", "diag_part", "digamma", "dimension_at_index",
-"dimension_value", "disable_control_flow_v2", "disable_eager_execution",
+"cross", "cumprod", "cumsum", "custom_gradient", "data", "debugging", "decode_base64",
+"decode_compressed", "decode_csv", "decode_json_example", "decode_raw", "delete_session_tensor",
+"depth_to_space", "deserialize_many_sparse", "device", "diag", "diag_part", "digamma",
+"dimension_at_index", "dimension_value", "disable_control_flow_v2", "disable_eager_execution",
 "disable_resource_variables", "disable_v2_behavior", "disable_v2_tensorshape", "distributions",
 "div", "div_no_nan", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch",
 "edit_distance", "einsum", "enable_eager_execution", "enable_v2_tensorshape", "encode_base64",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from actorsession.compat.v1 import io_gfile as gfile
 from actorsession.compat.v1.python_io import (
     TFRecordCompressionType,
     TFRecordOptions,
@@ -39,7 +40,8 @@ __all__ = [
     "RandomShuffleQueue", "SparseFeature", "TFRecordCompressionType", "TFRecordOptions",
     "TFRecordWriter", "VarLenFeature", "decode_base64", "decode_compressed", "decode_csv",
     "decode_jpeg", "decode_json_example", "decode_png", "decode_raw", "encode_base64", "encode_jpeg",
-    "encode_png", "match_filenames_once", "matching_files", "parse_example", "parse_sequence_example",
+    "encode_png", "gfile", "match_filenames_once", "matching_files", "parse_example",
+    "parse_sequence_example",
     "parse_single_example", "parse_single_sequence_example", "parse_tensor", "read_file",
     "serialize_tensor", "tf_record_iterator", "write_file", "write_graph",
 ]  # fmt: skip

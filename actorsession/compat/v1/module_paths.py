@@ -1,4 +1,4 @@
-"""TensorFlow's module paths: what ``tensorflow.python`` and ``examples`` hold, as one table.
+"""TensorFlow's module paths: what ``tensorflow.python`` and similar ones hold, as one table.
 
 A row says where the names of some modules are looked for, in order: in ``tf`` (``.``), in modules of it
 or of this package (``.train``), or in others. Most of TensorFlow's modules have names of ``tf`` and hardly
@@ -22,6 +22,7 @@ __all__ = ["TABLE", "add_modules", "module_paths"]
 _V1 = __name__.rpartition(".")[0]
 # The package, modules of it, and where their names are.
 TABLE: dict[str, list[tuple[str, str, str]]] = {
+    "core": [("lib.core", "error_codes_pb2", ".core.protobuf.error_codes_pb2")],
     "examples": [
         ("tutorials.mnist", "input_data", ".internals.mnist_data"),
         ("tutorials.mnist", "mnist", ".internals.mnist_model"),
@@ -31,12 +32,13 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("client", "device_lib", ".internals.device_lib"),
         ("client", (
             "session"
-        ), ".sessions actorsession.session actorsession.session.base actorsession.session.conversions"),
+        ), ".sessions actorsession.session actorsession.session.base actorsession.session.conversions "
+         ".internals.framework"),
         ("client", "timeline", ".internals.timeline actorsession.observe.timeline"),
         ("data.ops", "dataset_ops iterator_ops readers", ".data"),
         ("eager", "context", ".internals.framework"),
         ("feature_column", "feature_column feature_column_lib", ".feature_column"),
-        ("framework", "constant_op importer indexed_slices load_library tensor tensor_spec", "."),
+        ("framework", "config constant_op importer indexed_slices load_library tensor tensor_spec", "."),
         ("framework", "ops", ". .internals.framework"),
         ("framework", "dtypes", ".dtypes ."),
         ("framework", "errors errors_impl", ".errors"),

@@ -6,6 +6,7 @@ Each is that of ``tf.raw_ops``, which takes inputs in their order, too: ``gen_ma
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -38,5 +39,24 @@ def __getattr__(name: str) -> Callable[..., Any]:
     op_type = wanted if wanted in raw.__all__ else _types().get(wanted)
     if op_type is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    found: Callable[..., Any] = getattr(raw, op_type)
-    return found
+    return _with_places(getattr(raw, op_type))
+
+
+@functools.cache
+def _with_places(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, which takes attributes by their places, too."""
+    by_name = [
+        name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+    inputs = len(inspect.signature(function).parameters) - len(by_name)
+    if not by_name:
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        attributes = zip(by_name, args[inputs:], strict=False)
+        return function(*args[:inputs], **dict(attributes), **kwargs)
+
+    return call

@@ -24,7 +24,7 @@ __all__ = [
     "BaseStagingArea", "Constant", "Enter", "Exit", "GlorotNormal", "GlorotUniform", "Identity",
     "Merge", "NextIteration", "Ones", "Orthogonal", "PartitionedVariable", "QueueBase",
     "RandomNormal", "RandomUniform", "RefVariable", "ResourceVariable", "Switch",
-    "TruncatedNormal", "UniformUnitScaling", "Variable", "VarianceScaling", "Zeros",
+    "TruncatedNormal", "UniformUnitScaling", "Variable", "VariableV1", "VarianceScaling", "Zeros",
     "assert_broadcastable", "assert_like_rnncell", "assign_moving_average", "broadcast_weights",
     "create_slot", "create_slot_with_initializer", "create_zeros_slot", "enter", "exit",
     "global_variables", "he_normal", "he_uniform", "initialize_resources", "is_resource_variable",
@@ -51,7 +51,7 @@ he_normal, he_uniform = initializers.he_normal_initializer, initializers.he_unif
 lecun_normal, lecun_uniform = (
     initializers.lecun_normal_initializer, initializers.lecun_uniform_initializer,
 )  # fmt: skip
-RefVariable = ResourceVariable = Variable
+RefVariable = ResourceVariable = VariableV1 = Variable
 Enter, Exit, Merge, NextIteration, Switch = enter, exit_, merge, next_iteration, switch
 exit, tuple = exit_, tuple_
 global_variables = ops.global_variables
