@@ -134,6 +134,8 @@ class GlobalStepWaiterHook(SessionRunHook):
 class ProfilerHook(SessionRunHook):
     """A hook that writes traces of steps as ``timeline-STEP.json`` for Perfetto or ``chrome://tracing``.
 
+    Their metadata go to the event file of the folder as well.
+
     Args:
         save_steps: steps between two traces.
         save_secs: seconds between two traces.
@@ -161,9 +163,10 @@ class ProfilerHook(SessionRunHook):
         self._due = False
 
     def begin(self) -> None:
-        """Find the global step."""
+        """Find the global step and the writer."""
         self._step = step_of(self)
         self._next_step = None
+        self._writer = FileWriterCache.get(self._folder) if self._folder else None
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Request statistics if a trace is due; never for the first step, which has extra work."""
@@ -183,6 +186,8 @@ class ProfilerHook(SessionRunHook):
             step = int(run_context.session.run(self._step))
             self._timer.update_last_triggered_step(step)
             self._draw(step, run_values.run_metadata.step_stats)
+            if self._writer is not None:
+                self._writer.add_run_metadata(run_values.run_metadata, f"step_{step}", step)
         self._next_step = step + 1
 
     def _draw(self, step: int, statistics: Any) -> None:
