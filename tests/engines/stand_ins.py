@@ -13,7 +13,6 @@ import re
 import signal
 import sys
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +40,8 @@ def docker(*words: str) -> None:
 
 def kubectl(*words: str) -> None:
     """Check names against those of the secret and of the manifests, which must be there by then."""
-    commands: dict[str, Callable[..., None]] = {
-        "create": create_secret, "apply": apply, "wait": wait, "logs": logs,
-    }  # fmt: skip
-    commands[words[0]](*words[1:])
+    ways: dict[str, Any] = {"create": create_secret, "apply": apply, "wait": wait, "logs": logs}
+    ways[words[0]](*words[1:])
 
 
 def create_secret(*words: str) -> None:

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from actorsession.compat.v1 import queue_runner
 from actorsession.compat.v1.checkpoint_hooks import CheckpointSaverHook, CheckpointSaverListener
+from actorsession.compat.v1.checkpoint_management import (
+    CheckpointState,
+    checkpoint_exists,
+    generate_checkpoint_state_proto,
+    get_checkpoint_mtimes,
+    get_checkpoint_state,
+    latest_checkpoint,
+    remove_checkpoint,
+    update_checkpoint_state,
+)
 from actorsession.compat.v1.checkpoint_waits import checkpoints_iterator
 from actorsession.compat.v1.clusters import ClusterSpec
 from actorsession.compat.v1.hooks import (
@@ -63,7 +73,6 @@ from actorsession.train import (
     AdagradDAOptimizer,
     AdagradOptimizer,
     AdamOptimizer,
-    CheckpointState,
     Coordinator,
     ExponentialMovingAverage,
     FtrlOptimizer,
@@ -80,21 +89,16 @@ from actorsession.train import (
     assert_global_step,
     batch,
     batch_join,
-    checkpoint_exists,
     cosine_decay,
     cosine_decay_restarts,
     create_global_step,
     exponential_decay,
-    generate_checkpoint_state_proto,
-    get_checkpoint_mtimes,
-    get_checkpoint_state,
     get_global_step,
     get_or_create_global_step,
     global_step,
     init_from_checkpoint,
     input_producer,
     inverse_time_decay,
-    latest_checkpoint,
     limit_epochs,
     linear_cosine_decay,
     list_variables,
@@ -111,14 +115,12 @@ from actorsession.train import (
     piecewise_constant_decay,
     polynomial_decay,
     range_input_producer,
-    remove_checkpoint,
     replica_device_setter,
     running_queues,
     shuffle_batch,
     shuffle_batch_join,
     slice_input_producer,
     string_input_producer,
-    update_checkpoint_state,
 )
 
 __all__ = [
