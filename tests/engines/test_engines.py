@@ -6,12 +6,12 @@ engine has no part in is in ``test_engine_cluster``. An engine that is not insta
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from actorsession.engines import DaskCluster, RayCluster
 from actorsession.errors import InvalidArgumentError
 from tests.cluster.kit import PS0, W0
 from tests.cluster.script import ROOT, environment
+from tests.engines.processes import engine_folder
 from tests.engines.program import FED
 
 # Ray starts in seconds on a quiet machine, and in a minute on a busy one.
@@ -36,7 +37,7 @@ pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.timeout(600)]
 
 def _run(*words: str) -> tuple[str, bytes]:
     """Run a Python program; return what it has written, and all logs that its engine has."""
-    with tempfile.TemporaryDirectory(prefix="as") as home:
+    with engine_folder() as home:
         # Ray writes a secret into the home folder, sockets into the temporary one, and reports its use.
         more = {
             "HOME": home, "RAY_TMPDIR": home, "RAY_AUTH_MODE": "disabled",
@@ -48,7 +49,10 @@ def _run(*words: str) -> tuple[str, bytes]:
             [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=_LIMIT,
             env=environment(**more), check=False,
         )  # fmt: skip
-        logs = [path.read_bytes() for path in Path(home).rglob("*") if path.is_file()]
+        logs = []
+        for path in Path(home).rglob("*"):
+            with contextlib.suppress(OSError):  # a folder or socket, or gone by now
+                logs.append(path.read_bytes())
     assert run.returncode == 0, run.stderr[-5000:]
     return run.stdout, b"".join([run.stderr.encode(), *logs])
 
