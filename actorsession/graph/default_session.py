@@ -58,7 +58,7 @@ def run_in_session(
         session = DEFAULT_SESSIONS.get()
     if session is None:
         raise ValueError(
-            f"{element.name!r} cannot be run by {call}: there is no default session in this thread. "
+            f"{element.name!r} cannot be run by {call}: No default session is registered. "
             f"Use `with session.as_default():` around it or pass one: {call[:-1]}session=...)"
         )
     if session.graph is not element.graph:

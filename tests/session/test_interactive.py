@@ -52,7 +52,7 @@ def test_a_session_may_be_named_instead(graph: Graph) -> None:
 
 def test_without_a_session_eval_is_refused(graph: Graph) -> None:
     x = ops.constant(5.0, name="x")
-    with pytest.raises(ValueError, match=r"'x:0' cannot be run by eval\(\): there is no default"):
+    with pytest.raises(ValueError, match=r"'x:0' cannot be run by eval\(\): No default session"):
         x.eval()
     with pytest.raises(ValueError, match=r"'x' cannot be run by run\(\).*run\(session=...\)"):
         x.op.run()
@@ -185,7 +185,7 @@ def test_an_interactive_session_is_the_default_until_it_is_closed(graph: Graph) 
     session.close()
     session.close()
     assert get_default_session() is None
-    with pytest.raises(ValueError, match="no default session"):
+    with pytest.raises(ValueError, match=r"[Nn]o default session"):
         x.eval()
 
 

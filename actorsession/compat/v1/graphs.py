@@ -7,13 +7,23 @@ converted when it is requested here, and stays the same object.
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from actorsession import interop
 from actorsession.compat.v1 import behavior
 from actorsession.graph import graph as ours
+from actorsession.interop.attributes import attr_of
 
-__all__ = ["Graph", "get_default_graph"]
+__all__ = ["Graph", "adopt_fallback", "get_default_graph", "reset_default_graph"]
+
+# The attributes of the blocks that ``Graph._attr_scope`` makes.
+_ATTRIBUTES: ContextVar[Mapping[Any, Mapping[str, Any]] | None] = ContextVar(
+    "actorsession_attributes", default=None
+)
 
 
 class Graph(ours.Graph):
@@ -28,6 +38,11 @@ class Graph(ours.Graph):
     def reference_variables(self) -> bool:  # type: ignore[override]
         """Whether variables are reference variables by default, which ``enable_resource_variables`` ends."""
         return not behavior.resource_variables_enabled()
+
+    @property
+    def building_function(self) -> bool:
+        """Whether this is the graph of a function: never, as functions are built in the graph around them."""
+        return False
 
     def as_graph_def(  # type: ignore[override]
         self,
@@ -47,6 +62,31 @@ class Graph(ours.Graph):
         """
         return interop.graph_def_of(self, after=from_version or 0, add_shapes=add_shapes)
 
+    def create_op(self, *args: Any, **kwargs: Any) -> Any:
+        """Add an operation under the present scopes; see ``actorsession.Graph.create_op``."""
+        more = _ATTRIBUTES.get()
+        if more is not None and self in more:
+            given = inspect.signature(ours.Graph.create_op).bind(self, *args, **kwargs).arguments
+            given["attrs"] = {**more[self], **(given.get("attrs") or {})}
+            return super().create_op(**{name: v for name, v in given.items() if name != "self"})
+        return super().create_op(*args, **kwargs)
+
+    @contextlib.contextmanager
+    def _attr_scope(self, attr_map: Mapping[str, Any]) -> Iterator[None]:
+        """Make a block whose operations have further attributes, whose names begin with an underscore.
+
+        Args:
+            attr_map: the attributes, as messages; ``None`` for one that is not to be set any more.
+        """
+        before = _ATTRIBUTES.get() or {}
+        now = {**before.get(self, {}), **{k: v and attr_of(v) for k, v in attr_map.items()}}
+        kept = {name: value for name, value in now.items() if value is not None}
+        token = _ATTRIBUTES.set({**before, self: kept})
+        try:
+            yield
+        finally:
+            _ATTRIBUTES.reset(token)
+
     def _unsafe_unfinalize(self) -> None:
         """Allow changes again."""
         self.unfinalize()
@@ -55,6 +95,22 @@ class Graph(ours.Graph):
 def get_default_graph() -> Any:
     """Return the innermost default graph of this thread, or the thread's own graph."""
     return as_compat_graph(ours.get_default_graph())
+
+
+def reset_default_graph() -> None:
+    """Drop the thread's own graph, so that the next use starts an empty one.
+
+    Raises:
+        AssertionError: inside an ``as_default`` block.
+    """
+    ours.reset_default_graph()
+    get_default_graph()
+
+
+def adopt_fallback() -> None:
+    """Make the thread's own graph one of this module, for a program that is about to build in it."""
+    if not ours.default_graphs().is_entered():
+        get_default_graph()
 
 
 def as_compat_graph(graph: Any) -> Any:
