@@ -14,6 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -82,6 +83,9 @@ def test_a_step_runs_over_tasks_that_the_engine_has_placed(seen: dict[str, Any])
     assert (seen["first"], seen["synchronous"]) == (EXPECTED, EXPECTED)
     assert len(seen["nodes"]) == 2
     assert all(seen["nodes"])
+    # Each listens at the address of its node: in Ray's words that address, in Dask's that of a worker there.
+    for address in seen["tasks"].values():
+        assert any(str(urlsplit(address).hostname) in node for node in seen["nodes"]), seen
 
 
 def test_a_task_whose_process_is_killed_comes_back_and_the_session_goes_on(
