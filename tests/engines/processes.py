@@ -12,7 +12,14 @@ from pathlib import Path
 
 from tests.cluster.kit import PATIENCE
 
-__all__ = ["engine_folder", "kill_processes_of", "processes_of"]
+__all__ = ["QUIET_ENGINES", "engine_folder", "kill_processes_of", "processes_of"]
+
+# Settings of engines for tests: what they must not do in a user's name, and patience on a busy machine.
+QUIET_ENGINES = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "300s",
+    "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "300s",
+}
 
 
 def processes_of(folder: str) -> list[int]:

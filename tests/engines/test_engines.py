@@ -24,7 +24,7 @@ from actorsession.engines import DaskCluster, RayCluster
 from actorsession.errors import InvalidArgumentError
 from tests.cluster.kit import PS0, W0
 from tests.cluster.script import ROOT, environment
-from tests.engines.processes import engine_folder
+from tests.engines.processes import QUIET_ENGINES, engine_folder
 from tests.engines.program import FED
 
 # Ray starts in seconds on a quiet machine, and in a minute on a busy one.
@@ -39,10 +39,9 @@ pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.timeout(600)]
 def _run(*words: str) -> tuple[str, bytes]:
     """Run a Python program; return what it has written, and all logs that its engine has."""
     with engine_folder() as home:
-        # Ray writes a secret into the home folder, sockets into the temporary one, and reports its use.
+        # Ray writes a secret into the home folder, and sockets into the temporary one.
         more = {
-            "HOME": home, "RAY_TMPDIR": home, "RAY_AUTH_MODE": "disabled",
-            "RAY_USAGE_STATS_ENABLED": "0",
+            **QUIET_ENGINES, "HOME": home, "RAY_TMPDIR": home, "RAY_AUTH_MODE": "disabled",
             # A node that is gone is noticed after five of these, and not after five times 3 s.
             "RAY_health_check_period_ms": "500",
         }  # fmt: skip

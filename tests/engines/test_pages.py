@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.script import ROOT, environment
-from tests.engines.processes import engine_folder
+from tests.engines.processes import QUIET_ENGINES, engine_folder
 from tests.engines.test_slurm import MISSING, SEARCHED
 
 # Ray starts in seconds on a quiet machine, and in a minute on a busy one.
@@ -85,7 +85,7 @@ def run(block: str, place: Path, **more: str) -> str:
     )
     path = os.pathsep.join([str(place / "tools"), str(Path(sys.executable).parent), SEARCHED])
     settings = {
-        "PATH": path, "HOME": str(place), "RAY_TMPDIR": str(place), "RAY_USAGE_STATS_ENABLED": "0",
+        **QUIET_ENGINES, "PATH": path, "HOME": str(place), "RAY_TMPDIR": str(place),
         "MPLCONFIGDIR": os.environ.get("MPLCONFIGDIR", str(place)), **more,
     }  # fmt: skip
     process = subprocess.Popen(
