@@ -191,7 +191,7 @@ def test_moving_averages_are_assigned() -> None:
         assert [session.run(mean, {value: v}) for v in (4.0, 1.0)] == [4.0, 2.0]
         assert [v.name for v in tf.global_variables()] == [
             "plain:0", "fair:0", "fair/biased:0", "fair/local_step:0",
-            "WeightedMovingAvg/value:0", "WeightedMovingAvg/weight:0",
+            "WeightedMovingAvg/value_x_weight:0", "WeightedMovingAvg/weight:0",
         ]  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.dimension import as_dimension
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import NOT_DIFFERENTIABLE
 from actorsession.graph.shape import TensorShape, as_shape, broadcast_shapes
 from actorsession.interop.collections import register_proto_function
 from actorsession.interop.signatures import GRAPH_DEF_VERSION
@@ -137,7 +138,7 @@ def get_gradient_function(op: Operation) -> Callable[..., Any] | None:
         LookupError: if its type has no gradient.
     """
     found: Any = gradient_of(op)
-    return found if callable(found) else None
+    return None if found is NOT_DIFFERENTIABLE else found
 
 
 def inside_function() -> bool:

@@ -216,11 +216,11 @@ def weighted_moving_average(
     given = convert_to_tensor(value)
     with ops.variable_scope(name, "WeightedMovingAvg"):
         zeros = initializers.zeros_initializer()
-        sums = ops.get_variable("value", given.shape, given.dtype, zeros, trainable=False,
+        amount = convert_to_tensor(weight, preferred_dtype=given.dtype)
+        sums = ops.get_variable("value_x_weight", given.shape, given.dtype, zeros, trainable=False,
                                 collections=collections)  # fmt: skip
-        weights = ops.get_variable("weight", None if given.shape.rank is None else [], given.dtype,
-                                   zeros, trainable=False, collections=collections)  # fmt: skip
-        amount = ops.cast(weight, given.dtype)
+        weights = ops.get_variable("weight", amount.shape, amount.dtype, zeros, trainable=False,
+                                   collections=collections)  # fmt: skip
         top = assign_moving_average(sums, given * amount, decay, False)
         bottom = assign_moving_average(weights, amount, decay, False)
         return ops.truediv(top, bottom) if truediv else ops.div(top, bottom)
