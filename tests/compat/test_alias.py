@@ -119,3 +119,19 @@ def test_tensorflow_itself_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(RuntimeError, match=r"imported already, from /site-packages/tensorflow"):
         install_alias()
     monkeypatch.undo()
+
+
+def test_the_folders_of_contrib_have_the_names_of_their_part() -> None:
+    layers = module("tensorflow.contrib.layers")
+    assert module("tensorflow.contrib.layers.python.layers.layers").conv2d is layers.conv2d
+    assert module("tensorflow.contrib.layers.python").layers.conv2d is layers.conv2d
+    assert find_name("contrib.framework.python.ops.arg_scope") is ours.contrib.framework.arg_scope
+    with pytest.raises(ModuleNotFoundError, match=r"tensorflow has no contrib.layers.python.nothing"):
+        module("tensorflow.contrib.layers.python.nothing")
+
+
+def test_the_names_of_operators_are_those_of_tensors() -> None:
+    tensor = module("tensorflow").Tensor
+    assert {"__add__", "__rmatmul__", "__getitem__", "__neg__"} <= tensor.OVERLOADABLE_OPERATORS
+    assert [name for name in tensor.OVERLOADABLE_OPERATORS if not hasattr(tensor, name)] == []
+    assert not {"__bool__", "__iter__", "__array__"} & tensor.OVERLOADABLE_OPERATORS
