@@ -242,7 +242,11 @@ class _Rooms(ModuleType):
 
 
 # Names of packages and modules below ``contrib.PART.python``, in any order.
-_INSIDE = frozenset(["core_rnn", "core_rnn_cell", "feature_column", "framework", "initializers", "layers", "learn", "loader", "losses", "metrics", "ops", "optimizers", "python", "queues", "regularizers", "rnn", "rnn_cell", "seq2seq", "slim", "training", "utils"])  # fmt: skip
+_INSIDE = (
+    "core_rnn", "core_rnn_cell", "feature_column", "framework", "initializers", "layers", "learn", "loader",
+    "losses", "metrics", "ops", "optimizers", "python", "queues", "regularizers", "rnn", "rnn_cell",
+    "seq2seq", "slim", "training", "utils",
+)  # fmt: skip
 
 
 class _InsideContrib(_Rooms):

@@ -395,7 +395,7 @@ async def test_what_is_no_element_is_refused_when_it_is_known(session: AsyncSess
 
 async def test_several_as_one_need_known_shapes(session: AsyncSession) -> None:
     queue = ops.FIFOQueue(3, float32)
-    with pytest.raises(InvalidArgumentError, match="components of known shape"):
+    with pytest.raises(InvalidArgumentError, match="components to have specified shapes"):
         await session.run(queue.dequeue_many(2))
 
 
