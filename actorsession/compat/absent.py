@@ -69,12 +69,28 @@ _REASONS = {
 }  # fmt: skip
 
 
+# What names of TensorFlow before 1.0 became.
+_RENAMED = {
+    "audio_summary": "summary.audio", "batch_cholesky": "cholesky",
+    "batch_fft": "fft", "batch_matrix_band_part": "matrix_band_part", "batch_matrix_diag": "matrix_diag",
+    "batch_matrix_inverse": "matrix_inverse", "batch_matrix_solve": "matrix_solve",
+    "batch_matrix_transpose": "matrix_transpose", "batch_self_adjoint_eig": "self_adjoint_eig",
+    "batch_svd": "svd", "complex_abs": "abs", "concat_v2": "concat", "histogram_summary": "summary.histogram",
+    "image_summary": "summary.image", "inv": "reciprocal", "listdiff": "setdiff1d",
+    "merge_all_summaries": "summary.merge_all", "merge_summary": "summary.merge",
+    "nn.rnn_cell.linear": "layers.dense", "scalar_summary": "summary.scalar", "select": "where",
+    "train.SummaryWriter": "summary.FileWriter",
+}  # fmt: skip
+
+
 def reason_for(name: str) -> str | None:
     """Return why a name, or a module that holds it, is not here; ``None`` if that is nowhere said.
 
     Args:
         name: a dotted name without ``tensorflow`` in front.
     """
+    if name in _RENAMED:
+        return f"since TensorFlow 1.0 it is tf.{_RENAMED[name]}"
     while name:
         if name in _REASONS:
             return _REASONS[name]

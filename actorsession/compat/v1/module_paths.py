@@ -47,7 +47,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("feature_column", "feature_column feature_column_lib", ".feature_column"),
         ("framework", "config constant_op importer indexed_slices load_library tensor tensor_spec", "."),
         ("framework", "ops", ". .internals.framework"),
-        ("framework", "dtypes", ".dtypes ."),
+        ("framework", "dtypes", ".dtypes . .internals.framework"),
         ("framework", "errors errors_impl", ".errors"),
         ("framework", "graph_util graph_util_impl", ".graph_util"),
         ("framework", (
