@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-__all__ = ["explain", "reason_for"]
+__all__ = ["explain", "reason_for", "saying_why"]
 
 _TARGET = "actorsession.compat.v1"
 _PARTS = ("python", "core", "examples")
@@ -96,6 +96,26 @@ def reason_for(name: str) -> str | None:
             return _REASONS[name]
         name = name.rpartition(".")[0]
     return None
+
+
+def saying_why(load: Callable[[str], Any], module: str = "") -> Callable[[str], Any]:
+    """Return a module's ``__getattr__`` whose errors have the reasons of names that are absent.
+
+    Args:
+        load: the ``__getattr__`` without them.
+        module: the module's name in TensorFlow; "" for ``tf`` itself.
+    """
+
+    def find(name: str) -> Any:
+        try:
+            return load(name)
+        except AttributeError as exc:
+            reason = reason_for(f"{module}.{name}".lstrip("."))
+            if reason is None:
+                raise
+            raise AttributeError(f"{exc.args[0]}: {reason}", name=name) from None
+
+    return find
 
 
 def explain(module: Sequence[str], name: str, holder: object) -> str:
