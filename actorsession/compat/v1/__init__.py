@@ -11,6 +11,7 @@ from typing import Any
 
 from actorsession import ops as _ops
 from actorsession import opsets as _opsets
+from actorsession.compat.absent import saying_why as _saying_why
 from actorsession.graph import dtypes as _types
 from actorsession.lazy_names import lazy_names
 
@@ -112,6 +113,7 @@ _NAMES = {
 }
 
 __all__, _load, __dir__ = lazy_names(__name__, _NAMES)
+_load = _saying_why(_load)
 
 
 def __getattr__(name: str) -> Any:

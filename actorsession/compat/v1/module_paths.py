@@ -17,7 +17,7 @@ from typing import Any
 
 from actorsession.lazy_names import NoAttributeError
 
-__all__ = ["TABLE", "add_modules", "module_paths"]
+__all__ = ["TABLE", "add_modules", "inside_contrib", "module_paths"]
 
 _V1 = __name__.rpartition(".")[0]
 # The package, modules of it, and where their names are.
@@ -38,7 +38,8 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("client", "timeline", ".internals.timeline actorsession.observe.timeline"),
         ("data.ops", "dataset_ops iterator_ops readers", ".data"),
         ("eager", "context", ".internals.framework"),
-        ("estimator", "estimator estimator_lib model_fn run_config training util", ".estimator"),
+        ("estimator", "estimator estimator_lib model_fn run_config training", ".estimator"),
+        ("estimator", "util", ".estimator .internals.python_tools"),
         ("estimator.canned", "baseline dnn dnn_linear_combined linear", ".estimator"),
         ("estimator.canned", "head metric_keys prediction_keys", ".estimator"),
         ("estimator.export", "export export_lib export_output", ".estimator.export"),
@@ -46,7 +47,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("feature_column", "feature_column feature_column_lib", ".feature_column"),
         ("framework", "config constant_op importer indexed_slices load_library tensor tensor_spec", "."),
         ("framework", "ops", ". .internals.framework"),
-        ("framework", "dtypes", ".dtypes ."),
+        ("framework", "dtypes", ".dtypes . .internals.framework"),
         ("framework", "errors errors_impl", ".errors"),
         ("framework", "graph_util graph_util_impl", ".graph_util"),
         ("framework", (
@@ -238,6 +239,37 @@ class _Rooms(ModuleType):
             found = _room(room)
             names.update(getattr(found, "__all__", None) or dir(found))
         return sorted(name for name in names if not name.startswith("_"))
+
+
+# Names of packages and modules below ``contrib.PART.python``, in any order.
+_INSIDE = (
+    "core_rnn", "core_rnn_cell", "feature_column", "framework", "initializers", "layers", "learn", "loader",
+    "losses", "metrics", "ops", "optimizers", "python", "queues", "regularizers", "rnn", "rnn_cell",
+    "seq2seq", "slim", "training", "utils",
+)  # fmt: skip
+
+
+class _InsideContrib(_Rooms):
+    """``contrib.PART.python`` and all that is below it: the names of that part."""
+
+    def __init__(self, name: str, rooms: list[str]) -> None:
+        super().__init__(name, rooms)
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _INSIDE:
+            return self
+        return super().__getattr__(name)
+
+
+def inside_contrib(part: str) -> ModuleType:
+    """Return the module that stands for ``contrib.PART.python`` and for each below it.
+
+    Args:
+        part: the part of ``contrib``, such as ``layers``.
+    """
+    rooms = [f".contrib.{part}", ".contrib.slim.utils", ".contrib.framework", "."]
+    return _InsideContrib(f"{_V1}.contrib.{part}.python", rooms)
 
 
 def _room(room: str) -> Any:

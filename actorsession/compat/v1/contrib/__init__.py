@@ -5,6 +5,7 @@ What is absent is an error that says why, as far as there is a reason.
 
 from __future__ import annotations
 
+from actorsession.compat.absent import saying_why as _saying_why
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
@@ -29,4 +30,5 @@ _NAMES = {
     ".util": "*=util",
 }
 
-__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
+__all__, _load, __dir__ = lazy_names(__name__, _NAMES)
+__getattr__ = _saying_why(_load, "contrib")
