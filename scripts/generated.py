@@ -36,6 +36,7 @@ LAZY_PACKAGES = (
     "actorsession.compat",
     "actorsession.compat.v1",
     "actorsession.compat.v1.contrib",
+    "actorsession.compat.v1.estimator",
     "actorsession.compat.v1.contrib.framework",
     "actorsession.compat.v1.contrib.layers",
     "actorsession.compat.v1.contrib.seq2seq",
