@@ -175,7 +175,7 @@ def dynamic_decode(
     """
     if not isinstance(decoder, Decoder):
         raise TypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}")
-    with opened(scope, "decoder"):
+    with opened(scope, "decoder", unique=True):
         most = None
         if maximum_iterations is not None:
             most = ops.convert_to_tensor(maximum_iterations, int32, name="maximum_iterations")
