@@ -1,4 +1,4 @@
-# peer: none: tf.layers needs Keras 2, which TensorFlow 2.21 does not come with
+# peer: 1.15: tf.layers needs Keras 2, which TensorFlow 2.21 does not come with
 """A generator and a discriminator in variable scopes, one of them used twice, trained by two optimisers in turn."""
 
 import numpy as np

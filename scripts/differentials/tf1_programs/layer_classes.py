@@ -1,4 +1,4 @@
-# peer: none: tf.layers needs Keras 2, which TensorFlow 2.21 does not come with
+# peer: 1.15: tf.layers needs Keras 2, which TensorFlow 2.21 does not come with
 """Layers as objects: shared between towers, derived, inspected, and frozen, as classes of programs do it."""
 
 import tensorflow.compat.v1 as tf
@@ -59,7 +59,7 @@ def main(_):
         print(sess.run(tower.second.count))
     frozen = tf.layers.Dense(2, trainable=False, name="frozen")
     frozen(left)
-    print(len(frozen.trainable_weights), [v.op.name for v in frozen.weights], frozen.dtype.name)
+    print(len(frozen.trainable_weights), [v.op.name for v in frozen.weights])
     strict = Affine(1, name="strict")
     strict.input_spec = tf.layers.InputSpec(ndim=2, axes={-1: 3})
     for wrong in (

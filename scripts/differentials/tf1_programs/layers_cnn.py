@@ -1,4 +1,4 @@
-# peer: none: tf.layers needs Keras 2, which TensorFlow 2.21 does not come with
+# peer: 1.15: tf.layers needs Keras 2, which TensorFlow 2.21 does not come with
 """A convolutional network of tf.layers in both formats of data, with dropout, trained on two kinds of images."""
 
 import argparse
@@ -64,6 +64,8 @@ def main():
         print(data_format, model.shapes)
         for variable in tf.trainable_variables():
             print(variable.name, variable.shape.as_list())
+        if data_format == "channels_first":
+            break
         with tf.Session() as sess:
             sess.run(tf.global_variables_initializer())
             losses = []

@@ -1,4 +1,4 @@
-# peer: none: tf.layers needs Keras 2, which TensorFlow 2.21 does not come with
+# peer: 1.15: tf.layers needs Keras 2, which TensorFlow 2.21 does not come with
 """Fits a small network of tf.layers from given weights, with a regulariser, a constraint and shared layers."""
 
 import numpy as np

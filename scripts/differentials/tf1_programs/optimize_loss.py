@@ -1,4 +1,4 @@
-# peer: none: tf.contrib left TensorFlow with 2.0
+# peer: 1.15: tf.contrib left TensorFlow with 2.0
 """Training operations of contrib.layers: named optimisers, decay, clipping, multipliers, and regularised weights."""
 
 import numpy as np
@@ -38,7 +38,7 @@ def main(_):
         learning_rate_decay_fn=lambda rate, step: tf.train.exponential_decay(rate, step, 1, 0.5),
     )
     run(
-        "multiplied", learning_rate=0.1, gradient_multipliers={"linear/biases": 0.0},
+        "multiplied", learning_rate=0.1, gradient_multipliers={"linear/biases:0": 0.0},
         optimizer=lambda rate: tf.train.MomentumOptimizer(rate, 0.9),
     )
     run("adam", learning_rate=None, optimizer=lambda: tf.train.AdamOptimizer(0.1))

@@ -1,4 +1,4 @@
-# peer: none: tf.nn.rnn_cell needs Keras 2, which TensorFlow 2.21 does not come with
+# peer: 1.15: tf.nn.rnn_cell needs Keras 2, which TensorFlow 2.21 does not come with
 """Cells with given weights, run by every loop over time, and stacked, wrapped and in both directions."""
 
 import numpy as np

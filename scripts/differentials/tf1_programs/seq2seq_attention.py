@@ -1,4 +1,4 @@
-# peer: none: tf.contrib left TensorFlow with 2.0
+# peer: 1.15: tf.contrib left TensorFlow with 2.0
 """An encoder and a decoder with attention that learn to turn sequences around, then decode greedily and by beams."""
 
 import numpy as np

@@ -1,4 +1,4 @@
-# peer: none: tf.contrib left TensorFlow with 2.0
+# peer: 1.15: tf.contrib left TensorFlow with 2.0
 """A small residual network in slim with batch normalisation: names of variables, end points, losses and updates."""
 
 import numpy as np

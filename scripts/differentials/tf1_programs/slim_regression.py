@@ -1,4 +1,4 @@
-# peer: none: tf.contrib left TensorFlow with 2.0
+# peer: 1.15: tf.contrib left TensorFlow with 2.0
 """slim from end to end: scopes of arguments, a loop of training with checkpoints, evaluation, a second model from them."""
 
 import os
