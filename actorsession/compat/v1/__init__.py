@@ -123,7 +123,16 @@ def __getattr__(name: str) -> Any:
             _types.as_dtype(name)
         except TypeError as exc:
             raise AttributeError(str(exc)) from None
-    found = _load(name)
+    try:
+        found = _load(name)
+    except AttributeError:
+        from actorsession.compat.absent import reason_for
+
+        reason = reason_for(name)
+        if reason is None:
+            raise
+        said = f"module {__name__!r} has no attribute {name!r}: {reason}"
+        raise AttributeError(said, name=name) from None
     # Who asks for a name is about to build, most often in the thread's own graph.
     from actorsession.compat.v1.graphs import adopt_fallback
 

@@ -22,6 +22,35 @@ __all__ = ["TABLE", "add_modules", "inside_contrib", "module_paths"]
 _V1 = __name__.rpartition(".")[0]
 # The package, modules of it, and where their names are.
 TABLE: dict[str, list[tuple[str, str, str]]] = {
+    "contrib.framework": [
+        ("python.framework", "checkpoint_utils tensor_util", ".contrib.framework"),
+        ("python.ops", "arg_scope ops variables", ".contrib.framework"),
+    ],
+    "contrib.layers": [
+        ("python.layers", (
+            "embedding_ops encoders feature_column initializers layers normalization optimizers "
+            "regularizers rev_block_lib summaries"
+        ), ".contrib.layers"),
+        ("python.layers", "utils", ".contrib.slim.utils"),
+        ("python.ops", "sparse_ops", ".contrib.layers"),
+    ],
+    "contrib.rnn": [
+        ("python.ops", (
+            "core_rnn core_rnn_cell core_rnn_cell_impl fused_rnn_cell gru_ops lstm_ops rnn rnn_cell"
+        ), ".contrib.rnn .contrib.rnn_cells"),
+    ],
+    "contrib.seq2seq": [
+        ("python.ops", (
+            "attention_wrapper basic_decoder beam_search_decoder beam_search_ops decoder helper loss"
+        ), ".contrib.seq2seq"),
+    ],
+    "contrib.slim": [
+        ("python.slim", "evaluation", ".contrib.slim.evaluation"),
+        ("python.slim", "learning", ".contrib.slim.learning"),
+        ("python.slim", "model_analyzer", ".contrib.slim.model_analyzer"),
+        ("python.slim", "queues", ".contrib.slim.queues"),
+        ("python.slim", "summaries", ".contrib.slim"),
+    ],
     "core": [("lib.core", "error_codes_pb2", ".core.protobuf.error_codes_pb2")],
     "examples": [
         ("tutorials.mnist", "input_data", ".internals.mnist_data"),
@@ -108,7 +137,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("ops", "candidate_sampling_ops ctc_ops embedding_ops nn nn_grad nn_impl rnn", ".nn"),
         ("ops", "nn_ops", ".nn . .internals.generated"),
         ("ops", "rnn_cell", ".nn.rnn_cell"),
-        ("ops", "rnn_cell_impl", ".nn.rnn_cell .internals.operations"),
+        ("ops", "rnn_cell_impl", ".nn.rnn_cell .contrib.rnn_cells .internals.operations"),
         ("ops", "sets sets_impl", ".sets"),
         ("ops", "summary_op_util summary_ops", ".summary"),
         ("ops", "gradient_checker", ".test"),
@@ -169,7 +198,7 @@ def module_paths(root: str) -> Iterator[tuple[str, list[str]]]:
     """Return the modules of one part of the table, with the modules that have their names.
 
     Args:
-        root: ``python`` or ``examples``.
+        root: ``python``, ``examples``, or a package of ``contrib`` such as ``contrib.layers``.
     """
     for package, names, rooms in TABLE[root]:
         for name in names.split():
@@ -183,7 +212,7 @@ def add_modules(package: str) -> None:
         package: full name of the package below this one whose name is the part of the table; it has been
             imported.
     """
-    for path, rooms in module_paths(package.rpartition(".")[2]):
+    for path, rooms in module_paths(package.removeprefix(f"{_V1}.")):
         holder = package
         *packages, last = path.split(".")
         for inner in packages:
