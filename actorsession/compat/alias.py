@@ -33,6 +33,7 @@ _COMPANIONS = {
     "google": "actorsession.compat.companions",
     "google.protobuf": "actorsession.compat.companions",
     "google.protobuf.message": "actorsession.interop.message",
+    "google.protobuf.json_format": "actorsession.interop.json_format",
     _TEXT: "actorsession.compat.companions.text_format",
     "absl": "actorsession.compat.companions",
     "absl.app": "actorsession.compat.v1.app",

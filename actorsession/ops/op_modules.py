@@ -178,9 +178,9 @@ _TYPES = {
     ),
     "ops.variables.session_ops": "DeleteSessionTensor GetSessionHandle GetSessionTensor",
     "ops.variables.state": (
-        "AssignAddVariableOp AssignSubVariableOp AssignVariableOp ReadVariableOp "
-        "ResourceCountUpTo ResourceScatterAdd ResourceScatterSub ResourceScatterUpdate "
-        "VarHandleOp VarIsInitializedOp"
+        "AssignAddVariableOp AssignSubVariableOp AssignVariableOp DisableCopyOnRead "
+        "ReadVariableOp ResourceCountUpTo ResourceScatterAdd ResourceScatterSub "
+        "ResourceScatterUpdate VarHandleOp VarIsInitializedOp"
     ),
     "opsets.accumulators.accumulators": (
         "AccumulatorApplyGradient AccumulatorNumAccumulated AccumulatorSetGlobalStep "
@@ -294,6 +294,7 @@ _TYPES = {
     ),
     "opsets.text.joining": "ReduceJoin StringFormat StringJoin UnsortedSegmentJoin",
     "opsets.text.numbers": "AsString DecodeRaw StringToNumber",
+    "opsets.text.printing": "PrintV2",
     "opsets.text.regex": "RegexFullMatch RegexReplace StaticRegexFullMatch StaticRegexReplace",
     "opsets.text.splitting": "StringSplit StringSplitV2",
 }

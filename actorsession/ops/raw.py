@@ -50,9 +50,9 @@ __all__ = [
     "DenseToDenseSetOperation", "DenseToSparseSetOperation", "DepthToSpace",
     "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
     "DepthwiseConv2dNativeBackpropInput", "DeserializeManySparse", "Diag", "DiagPart", "Digamma",
-    "Dilation2D", "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "Div", "DivNoNan",
-    "DrawBoundingBoxes", "DrawBoundingBoxesV2", "DynamicPartition", "DynamicStitch", "EditDistance",
-    "Einsum", "Elu", "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg",
+    "Dilation2D", "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "DisableCopyOnRead", "Div",
+    "DivNoNan", "DrawBoundingBoxes", "DrawBoundingBoxesV2", "DynamicPartition", "DynamicStitch",
+    "EditDistance", "Einsum", "Elu", "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg",
     "EncodeJpegVariableQuality", "EncodePng", "EnsureShape", "Enter", "Equal", "Erf", "Erfc",
     "Erfinv", "EuclideanNorm", "Exit", "Exp", "ExpandDims", "Expm1", "ExtractGlimpse",
     "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D", "FIFOQueueV2",
@@ -90,10 +90,10 @@ __all__ = [
     "PaddingFIFOQueueV2", "ParallelConcat", "ParallelDynamicStitch", "ParseExample",
     "ParseExampleV2", "ParseSequenceExampleV2", "ParseSingleExample", "ParseTensor",
     "PartitionedCall", "Placeholder", "PlaceholderWithDefault", "Polygamma", "PopulationCount",
-    "Pow", "Print", "PriorityQueueV2", "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueCloseV2",
-    "QueueDequeueManyV2", "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueueManyV2",
-    "QueueEnqueueV2", "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV",
-    "RandomGamma", "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueueV2",
+    "Pow", "Print", "PrintV2", "PriorityQueueV2", "Prod", "PyFunc", "PyFuncStateless", "Qr",
+    "QueueCloseV2", "QueueDequeueManyV2", "QueueDequeueUpToV2", "QueueDequeueV2",
+    "QueueEnqueueManyV2", "QueueEnqueueV2", "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D",
+    "RFFT3D", "RGBToHSV", "RandomGamma", "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueueV2",
     "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Range", "Rank", "ReadFile",
     "ReadVariableOp", "ReaderNumRecordsProducedV2", "ReaderNumWorkUnitsCompletedV2",
     "ReaderReadUpToV2", "ReaderReadV2", "ReaderResetV2", "ReaderRestoreStateV2",
@@ -764,6 +764,10 @@ def Dilation2DBackpropFilter(input: Operand, filter: Operand, out_backprop: Oper
 def Dilation2DBackpropInput(input: Operand, filter: Operand, out_backprop: Operand, *, strides: Sequence[int], rates: Sequence[int], padding: str | bytes, name: str | None = None) -> Tensor:
     """input:T filter:T out_backprop:T -> in_backprop:T"""
     return one("Dilation2DBackpropInput", (input, filter, out_backprop,), {"strides": strides, "rates": rates, "padding": padding}, name)
+
+def DisableCopyOnRead(resource: Operand, *, name: str | None = None) -> Operation:
+    """resource:resource ->"""
+    return node("DisableCopyOnRead", (resource,), {}, name)
 
 def Div(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
     """x:T y:T -> z:T"""
@@ -1601,6 +1605,10 @@ def Print(input: Operand, data: Operands, *, message: str | bytes = '', first_n:
     """input:T data:[U] -> output:T"""
     return one("Print", (input, data,), {"message": message, "first_n": first_n, "summarize": summarize}, name)
 
+def PrintV2(input: Operand, *, output_stream: str | bytes = 'stderr', end: str | bytes = '\n', name: str | None = None) -> Operation:
+    """input:string ->"""
+    return node("PrintV2", (input,), {"output_stream": output_stream, "end": end}, name)
+
 def PriorityQueueV2(*, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), capacity: int = -1, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
     """-> handle:resource"""
     return one("PriorityQueueV2", (), {"component_types": component_types, "shapes": shapes, "capacity": capacity, "container": container, "shared_name": shared_name}, name)
@@ -2049,9 +2057,9 @@ def SaveIterator(iterator: Operand, *, name: str | None = None) -> Tensor:
     """iterator:resource -> state:string"""
     return one("SaveIterator", (iterator,), {}, name)
 
-def SaveV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, tensors: Operands, *, dtypes: Sequence[DTypeLike] | None = None, name: str | None = None) -> Operation:
+def SaveV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, tensors: Operands, *, dtypes: Sequence[DTypeLike] | None = None, bundle: bool | None = None, name: str | None = None) -> Operation:
     """prefix:string tensor_names:string shape_and_slices:string tensors:[dtypes] ->"""
-    return node("SaveV2", (prefix, tensor_names, shape_and_slices, tensors,), {"dtypes": dtypes}, name)
+    return node("SaveV2", (prefix, tensor_names, shape_and_slices, tensors,), {"dtypes": dtypes, "bundle": bundle}, name)
 
 def ScalarSummary(tags: Operand, values: Operand, *, name: str | None = None) -> Tensor:
     """tags:string values:T -> summary:string"""

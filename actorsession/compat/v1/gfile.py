@@ -10,7 +10,7 @@ import re
 import shutil
 import stat
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple, Self
+from typing import IO, NamedTuple, Self
 
 from actorsession.errors import (
     AlreadyExistsError,
@@ -75,8 +75,8 @@ class GFile:
         self._reads = plain not in ("w", "a")
         self._writes = plain != "r"
         self._how = {"r+": "r+b"}.get(plain, f"{plain[0]}b")
-        self._reader: BinaryIO | None = None
-        self._writer: BinaryIO | None = None
+        self._reader: IO[bytes] | None = None
+        self._writer: IO[bytes] | None = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._path!r} mode={self._mode!r}>"
@@ -91,7 +91,7 @@ class GFile:
         """The mode."""
         return self._mode
 
-    def _reading(self) -> BinaryIO:
+    def _reading(self) -> IO[bytes]:
         if not self._reads:
             raise PermissionDeniedError("File isn't open for reading")
         if self._writer is not None:
@@ -101,7 +101,7 @@ class GFile:
                 self._reader = open(self._path, "rb")  # noqa: SIM115  # closed by close
         return self._reader
 
-    def _writing(self) -> BinaryIO:
+    def _writing(self) -> IO[bytes]:
         if not self._writes:
             raise PermissionDeniedError("File isn't open for writing")
         if self._writer is None:
@@ -198,7 +198,8 @@ class GFile:
         return (self._reading() if self._reads else self._writing()).tell()
 
     def size(self) -> int:
-        """Return the length of the file in bytes, as far as it is written."""
+        """Return the length of the file in bytes."""
+        self.flush()
         return Stat(self._path).length
 
     def flush(self) -> None:
