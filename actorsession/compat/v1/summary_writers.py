@@ -60,7 +60,8 @@ class FileWriter:
         )
         self._tags_with_metadata: set[str] = set()
         self._run_tags: set[str] = set()
-        self._warned = False
+        # A graph that is written with the next event, because more may be built until then.
+        self._waiting_graph: Any = None
         if graph is not None or graph_def is not None:
             self._add_first_graph(graph, graph_def)
 
@@ -76,12 +77,14 @@ class FileWriter:
         Args:
             graph: the graph; one without a form of TensorFlow's is only a warning in the log.
         """
-        self.add_graph(graph)
+        self._waiting_graph = None
         try:
-            found = interop.export_meta_graph(graph=as_compat_graph(graph))
+            nodes = interop.graph_def_of(graph, add_shapes=True)
+            found = interop.export_meta_graph(graph_def=nodes, graph=as_compat_graph(graph))
         except ValueError as exc:
             _log.warning("the graph is not written: %s", exc)
             return
+        self.add_graph(None, graph_def=nodes)
         self.add_meta_graph(found)
 
     # -- events --------------------------------------------------------------------------------
@@ -186,10 +189,15 @@ class FileWriter:
         self.event_writer.write(event.SerializeToString())
 
     def _add(self, event: Event, step: Any) -> None:
+        self._write_waiting_graph()
         event.wall_time = time.time()
         if step is not None:
             event.step = int(step)
         self.add_event(event)
+
+    def _write_waiting_graph(self) -> None:
+        if self._waiting_graph is not None:
+            self.add_graph_with_collections(self._waiting_graph)
 
     # -- the file ------------------------------------------------------------------------------
 
@@ -200,10 +208,12 @@ class FileWriter:
     def flush(self) -> None:
         """Write waiting events to disk."""
         self._warn_if_closed()
+        self._write_waiting_graph()
         self.event_writer.flush()
 
     def close(self) -> None:
         """Write waiting events and end the file; ``reopen`` begins another one."""
+        self._write_waiting_graph()
         self.event_writer.close()
 
     def reopen(self) -> None:
@@ -267,7 +277,8 @@ class FileWriterCache:
         with FileWriterCache._lock:
             found = FileWriterCache._writers.get(folder)
             if found is None:
-                found = FileWriter(folder, graph=get_default_graph())
+                found = FileWriter(folder)
+                found._waiting_graph = get_default_graph()
                 FileWriterCache._writers[folder] = found
             return found
 
