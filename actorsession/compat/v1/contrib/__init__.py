@@ -17,6 +17,7 @@ _NAMES = {
     ".framework": "*=framework",
     ".image": "*=image",
     ".layers": "*=layers",
+    ".learn": "*=learn",
     ".legacy_seq2seq": "*=legacy_seq2seq",
     ".lookup": "*=lookup",
     ".losses": "*=losses",

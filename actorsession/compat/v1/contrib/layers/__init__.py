@@ -7,6 +7,11 @@ from actorsession.lazy_names import lazy_names
 
 _NAMES = {
     "actorsession.namespaces.nn": "safe_embedding_lookup_sparse",
+    ".columns": (
+        "bucketized_column crossed_column embedding_column one_hot_column real_valued_column "
+        "sparse_column_with_hash_bucket sparse_column_with_integerized_feature "
+        "sparse_column_with_keys"
+    ),
     ".convolutions": (
         "conv1d conv2d conv2d_in_plane conv2d_transpose conv3d conv3d_transpose convolution "
         "convolution1d convolution2d convolution2d_in_plane convolution2d_transpose convolution3d "
