@@ -7,6 +7,7 @@ other objects is written and read. ``meta_graph`` uses this module.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -228,12 +229,16 @@ def collection_proto(key: str, values: list[Any], scope: str | None) -> protos.C
     return made
 
 
+# How TensorFlow knows its branches and loops again, which are found in the graph here.
+_OF_CONTROL_FLOW = frozenset({"cond_context", "while_context"})
+
+
 def restore_collection(
     key: str, written: protos.CollectionDef, graph: Graph, scope: str | None
 ) -> None:
     """Add the elements that a message holds to a collection of a graph; their names are below ``scope``."""
     kind = written.WhichOneof("kind")
-    if kind is None:
+    if kind is None or key in _OF_CONTROL_FLOW:
         return
     values = list(getattr(written, kind).value)
     functions = _FUNCTIONS.get(key)
@@ -249,6 +254,10 @@ def restore_collection(
         _log.warning("collection %r contains messages of type Any, which are not supported", key)
     else:
         for value in values:
+            # As in TensorFlow, any text counts as a name.
+            if isinstance(value, bytes) and scope:
+                with contextlib.suppress(UnicodeDecodeError):
+                    value = _within(value.decode(), scope)  # noqa: PLW2901
             graph.add_to_collection(key, value)
 
 
