@@ -87,7 +87,11 @@ class Delivery:
 
     def put(self, items: Sequence[Any]) -> None:
         """Add items and deliver their frames now, unless others were set aside before."""
-        if self.waiting:  # they are delivered behind those that were set aside
+        if len(items) == 1 and not (
+            self.waiting or self._is_scheduled or self._context is None
+        ):  # most calls: a queue would be made for one frame
+            self._context.run(self._run_one, items[0])
+        elif self.waiting:  # they are delivered behind those that were set aside
             self.waiting += items
             if items and not self._is_held:
                 self._is_held = True
@@ -209,6 +213,23 @@ class Delivery:
                 if not waiting:
                     self.waiting = _NOTHING
                 if waiting or self._is_held or self._finish is not None or self._error is not None:
+                    self._after_taking()
+            finally:
+                turn.leave()
+
+    def _run_one(self, item: Any) -> None:
+        """Do what ``_run`` does for a single item that nothing waits in front of."""
+        self._is_scheduled = True
+        turn = self.turn
+        turn.depth += 1
+        try:
+            self._on_frame(item if self._frame_of is None else self._frame_of(item))
+        except Exception as error:
+            self._fail(error)
+        finally:
+            self._is_scheduled = False
+            try:
+                if self.waiting or self._finish is not None or self._error is not None:
                     self._after_taking()
             finally:
                 turn.leave()

@@ -43,6 +43,10 @@ class DefaultStack(Generic[T]):
         value: T = self._fallback.value
         return value
 
+    def is_entered(self) -> bool:
+        """Return whether there is a default besides the thread's fallback."""
+        return bool(self._stack.get(()) or self._kept)
+
     @reentrant
     def entered(self, value: T) -> Iterator[T]:
         """Make ``value`` the default for the length of a block.
@@ -101,6 +105,6 @@ class DefaultStack(Generic[T]):
         Raises:
             AssertionError: inside an entered block, as in TensorFlow.
         """
-        if self._stack.get(()) or self._kept:
+        if self.is_entered():
             raise AssertionError("cannot reset a default inside a block that set it")
         self._fallback.__dict__.pop("value", None)

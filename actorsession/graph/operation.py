@@ -283,7 +283,7 @@ class Tensor(OperatorMixin):
         return self is other
 
     def __str__(self) -> str:
-        shape = "" if self._spec.shape.sizes is None else f", shape={self._spec.shape}"
+        shape = "" if self._spec.shape.sizes is None else f", shape={self.shape}"
         device = f", device={self.device}" if self.device else ""
         return f'Tensor("{self._name}"{shape}, dtype={self.dtype.name}{device})'
 

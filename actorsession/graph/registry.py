@@ -86,7 +86,12 @@ class VariableHolder(Protocol):
 
     A holder exists as long as its device; clearing its container leaves it uninitialised. All methods are
     atomic with respect to each other, in any thread.
+
+    Attributes:
+        by_reference: whether it is that of a reference variable, whose errors are others.
     """
+
+    by_reference: bool
 
     @property
     def initialized(self) -> bool:

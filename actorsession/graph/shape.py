@@ -294,6 +294,9 @@ class ShapeOfDimensions(TensorShape):
     def __repr__(self) -> str:
         return f"TensorShape({self.dims})"
 
+    def __str__(self) -> str:
+        return super().__str__().replace("None", "?")
+
 
 _dimensions_are_used = False
 

@@ -86,6 +86,10 @@ class IndexedSlices(CompositeTensor):
     def _operand(self) -> Tensor:
         return to_dense(self)
 
+    def __str__(self) -> str:
+        whole = "" if self.dense_shape is None else f", dense_shape={self.dense_shape}"
+        return f"IndexedSlices(indices={self.indices}, values={self.values}{whole})"
+
     def __repr__(self) -> str:
         return (
             f"<IndexedSlices values={self._values.name!r} indices={self._indices.name!r} "

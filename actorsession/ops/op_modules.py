@@ -294,6 +294,7 @@ _TYPES = {
     ),
     "opsets.text.joining": "ReduceJoin StringFormat StringJoin UnsortedSegmentJoin",
     "opsets.text.numbers": "AsString DecodeRaw StringToNumber",
+    "opsets.text.printing": "PrintV2",
     "opsets.text.regex": "RegexFullMatch RegexReplace StaticRegexFullMatch StaticRegexReplace",
     "opsets.text.splitting": "StringSplit StringSplitV2",
 }

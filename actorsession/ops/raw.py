@@ -90,10 +90,10 @@ __all__ = [
     "PaddingFIFOQueueV2", "ParallelConcat", "ParallelDynamicStitch", "ParseExample",
     "ParseExampleV2", "ParseSequenceExampleV2", "ParseSingleExample", "ParseTensor",
     "PartitionedCall", "Placeholder", "PlaceholderWithDefault", "Polygamma", "PopulationCount",
-    "Pow", "Print", "PriorityQueueV2", "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueCloseV2",
-    "QueueDequeueManyV2", "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueueManyV2",
-    "QueueEnqueueV2", "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV",
-    "RandomGamma", "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueueV2",
+    "Pow", "Print", "PrintV2", "PriorityQueueV2", "Prod", "PyFunc", "PyFuncStateless", "Qr",
+    "QueueCloseV2", "QueueDequeueManyV2", "QueueDequeueUpToV2", "QueueDequeueV2",
+    "QueueEnqueueManyV2", "QueueEnqueueV2", "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D",
+    "RFFT3D", "RGBToHSV", "RandomGamma", "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueueV2",
     "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Range", "Rank", "ReadFile",
     "ReadVariableOp", "ReaderNumRecordsProducedV2", "ReaderNumWorkUnitsCompletedV2",
     "ReaderReadUpToV2", "ReaderReadV2", "ReaderResetV2", "ReaderRestoreStateV2",
@@ -1604,6 +1604,10 @@ def Pow(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
 def Print(input: Operand, data: Operands, *, message: str | bytes = '', first_n: int = -1, summarize: int = 3, name: str | None = None) -> Tensor:
     """input:T data:[U] -> output:T"""
     return one("Print", (input, data,), {"message": message, "first_n": first_n, "summarize": summarize}, name)
+
+def PrintV2(input: Operand, *, output_stream: str | bytes = 'stderr', end: str | bytes = '\n', name: str | None = None) -> Operation:
+    """input:string ->"""
+    return node("PrintV2", (input,), {"output_stream": output_stream, "end": end}, name)
 
 def PriorityQueueV2(*, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), capacity: int = -1, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
     """-> handle:resource"""

@@ -29,10 +29,13 @@ from actorsession.plan.prune import StepGraph
 from actorsession.plan.wiring import Ref
 from actorsession.records import dataclass
 
-__all__ = ["HANDLE_OF", "with_handles"]
+__all__ = ["BY_REFERENCE", "HANDLE_OF", "with_handles"]
 
 HANDLE_OF = "ReferenceHandle"
 """The operation type that gives the handle of a reference, for loop bodies and branches."""
+
+BY_REFERENCE = "_by_reference"
+"""The attribute of a ``VarHandleOp`` that stands for a reference variable."""
 
 _HANDLE = TensorSpec(resource, scalar_shape)
 # They pass references on, as their counterparts do with values.
@@ -152,7 +155,9 @@ class _Rewriter:
         )
         self._bits += 1
         # An assignment may let the shape change; the others check it themselves.
-        attrs = {**_own(node.attrs, stands_for), "dtype": spec.dtype, "shape": unknown_shape}
+        attrs = {
+            **_own(node.attrs, stands_for), "dtype": spec.dtype, "shape": unknown_shape, BY_REFERENCE: True,
+        }  # fmt: skip
         return replace(node, op=stands_for, attrs=attrs, outputs=(_HANDLE,))
 
     def _taker(self, node: NodeDef, stands_for: str, count: int) -> tuple[NodeDef, int]:

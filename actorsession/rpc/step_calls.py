@@ -269,11 +269,19 @@ class StepCalls:
         items: list[Any] = [PUSH, message.step_id]
         segments: list[Buffer] = []
         number_of, new = self._keys_sent.get, False
+        if len(message.keys) == 1 and not message.dead[0]:
+            number = number_of(message.keys[0])
+            if number is not None:  # most pushes: one value, under a key that the peer knows
+                items.append(number)
+                write_value(message.values[0], items, segments)
+                self._send(write_header(items), segments)
+                self.pushes += 1
+                return
         for key, value, dead in zip(message.keys, message.values, message.dead, strict=True):
-            number: int | str | None = number_of(key)
-            if number is None:
-                number, new = key, True
-            items.append(number)
+            numbered: int | str | None = number_of(key)
+            if numbered is None:
+                numbered, new = key, True
+            items.append(numbered)
             if dead:
                 items += (None, None)
             else:
@@ -385,6 +393,14 @@ class StepCalls:
                 del self._early[next(iter(self._early))]
 
     def _receive_push(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
+        if len(wire) == 5 and type(wire[2]) is int:  # most pushes: one value, under a numbered key
+            text = self._keys_received.get(wire[2])
+            if text is None:
+                raise self._unknown_key(wire[2:3])
+            content = wire[4]
+            value = read_value(wire[3], content, segments)
+            self.on_push(wire[1], [text], [value], [content is None])
+            return
         if len(wire) % 3 != 2:
             raise ProtocolError(f"a push has three items for each value, found {len(wire) - 2}")
         named, contents = wire[2::3], wire[4::3]

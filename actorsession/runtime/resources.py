@@ -18,7 +18,12 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from actorsession.config.file_roots import ANYWHERE, FileRoots
-from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
+from actorsession.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+)
 from actorsession.graph.dtypes import as_dtype, string
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import Array
@@ -84,9 +89,10 @@ class Variable:
     Attributes:
         changes: how many times the value was assigned, changed or cleared. It is incremented before the new
             value becomes visible, so a reader that reads the number first never gets an older value.
+        by_reference: whether it is a reference variable, whose errors are those of TensorFlow's.
     """
 
-    __slots__ = ("_lent", "_lock", "_value", "changes", "name", "spec")
+    __slots__ = ("_lent", "_lock", "_value", "by_reference", "changes", "name", "spec")
 
     def __init__(self, name: str, spec: TensorSpec) -> None:
         self.name = name
@@ -95,6 +101,7 @@ class Variable:
         self._value: Any = None
         self._lent = False  # whether values were sent to other tasks
         self.changes = 0
+        self.by_reference = False
 
     @property
     def initialized(self) -> bool:
@@ -173,7 +180,7 @@ class Variable:
         with self._lock:
             value = self._value
             if value is None:
-                raise UninitializedVariableError(self._uninitialised("changed"))
+                raise self._without_value()
             self.changes += 1
             if not isinstance(value, np.ndarray):
                 self._value = function(value, *operands)
@@ -196,7 +203,7 @@ class Variable:
         with self._lock:
             value = self._value
             if value is None:
-                raise UninitializedVariableError(self._uninitialised("changed"))
+                raise self._without_value()
             self.changes += 1
             if isinstance(value, np.ndarray) and (
                 _references(value) > _ALONE or not value.flags.writeable
@@ -215,10 +222,20 @@ class Variable:
         """Return an array for a new value, where other processes can read it if the old one was lent."""
         return empty(value.shape, value.dtype) if self._lent else np.empty_like(value)
 
+    def _without_value(self) -> OpError:
+        """Return the error of a change of a variable that has no value."""
+        kind = FailedPreconditionError if self.by_reference else UninitializedVariableError
+        return kind(self._uninitialised("changed"))
+
     def _uninitialised(self, how: str) -> str:
-        return (
+        said = (
             f"variable {self.name!r} is {how} before it has a value: run its initializer "
             "(or global_variables_initializer()) or restore it first"
+        )
+        return (
+            f"Attempting to use uninitialized value {self.name}: {said}"
+            if self.by_reference
+            else said
         )
 
 

@@ -388,6 +388,9 @@ class BaseSession(ABC):
                 check_run_arguments(options, run_metadata)
             plan = request.plan
             if plan is None and request.needs_step:
+                # What is wrong with a value is said before what is wrong with the graph.
+                if values and not (self._converts_in_thread and request.converts_much(values)):
+                    request.feeds(values)
                 plan = await self._bound_plan(request)
             if values and self._converts_in_thread and request.converts_much(values):
                 feeds = await self._session.offload(partial(request.feeds, values))

@@ -40,7 +40,8 @@ def docker(*words: str) -> None:
 
 def kubectl(*words: str) -> None:
     """Check names against those of the secret and of the manifests, which must be there by then."""
-    {"create": create_secret, "apply": apply, "wait": wait, "logs": logs}[words[0]](*words[1:])
+    ways: dict[str, Any] = {"create": create_secret, "apply": apply, "wait": wait, "logs": logs}
+    ways[words[0]](*words[1:])
 
 
 def create_secret(*words: str) -> None:

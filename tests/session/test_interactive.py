@@ -185,7 +185,7 @@ def test_an_interactive_session_is_the_default_until_it_is_closed(graph: Graph) 
     session.close()
     session.close()
     assert get_default_session() is None
-    with pytest.raises(ValueError, match="[Nn]o default session"):
+    with pytest.raises(ValueError, match=r"[Nn]o default session"):
         x.eval()
 
 

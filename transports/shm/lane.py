@@ -170,6 +170,7 @@ class SharedLane:
 
     Attributes:
         unread: The number of shared bytes that the peer has not received.
+        has_news: Whether there may be something to tell the peer with the next frame.
     """
 
     def __init__(self, peer_pid: int, send: Callable[[bytes], None]) -> None:
@@ -195,6 +196,7 @@ class SharedLane:
         # What the peer has not been told: parts that were received, and released ones, with their lengths.
         self._taken: dict[int, int] = {}
         self._released: list[tuple[int, int]] = []
+        self.has_news = False
         self._waits = False  # whether a call that tells it is scheduled
         self._closed = False
 
@@ -359,6 +361,7 @@ class SharedLane:
                 )
             whole.insert(position, self._lend(number, offset, length))
             self._taken[number] = length
+            self.has_news = True
         if places:
             self._tell_later(sum(self._taken.values()))
         return Frame(header, tuple(whole))
@@ -378,6 +381,7 @@ class SharedLane:
             self_ = lane()
             if self_ is not None and not self_._closed:
                 self_._released.append((number, length))
+                self_.has_news = True
                 if length >= HIGH_WATER or not self_._waits:
                     with suppress(RuntimeError):  # the loop is closed, and all connections with it
                         self_._loop.call_soon_threadsafe(self_._tell_later, length)
@@ -401,14 +405,9 @@ class SharedLane:
             self._close_peer_descriptor()
         return self._mapped
 
-    @property
-    def has_news(self) -> bool:
-        """Whether there is something to tell the peer with the next frame."""
-        return bool(self._taken or self._released)
-
     def tell(self) -> None:
         """Tell the peer which parts were received and released."""
-        self._waits = False
+        self._waits = self.has_news = False  # before the list is read: what is released now counts
         returned = self._forget_released()
         taken, self._taken = self._taken, {}
         for notice, numbers in ((_TAKEN, taken), (_RETURNED, returned)):

@@ -29,7 +29,7 @@ _NAMES = {
     ),
     "actorsession.graph.graph": (
         "add_to_collection add_to_collections control_dependencies get_collection "
-        "get_collection_ref reset_default_graph"
+        "get_collection_ref"
     ),
     "actorsession.graph.operation": "Operation Tensor",
     "actorsession.graph.shape": "TensorShape dimension_at_index",
@@ -51,15 +51,20 @@ _NAMES = {
     "actorsession.namespaces.strings": "*=strings",
     "actorsession.ops.elements.bitwise": "*=bitwise",
     "actorsession.ops.neural.losses": "*=losses",
-    "actorsession.ops.raw": "*=raw_ops",
     "actorsession.ops.variables.initializers": "*=initializers",
+    "actorsession.opsets.text.printing": "print_=print",
     ".app": "*=app",
     ".behavior": (
-        "VERSION __version__ disable_control_flow_v2 disable_eager_execution "
-        "disable_resource_variables disable_v2_behavior disable_v2_tensorshape "
-        "enable_eager_execution enable_v2_tensorshape executing_eagerly"
+        "COMPILER_VERSION CXX11_ABI_FLAG GIT_VERSION GRAPH_DEF_VERSION "
+        "GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER MONOLITHIC_BUILD VERSION "
+        "__compiler_version__ __cxx11_abi_flag__ __git_version__ __monolithic_build__ __version__ "
+        "disable_control_flow_v2 disable_eager_execution disable_resource_variables "
+        "disable_v2_behavior disable_v2_tensorshape enable_eager_execution "
+        "enable_resource_variables enable_v2_tensorshape executing_eagerly "
+        "resource_variables_enabled"
     ),
     ".contrib": "*=contrib",
+    ".control_flow": "cond while_loop",
     ".core": "*=core",
     ".data": "*=data",
     ".debugging": "*=debugging",
@@ -67,12 +72,16 @@ _NAMES = {
     ".distributions": "*=distributions",
     ".dtypes": "*=dtypes",
     ".errors": "*=errors",
+    ".estimator": "*=estimator",
     ".examples": "*=examples",
     ".feature_column": "*=feature_column",
     ".flags": "*=flags",
     ".forms": "as_dtype colocate_with container device name_scope op_scope",
     ".gfile": "*=gfile",
-    ".graphs": "Graph get_default_graph",
+    ".graphs": "Graph get_default_graph reset_default_graph",
+    ".internals.files": "*=resource_loader",
+    ".internals.framework": "init_scope register_tensor_conversion_function",
+    ".internals.nest": "*=nest",
     ".io": "*=io",
     ".legacy_ops": "batch_matmul mul neg pack sub unpack",
     ".layers": "*=layers",
@@ -86,6 +95,7 @@ _NAMES = {
     ".python": "*=python",
     ".python_io": "*=python_io",
     ".queue": "*=queue",
+    ".raw_ops": "*=raw_ops",
     ".saved_model": "*=saved_model",
     ".sessions": "InteractiveSession Session",
     ".spectral": "*=spectral",
@@ -98,6 +108,7 @@ _NAMES = {
     ".test": "*=test",
     ".text": "*=compat as_bytes as_str as_str_any as_text",
     ".train": "*=train",
+    ".version": "*=version",
 }
 
 __all__, _load, __dir__ = lazy_names(__name__, _NAMES)
@@ -110,4 +121,9 @@ def __getattr__(name: str) -> Any:
             _types.as_dtype(name)
         except TypeError as exc:
             raise AttributeError(str(exc)) from None
-    return _load(name)
+    found = _load(name)
+    # Who asks for a name is about to build, most often in the thread's own graph.
+    from actorsession.compat.v1.graphs import adopt_fallback
+
+    adopt_fallback()
+    return found

@@ -7,7 +7,18 @@ first used.
 """
 
 from actorsession.compat.v1 import app as app
+from actorsession.compat.v1.behavior import COMPILER_VERSION as COMPILER_VERSION
+from actorsession.compat.v1.behavior import CXX11_ABI_FLAG as CXX11_ABI_FLAG
+from actorsession.compat.v1.behavior import GIT_VERSION as GIT_VERSION
+from actorsession.compat.v1.behavior import GRAPH_DEF_VERSION as GRAPH_DEF_VERSION
+from actorsession.compat.v1.behavior import GRAPH_DEF_VERSION_MIN_CONSUMER as GRAPH_DEF_VERSION_MIN_CONSUMER
+from actorsession.compat.v1.behavior import GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VERSION_MIN_PRODUCER
+from actorsession.compat.v1.behavior import MONOLITHIC_BUILD as MONOLITHIC_BUILD
 from actorsession.compat.v1.behavior import VERSION as VERSION
+from actorsession.compat.v1.behavior import __compiler_version__ as __compiler_version__
+from actorsession.compat.v1.behavior import __cxx11_abi_flag__ as __cxx11_abi_flag__
+from actorsession.compat.v1.behavior import __git_version__ as __git_version__
+from actorsession.compat.v1.behavior import __monolithic_build__ as __monolithic_build__
 from actorsession.compat.v1.behavior import __version__ as __version__
 from actorsession.compat.v1.behavior import disable_control_flow_v2 as disable_control_flow_v2
 from actorsession.compat.v1.behavior import disable_eager_execution as disable_eager_execution
@@ -15,9 +26,13 @@ from actorsession.compat.v1.behavior import disable_resource_variables as disabl
 from actorsession.compat.v1.behavior import disable_v2_behavior as disable_v2_behavior
 from actorsession.compat.v1.behavior import disable_v2_tensorshape as disable_v2_tensorshape
 from actorsession.compat.v1.behavior import enable_eager_execution as enable_eager_execution
+from actorsession.compat.v1.behavior import enable_resource_variables as enable_resource_variables
 from actorsession.compat.v1.behavior import enable_v2_tensorshape as enable_v2_tensorshape
 from actorsession.compat.v1.behavior import executing_eagerly as executing_eagerly
+from actorsession.compat.v1.behavior import resource_variables_enabled as resource_variables_enabled
 from actorsession.compat.v1 import contrib as contrib
+from actorsession.compat.v1.control_flow import cond as cond
+from actorsession.compat.v1.control_flow import while_loop as while_loop
 from actorsession.compat.v1 import core as core
 from actorsession.compat.v1 import data as data
 from actorsession.compat.v1 import debugging as debugging
@@ -25,6 +40,7 @@ from actorsession.compat.v1.devices import DeviceSpec as DeviceSpec
 from actorsession.compat.v1 import distributions as distributions
 from actorsession.compat.v1 import dtypes as dtypes
 from actorsession.compat.v1 import errors as errors
+from actorsession.compat.v1 import estimator as estimator
 from actorsession.compat.v1 import examples as examples
 from actorsession.compat.v1 import feature_column as feature_column
 from actorsession.compat.v1 import flags as flags
@@ -37,6 +53,11 @@ from actorsession.compat.v1.forms import op_scope as op_scope
 from actorsession.compat.v1 import gfile as gfile
 from actorsession.compat.v1.graphs import Graph as Graph
 from actorsession.compat.v1.graphs import get_default_graph as get_default_graph
+from actorsession.compat.v1.graphs import reset_default_graph as reset_default_graph
+from actorsession.compat.v1.internals import files as resource_loader
+from actorsession.compat.v1.internals.framework import init_scope as init_scope
+from actorsession.compat.v1.internals.framework import register_tensor_conversion_function as register_tensor_conversion_function
+from actorsession.compat.v1.internals import nest as nest
 from actorsession.compat.v1 import io as io
 from actorsession.compat.v1 import layers as layers
 from actorsession.compat.v1.legacy_ops import batch_matmul as batch_matmul
@@ -60,6 +81,7 @@ from actorsession.compat.v1 import nn as nn
 from actorsession.compat.v1 import python as python
 from actorsession.compat.v1 import python_io as python_io
 from actorsession.compat.v1 import queue as queue
+from actorsession.compat.v1 import raw_ops as raw_ops
 from actorsession.compat.v1 import saved_model as saved_model
 from actorsession.compat.v1.sessions import InteractiveSession as InteractiveSession
 from actorsession.compat.v1.sessions import Session as Session
@@ -81,6 +103,7 @@ from actorsession.compat.v1.text import as_str as as_str
 from actorsession.compat.v1.text import as_str_any as as_str_any
 from actorsession.compat.v1.text import as_text as as_text
 from actorsession.compat.v1 import train as train
+from actorsession.compat.v1 import version as version
 from actorsession.errors import OpError as OpError
 from actorsession.graph.constant_value import get_static_value as get_static_value
 from actorsession.graph.default_session import get_default_session as get_default_session
@@ -112,7 +135,6 @@ from actorsession.graph.graph import add_to_collections as add_to_collections
 from actorsession.graph.graph import control_dependencies as control_dependencies
 from actorsession.graph.graph import get_collection as get_collection
 from actorsession.graph.graph import get_collection_ref as get_collection_ref
-from actorsession.graph.graph import reset_default_graph as reset_default_graph
 from actorsession.graph.operation import Operation as Operation
 from actorsession.graph.operation import Tensor as Tensor
 from actorsession.graph.shape import TensorShape as TensorShape
@@ -494,7 +516,6 @@ from actorsession.ops import zeros_initializer as zeros_initializer
 from actorsession.ops import zeros_like as zeros_like
 from actorsession.ops.elements import bitwise as bitwise
 from actorsession.ops.neural import losses as losses
-from actorsession.ops import raw as raw_ops
 from actorsession.ops.variables import initializers as initializers
 from actorsession.opsets import Barrier as Barrier
 from actorsession.opsets import ConditionalAccumulator as ConditionalAccumulator
@@ -595,13 +616,16 @@ from actorsession.opsets import substr as substr
 from actorsession.opsets import tables_initializer as tables_initializer
 from actorsession.opsets import write_file as write_file
 from actorsession.opsets import zeta as zeta
+from actorsession.opsets.text.printing import print_ as print
 
 __all__ = [
-"AUTO_REUSE", "AggregationMethod", "Assert", "AttrValue", "Barrier", "ConditionalAccumulator",
-"ConditionalAccumulatorBase", "ConfigProto", "DType", "Defun", "DeviceSpec", "Dimension", "Event",
-"FIFOQueue", "FixedLenFeature", "FixedLenSequenceFeature", "FixedLengthRecordReader", "GPUOptions",
-"Graph", "GraphDef", "GraphKeys", "GraphOptions", "HistogramProto", "IdentityReader",
-"IndexedSlices", "IndexedSlicesValue", "Initializer", "InteractiveSession", "LogMessage",
+"AUTO_REUSE", "AggregationMethod", "Assert", "AttrValue", "Barrier", "COMPILER_VERSION",
+"CXX11_ABI_FLAG", "ConditionalAccumulator", "ConditionalAccumulatorBase", "ConfigProto", "DType",
+"Defun", "DeviceSpec", "Dimension", "Event", "FIFOQueue", "FixedLenFeature",
+"FixedLenSequenceFeature", "FixedLengthRecordReader", "GIT_VERSION", "GPUOptions",
+"GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER", "GRAPH_DEF_VERSION_MIN_PRODUCER", "Graph",
+"GraphDef", "GraphKeys", "GraphOptions", "HistogramProto", "IdentityReader", "IndexedSlices",
+"IndexedSlicesValue", "Initializer", "InteractiveSession", "LogMessage", "MONOLITHIC_BUILD",
 "MapStagingArea", "MetaGraphDef", "NameAttrList", "NoGradient", "NodeDef", "NotDifferentiable",
 "OpError", "Operation", "OptimizerOptions", "PaddingFIFOQueue", "PartitionedVariable", "Print",
 "PriorityQueue", "QueueBase", "RandomShuffleQueue", "ReaderBase", "RegisterGradient", "RunMetadata",
@@ -632,9 +656,10 @@ __all__ = [
 "dimension_at_index", "dimension_value", "disable_control_flow_v2", "disable_eager_execution",
 "disable_resource_variables", "disable_v2_behavior", "disable_v2_tensorshape", "distributions",
 "div", "div_no_nan", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch",
-"edit_distance", "einsum", "enable_eager_execution", "enable_v2_tensorshape", "encode_base64",
-"ensure_shape", "equal", "erf", "erfc", "errors", "examples", "executing_eagerly", "exp",
-"expand_dims", "expm1", "extract_image_patches", "eye", "fake_quant_with_min_max_args",
+"edit_distance", "einsum", "enable_eager_execution", "enable_resource_variables",
+"enable_v2_tensorshape", "encode_base64", "ensure_shape", "equal", "erf", "erfc", "errors",
+"estimator", "examples", "executing_eagerly", "exp", "expand_dims", "expm1",
+"extract_image_patches", "eye", "fake_quant_with_min_max_args",
 "fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
 "fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
 "fake_quant_with_min_max_vars_per_channel_gradient", "feature_column", "fft", "fft2d", "fft3d",
@@ -648,7 +673,7 @@ __all__ = [
 "guarantee_const", "half", "he_normal_initializer", "he_uniform_initializer", "hessians",
 "histogram_fixed_width", "histogram_fixed_width_bins", "identity", "identity_initializer",
 "identity_n", "ifft", "ifft2d", "ifft3d", "igamma", "igammac", "imag", "image", "import_graph_def",
-"initialize_all_tables", "initialize_all_variables", "initialize_local_variables",
+"init_scope", "initialize_all_tables", "initialize_all_variables", "initialize_local_variables",
 "initialize_variables", "initializers", "int16", "int32", "int64", "int8", "invert_permutation",
 "io", "is_finite", "is_inf", "is_nan", "is_non_decreasing", "is_numeric_tensor",
 "is_strictly_increasing", "is_symbolic_tensor", "is_tensor", "is_variable_initialized", "layers",
@@ -660,18 +685,19 @@ __all__ = [
 "matrix_inverse", "matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_square_root",
 "matrix_transpose", "matrix_triangular_solve", "maximum", "meshgrid", "metrics",
 "min_max_variable_partitioner", "minimum", "mod", "model_variables", "moving_average_variables",
-"mul", "multinomial", "multiply", "name_scope", "neg", "negative", "newaxis", "nn", "no_op",
+"mul", "multinomial", "multiply", "name_scope", "neg", "negative", "nest", "newaxis", "nn", "no_op",
 "no_regularizer", "norm", "not_equal", "numpy_function", "one_hot", "ones", "ones_initializer",
 "ones_like", "op_scope", "orthogonal_initializer", "pack", "pad", "parallel_stack", "parse_example",
 "parse_sequence_example", "parse_single_example", "parse_single_sequence_example", "parse_tensor",
-"placeholder", "placeholder_with_default", "polygamma", "pow", "py_func", "python", "python_io",
-"qr", "queue", "random", "random_crop", "random_gamma", "random_normal",
+"placeholder", "placeholder_with_default", "polygamma", "pow", "print", "py_func", "python",
+"python_io", "qr", "queue", "random", "random_crop", "random_gamma", "random_normal",
 "random_normal_initializer", "random_poisson", "random_shuffle", "random_uniform",
 "random_uniform_initializer", "range", "rank", "raw_ops", "read_file", "real", "realdiv",
 "reciprocal", "reduce_all", "reduce_any", "reduce_join", "reduce_logsumexp", "reduce_max",
-"reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "regex_replace", "repeat",
-"report_uninitialized_variables", "required_space_to_batch_paddings", "reset_default_graph",
-"reshape", "resource", "reverse", "reverse_sequence", "reverse_v2", "rint", "roll", "round",
+"reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "regex_replace",
+"register_tensor_conversion_function", "repeat", "report_uninitialized_variables",
+"required_space_to_batch_paddings", "reset_default_graph", "reshape", "resource", "resource_loader",
+"resource_variables_enabled", "reverse", "reverse_sequence", "reverse_v2", "rint", "roll", "round",
 "rsqrt", "saturate_cast", "saved_model", "scalar_mul", "scan", "scatter_add", "scatter_div",
 "scatter_max", "scatter_min", "scatter_mul", "scatter_nd", "scatter_nd_add", "scatter_nd_sub",
 "scatter_nd_update", "scatter_sub", "scatter_update", "searchsorted", "segment_max", "segment_mean",
@@ -700,5 +726,6 @@ __all__ = [
 "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum", "unstack",
 "variable_axis_size_partitioner", "variable_creator_scope", "variable_op_scope", "variable_scope",
 "variables_initializer", "variance_scaling_initializer", "variant", "verify_tensor_all_finite",
-"where", "where_v2", "while_loop", "write_file", "zeros", "zeros_initializer", "zeros_like", "zeta"
+"version", "where", "where_v2", "while_loop", "write_file", "zeros", "zeros_initializer",
+"zeros_like", "zeta"
 ]

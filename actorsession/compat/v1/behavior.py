@@ -8,14 +8,28 @@ from actorsession.errors import UnimplementedError
 from actorsession.graph.shape import use_dimensions
 
 __all__ = [
-    "VERSION", "__version__", "disable_control_flow_v2", "disable_eager_execution",
-    "disable_resource_variables", "disable_v2_behavior", "disable_v2_tensorshape",
-    "enable_eager_execution", "enable_resource_variables", "enable_v2_tensorshape",
-    "executing_eagerly", "resource_variables_enabled",
+    "COMPILER_VERSION", "CXX11_ABI_FLAG", "GIT_VERSION", "GRAPH_DEF_VERSION",
+    "GRAPH_DEF_VERSION_MIN_CONSUMER", "GRAPH_DEF_VERSION_MIN_PRODUCER", "MONOLITHIC_BUILD", "VERSION",
+    "__compiler_version__", "__cxx11_abi_flag__", "__git_version__", "__monolithic_build__", "__version__",
+    "disable_control_flow_v2", "disable_eager_execution", "disable_resource_variables",
+    "disable_v2_behavior", "disable_v2_tensorshape", "enable_eager_execution",
+    "enable_resource_variables", "enable_v2_tensorshape", "executing_eagerly",
+    "resource_variables_enabled",
 ]  # fmt: skip
 
 __version__ = VERSION = "1.15.0"
 """The version of TensorFlow's API that the names follow, for programs that check it."""
+
+__git_version__ = GIT_VERSION = "v1.15.0-rc3-22-g590d6eef7e"
+"""The commit of the TensorFlow whose interface the names follow."""
+
+__compiler_version__ = COMPILER_VERSION = "none"
+"""There is no compiled code."""
+
+CXX11_ABI_FLAG = __cxx11_abi_flag__ = 0
+MONOLITHIC_BUILD = __monolithic_build__ = 0
+GRAPH_DEF_VERSION = 134
+GRAPH_DEF_VERSION_MIN_CONSUMER = GRAPH_DEF_VERSION_MIN_PRODUCER = 0
 
 _resource_variables = False
 

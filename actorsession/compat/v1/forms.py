@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession.graph import graph as defaults
-from actorsession.graph.dtypes import DType
-from actorsession.graph.dtypes import as_dtype as our_dtype
+from actorsession.graph.dtypes import DType, dtype_or_reference
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.reentrant import Reentrant
 
@@ -19,7 +18,7 @@ def as_dtype(type_value: Any) -> DType:
     Raises:
         TypeError: if the value denotes no dtype.
     """
-    return our_dtype(type_value)
+    return dtype_or_reference(type_value)
 
 
 def device(device_name_or_function: Any) -> Reentrant[Any]:

@@ -18,7 +18,7 @@ from actorsession.compat.v1 import behavior
 from actorsession.graph import graph as ours
 from actorsession.interop.attributes import attr_of
 
-__all__ = ["Graph", "get_default_graph"]
+__all__ = ["Graph", "adopt_fallback", "get_default_graph", "reset_default_graph"]
 
 # The attributes of the blocks that ``Graph._attr_scope`` makes.
 _ATTRIBUTES: ContextVar[Mapping[Any, Mapping[str, Any]] | None] = ContextVar(
@@ -38,6 +38,11 @@ class Graph(ours.Graph):
     def reference_variables(self) -> bool:  # type: ignore[override]
         """Whether variables are reference variables by default, which ``enable_resource_variables`` ends."""
         return not behavior.resource_variables_enabled()
+
+    @property
+    def building_function(self) -> bool:
+        """Whether this is the graph of a function: never, as functions are built in the graph around them."""
+        return False
 
     def as_graph_def(  # type: ignore[override]
         self,
@@ -90,6 +95,22 @@ class Graph(ours.Graph):
 def get_default_graph() -> Any:
     """Return the innermost default graph of this thread, or the thread's own graph."""
     return as_compat_graph(ours.get_default_graph())
+
+
+def reset_default_graph() -> None:
+    """Drop the thread's own graph, so that the next use starts an empty one.
+
+    Raises:
+        AssertionError: inside an ``as_default`` block.
+    """
+    ours.reset_default_graph()
+    get_default_graph()
+
+
+def adopt_fallback() -> None:
+    """Make the thread's own graph one of this module, for a program that is about to build in it."""
+    if not ours.default_graphs().is_entered():
+        get_default_graph()
 
 
 def as_compat_graph(graph: Any) -> Any:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import re
+import socket
 import threading
 from typing import Any
 
@@ -23,7 +25,9 @@ from actorsession.runtime.interruptible import result_of
 
 __all__ = ["Server"]
 
-_LOCAL = {"localhost": ["127.0.0.1:0"]}
+_LOCAL = {"localhost": ["localhost:0"]}
+# A task at any free port of this machine.
+_FREE = re.compile(r"(?:(?:grpc|tcp)://)?(localhost|127\.0\.0\.1|\[::1\]):0")
 
 
 class Server:
@@ -64,14 +68,17 @@ class Server:
         if isinstance(server_or_cluster_def, cluster.ClusterResolver):
             server_or_cluster_def = server_or_cluster_def.cluster_spec()
         known = ClusterSpec(server_or_cluster_def)
+        bound, listening = _bound(known, job_name, task_index, protocol)
         self._server = cluster.Server(
-            known,
+            bound,
             job_name,
             task_index,
             protocol="tcp" if protocol == "grpc" else protocol,
             config=as_settings(config),
+            listening_socket=listening,
         )
         task = DeviceSpec.parse(self._server.task)
+        self._address = bound.task_address(task.job, task.task)
         self._def = ServerDef(
             cluster=known.as_cluster_def(), job_name=task.job, task_index=task.task,
             protocol=protocol or "grpc", default_session_config=_as_message(config),
@@ -98,8 +105,11 @@ class Server:
 
     @property
     def target(self) -> str:
-        """The address for sessions that use this server as their master."""
-        return self._server.target
+        """The address for sessions that use this server as their master, known before it is started."""
+        scheme, separator, rest = self._address.partition("://")
+        if not separator:
+            return f"grpc://{self._address}"
+        return f"grpc://{rest}" if scheme == "tcp" else self._address
 
     def start(self) -> None:
         """Start to listen and serve; do nothing if the server is running."""
@@ -145,6 +155,29 @@ class Server:
         finally:
             loop.call_soon_threadsafe(loop.stop)
             self._ended.wait()
+
+
+def _bound(
+    known: ClusterSpec, job_name: str | None, task_index: int | None, protocol: str | None
+) -> tuple[ClusterSpec, socket.socket | None]:
+    """Return a cluster in which a task at any free port has its port, and the socket that holds it."""
+    job = job_name or (known.jobs[0] if len(known.jobs) == 1 else None)
+    if job not in known.jobs or protocol not in (None, "grpc", "tcp"):
+        return known, None
+    tasks = {i: known.task_address(job, i) for i in known.task_indices(job)}
+    index = next(iter(tasks)) if task_index is None and len(tasks) == 1 else task_index
+    free = _FREE.fullmatch(tasks.get(index, ""))
+    if free is None:
+        return known, None
+    host = free[1]
+    listening = socket.socket(socket.AF_INET6 if "[" in host else socket.AF_INET)
+    listening.bind((host.strip("[]"), 0))
+    jobs = {
+        name: {i: known.task_address(name, i) for i in known.task_indices(name)}
+        for name in known.jobs
+    }
+    jobs[job][index] = f"{host}:{listening.getsockname()[1]}"
+    return ClusterSpec(jobs), listening
 
 
 def _as_message(config: Any) -> Any:

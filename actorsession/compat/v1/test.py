@@ -21,14 +21,13 @@ import numpy as np
 
 from actorsession import ops
 from actorsession.compat.v1.assertions import Assertions
-from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.graphs import get_default_graph, reset_default_graph
 from actorsession.compat.v1.local_clusters import create_local_cluster
 from actorsession.compat.v1.messages import ConfigProto
 from actorsession.compat.v1.older_assertions import OlderAssertions
 from actorsession.compat.v1.sessions import Session
 from actorsession.errors import InvalidArgumentError, OpError
 from actorsession.graph.default_session import get_default_session
-from actorsession.graph.graph import reset_default_graph
 from actorsession.graph.operation import Tensor
 
 __all__ = [

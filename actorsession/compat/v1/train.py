@@ -51,6 +51,7 @@ from actorsession.compat.v1.summary_writers import summary_iterator
 from actorsession.compat.v1.supervisor import Supervisor
 from actorsession.compat.v1.sync_replicas import SyncReplicasOptimizer
 from actorsession.compat.v1.train_loop import basic_train_loop
+from actorsession.compat.v1.warm_starts import VocabInfo, warm_start
 from actorsession.interop import QueueRunnerDef, write_graph
 from actorsession.interop.cluster_protos import ClusterDef, JobDef
 from actorsession.interop.example_protos import (
@@ -185,6 +186,7 @@ __all__ = [
     "SummarySaverHook",
     "Supervisor",
     "SyncReplicasOptimizer",
+    "VocabInfo",
     "WorkerSessionCreator",
     "add_queue_runner",
     "assert_global_step",
@@ -236,5 +238,6 @@ __all__ = [
     "string_input_producer",
     "summary_iterator",
     "update_checkpoint_state",
+    "warm_start",
     "write_graph",
 ]  # fmt: skip

@@ -140,6 +140,12 @@ class ReferenceVariable(Variable):
     def _attrs(self) -> dict[str, Any]:
         return {"dtype": self._handle.spec.dtype, "shape": as_shape(self.shape)}
 
+    def __iadd__(self, other: Any) -> Tensor:
+        return self + other
+
+    def __isub__(self, other: Any) -> Tensor:
+        return self - other
+
     # -- updates -------------------------------------------------------------------------------
 
     def assign(

@@ -113,6 +113,8 @@ def _handle_kernel(ctx: KernelContext) -> Kernel:
     holder = ctx.resources.variable(
         ctx.attrs["container"], ctx.attrs["shared_name"] or ctx.name, variable_spec(ctx.attrs)
     )
+    if ctx.attrs.get("_by_reference"):
+        holder.by_reference = True
     return lambda: holder
 
 

@@ -271,7 +271,9 @@ class VariableUpdates:
 
     def _scattered(self, op_type: str, delta: Any, name: str | None) -> Tensor:
         _check_slices(delta)
-        return self.read_after(self.add_update(op_type, [delta.indices, delta.values], name))
+        where = convert_to_tensor(delta.indices, graph=_variable(self).graph)
+        rows = convert_to_tensor(delta.values, _variable(self).dtype, graph=where.graph)
+        return self.read_after(self.add_update(op_type, [where, rows], name))
 
     def scattered(self, op_type: str, indices: Any, updates: Any, name: str | None) -> Tensor:
         """Update parts of the value by one of the ops that take indices and updates."""

@@ -166,6 +166,9 @@ class SparseTensor(DenseOperators, CompositeTensor, Composite):
         rank = self._indices.spec.shape.with_rank(2)[1]
         return [TensorShape([None, rank]), TensorShape([None]), TensorShape([rank])]
 
+    def __str__(self) -> str:
+        return f"SparseTensor(indices={self.indices}, values={self.values}, dense_shape={self.dense_shape})"
+
     def __repr__(self) -> str:
         return (
             f"<SparseTensor values={self._values.name!r} indices={self._indices.name!r} "

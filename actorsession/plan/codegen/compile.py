@@ -9,7 +9,8 @@ code: generated code is never sent.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from actorsession.graph.function import CALLS, IF, WHILE
@@ -108,13 +109,37 @@ class _Compiler:
     # -- segments ------------------------------------------------------------------------------
 
     def _masks(self) -> tuple[list[int], list[int]]:
-        """Return, as bits, the arrivals that each node's values wait for and those of the node itself."""
+        """Return, as bits, the arrivals that each node's values wait for and those of the node itself.
+
+        A node that blocks may wait for another one. If there are several that do not wait for each other,
+        each has a bit beyond those of the arrivals, so it runs in a segment of its own.
+        """
+        bits = self._bits_of_blocking()
+        if len(bits) > 1:
+            masks, begun = self._masks_with(bits)
+            blocking = [begun[i] for i in bits]
+            if any(later & first != first for first, later in itertools.pairwise(blocking)):
+                return masks, begun
+        return self._masks_with({})
+
+    def _bits_of_blocking(self) -> dict[int, int]:
+        """Return the nodes that block, each with a bit that no arrival has."""
+        flow = self.flow
+        arrivals = sum(
+            node.op == RECV or suspends
+            for node, suspends in zip(flow.nodes, flow.suspends, strict=True)
+        )
+        blocking = [i for i, op in enumerate(flow.ops) if op is not None and op.blocks]
+        return {i: 1 << arrivals + place for place, i in enumerate(blocking)}
+
+    def _masks_with(self, own: Mapping[int, int]) -> tuple[list[int], list[int]]:
         masks: list[int] = []
         begun: list[int] = []
         arrivals = 0
         flow = self.flow
-        for node, before, suspends in zip(flow.nodes, flow.before, flow.suspends, strict=True):
-            mask = 0
+        parts = zip(flow.nodes, flow.before, flow.suspends, strict=True)
+        for number, (node, before, suspends) in enumerate(parts):
+            mask = own.get(number, 0)
             for i in before:
                 mask |= masks[i]
             begun.append(mask)

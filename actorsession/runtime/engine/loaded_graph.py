@@ -32,6 +32,7 @@ class LoadedGraph:
         inline: the graph as a single call, if it is simple enough.
         may_wait: whether one of its ops may wait for anything, such as another step.
         suspends: whether one of its ops waits without a thread, so that the step needs an event loop.
+        overlaps: whether several of its ops may wait for anything at the same time, and for each other.
     """
 
     def __init__(
@@ -57,6 +58,8 @@ class LoadedGraph:
         self.inline = self._bind_inline()
         self.suspends = any(part.bound.compiled.suspensions for part in self.parts)
         self.may_wait = self.suspends or any(part.bound.blocks for part in self.parts)
+        blocking = [s for part in self.parts for s in part.bound.segments if s.blocks]
+        self.overlaps = len(blocking) > 1 or (self.may_wait and len(self.parts) > 1)
 
     def _bind_inline(self) -> InlineRun | None:
         """Return the graph as a single call, if it is one segment that neither sends nor receives."""

@@ -61,8 +61,8 @@ class DirectPlan:
         self.signature = signature
         self.graph = graph
         self.inline: InlineRun | None = graph.inline
-        # What a loop on one device waits for may come from another one.
-        self.needs_loop = graph.suspends or (graph.may_wait and len(graph.parts) > 1)
+        # What a loop on one device waits for may come from another, and functions may wait for each other.
+        self.needs_loop = graph.suspends or graph.overlaps
 
 
 class Planner:

@@ -552,7 +552,7 @@ class ExternalOptimizerInterface:
 
 
 class ScipyOptimizerInterface(ExternalOptimizerInterface):
-    """Optimises with ``scipy.optimize.minimize`` (the ``scipy`` extra), by ``L-BFGS-B`` if no method is given.
+    """Optimises with ``scipy.optimize.minimize`` (the ``scipy`` extra), by ``L-BFGS-B`` without a method.
 
     The arguments are those of ``ExternalOptimizerInterface``; ``options`` and ``method`` are scipy's.
     """

@@ -17,9 +17,10 @@ from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_ses
 from actorsession.graph.dimension import as_dimension
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape, as_shape, broadcast_shapes
+from actorsession.interop.collections import register_proto_function
 from actorsession.interop.signatures import GRAPH_DEF_VERSION
 from actorsession.interop.tensors import make_ndarray
-from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.build import convert_to_tensor, register_tensor_conversion_function
 from actorsession.ops.derivatives.registry import NotDifferentiable, gradient_of
 from actorsession.ops.randomness.numbers import get_seed
 from actorsession.opsets import SparseTensor, SparseTensorValue
@@ -27,17 +28,18 @@ from actorsession.opsets import SparseTensor, SparseTensorValue
 __all__ = [
     "DEFAULT_GRAPH_SEED", "EAGER_MODE", "GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER",
     "GRAPH_DEF_VERSION_MIN_PRODUCER", "GRAPH_MODE", "MakeNdarray", "NoGradient", "RegisterShape",
-    "RegisterStatistics", "ShapeEquals",
-    "TensorShapeProtoToList", "as_dimension", "as_shape", "broadcast_shape", "canonical_name",
-    "check_valid", "constant_value", "constant_value_as_shape", "context", "convert_n_to_tensor",
-    "eager_mode", "executing_eagerly", "executing_eagerly_outside_functions",
-    "export_scoped_meta_graph", "get_all_collection_keys", "get_default_session",
-    "get_gradient_function", "get_name_scope", "get_seed", "graph_mode",
-    "import_scoped_meta_graph", "in_eager_mode", "in_graph_mode", "init_scope", "inside_function",
-    "internal_convert_n_to_tensor", "internal_convert_to_tensor", "is_broadcast_compatible",
-    "is_dense_tensor_like", "is_device_spec", "is_sparse", "is_tf_type", "matrix", "merge_device",
-    "name_from_scope_name", "num_gpus", "prepend_name_scope", "read_meta_graph_file", "scalar",
-    "strip_name_scope", "uid", "unchanged_shape", "unknown_shape", "vector",
+    "RegisterStatistics", "ShapeEquals", "TensorShapeProtoToList", "as_dimension", "as_shape",
+    "broadcast_shape", "canonical_name", "check_valid", "constant_value",
+    "constant_value_as_shape", "context", "convert_n_to_tensor", "eager_mode", "enabled",
+    "executing_eagerly", "executing_eagerly_outside_functions", "export_scoped_meta_graph",
+    "get_all_collection_keys", "get_default_session", "get_gradient_function", "get_name_scope",
+    "get_seed", "graph_mode", "import_scoped_meta_graph", "in_eager_mode", "in_graph_mode",
+    "init_scope", "inside_function", "internal_convert_n_to_tensor", "internal_convert_to_tensor",
+    "is_broadcast_compatible", "is_dense_tensor_like", "is_device_spec", "is_sparse",
+    "is_tf_type", "matrix", "merge_device", "name_from_scope_name", "num_gpus",
+    "prepend_name_scope", "read_meta_graph_file", "register_proto_function",
+    "register_tensor_conversion_function", "scalar", "set_shapes_for_outputs", "strip_name_scope",
+    "uid", "unchanged_shape", "unknown_shape", "vector",
 ]  # fmt: skip
 
 DEFAULT_GRAPH_SEED = 87654321
@@ -92,6 +94,10 @@ def prepend_name_scope(name: str, import_scope: str | None) -> str:
         if name.startswith(mark):
             return mark + scope + name.removeprefix(mark)
     return scope + name
+
+
+def set_shapes_for_outputs(op: Operation) -> None:
+    """Do nothing: outputs have their shapes when an operation is made."""
 
 
 def convert_n_to_tensor(
@@ -230,6 +236,9 @@ def executing_eagerly() -> bool:
 
 
 executing_eagerly_outside_functions = in_eager_mode = executing_eagerly
+
+
+enabled = executing_eagerly
 
 
 def in_graph_mode() -> bool:

@@ -20,11 +20,11 @@ def snake_case(op_type: str) -> str:
     """Return the name of the function of an operation type, such as ``mat_mul`` for ``MatMul``."""
     made = ""
     for place, letter in enumerate(op_type):
-        # A capital begins a word, but within several of them only the last one does.
-        before, after = op_type[place - 1 : place], op_type[place + 1 : place + 2]
-        begins = letter.isupper() and not before.isupper() if place else False
-        ends = letter.isupper() and before.isupper() and after.islower()
-        made += ("_" if begins or ends else "") + letter.lower()
+        # A capital begins a word after a small letter or before one.
+        begins = letter.isupper() and (
+            op_type[place - 1 : place].islower() or op_type[place + 1 : place + 2].islower()
+        )
+        made += ("_" if begins and place else "") + letter.lower()
     return made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -148,9 +149,8 @@ def create_slot_with_initializer(
     graph = primary.graph
     begins = initializer if shape is None else lambda: initializer(as_shape(shape).as_list(), dtype)
     with graph.as_default(), graph.name_scope(None):
-        with graph.colocate_with(
-            primary.op if colocate_with_primary else None, not colocate_with_primary
-        ):
+        place: Any = contextlib.nullcontext()
+        with graph.colocate_with(primary.op) if colocate_with_primary else place:
             return ops.Variable(begins, trainable=False, name=name_beside(primary.op.name, name))
 
 
@@ -265,7 +265,11 @@ def broadcast_weights(weights: Any, values: Any) -> Tensor:
     """Return weights in the shape of values; see ``assert_broadcastable``."""
     value = convert_to_tensor(values)
     weight = convert_to_tensor(weights, dtype=None, preferred_dtype=value.dtype)
-    if value.shape.is_fully_defined() and weight.shape.as_list() == value.shape.as_list():
+    if (
+        value.shape.is_fully_defined()
+        and weight.shape.is_fully_defined()
+        and (weight.shape.as_list() == value.shape.as_list())
+    ):
         return weight
     with get_default_graph().control_dependencies([assert_broadcastable(weight, value)]):
         return ops.multiply(

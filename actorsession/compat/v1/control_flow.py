@@ -1,0 +1,106 @@
+"""``tf.while_loop`` and ``tf.cond`` with the structures and errors of TensorFlow 1; the rest is ``ops``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from actorsession import ops
+from actorsession.compat.v1.internals import nest
+
+__all__ = ["cond", "while_loop"]
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+    maximum_iterations: Any = None,
+    return_same_structure: bool = False,
+) -> Any:
+    """Repeat ``body`` while ``cond`` is true; see ``actorsession.while_loop``.
+
+    Args:
+        cond: a function of the loop variables that returns a bool scalar.
+        body: a function of the loop variables that returns their next values.
+        loop_vars: the first values, in a list, tuple, named tuple or dictionary.
+        shape_invariants: static shapes that the loop variables keep.
+        parallel_iterations: accepted for compatibility; iterations run one after the other.
+        back_prop: accepted for compatibility.
+        swap_memory: accepted for compatibility.
+        name: the name scope.
+        maximum_iterations: the largest number of iterations.
+        return_same_structure: whether a single loop variable is returned in its list, too.
+
+    Returns:
+        The last values in the structure in which ``body`` returned the next ones, which TensorFlow 1 does; a
+        single one without its list, unless ``return_same_structure`` is set.
+    """
+    returned: list[Any] = []
+
+    def noted(*values: Any) -> Any:
+        found = body(*values)
+        returned.append(found)
+        return found
+
+    result = ops.while_loop(
+        cond, noted if callable(body) else body, loop_vars, shape_invariants, parallel_iterations,
+        back_prop, swap_memory, name, maximum_iterations, return_same_structure,
+    )  # fmt: skip
+    if return_same_structure or not returned or not isinstance(result, (list, tuple)):
+        return result
+    last = returned[-1]
+    if not isinstance(last, (list, tuple)) or len(last) != len(result):
+        return result
+    return nest.pack_sequence_as(last, nest.flatten(result))
+
+
+def cond(
+    pred: Any,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
+    strict: bool = False,
+    name: str | None = None,
+    fn1: Callable[[], Any] | None = None,
+    fn2: Callable[[], Any] | None = None,
+) -> Any:
+    """Return the result of one of two functions, of which only that one runs; see ``actorsession.cond``.
+
+    Args:
+        pred: a bool scalar.
+        true_fn: builds the result if ``pred`` is true.
+        false_fn: builds the result if it is false.
+        strict: whether a list of one result stays a list.
+        name: the name scope.
+        fn1: the older name of ``true_fn``.
+        fn2: the older name of ``false_fn``.
+
+    Raises:
+        TypeError: if ``pred`` is a Python bool, or a function is none.
+        ValueError: if the functions return different structures or dtypes.
+    """
+    results: list[Any] = []
+
+    def noted(function: Callable[[], Any]) -> Callable[[], Any]:
+        def build() -> Any:
+            found = function()
+            results.append(found)
+            return found
+
+        return build
+
+    functions = [true_fn, false_fn, fn1, fn2]
+    watched = [noted(f) if callable(f) else f for f in functions]
+    try:
+        return ops.cond(pred, watched[0], watched[1], strict, name, watched[2], watched[3])
+    except TypeError as exc:
+        if len(results) < 2:  # an argument, or what a function raised
+            raise
+        raise ValueError(
+            f"Outputs of 'true_fn' and 'false_fn' must have the same type(s): {exc}"
+        ) from exc
