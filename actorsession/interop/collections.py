@@ -8,7 +8,6 @@ other objects is written and read. ``meta_graph`` uses this module.
 from __future__ import annotations
 
 import contextlib
-import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -26,8 +25,6 @@ __all__ = [
     "collection_proto", "is_restored_by_function", "register_proto_function", "restore_collection",
     "variable_from_proto", "variable_to_proto", "without_scope",
 ]  # fmt: skip
-
-_log = logging.getLogger(__name__)
 
 
 # -- variables -----------------------------------------------------------------------------------
@@ -224,6 +221,8 @@ def collection_proto(key: str, values: list[Any], scope: str | None) -> protos.C
         made.bytes_list.value.extend([v.encode() if isinstance(v, str) else v for v in values])
     elif all(isinstance(v, float) for v in values):
         made.float_list.value.extend(values)
+    elif all(isinstance(v, protos.Any) for v in values):
+        made.any_list.value.extend(values)
     else:
         made.int64_list.value.extend(values)
     return made
@@ -250,14 +249,12 @@ def restore_collection(
     elif kind == "node_list":
         for value in values:
             graph.add_to_collection(key, _element(value, graph, scope))
-    elif kind == "any_list":
-        _log.warning("collection %r contains messages of type Any, which are not supported", key)
     else:
         for value in values:
             # As in TensorFlow, any text counts as a name.
             if isinstance(value, bytes) and scope:
                 with contextlib.suppress(UnicodeDecodeError):
-                    value = _within(value.decode(), scope)  # noqa: PLW2901
+                    value = _within(value.decode(), scope)
             graph.add_to_collection(key, value)
 
 
