@@ -44,6 +44,7 @@ _NAMES = {
     ".namespaces.arrays": "*=arrays",
     ".namespaces.autodiff": "*=autodiff",
     ".namespaces.collective": "*=collective",
+    ".namespaces.data": "*=data",
     ".namespaces.debugging": "*=debugging",
     ".namespaces.flow": "*=flow",
     ".namespaces.image": "*=image",

@@ -61,6 +61,7 @@ from actorsession.interop import graph_util as graph_util
 from actorsession.namespaces import arrays as arrays
 from actorsession.namespaces import autodiff as autodiff
 from actorsession.namespaces import collective as collective
+from actorsession.namespaces import data as data
 from actorsession.namespaces import debugging as debugging
 from actorsession.namespaces import flow as flow
 from actorsession.namespaces import image as image
@@ -218,7 +219,7 @@ __all__ = [
 "as_dtype", "assign", "assign_add", "assign_sub", "async_py_func", "autodiff", "bfloat16",
 "bitwise", "bool_", "boolean_mask", "broadcast_to", "cast", "clip_by_global_norm", "clip_by_norm",
 "clip_by_value", "collective", "colocate_with", "complex128", "complex64", "concat", "cond",
-"config", "constant", "control_dependencies", "convert_to_tensor", "cos", "custom_gradient",
+"config", "constant", "control_dependencies", "convert_to_tensor", "cos", "custom_gradient", "data",
 "debugging", "delete_session_tensor", "device", "divide", "einsum", "equal", "errors", "exp",
 "expand_dims", "eye", "fill", "float16", "float32", "float64", "floor", "flow", "gather",
 "gather_nd", "get_collection", "get_default_graph", "get_default_session", "get_session_handle",

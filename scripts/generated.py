@@ -35,6 +35,8 @@ LAZY_PACKAGES = (
     "actorsession.cluster",
     "actorsession.compat",
     "actorsession.compat.v1",
+    "actorsession.compat.v1.contrib",
+    "actorsession.compat.v1.estimator",
     "actorsession.compat.v1.feature_column",
     "actorsession.compat.v1.layers",
     "actorsession.engines",

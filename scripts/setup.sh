@@ -162,9 +162,8 @@ stop_setup() {
 }
 
 # Runs a command with its output in the log, in a process group of its own so that all of it can be
-# ended: $1 is the line to print.
-phase() {
-    local status
+# ended: $1 is the line to print. Returns its exit status.
+attempt() {
     say "$1"
     shift
     : >"$LOG"
@@ -172,8 +171,14 @@ phase() {
     (cd "$ROOT" && exec "$@") >"$LOG" 2>&1 </dev/null &
     set +m
     wait "$!" 2>/dev/null
+}
+
+# Likewise, and ends the script if the command fails.
+phase() {
+    local status
+    attempt "$@" && return 0
     status=$?
-    [ "$status" -eq 0 ] && return 0
+    shift
     cat "$LOG" >&2
     complain "The set-up failed (exit status $status of: $*)."
     exit 1
@@ -234,9 +239,11 @@ make_environment() {
     trap - EXIT
 }
 
-# Installs a group of pyproject.toml that only some tests need besides, once for each state of it and the pins.
+# Installs a group of pyproject.toml that only some tests of profile $1 need, once for each state of it and of the
+# pins. Where it cannot be had, as where there is no wheel for this Python, that is a line.
 add_group() {
-    local group=$1
+    local profile=$1 group=$2 held=$PINS
+    [ "$profile" != lowest ] || held=$VENV/lowest.txt
     [ "$(cat "$VENV/.installed-$group" 2>/dev/null)" = "$(fingerprint)" ] && return 0
     trap 'stop_setup "$INTERRUPTED"' INT
     trap 'stop_setup 143' TERM
@@ -244,19 +251,37 @@ add_group() {
     trap 'rm -f "$LOG"' EXIT
     LOG=$(mktemp "${TMPDIR:-/tmp}/actorsession-setup.XXXXXX") || exit 1
     export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0
-    install "the group $group" "$PINS" --group "$group"
-    fingerprint >"$VENV/.installed-$group"
+    if attempt "Environment: installing the group $group" "$VENV/bin/python" -m pip install --no-compile \
+        --only-binary :all: --group "$group" --constraint "$held"; then
+        compile
+        fingerprint >"$VENV/.installed-$group"
+    else
+        say "Environment: the group $group cannot be had, and its tests are skipped: $(last_line "$LOG")"
+    fi
     rm -f "$LOG"
     trap - TERM HUP EXIT
 }
 
-# Installs what $3 and so on say, held to the constraints $2; $1 says what that is. pip would compile 6,600
-# modules one after the other, of which a seventh are the tests of libraries.
+# The last line of a file.
+last_line() {
+    local line last=
+    while IFS= read -r line; do
+        last=${line:-$last}
+    done <"$1"
+    say "$last"
+}
+
+# Installs what $3 and so on say, held to the constraints $2; $1 says what that is.
 install() {
     local what=$1 held=$2
     shift 2
     phase "Environment: installing $what" "$VENV/bin/python" -m pip install --no-compile "$@" \
         --constraint "$held" --build-constraint "$held"
+    compile
+}
+
+# pip would compile 6,600 modules one after the other, of which a seventh are the tests of libraries.
+compile() {
     phase "Environment: compiling it on all cores" "$VENV/bin/python" -c '
 import compileall, re, sys
 compileall.compile_dir(sys.argv[1], quiet=2, workers=0, rx=re.compile(r"[/\\]tests[/\\]"))

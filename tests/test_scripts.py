@@ -210,7 +210,8 @@ def test_the_packages_of_engines_are_asked_for_in_one_version_by_users_and_tests
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     extras, groups = project["project"]["optional-dependencies"], project["dependency-groups"]
     assert set(extras["dask"]) <= set(groups["dev"])
-    assert (extras["ray"], set(extras["ray"]) & set(groups["dev"])) == (groups["ray"], set())
+    assert extras["ray"] == [asked.replace("[default]", "") for asked in groups["ray"]]
+    assert not set(groups["ray"]) & set(groups["dev"])
 
 
 # --- finding a Python
@@ -320,15 +321,51 @@ def test_the_first_run_makes_the_environment_and_says_so_on_stdout_only_and_a_se
         assert checkout.made_calls() == [], wanted
 
 
-def test_a_group_that_only_some_tests_need_is_installed_once(checkout: Checkout) -> None:
+ENGINES = [
+    f"-m pip install --no-compile --only-binary :all: --group {group} {HELD}"
+    for group in ("ray", "kubernetes")
+]
+
+
+def test_what_only_tests_of_engines_need_is_installed_once(checkout: Checkout) -> None:
     checkout.bash("prepare_environment dev")
     checkout.made_calls()
-    run = checkout.bash("prepare_environment dev; add_group ray")
+    run = scripts_test(checkout)
     assert (run.returncode, run.stderr) == (0, "")
-    assert checkout.made_calls() == [f"-m pip install --no-compile --group ray {BUILT}"]
+    assert [call for call in checkout.made_calls() if "pip" in call] == ENGINES
     assert list(checkout.root.parent.glob("actorsession-setup.*")) == []  # its log
-    run = checkout.bash("prepare_environment dev; add_group ray")
-    assert (run.stdout, checkout.made_calls()) == ("Environment: .venv is up to date\n", [])
+    scripts_test(checkout)
+    assert "pip" not in " ".join(checkout.made_calls())
+
+
+def test_an_engine_that_cannot_be_had_is_a_line_and_is_asked_for_again(checkout: Checkout) -> None:
+    checkout.bash("prepare_environment dev")
+    checkout.made_calls()
+    none = "echo 'Looking for it'; echo 'ERROR: No matching distribution found for ray>=2.49' >&2; echo"
+    run = scripts_test(checkout, PIP_DOES=f'[ "$8" != ray ] || {{ {none}; exit 1; }}')
+    assert (run.returncode, run.stderr) == (0, "")
+    assert (
+        "Environment: the group ray cannot be had, and its tests are skipped: "
+        "ERROR: No matching distribution found for ray>=2.49\n"
+    ) in run.stdout
+    assert [call for call in checkout.made_calls() if "pip" in call] == ENGINES
+    scripts_test(checkout)
+    assert [call for call in checkout.made_calls() if "pip" in call] == ENGINES[:1]
+
+
+def test_the_packages_of_engines_can_be_left_out(checkout: Checkout) -> None:
+    checkout.bash("prepare_environment dev")
+    checkout.made_calls()
+    assert scripts_test(checkout, "--no-engines").returncode == 0
+    assert "pip" not in " ".join(checkout.made_calls())
+
+
+def test_the_lowest_versions_are_those_of_engines_too(checkout: Checkout) -> None:
+    shutil.copy(ROOT / "pyproject.toml", checkout.root)
+    scripts_test(checkout, "--lowest")
+    held = checkout.root / ".venv-lowest" / "lowest.txt"
+    found = [call for call in checkout.made_calls() if "--group ray" in call]
+    assert found == [ENGINES[0].replace("scripts/constraints.txt", str(held))]
 
 
 def test_a_demo_environment_is_not_enough_for_development(checkout: Checkout) -> None:
@@ -612,7 +649,7 @@ def test_all_stages_run_whether_they_pass_or_fail(
     ]
     assert summary[len(STAGES) :] == ([] if status else ["All passed."])
     assert sorted(checkout.made_calls()) == [
-        "compileall", "lint-imports --no-logo --no-cache", "mypy --strict",
+        *reversed(ENGINES), "compileall", "lint-imports --no-logo --no-cache", "mypy --strict",
         "mypy --strict --python-version 3.14 with numpy-for-3.14",
         "pytest", "pytest",  # to compile, and to run
         "ruff check .", "ruff format --check .",

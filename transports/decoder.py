@@ -75,9 +75,9 @@ class FrameDecoder:
     """
 
     __slots__ = (
-        "_chunk", "_chunk_left", "_chunk_start", "_chunked", "_direct", "_filled", "_head", "_header",
-        "_is_inside", "_lengths", "_make", "_need", "_room", "_segments", "_start", "_target", "_version",
-        "error", "has_shared", "max_frame", "max_header", "max_segment", "max_segments",
+        "_chunk", "_chunk_left", "_chunk_start", "_chunked", "_direct", "_filled", "_has_chunks", "_head",
+        "_header", "_is_inside", "_lengths", "_make", "_need", "_room", "_segments", "_start", "_target",
+        "_version", "error", "has_shared", "max_frame", "max_header", "max_segment", "max_segments",
     )  # fmt: skip
 
     def __init__(
@@ -112,12 +112,8 @@ class FrameDecoder:
         self.error: ProtocolError | None = None
         self.has_shared = False
         self._chunk_start = PREFIX.pack(MAGIC, version, CHUNK_FLAG, 0, 0)[:4]
-        self._chunked: FrameDecoder | None = None
-        if chunks:
-            self._chunked = FrameDecoder(
-                version=version, max_header=max_header, max_segment=max_segment,
-                max_segments=max_segments, max_frame=max_frame, chunks=False,
-            )  # fmt: skip
+        self._has_chunks = chunks
+        self._chunked: FrameDecoder | None = None  # made for the first chunk
         self._chunk = self._chunk_left = (
             0  # the length of the current chunk, and how much of it is missing
         )
@@ -247,7 +243,7 @@ class FrameDecoder:
         need = PREFIX.size
         if end - at >= need:
             start, length, count = STARTED_PREFIX.unpack_from(data, at)
-            if start == self._chunk_start and self._chunked is not None:
+            if start == self._chunk_start and self._has_chunks:
                 self._begin_chunk(length, count)
                 return at + need
             make: type[Frame] = Frame
@@ -282,6 +278,11 @@ class FrameDecoder:
                 f"chunk of {length} bytes and {count} segments announced; a chunk has 1 to "
                 f"{MAX_CHUNK} bytes and no segments"
             )
+        if self._chunked is None:
+            self._chunked = FrameDecoder(
+                version=self._version, max_header=self.max_header, max_segment=self.max_segment,
+                max_segments=self.max_segments, max_frame=self.max_frame, chunks=False,
+            )  # fmt: skip
         self._chunk = self._chunk_left = length
         self.has_shared = True  # the second stream may have some
 

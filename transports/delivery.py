@@ -19,7 +19,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import Context, copy_context
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from transports.frame import Frame
 from transports.outbox import WriteTurn, turn_of
@@ -27,6 +27,9 @@ from transports.outbox import WriteTurn, turn_of
 # At 10 us of work each they occupy the event loop for less than a millisecond, so that a flood from one peer
 # does not delay timers and other connections.
 FRAMES_PER_TURN = 32
+
+# Stands for a deque, which takes 760 bytes, while no item waits.
+_NOTHING = cast("deque[Any]", ())
 
 OnFrame: TypeAlias = Callable[[Frame], None]
 OnEnd: TypeAlias = Callable[[Exception], None]
@@ -37,13 +40,19 @@ class Delivery:
 
     Attributes:
         turn: The turn of the event loop, within which the callbacks run.
+        waiting: An item for each frame that waits; only this object changes it.
     """
+
+    __slots__ = (
+        "_abort", "_burst", "_closed_error", "_context", "_error", "_finish", "_frame_of", "_hold",
+        "_is_held", "_is_over", "_is_scheduled", "_loop", "_on_end", "_on_frame", "_receiver", "turn",
+        "waiting",
+    )  # fmt: skip
 
     def __init__(
         self,
-        waiting: deque[Any],
-        take: Callable[[], Frame],
         *,
+        frame_of: Callable[[Any], Frame] | None = None,
         hold: Callable[[bool], None],
         abort: Callable[[], None],
         closed_error: Callable[[], Exception],
@@ -51,16 +60,15 @@ class Delivery:
         """Make a delivery without a consumer.
 
         Args:
-            waiting: An item per frame that waits; only ``put`` and the owner add to it.
-            take: Removes the first item and returns its frame.
+            frame_of: Called with an item that is taken, returns its frame; items are frames without it.
             hold: Called with True when frames arrive while others wait, and with False when none is left.
             abort: Ends the connection, because its consumer has failed.
             closed_error: Makes the error that ``recv`` raises after the end was reported.
         """
         self._loop = asyncio.get_running_loop()
         self.turn: WriteTurn = turn_of(self._loop)
-        self._waiting = waiting
-        self._take = take
+        self.waiting = _NOTHING
+        self._frame_of = frame_of
         self._hold = hold
         self._abort = abort
         self._closed_error = closed_error
@@ -79,23 +87,30 @@ class Delivery:
 
     def put(self, items: Sequence[Any]) -> None:
         """Add items and deliver their frames now, unless others were set aside before."""
-        if self._waiting:  # they are delivered behind those that were set aside
-            self._waiting += items
+        if len(items) == 1 and not (
+            self.waiting or self._is_scheduled or self._context is None
+        ):  # most calls: a queue would be made for one frame
+            self._context.run(self._run_one, items[0])
+        elif self.waiting:  # they are delivered behind those that were set aside
+            self.waiting += items
             if items and not self._is_held:
                 self._is_held = True
                 self._hold(True)
             if self._context is None:
                 self._wake()
-            return
-        self._waiting += items
-        if self._context is None:
-            self._wake()
-        elif not self._is_scheduled:
-            self._context.run(self._run)
+        elif items:
+            self.waiting = deque(items)
+            if self._context is None:
+                self._wake()
+            elif not self._is_scheduled:
+                self._context.run(self._run)
 
     def put_later(self, item: Any) -> None:
         """Add an item and deliver its frame in the next iteration of the event loop."""
-        self._waiting.append(item)
+        if self.waiting:
+            self.waiting.append(item)
+        else:
+            self.waiting = deque((item,))
         self._continue()
 
     def end(self, finish: Callable[[], Exception], *, later: bool = False) -> None:
@@ -110,7 +125,7 @@ class Delivery:
         self._finish = finish
         if self._context is None:
             self._reach_end()
-        elif later or self._waiting:
+        elif later or self.waiting:
             self._continue()
         elif not self._is_scheduled:
             self._context.run(self._run)
@@ -120,7 +135,7 @@ class Delivery:
 
         The callback is called in the next iteration, so that nobody is called by what he calls.
         """
-        self._waiting.clear()
+        self.waiting = _NOTHING
         if not self._is_over:
             self._is_over, self._error = True, error
             self._continue()
@@ -134,7 +149,7 @@ class Delivery:
         self._context = copy_context()
         if self._is_over and self._error is None:
             self._error = self._closed_error()
-        if self._waiting or self._is_over:
+        if self.waiting or self._is_over:
             self._continue()
 
     async def recv(self) -> Frame:
@@ -144,7 +159,7 @@ class Delivery:
             self._burst = 0
             await asyncio.sleep(0)
         self._burst += 1
-        while not self._waiting:
+        while not self.waiting:
             if self._is_over:
                 error, self._error = self._error or self._closed_error(), None
                 raise error
@@ -154,7 +169,8 @@ class Delivery:
                 await self._receiver
             finally:
                 self._receiver = None
-        frame = self._take()
+        item = self.waiting.popleft()
+        frame: Frame = item if self._frame_of is None else self._frame_of(item)
         self._after_taking()
         return frame
 
@@ -179,27 +195,48 @@ class Delivery:
 
     def _run(self) -> None:
         """Call back for the frames that wait, up to the limit, and for the end if it is reached."""
-        on_frame, take, waiting = self._on_frame, self._take, self._waiting
+        on_frame, frame_of = self._on_frame, self._frame_of
         self._is_scheduled = True  # what is put in by the callbacks is served below
         turn, left = self.turn, FRAMES_PER_TURN
         turn.depth += 1
         try:
-            while waiting and left:
+            while left and (waiting := self.waiting):
                 left -= 1
-                on_frame(take())
+                item = waiting.popleft()
+                on_frame(item if frame_of is None else frame_of(item))
         except Exception as error:
             self._fail(error)
         finally:
             self._is_scheduled = False
             try:
+                waiting = self.waiting
+                if not waiting:
+                    self.waiting = _NOTHING
                 if waiting or self._is_held or self._finish is not None or self._error is not None:
+                    self._after_taking()
+            finally:
+                turn.leave()
+
+    def _run_one(self, item: Any) -> None:
+        """Do what ``_run`` does for a single item that nothing waits in front of."""
+        self._is_scheduled = True
+        turn = self.turn
+        turn.depth += 1
+        try:
+            self._on_frame(item if self._frame_of is None else self._frame_of(item))
+        except Exception as error:
+            self._fail(error)
+        finally:
+            self._is_scheduled = False
+            try:
+                if self.waiting or self._finish is not None or self._error is not None:
                     self._after_taking()
             finally:
                 turn.leave()
 
     def _after_taking(self) -> None:
         """Continue with the frames that are left; if none is, release the source and report an end."""
-        if self._waiting:
+        if self.waiting:
             self._continue()
             return
         if self._is_held:
@@ -213,7 +250,7 @@ class Delivery:
 
     def _reach_end(self) -> None:
         """Record the end, unless frames wait in front of it."""
-        if not self._waiting and self._finish is not None:
+        if not self.waiting and self._finish is not None:
             finish, self._finish = self._finish, None
             if not self._is_over:
                 self._is_over = True
@@ -224,5 +261,5 @@ class Delivery:
         """End the connection because the callback for a frame has raised."""
         if not self._is_over:
             self._is_over, self._error = True, error
-        self._waiting.clear()
+        self.waiting = _NOTHING
         self._abort()

@@ -56,11 +56,9 @@ class InprocConnection(Connection):
         self.peer = peer
         self.wire_version = wire_version
         self._other = self
-        self._incoming: deque[tuple[Frame, int]] = deque()
         self._incoming_bytes = 0
         self._delivery = Delivery(
-            self._incoming,
-            self._take_next,
+            frame_of=self._take,
             hold=lambda _: None,  # what the other end may write is limited by drain()
             abort=self.abort,
             closed_error=self._closed_error,
@@ -82,7 +80,7 @@ class InprocConnection(Connection):
     @property
     def closed(self) -> bool:
         """Whether the connection has ended; False while frames that the peer wrote before are unread."""
-        return self._closed_by_us is not None and not self._incoming
+        return self._closed_by_us is not None and not self._delivery.waiting
 
     def write(self, frame: Frame, *, bulk: bool = False) -> None:
         """Queue a frame at the other end; bulk frames are not overtaken, because none takes any time."""
@@ -151,17 +149,17 @@ class InprocConnection(Connection):
         self._bytes_received += size
         self._delivery.put_later((frame, size))
 
-    def _take_next(self) -> Frame:
-        """Remove the first frame of the deque for its delivery, and wake drainers if enough are removed."""
-        frame, size = self._incoming.popleft()
+    def _take(self, item: tuple[Frame, int]) -> Frame:
+        """Return a frame that leaves the queue for its delivery, and wake drainers if enough have left."""
+        frame, size = item
         self._incoming_bytes -= size
         if self._drainers and not self._is_above(LOW_WATER, LOW_WATER_FRAMES):
             self._wake_drainers()
         return frame
 
     def _is_above(self, size: int, frames: int) -> bool:
-        """Return whether the deque exceeds these numbers of bytes or frames."""
-        return self._incoming_bytes > size or len(self._incoming) > frames
+        """Return whether the queue exceeds these numbers of bytes or frames."""
+        return self._incoming_bytes > size or len(self._delivery.waiting) > frames
 
     def _ended(self, *, by_us: bool) -> None:
         """Record the end, report it, and wake the drainers of both ends."""
@@ -178,7 +176,7 @@ class InprocConnection(Connection):
         return self._end(by_us=bool(self._closed_by_us))
 
     def _wake_drainers(self) -> None:
-        """Make drainers of this deque check their condition again."""
+        """Make drainers of this queue check their condition again."""
         for drainer in self._drainers:
             if not drainer.done():
                 drainer.set_result(None)

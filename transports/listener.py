@@ -14,6 +14,7 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from functools import partial
 from types import TracebackType
 from typing import Self, TypeAlias
 
@@ -111,9 +112,12 @@ class Listener(ABC):
         """
         child = asyncio.get_running_loop().create_task(work, name=name)
         self._children.add(child)
-        child.add_done_callback(self._children.discard)
-        child.add_done_callback(lambda _: abandon())
+        child.add_done_callback(partial(self._child_ended, abandon))
         return child
+
+    def _child_ended(self, abandon: Callable[[], None], child: asyncio.Task[None]) -> None:
+        self._children.discard(child)
+        abandon()
 
     async def _serve(self, connection: Connection) -> None:
         """Run the handler for a connection; called by a child of this listener."""

@@ -170,6 +170,12 @@ class Actor:
         ref: a ref to this actor.
     """
 
+    # With slots here the attributes of the actors of sessions are few enough for CPython to keep them without
+    # a dictionary of each.
+    __slots__ = (
+        "_asks", "_busy", "_in_flight", "_mailbox", "_on_failure", "_pumping", "_requests", "_stopped",
+        "children", "loop", "name", "ref", "tells",
+    )  # fmt: skip
     _dispatch: ClassVar[Mapping[type[Any], _Dispatch]] = {}
 
     def __init__(
@@ -181,7 +187,7 @@ class Actor:
         self.children = Children(f"actor {name!r}", self._child_failed)
         self._on_failure = on_failure
         self._mailbox: Mailbox[Delivery] = Mailbox(limit)
-        self._in_flight: set[Delivery] = set()
+        self._in_flight: dict[Delivery, None] = {}
         self._busy = False  # a handler is on the stack
         self._pumping = False  # a call of _pump is scheduled
         self._stopped: str | None = None
@@ -301,7 +307,7 @@ class Actor:
         self.tells += 1
         delivery = Delivery(message, context, self.name)
         if self._busy or mailbox.queue or self._called_by_child():
-            mailbox.queue.append(delivery)
+            mailbox.push(delivery)
             self._schedule_pump()
         else:
             self._handle(delivery)
@@ -372,7 +378,7 @@ class Actor:
         if self._mailbox.full:
             self._mailbox.wait_for_space(delivery)
         else:
-            self._mailbox.queue.append(delivery)
+            self._mailbox.push(delivery)
             self._schedule_pump()
         return answer
 
@@ -436,11 +442,11 @@ class Actor:
         name = f"{self.name}: {type(delivery.message).__name__}"
         delivery.child = self.children.start(coroutine, name=name, awaited=True)
         self._mailbox.in_flight += 1
-        self._in_flight.add(delivery)
+        self._in_flight[delivery] = None
         delivery.child.add_done_callback(partial(self._child_ended, delivery))
 
     def _child_ended(self, delivery: Delivery, child: asyncio.Task[Any]) -> None:
-        self._in_flight.discard(delivery)
+        self._in_flight.pop(delivery, None)
         self._mailbox.release()
         error = delivery.outcome(child)
         if error is not None and delivery.answer is None and self._stopped is None:

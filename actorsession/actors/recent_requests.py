@@ -25,6 +25,10 @@ __all__ = ["RecentRequests"]
 _KEPT = 8192
 
 
+# Stands for a dictionary until there is a request; nothing is put into it.
+_NONE: OrderedDict[str, Any] = OrderedDict()
+
+
 class RecentRequests:
     """The latest requests.
 
@@ -35,7 +39,7 @@ class RecentRequests:
     def __init__(self, kept: int = _KEPT) -> None:
         self._kept = kept
         # A future while in progress, a kept answer, or None.
-        self._answers: OrderedDict[str, Any] = OrderedDict()
+        self._answers = _NONE
 
     def repeat(self, request_id: str) -> Any:
         """Record a request; one without an id ("") is never a repeat.
@@ -52,6 +56,8 @@ class RecentRequests:
             return self._of_first(request_id)
         if len(self._answers) >= self._kept:
             self._answers.popitem(last=False)
+        if not self._answers:
+            self._answers = OrderedDict()
         self._answers[request_id] = None
         return None
 

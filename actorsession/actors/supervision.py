@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 from actorsession.errors import AbortedError
 
@@ -30,6 +30,10 @@ STOP_GRACE = 2.0
 logger = logging.getLogger("actorsession.actors")
 
 
+# Stands for a set, which takes 216 bytes, while no child runs.
+_NONE = cast("set[asyncio.Task[Any]]", frozenset())
+
+
 class Children:
     """The tasks of one owner.
 
@@ -39,10 +43,12 @@ class Children:
             it such an exception is logged.
     """
 
+    __slots__ = ("_on_error", "_owner", "_running", "_stopped")
+
     def __init__(self, owner: str, on_error: OnError | None = None) -> None:
         self._owner = owner
         self._on_error = on_error
-        self._running: set[asyncio.Task[Any]] = set()
+        self._running = _NONE
         self._stopped = False
 
     def start(
@@ -65,6 +71,8 @@ class Children:
             work.close()
             raise AbortedError(f"{self._owner} was stopped and starts no child {name!r}")
         child = asyncio.get_running_loop().create_task(work, name=name)
+        if not self._running:
+            self._running = set()
         self._running.add(child)
         child.add_done_callback(self._running.discard if awaited else self._ended)
         return child

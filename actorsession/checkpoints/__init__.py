@@ -8,9 +8,12 @@ caller's process. It imports the errors and the dtypes of the graph package, and
 from __future__ import annotations
 
 from actorsession.checkpoints.atomic import file_errors, write_whole
+from actorsession.checkpoints.bundle_writer import merge_bundles, save_bundle
 from actorsession.checkpoints.reader import (
+    BUNDLE_SUFFIX,
     MISSING,
     CheckpointReader,
+    are_bundles,
     checkpoint_exists,
     main_file,
     remove_files,
@@ -19,6 +22,7 @@ from actorsession.checkpoints.sharded import merge, save, saving, sharded_name
 from actorsession.checkpoints.slices import parse_spec, write_spec
 
 __all__ = [
-    "MISSING", "CheckpointReader", "checkpoint_exists", "file_errors", "main_file", "merge",
-    "parse_spec", "remove_files", "save", "saving", "sharded_name", "write_spec", "write_whole",
+    "BUNDLE_SUFFIX", "MISSING", "CheckpointReader", "are_bundles", "checkpoint_exists", "file_errors",
+    "main_file", "merge", "merge_bundles", "parse_spec", "remove_files", "save", "save_bundle", "saving",
+    "sharded_name", "write_spec", "write_whole",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 The format: ``prefix.index`` is a sorted table from tensor name to a protobuf message with the place of the
 bytes in ``prefix.data-00000-of-00001`` and similar files; the empty key holds a header. A tensor saved in
 slices has an entry that lists the slices, and one entry per slice under a key of its own. Every checksum is
-verified. ``reader`` calls this; nothing here writes.
+verified. ``reader`` calls this; ``bundle_writer`` writes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype, string
 from actorsession.protobuf.wire import as_bytes, as_integer, fields, read_varint, signed
 from actorsession.records import dataclass
 
-__all__ = ["TensorBundle", "data_file"]
+__all__ = ["TensorBundle", "data_file", "read_index"]
 
 # The version of the format that is read here; the header may require a later one.
 _READS_VERSION = 1
@@ -77,10 +77,8 @@ class TensorBundle:
         self.entries: dict[str, Entry] = {}
         self._maps: dict[int, mmap.mmap] = {}
         path = prefix + ".index"
-        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
-            table = read_table(file.read(), path)
+        table, self._shards = read_index(prefix, opener)
         try:
-            self._shards = _read_header(table.pop(b"", b""), path)
             for key, value in table.items():
                 if not key.startswith(b"\0"):  # the keys of slices do
                     self._add(key.decode(), _read_record(value), table)
@@ -147,6 +145,27 @@ class TensorBundle:
                 f"the bytes of {name!r} in {self.path!r} have the checksum {found:#010x}, but "
                 f"the index has {record.crc:#010x}: the file is damaged"
             )
+
+
+def read_index(prefix: str, opener: Opener | None = None) -> tuple[dict[bytes, bytes], int]:
+    """Return the entries of an index by their keys, and the number of its data files.
+
+    Args:
+        prefix: the beginning of the names of the files.
+        opener: opens the file, like the ``opener`` of ``open``.
+
+    Raises:
+        DataLossError: if it is damaged.
+        NotFoundError: if it does not exist.
+        UnimplementedError: if it was written by a big-endian machine, or a later version.
+    """
+    path = prefix + ".index"
+    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
+        table = read_table(file.read(), path)
+    try:
+        return table, _read_header(table.pop(b"", b""), path)
+    except ValueError as exc:
+        raise DataLossError(f"the index {path!r} is damaged: {exc}") from exc
 
 
 def _mapped(path: str, opener: Opener | None) -> mmap.mmap | None:

@@ -1,54 +1,204 @@
 """Writing checkpoints in TensorFlow's format (``V2``, tensor bundles), for programs that read no other.
 
 It writes the files that ``bundle`` reads: a data file, and a sorted table with the place of each tensor in
-it. The format is written for saved models, which TensorFlow reads as well; a ``Saver`` writes the library's
-own format. The index is written last, so that a checkpoint with an index is complete.
+it. The index is written last, so that a checkpoint with an index is complete. Several devices write several
+checkpoints, which ``merge_bundles`` makes one of without reading a tensor.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import write_whole
-from actorsession.checkpoints.bundle import data_file
+from actorsession.checkpoints.atomic import file_errors, replace_file, write_whole
+from actorsession.checkpoints.bundle import data_file, read_index
 from actorsession.checkpoints.crc32c import crc32c, masked
-from actorsession.checkpoints.slices import Array
+from actorsession.checkpoints.slices import Array, Extent, parse_spec, slice_key
 from actorsession.checkpoints.sorted_table import MAGIC
-from actorsession.graph.dtypes import DType, string
-from actorsession.protobuf.wire import FIXED32, integer_field, length_field, write_tag, write_varint
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import DType, as_dtype, string
+from actorsession.protobuf.wire import (
+    FIXED32,
+    as_integer,
+    fields,
+    integer_field,
+    length_field,
+    write_tag,
+    write_varint,
+)
 
-__all__ = ["write_bundle", "write_table"]
+__all__ = ["merge_bundles", "save_bundle", "write_bundle", "write_table"]
 
 # A table has a complete key once in so many entries, and a block of entries ends after so many bytes:
 # LevelDB's numbers.
 _RESTART, _BLOCK = 16, 4096
+# Fields of an entry: the number of its file, its checksum, and its slices.
+_SHARD, _CRC, _SLICES = 3, 6, 7
 
 
-def write_bundle(prefix: str, tensors: Iterable[tuple[str, DType, Array]]) -> None:
+def save_bundle(
+    prefix: str, names: Sequence[str], specs: Sequence[str], values: Sequence[Any]
+) -> None:
+    """Write tensors and slices of tensors as a checkpoint, replacing the one of that prefix.
+
+    Args:
+        prefix: the beginning of the names of its files.
+        names: of the tensors.
+        specs: the ``shape_and_slice`` of each; empty for a whole tensor.
+        values: arrays; borrowed.
+
+    Raises:
+        InvalidArgumentError: for a tensor that occurs twice, or does not fit its slice.
+        OpError: as in ``file_errors``.
+    """
+    tensors: list[tuple[str, DType, Array]] = []
+    parts: dict[str, list[tuple[tuple[int, ...], Extent, int]]] = {}
+    for name, spec, value in zip(names, specs, values, strict=True):
+        array = np.asarray(value)
+        part = parse_spec(spec)
+        if part is not None and part[1].sizes != array.shape:
+            raise InvalidArgumentError(
+                f"{name!r} is saved as the slice {spec!r}, which has shape {list(part[1].sizes)}, but the "
+                f"tensor has shape {list(array.shape)}"
+            )
+        partial = part is not None and part[1] != Extent.whole(part[0])
+        known = parts.setdefault(name, [])
+        if known and not (partial and known[0][2] >= 0):
+            raise InvalidArgumentError(f"{name!r} would be saved twice in {prefix!r}")
+        shape, extent = part if part is not None and partial else (array.shape, Extent((), ()))
+        if any(extent == other for _, other, _ in known):
+            raise InvalidArgumentError(f"{name!r}{extent} would be saved twice in {prefix!r}")
+        known.append((shape, extent, len(tensors) if partial else -1))
+        kind = string if array.dtype == object else as_dtype(array.dtype.newbyteorder("="))
+        tensors.append((name, kind, array))
+    slices = {at: (shape, extent) for of in parts.values() for shape, extent, at in of if at >= 0}
+    write_bundle(prefix, tensors, slices)
+
+
+def write_bundle(
+    prefix: str,
+    tensors: Iterable[tuple[str, DType, Array]],
+    slices: Mapping[int, tuple[tuple[int, ...], Extent]] | None = None,
+) -> None:
     """Create or replace a checkpoint.
 
     Args:
         prefix: the beginning of the names of its files.
         tensors: name, type and value of each; strings are arrays of objects. One value at a time is held.
+        slices: for each value that is a slice, by its position: the shape of the whole, and where it lies.
 
     Raises:
         OpError: as in ``file_errors``.
     """
-    # One shard, little-endian, and the version of the format that writes it.
-    entries = {b"": integer_field(1, 1) + length_field(3, integer_field(1, 1))}
+    entries: dict[bytes, bytes] = {}
 
     def write(file: BinaryIO) -> None:
-        for name, dtype, value in tensors:
+        for number, (name, dtype, value) in enumerate(tensors):
             parts, crc = _string_parts(value) if dtype is string else _number_parts(value)
-            entries[name.encode()] = _entry(dtype, value.shape, file.tell(), parts, crc)
+            entry = _entry(dtype, value.shape, file.tell(), parts, crc)
+            if slices is None or number not in slices:
+                entries[name.encode()] = entry
+            else:
+                shape, extent = slices[number]
+                spans = _spans(shape, extent)
+                entries[slice_key(name, spans)] = entry
+                whole = entries.get(name.encode()) or _kind_and_shape(dtype, shape)
+                entries[name.encode()] = whole + length_field(_SLICES, _slice(spans))
             file.writelines(parts)
 
     write_whole(data_file(prefix, 0, 1), write)
-    table = write_table(entries)
+    _write_index(prefix, entries, 1)
+
+
+def _write_index(prefix: str, entries: Mapping[bytes, bytes], shards: int) -> None:
+    """Write the index: the entries, and the header with the number of files and the format's version."""
+    header = integer_field(1, shards) + length_field(3, integer_field(1, 1))
+    table = write_table({b"": header, **entries})
     write_whole(f"{prefix}.index", lambda file: file.writelines([table]))
+
+
+def merge_bundles(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = True) -> None:
+    """Make one checkpoint of several by moving their files; no tensor is read.
+
+    Args:
+        prefixes: of the checkpoints.
+        destination: prefix of the whole.
+        delete_old_dirs: whether folders that are left empty are removed.
+
+    Raises:
+        InvalidArgumentError: if two have the same tensor.
+        NotFoundError: if one is missing.
+        DataLossError: if one is damaged.
+    """
+    entries: dict[bytes, bytes] = {}
+    files: list[str] = []
+    for prefix in prefixes:
+        table, count = read_index(prefix)
+        for key, value in table.items():
+            moved = _of_shard(value, len(files))
+            known = entries.get(key)
+            if known is None:
+                entries[key] = moved
+            elif (more := _slices_of(moved)) and _slices_of(known):
+                entries[key] = known + more
+            else:
+                name = key.decode("utf-8", "replace")
+                raise InvalidArgumentError(f"two shards of {destination!r} contain {name!r}")
+        files += [data_file(prefix, number, count) for number in range(count)]
+    for number, file in enumerate(files):
+        replace_file(file, data_file(destination, number, len(files)))
+    _write_index(destination, entries, len(files))
+    for prefix in prefixes:
+        if os.path.abspath(prefix) != os.path.abspath(destination):
+            with file_errors(f"cannot remove {prefix!r}"), contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{prefix}.index")
+    if delete_old_dirs:
+        for folder in {os.path.dirname(prefix) for prefix in prefixes} - {
+            os.path.dirname(destination)
+        }:
+            with contextlib.suppress(OSError):  # it is not empty, and stays
+                os.rmdir(folder)
+
+
+def _of_shard(entry: bytes, offset: int) -> bytes:
+    """Return an entry whose file has a number that is larger by an offset."""
+    shard = max(
+        [as_integer(value) for number, value in fields(entry) if number == _SHARD], default=0
+    )
+    # Of a field that occurs twice, the last one counts.
+    moved = offset and not _slices_of(entry)
+    return entry + integer_field(_SHARD, shard + offset) if moved else entry
+
+
+def _slices_of(entry: bytes) -> bytes:
+    """Return the slices that an entry lists."""
+    return b"".join(
+        [length_field(_SLICES, value) for number, value in fields(entry)
+         if number == _SLICES and isinstance(value, bytes)]
+    )  # fmt: skip
+
+
+def _spans(shape: Sequence[int], extent: Extent) -> list[tuple[int, int]]:
+    """Return start and size of each dimension; size -1 for a whole one."""
+    return [
+        (0, -1) if (start, size) == (0, dim) else (start, size)
+        for dim, start, size in zip(shape, extent.starts, extent.sizes, strict=True)
+    ]
+
+
+def _slice(spans: Sequence[tuple[int, int]]) -> bytes:
+    """Return a TensorSliceProto."""
+    out = []
+    for start, size in spans:
+        whole = size < 0
+        # The size is a member of a oneof: it is written when it is zero, too.
+        length = b"" if whole else write_tag(2, 0) + write_varint(size)
+        out.append(length_field(1, b"" if whole else integer_field(1, start) + length))
+    return b"".join(out)
 
 
 def _number_parts(value: Array) -> tuple[list[Any], int]:
@@ -76,14 +226,19 @@ def _entry(
     dtype: DType, shape: Sequence[int], offset: int, parts: Sequence[Any], crc: int
 ) -> bytes:
     """Return a BundleEntryProto."""
-    dims = b"".join([length_field(2, integer_field(1, size)) for size in shape])
     return b"".join(
         (
-            integer_field(1, dtype.as_datatype_enum), length_field(2, dims), integer_field(4, offset),
+            _kind_and_shape(dtype, shape), integer_field(4, offset),
             integer_field(5, sum(len(part) for part in parts)),
-            write_tag(6, FIXED32), int(masked(crc)).to_bytes(4, "little"),
+            write_tag(_CRC, FIXED32), int(masked(crc)).to_bytes(4, "little"),
         )
     )  # fmt: skip
+
+
+def _kind_and_shape(dtype: DType, shape: Sequence[int]) -> bytes:
+    """Return the first fields of a BundleEntryProto."""
+    dims = b"".join([length_field(2, integer_field(1, size)) for size in shape])
+    return integer_field(1, dtype.as_datatype_enum) + length_field(2, dims)
 
 
 # -- the table -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import contextlib
 import functools
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -25,15 +25,16 @@ from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.dtypes import DType
 
 __all__ = [
-    "MISSING", "CheckpointReader", "checkpoint_exists", "main_file", "open_checkpoint",
-    "remove_files",
+    "BUNDLE_SUFFIX", "MISSING", "CheckpointReader", "are_bundles", "checkpoint_exists", "main_file",
+    "open_checkpoint", "remove_files",
 ]  # fmt: skip
 
 # The beginning of the error for a prefix without files; a saver distinguishes it from a missing tensor by
 # that.
 MISSING = "there is no checkpoint "
 
-_TENSORFLOW_SUFFIX = ".index"
+# The file that a prefix leads to in TensorFlow's format.
+BUNDLE_SUFFIX = ".index"
 
 
 def _candidates(
@@ -44,7 +45,7 @@ def _candidates(
         (path, functools.partial(NativeCheckpoint, path, opener))
         for path in (prefix + SUFFIX, prefix + INDEX_SUFFIX)
     ]
-    found.append((prefix + _TENSORFLOW_SUFFIX, functools.partial(_open_bundle, prefix, opener)))
+    found.append((prefix + BUNDLE_SUFFIX, functools.partial(_open_bundle, prefix, opener)))
     if prefix.endswith((SUFFIX, INDEX_SUFFIX)):
         found.append((prefix, lambda: NativeCheckpoint(prefix, opener)))
     return found
@@ -78,6 +79,11 @@ def checkpoint_exists(prefix: str) -> bool:
     return _chosen(prefix) is not None
 
 
+def are_bundles(prefixes: Sequence[str]) -> bool:
+    """Return whether the shards of a checkpoint are in TensorFlow's format."""
+    return all((main_file(prefix) or "").endswith(BUNDLE_SUFFIX) for prefix in prefixes)
+
+
 def open_checkpoint(prefix: str, opener: Opener | None = None) -> Source:
     """Open the checkpoint that a prefix leads to.
 
@@ -92,7 +98,7 @@ def open_checkpoint(prefix: str, opener: Opener | None = None) -> Source:
     found = _chosen(prefix, opener)
     if found is None:
         raise NotFoundError(
-            f"{MISSING}{prefix!r}: neither {prefix + SUFFIX!r} nor {prefix + _TENSORFLOW_SUFFIX!r} exists"
+            f"{MISSING}{prefix!r}: neither {prefix + SUFFIX!r} nor {prefix + BUNDLE_SUFFIX!r} exists"
         )
     return found[1]()
 
@@ -104,7 +110,7 @@ def remove_files(prefix: str) -> None:
         OpError: if the file system refuses.
     """
     remove_files_of(prefix)
-    index = prefix + _TENSORFLOW_SUFFIX
+    index = prefix + BUNDLE_SUFFIX
     if os.path.isfile(index):
         with file_errors(f"cannot remove the checkpoint {prefix!r}"):
             for path in (index, *_data_files(prefix)):

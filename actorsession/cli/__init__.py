@@ -16,15 +16,27 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from actorsession.cli import certs, cluster, doctor, run_tf1, servers, status, stop, token, why
+from actorsession.cli import (
+    certs,
+    check_tf1,
+    cluster,
+    doctor,
+    run_tf1,
+    servers,
+    status,
+    stop,
+    token,
+    why,
+)
 from actorsession.cli.console import USAGE_ERROR, Parser, explain_extra, print_line, run_command
 from actorsession.cli.logs import set_up_logging
 
 __all__ = ["main"]
 
-_MODULES = (servers, cluster, status, why, stop, token, certs, doctor, run_tf1)
+_MODULES = (servers, cluster, status, why, stop, token, certs, doctor, run_tf1, check_tf1)
 _NAMES = (
     "worker", "master", "cluster", "status", "why", "stop", "token", "certs", "doctor", "run-tf1",
+    "check-tf1",
 )  # fmt: skip
 _PROGRAM = "actorsession"
 _EPILOG = """\

@@ -17,8 +17,9 @@ __all__ = ["add_to"]
 _OURS = (__file__, str(Path(__file__).parent.parent / "compat" / "alias.py"), "<frozen runpy>")
 
 _EPILOG = """\
-The program's imports of tensorflow find this library. Processes that it starts with this Python find it
-too. A name that does not exist is an error with its line and what may have been meant; check-tf1 lists all
+The program's imports of tensorflow find this library, and names that numpy and Python have removed since,
+such as numpy.float, are there again. Processes that it starts with this Python find the library too.
+A name that does not exist is an error with its line and what may have been meant; check-tf1 lists all
 such names without running anything.
 
 exit status: that of the program; 1 after an error of it; 2 invalid arguments.
@@ -42,10 +43,12 @@ def add_to(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from actorsession.compat.alias import install_alias, shim_folder
+    from actorsession.compat.older_names import restore_older_names
 
     if not options.module and not Path(options.script).is_file():
         raise UsageError(f"SCRIPT: there is no file {options.script!r}")
     install_alias()
+    restore_older_names()
     # Processes that the program starts, and those that multiprocessing spawns, look for it there.
     shim, inherited = str(shim_folder()), os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join([shim, *([inherited] if inherited else [])])

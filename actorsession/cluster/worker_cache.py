@@ -190,15 +190,15 @@ class WorkerCache:
 
     # -- links ---------------------------------------------------------------------------------
 
-    async def serve(self, connection: Connection) -> None:
-        """Serve a connection that a peer or client opened, until it is closed."""
+    def serve(self, connection: Connection) -> Awaitable[None]:
+        """Serve a connection that a peer or client opened; return what waits until it is closed."""
         peer = connection.peer
         in_cluster = self._is_cluster_task(peer)
         link = self._make_link(connection, peer.task, in_cluster=in_cluster)
         self._register(link)
         if in_cluster:
             self._use(peer.task, link)
-        await link.run()
+        return link.run()
 
     def _make_link(self, connection: Connection, name: str, *, in_cluster: bool = True) -> Link:
         lease = self._lease

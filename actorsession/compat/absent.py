@@ -58,6 +58,13 @@ _REASONS = {
     ),
     "python.pywrap_tensorflow_internal": "there is no library in C++ behind this",
     "python._pywrap_tensorflow_internal": "there is no library in C++ behind this",
+    "python.debug": "there is no tfdbg; tf.Print shows values, and session.why() what a step waits for",
+    "contrib.summary": "summaries are operations of tf.summary, and FileWriter writes them",
+    "python.ops.summary_ops_v2": "summaries are operations of tf.summary, and FileWriter writes them",
+    "python.distribute": "there are no strategies; tf.train.replica_device_setter and "
+    "tf.train.SyncReplicasOptimizer spread training over tasks",
+    "contrib.graph_editor": "graphs are changed as messages: tf.import_graph_def with input_map",
+    "python.autograph": "functions are not rewritten; tf.cond and tf.while_loop are called by name",
     "python.eager": "operations run in graphs and sessions alone; there is no eager execution",
 }  # fmt: skip
 

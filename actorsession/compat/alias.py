@@ -27,6 +27,23 @@ __all__ = [
 
 _ROOT, _TARGET = "tensorflow", "actorsession.compat.v1"
 _SAME = "compat.v1"  # where TensorFlow has the same names once more
+_TEXT = "google.protobuf.text_format"  # stands before protobuf's, which does not know our messages
+# What stands for libraries that TensorFlow 1 brought along, if they are not installed.
+_COMPANIONS = {
+    "google": "actorsession.compat.companions",
+    "google.protobuf": "actorsession.compat.companions",
+    "google.protobuf.message": "actorsession.interop.message",
+    "google.protobuf.json_format": "actorsession.interop.json_format",
+    _TEXT: "actorsession.compat.companions.text_format",
+    "absl": "actorsession.compat.companions",
+    "absl.app": "actorsession.compat.v1.app",
+    "absl.flags": "actorsession.compat.v1.flags",
+    "absl.logging": "actorsession.compat.v1.logging",
+    "absl.testing": "actorsession.compat.companions",
+    "absl.testing.absltest": "actorsession.compat.v1.test",
+    "absl.testing.parameterized": "actorsession.compat.companions.parameterized",
+    "six": "actorsession.compat.companions.six",
+}
 
 
 def install_alias() -> None:
@@ -47,11 +64,13 @@ def install_alias() -> None:
             "import of it"
         )
     sys.meta_path.insert(0, _Finder())
+    sys.meta_path.append(_COMPANION)
 
 
 def remove_alias() -> None:
     """Undo ``install_alias``: the modules that it made are forgotten, as far as nobody holds them."""
-    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
+    ours = (_Finder, _Companions)
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, ours)]
     for name in [name for name, found in sys.modules.items() if isinstance(found, _Module)]:
         del sys.modules[name]
     _made.clear()
@@ -176,6 +195,8 @@ class _Finder(MetaPathFinder, Loader):
             MissingModuleError: if there is none.
         """
         root, _, name = fullname.partition(".")
+        if fullname == _TEXT:
+            return _COMPANION.find_spec(fullname, path)
         if root != _ROOT:
             return None
         try:
@@ -193,3 +214,31 @@ class _Finder(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing: its names are found when they are used."""
+
+
+class _Companions(MetaPathFinder, Loader):
+    """Finds what stands for a library that is not installed."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return how to load a module of ours in place of one that nobody else has found."""
+        moved = fullname == "six.moves" or fullname.startswith("six.moves.")
+        if fullname in _COMPANIONS or moved:
+            return ModuleSpec(fullname, self, is_package=True)
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the module of that name."""
+        if spec.name in _COMPANIONS:
+            return _module(spec.name, importlib.import_module(_COMPANIONS[spec.name]))
+        found: Any = importlib.import_module(_COMPANIONS["six"])
+        for part in spec.name.split(".")[1:]:
+            found = getattr(found, part)
+        return found  # type: ignore[no-any-return]
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing: its names are found when they are used."""
+
+
+_COMPANION = _Companions()

@@ -37,6 +37,9 @@ _STRATEGIES = ("PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD")
 _BUNDLE_KEYS = {"num_cpus": "CPU", "num_gpus": "GPU"}
 # Seconds for an actor to answer whether its server runs, and to be ended, beyond the grace of the server.
 _ANSWER = 5.0
+# Actors that are tried where they die before they run: Ray notices the loss of a node after some 15 s, and
+# until then places what is to replace a task on that very node.
+_PLACES = 3
 # Characters of an error of Ray.
 _LONGEST = 1000
 
@@ -123,20 +126,28 @@ class _RayLauncher:
 
     async def place(self, order: TaskOrder, deadline: Deadline) -> _RayPlacement:
         """Start an actor with the server of a task."""
-        actor = await asyncio.to_thread(self._new_actor, order)
-        try:
-            await _reserved(actor.node.remote(), deadline, f"{order.task}: {_bundle(order)}")
-            address, node = await deadline.wait(
-                _answer(actor.start.remote(order)),
-                what=f"the server of {order.task} in a Ray actor",
-            )
-        except BaseException as error:
-            _kill(actor)
-            if isinstance(error, (OpError, asyncio.CancelledError)):
-                raise
-            raise UnavailableError(
-                f"the Ray actor of {order.task} did not come up: {_told(error)}", task=order.task
-            ) from error
+        asked = f"{order.task}: {_bundle(order)}"
+        for left in reversed(range(_PLACES)):
+            actor = await asyncio.to_thread(self._new_actor, order)
+            reached = False
+            try:
+                await _reserved(actor.node.remote(), deadline, asked)
+                reached = True
+                address, node = await deadline.wait(
+                    _answer(actor.start.remote(order)),
+                    what=f"the server of {order.task} in a Ray actor",
+                )
+            except BaseException as error:
+                _kill(actor)
+                if isinstance(error, (OpError, asyncio.CancelledError)):
+                    raise
+                if left and not reached and _is_lost(error):
+                    continue
+                raise UnavailableError(
+                    f"the Ray actor of {order.task} did not come up: {_told(error)}",
+                    task=order.task,
+                ) from error
+            break
         return _RayPlacement(actor, address, node)
 
     def _new_actor(self, order: TaskOrder) -> Any:
@@ -270,6 +281,13 @@ def _amounts(found: Mapping[str, float]) -> str:
     """Return the resources of a Ray cluster as text, without those that stand for nodes and groups."""
     shown = {k: v for k, v in sorted(found.items()) if ":" not in k and "_group_" not in k}
     return ", ".join(f"{key} {amount:g}" for key, amount in shown.items()) or "nothing"
+
+
+def _is_lost(error: BaseException) -> bool:
+    """Return whether an error of Ray says that an actor has died, whose own code has not failed."""
+    from ray.exceptions import ActorDiedError
+
+    return isinstance(error, ActorDiedError)
 
 
 def _told(error: BaseException) -> str:

@@ -26,6 +26,7 @@ class DefaultStack(Generic[T]):
         self._stack: ContextVar[tuple[T, ...]] = ContextVar(name)
         self._make = make
         self._kept: list[T] = []
+        self._pushed: list[T] = []
         self._fallback = threading.local()
 
     def get(self) -> T | None:
@@ -48,16 +49,33 @@ class DefaultStack(Generic[T]):
 
     @reentrant
     def entered(self, value: T) -> Iterator[T]:
-        """Make ``value`` the default for the length of a block."""
-        token = self._stack.set((*self._stack.get(()), value))
+        """Make ``value`` the default for the length of a block.
+
+        Raises:
+            AssertionError: at the end of the block, if another one that began within it has not ended.
+        """
+        inside = (*self._stack.get(()), value)
+        token = self._stack.set(inside)
         try:
             yield value
         finally:
+            now = self._stack.get(())
+            if now is not inside:
+                self._check_nesting(value, now[len(inside) :])
             self._stack.reset(token)
+
+    def _check_nesting(self, value: T, above: tuple[T, ...]) -> None:
+        for inner in above:
+            if not any(inner is pushed for pushed in self._pushed):
+                raise AssertionError(
+                    f"Nesting violated: the block that made {value!r:.100} the default ends before that of "
+                    f"{inner!r:.100}, which began within it"
+                )
 
     def push(self, value: T) -> None:
         """Make ``value`` the default until ``remove``, for callers without a ``with`` block."""
         self._stack.set((*self._stack.get(()), value))
+        self._pushed.append(value)
 
     def keep(self, value: T) -> None:
         """Make ``value`` the default of whatever has none of its own until ``remove``, in all threads.
@@ -69,6 +87,7 @@ class DefaultStack(Generic[T]):
 
     def remove(self, value: T) -> None:
         """Remove the innermost occurrence of ``value``, if there is one."""
+        self._pushed = [other for other in self._pushed if other is not value]
         stack = list(self._stack.get(()))
         for index in range(len(stack) - 1, -1, -1):
             if stack[index] is value:

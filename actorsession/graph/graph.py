@@ -267,8 +267,9 @@ class Graph:
         """Return the loop body or branch that an operation is in, if any."""
         return self._nodes.bodies.get(op)
 
-    def _op_name(self, name: str, scope: Scope) -> tuple[str, str]:
+    def _op_name(self, name: str | bytes, scope: Scope) -> tuple[str, str]:
         """Return the wanted name in full, and the name that the operation gets."""
+        name = name.decode() if isinstance(name, bytes) else name
         if name.endswith("/"):
             wanted = given = name[:-1]
         else:

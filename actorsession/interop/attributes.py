@@ -1,7 +1,8 @@
 """Conversion of attribute values between messages and the form in which operations hold them.
 
 Operations hold an attribute as a bool, int, float, string, ``DType``, ``TensorShape``, array, or a tuple of
-them. TensorFlow's strings are bytes; here they are text where they are valid UTF-8.
+them. TensorFlow's strings are bytes; here they are text where they are valid UTF-8. The functions of datasets
+are plain data of this library, which stands as an attribute in a function's reference.
 """
 
 from __future__ import annotations
@@ -11,14 +12,27 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import InvalidArgumentError, ProtocolError
+from actorsession.graph import codec
 from actorsession.graph.dtypes import DType
+from actorsession.graph.function import FunctionDef
 from actorsession.graph.shape import TensorShape
 from actorsession.interop.enums import dtype_number, dtype_of
-from actorsession.interop.protos import AttrValue
+from actorsession.interop.protos import AttrValue, NameAttrList
 from actorsession.interop.tensors import make_ndarray, make_tensor_proto, shape_of, shape_proto
 
 __all__ = ["FunctionName", "attr_of", "attr_proto", "is_of_kind"]
+
+# The attribute of a reference to a function that holds the function itself.
+_BODY = "_actorsession_body"
+
+
+def _reference(function: FunctionDef) -> NameAttrList:
+    """Return a function as a reference that has it within."""
+    made = NameAttrList(name="function")
+    made.attr[_BODY].s = codec.pack(function)
+    return made
+
 
 # The field of the message and the converter to its value, by TensorFlow's name of the attribute type.
 _WRITE: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
@@ -29,6 +43,7 @@ _WRITE: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "type": ("type", dtype_number),
     "shape": ("shape", lambda v: shape_proto(TensorShape(v))),
     "tensor": ("tensor", make_tensor_proto),
+    "func": ("func", _reference),
 }
 
 
@@ -59,6 +74,9 @@ def attr_proto(value: Any, kind: str | None = None) -> AttrValue:
         raise TypeError(f"an attribute of type {kind} cannot be exported: {value!r:.100}")
     name, write = _WRITE[inner]
     proto = AttrValue()
+    if isinstance(value, FunctionDef):
+        proto.func.CopyFrom(write(value))
+        return proto
     if inner == kind:
         proto._fill(**{name: write(value)})
         return proto
@@ -78,6 +96,7 @@ def _kind_of(value: Any) -> str:
     kinds_of: tuple[tuple[str, Any], ...] = (
         ("bool", (bool, np.bool_)), ("int", (int, np.integer)), ("float", (float, np.floating)),
         ("string", (str, bytes)), ("type", DType), ("shape", TensorShape), ("tensor", np.ndarray),
+        ("func", FunctionDef),
     )  # fmt: skip
     for kind, types in kinds_of:
         if isinstance(value, types):
@@ -137,5 +156,15 @@ def _read(kind: str, value: Any) -> Any:
     except (InvalidArgumentError, TypeError) as exc:
         raise ValueError(f"{exc}") from exc
     if kind == "func":
-        return FunctionName(value.name)
+        return _body_of(value) if _BODY in value.attr else FunctionName(value.name)
     raise ValueError(f"an attribute that is a {kind} is not supported here")
+
+
+def _body_of(reference: NameAttrList) -> FunctionDef:
+    try:
+        found = codec.unpack(reference.attr[_BODY].s)
+    except ProtocolError as exc:
+        raise ValueError(f"the function {reference.name!r} cannot be read: {exc.message}") from exc
+    if not isinstance(found, FunctionDef):
+        raise ValueError(f"the function {reference.name!r} is no function")
+    return found

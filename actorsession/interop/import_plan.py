@@ -292,13 +292,17 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
     return given
 
 
+# Attributes that nodes of TensorFlow's graphs do not have, and that theirs would say.
+_OF_TENSORFLOW: Mapping[str, Mapping[str, Any]] = {"SaveV2": {"bundle": True}}
+
+
 def _local_attrs(
     node: protos.NodeDef, local_type: str, given: Mapping[str, Any], producer: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the attributes of the node in the graph; those that follow from its inputs are not included."""
     wanted = lookup(local_type).attrs
     known = tensorflow_signature(node.op)
-    attrs: dict[str, Any] = {}
+    attrs: dict[str, Any] = dict(_OF_TENSORFLOW.get(node.op, {}))
     for name, value in given.items():
         if name.startswith(PRIVATE):
             attrs[name[len(PRIVATE) :]] = value

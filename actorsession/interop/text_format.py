@@ -145,7 +145,7 @@ class _Writer:
             return format(value, form)
         if self.plain:
             return _as_in_c(kind, value)
-        return str(_shortest(value) if kind == "float" else value)
+        return str(shortest(value) if kind == "float" else value)
 
 
 def _as_in_c(kind: str, value: float) -> str:
@@ -158,7 +158,7 @@ def _as_in_c(kind: str, value: float) -> str:
     return text if same or value != value else f"{value:.{most}g}"
 
 
-def _shortest(value: float) -> float:
+def shortest(value: float) -> float:
     """Return the float with the fewest digits that is equal in single precision."""
     with np.errstate(over="ignore"):
         for digits in range(6, 9):
@@ -186,19 +186,16 @@ def _escaped(content: bytes | str, as_utf8: bool = False) -> str:
 # -- reading -------------------------------------------------------------------------------------
 
 
-def Parse(
-    text: str | bytes, message: M, allow_unknown_extension: bool = False,
-    allow_field_number: bool = False, descriptor_pool: Any = None, allow_unknown_field: bool = False,
-) -> M:  # fmt: skip
-    """Read a text form into a message, beside what is set in it already.
+def Parse(text: str | bytes, message: M, *flags: bool, **options: Any) -> M:
+    """Read a text form into a message, in which no single field may be set already.
 
     Args:
         text: the text, UTF-8 if bytes.
         message: the message to read into.
-        allow_unknown_extension: accepted for compatibility and ignored.
-        allow_field_number: whether fields may have numbers instead of names.
-        descriptor_pool: accepted for compatibility and ignored.
-        allow_unknown_field: whether fields that the class does not have are skipped.
+        flags: the first two options, by position.
+        options: ``allow_unknown_field``, whether fields that the class does not have are skipped;
+            ``allow_field_number``, whether fields may have numbers instead of names; others of protobuf are
+            accepted and ignored.
 
     Returns:
         The message.
@@ -206,18 +203,29 @@ def Parse(
     Raises:
         ParseError: for text that is not a valid message of this class.
     """
+    return _read(text, message, options, once=True)
+
+
+def Merge(text: str | bytes, message: M, *flags: bool, **options: Any) -> M:
+    """Read a text form into a message, whose single fields it replaces; see ``Parse``."""
+    return _read(text, message, options, once=False)
+
+
+def _read(text: str | bytes, message: M, options: Mapping[str, Any], *, once: bool) -> M:
     if isinstance(text, bytes):
         try:
             text = text.decode()
         except UnicodeDecodeError as exc:
             raise ParseError(f"the text of a message must be UTF-8: {exc}") from exc
-    reader = _Reader(text, allow_unknown_field, allow_field_number)
+    reader = _Reader(
+        text,
+        bool(options.get("allow_unknown_field")),
+        bool(options.get("allow_field_number")),
+        once,
+    )
     message.SetInParent()
     reader.message(message, "", 0)
     return message
-
-
-Merge = Parse
 
 
 def ParseLines(lines: Iterable[str | bytes], message: M, **options: Any) -> M:
@@ -242,10 +250,11 @@ _CLOSING = {"{": "}", "<": ">"}
 class _Reader:
     """A cursor over the tokens of a text."""
 
-    def __init__(self, text: str, skips: bool, numbers: bool) -> None:
+    def __init__(self, text: str, skips: bool, numbers: bool, once: bool) -> None:
         self._text = text
         self._skips = skips
         self._numbers = numbers
+        self._once = once
         self._at = 0
         self._kind, self._token = "", ""
         self._next()
@@ -300,6 +309,8 @@ class _Reader:
                 raise self._fault(f"{type(message).__name__} has no field {name!r}; it has {known}")
             self._skip_value(depth)
             return
+        if self._once and not field.is_repeated and message._has(field):
+            raise self._fault(f"{type(message).__name__} has {name!r} twice")
         colon = self._take(":")
         if field.scalar is not None and not field.key and not colon:
             raise self._fault(f"{name!r} must be followed by ':', found {self._token!r:.60}")

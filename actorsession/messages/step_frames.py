@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgpack
@@ -79,19 +79,9 @@ def is_step_frame(header: Buffer) -> bool:
     return at < length and RUN <= header[at] <= PUSH
 
 
-# To make a packer allocates a buffer, which costs more than most headers. It calls nothing of Python's, so
-# threads take turns.
-_packer = msgpack.Packer()
-
-
-def write_header(wire: list[Any]) -> bytes:
-    """Encode the header of a step frame."""
-    try:
-        data: bytes = _packer.pack(wire)
-    except BaseException:
-        _packer.reset()
-        raise
-    return data
+# Encodes the header of a step frame, a list. To make a packer allocates a buffer, which costs more than most
+# headers. It calls nothing of Python's, so threads take turns, and it drops what it has written if it fails.
+write_header: Callable[[list[Any]], bytes] = msgpack.Packer().pack
 
 
 def read_header(header: Buffer) -> list[Any]:
@@ -207,12 +197,15 @@ def write_value(value: Any, items: list[Any], segments: list[Buffer]) -> None:
     Raises:
         InvalidArgumentError: for a value that cannot be encoded.
     """
-    if type(value) is not np.ndarray:
-        if not isinstance(value, (np.ndarray, np.generic)):
-            items += (None, pack(value))
-            return
-        value = np.asarray(value)
-    form = _form_of.get((value.dtype, value.shape)) or _new_form(value)
+    if not isinstance(value, (np.ndarray, np.generic)):
+        items += (None, pack(value))
+        return
+    form = _form_of.get((value.dtype, value.shape))
+    if form is not None and value.nbytes <= INLINE_LIMIT:  # nearly all
+        items += (form, value.tobytes())
+        return
+    value = np.asarray(value)
+    form = form or _new_form(value)
     if form is None:
         items += (None, pack(value))
     elif value.nbytes <= INLINE_LIMIT:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,65 @@ from actorsession.ops.rows import op
 
 __all__ = [
     "constant", "convert_all", "convert_to_tensor", "graph_of", "make", "make_one",
+    "register_tensor_conversion_function",
 ]  # fmt: skip
+
+# What makes tensors of objects of other classes: the priority, the class and the function.
+_CONVERSIONS: list[tuple[int, Any, Callable[..., Any]]] = []
+
+
+def register_tensor_conversion_function(
+    base_type: type | tuple[type, ...], conversion_func: Callable[..., Any], priority: int = 100
+) -> None:
+    """Make objects of a class usable where tensors are.
+
+    Args:
+        base_type: the class, or several.
+        conversion_func: takes ``(value, dtype=None, name=None, as_ref=False)`` and returns a tensor, or
+            ``NotImplemented`` to leave the value to the next function.
+        priority: those with a lower number are asked first, and of equal ones that which was there first.
+
+    Raises:
+        TypeError: if the first is no class, or the second cannot be called.
+    """
+    classes = base_type if isinstance(base_type, tuple) else (base_type,)
+    if not all(isinstance(each, type) for each in classes):
+        raise TypeError(f"base_type must be a type or a tuple of types, got {base_type!r:.100}")
+    if not callable(conversion_func):
+        raise TypeError(f"conversion_func must be callable, got {conversion_func!r:.100}")
+    _CONVERSIONS.append((priority, base_type, conversion_func))
+    _CONVERSIONS.sort(key=lambda entry: entry[0])
+
+
+def _by_registered(value: Any, dtype: DType | None, hint: Any, name: str | None) -> Tensor | None:
+    """The tensor that a registered function makes of a value, if one does.
+
+    Raises:
+        RuntimeError: if a function returns something else, or a tensor of another element type.
+    """
+    for _, base_type, function in _CONVERSIONS:
+        if not isinstance(value, base_type):
+            continue
+        made: Any = NotImplemented
+        if dtype is None and hint is not None:
+            # The hint is a wish, so an error of it leads to another attempt.
+            with contextlib.suppress(TypeError, ValueError):
+                made = function(value, dtype=as_dtype(hint), name=name, as_ref=False)
+        if made is NotImplemented:
+            made = function(value, dtype=dtype, name=name, as_ref=False)
+        if made is NotImplemented:
+            continue
+        if not isinstance(made, Tensor):
+            raise RuntimeError(
+                f"the conversion function {function!r} for {base_type!r} returned no tensor: {made!r:.100}"
+            )
+        if dtype is not None and made.dtype is not dtype:
+            raise RuntimeError(
+                f"the conversion function {function!r} for {base_type!r} returned {made.dtype.name}; "
+                f"{dtype.name} was wanted"
+            )
+        return made
+    return None
 
 
 def graph_of(*operands: Any) -> Graph:
@@ -246,6 +304,9 @@ def convert_to_tensor(
                 f"{tensor!r} has dtype {tensor.dtype.name}; {wanted.name} is wanted here"
             )
         return tensor
+    hint = preferred_dtype if dtype_hint is None else dtype_hint
+    if _CONVERSIONS and (registered := _by_registered(value, wanted, hint, name)) is not None:
+        return registered
     if isinstance(value, (TensorShape, Dimension)):
         value = _numbers(value)
     if isinstance(value, (list, tuple)) and _holds_tensor(value):
@@ -253,7 +314,6 @@ def convert_to_tensor(
             convert_to_tensor(v, dtype, graph=graph or graph_of(*_leaves(value))) for v in value
         ]
         return make_one("Pack", parts, {"axis": 0})
-    hint = preferred_dtype if dtype_hint is None else dtype_hint
     if wanted is None and hint is not None:
         with contextlib.suppress(TypeError, ValueError):
             value = to_array(value, as_dtype(hint))

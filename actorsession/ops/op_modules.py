@@ -178,9 +178,9 @@ _TYPES = {
     ),
     "ops.variables.session_ops": "DeleteSessionTensor GetSessionHandle GetSessionTensor",
     "ops.variables.state": (
-        "AssignAddVariableOp AssignSubVariableOp AssignVariableOp ReadVariableOp "
-        "ResourceCountUpTo ResourceScatterAdd ResourceScatterSub ResourceScatterUpdate "
-        "VarHandleOp VarIsInitializedOp"
+        "AssignAddVariableOp AssignSubVariableOp AssignVariableOp DisableCopyOnRead "
+        "ReadVariableOp ResourceCountUpTo ResourceScatterAdd ResourceScatterSub "
+        "ResourceScatterUpdate VarHandleOp VarIsInitializedOp"
     ),
     "opsets.accumulators.accumulators": (
         "AccumulatorApplyGradient AccumulatorNumAccumulated AccumulatorSetGlobalStep "
@@ -194,6 +194,11 @@ _TYPES = {
     ),
     "opsets.ctc.decoders": "CTCBeamSearchDecoder CTCGreedyDecoder",
     "opsets.ctc.loss": "CTCLoss",
+    "opsets.datasets.nodes": (
+        "Dataset DatasetCardinality DatasetElement DatasetReduce IteratorFromStringHandleV2 "
+        "IteratorGetNext IteratorGetNextSync IteratorToStringHandle IteratorV2 MakeIterator "
+        "OneShotIterator RestoreIterator SaveIterator"
+    ),
     "opsets.images.boxes": "SampleDistortedBoundingBoxV2",
     "opsets.images.colours": "AdjustContrastv2 AdjustHue AdjustSaturation HSVToRGB RGBToHSV",
     "opsets.images.crops": "CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage",
@@ -215,6 +220,12 @@ _TYPES = {
     "opsets.parsing.example_nodes": "ParseExample ParseExampleV2 ParseSingleExample",
     "opsets.parsing.files": "MatchingFiles ReadFile WriteFile",
     "opsets.parsing.json_examples": "DecodeJSONExample",
+    "opsets.parsing.readers": (
+        "FixedLengthRecordReaderV2 IdentityReaderV2 ReaderNumRecordsProducedV2 "
+        "ReaderNumWorkUnitsCompletedV2 ReaderReadUpToV2 ReaderReadV2 ReaderResetV2 "
+        "ReaderRestoreStateV2 ReaderSerializeStateV2 TFRecordReaderV2 TextLineReaderV2 "
+        "WholeFileReaderV2"
+    ),
     "opsets.parsing.sequence_nodes": "ParseSequenceExampleV2",
     "opsets.parsing.serialized": "DecodeCompressed ParseTensor SerializeTensor",
     "opsets.quantisation.fake_quant": (

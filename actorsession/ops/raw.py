@@ -43,35 +43,38 @@ __all__ = [
     "ConcatV2", "Conj", "ConjugateTranspose", "Const", "ControlTrigger", "Conv2D",
     "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilterV2",
     "Conv3DBackpropInputV2", "Cos", "Cosh", "CountUpTo", "CropAndResize", "CropAndResizeGradBoxes",
-    "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum", "CumulativeLogsumexp",
-    "DecodeAndCropJpeg", "DecodeBase64", "DecodeBmp", "DecodeCSV", "DecodeCompressed", "DecodeGif",
-    "DecodeImage", "DecodeJSONExample", "DecodeJpeg", "DecodePng", "DecodeRaw",
-    "DeleteSessionTensor", "DenseBincount", "DenseToDenseSetOperation", "DenseToSparseSetOperation",
-    "DepthToSpace", "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
+    "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum", "CumulativeLogsumexp", "Dataset",
+    "DatasetCardinality", "DatasetElement", "DatasetReduce", "DecodeAndCropJpeg", "DecodeBase64",
+    "DecodeBmp", "DecodeCSV", "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample",
+    "DecodeJpeg", "DecodePng", "DecodeRaw", "DeleteSessionTensor", "DenseBincount",
+    "DenseToDenseSetOperation", "DenseToSparseSetOperation", "DepthToSpace",
+    "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
     "DepthwiseConv2dNativeBackpropInput", "DeserializeManySparse", "Diag", "DiagPart", "Digamma",
-    "Dilation2D", "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "Div", "DivNoNan",
-    "DrawBoundingBoxes", "DrawBoundingBoxesV2", "DynamicPartition", "DynamicStitch", "EditDistance",
-    "Einsum", "Elu", "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg",
+    "Dilation2D", "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "DisableCopyOnRead", "Div",
+    "DivNoNan", "DrawBoundingBoxes", "DrawBoundingBoxesV2", "DynamicPartition", "DynamicStitch",
+    "EditDistance", "Einsum", "Elu", "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg",
     "EncodeJpegVariableQuality", "EncodePng", "EnsureShape", "Enter", "Equal", "Erf", "Erfc",
     "Erfinv", "EuclideanNorm", "Exit", "Exp", "ExpandDims", "Expm1", "ExtractGlimpse",
     "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D", "FIFOQueueV2",
     "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars",
     "FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannel",
-    "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill", "Fingerprint",
+    "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill", "Fingerprint", "FixedLengthRecordReaderV2",
     "FixedUnigramCandidateSampler", "Floor", "FloorDiv", "FloorMod", "FractionalAvgPool",
     "FractionalAvgPoolGrad", "FractionalMaxPool", "FractionalMaxPoolGrad", "FusedBatchNorm",
     "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3", "FusedBatchNormV2",
     "FusedBatchNormV3", "GatherNd", "GatherV2", "GetSessionHandle", "GetSessionTensor", "Greater",
     "GreaterEqual", "GuaranteeConst", "HSVToRGB", "HashTableV2", "HistogramFixedWidth",
     "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", "Identity",
-    "IdentityN", "If", "Igamma", "IgammaGradA", "Igammac", "Imag", "ImageSummary", "InTopKV2",
-    "InitializeTableFromTextFileV2", "InitializeTableV2", "Inv", "InvGrad", "Invert",
-    "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized", "L2Loss", "LRN",
-    "LRNGrad", "LeakyRelu", "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift", "Less",
-    "LessEqual", "Lgamma", "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant",
-    "LogSoftmax", "LogUniformCandidateSampler", "LogicalAnd", "LogicalNot", "LogicalOr",
-    "LookupTableExportV2", "LookupTableFindV2", "LookupTableImportV2", "LookupTableInsertV2",
-    "LookupTableRemoveV2", "LookupTableSizeV2", "LoopCond", "LowerBound", "Lu", "MapClear",
+    "IdentityN", "IdentityReaderV2", "If", "Igamma", "IgammaGradA", "Igammac", "Imag",
+    "ImageSummary", "InTopKV2", "InitializeTableFromTextFileV2", "InitializeTableV2", "Inv",
+    "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized",
+    "IteratorFromStringHandleV2", "IteratorGetNext", "IteratorGetNextSync",
+    "IteratorToStringHandle", "IteratorV2", "L2Loss", "LRN", "LRNGrad", "LeakyRelu",
+    "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift", "Less", "LessEqual", "Lgamma",
+    "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant", "LogSoftmax",
+    "LogUniformCandidateSampler", "LogicalAnd", "LogicalNot", "LogicalOr", "LookupTableExportV2",
+    "LookupTableFindV2", "LookupTableImportV2", "LookupTableInsertV2", "LookupTableRemoveV2",
+    "LookupTableSizeV2", "LoopCond", "LowerBound", "Lu", "MakeIterator", "MapClear",
     "MapIncompleteSize", "MapPeek", "MapSize", "MapStage", "MapUnstage", "MapUnstageNoKey",
     "MatMul", "MatchingFiles", "MatrixBandPart", "MatrixDeterminant", "MatrixDiagPartV3",
     "MatrixDiagV3", "MatrixInverse", "MatrixLogarithm", "MatrixSetDiagV3", "MatrixSolve",
@@ -81,18 +84,20 @@ __all__ = [
     "Minimum", "MirrorPad", "MirrorPadGrad", "Mul", "MulNoNan", "Multinomial",
     "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri", "Neg", "NextAfter",
     "NextIteration", "NoOp", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
-    "NonMaxSuppressionWithOverlaps", "NotEqual", "OneHot", "OnesLike", "OrderedMapClear",
-    "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize", "OrderedMapStage",
-    "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2", "PaddingFIFOQueueV2",
-    "ParallelConcat", "ParallelDynamicStitch", "ParseExample", "ParseExampleV2",
-    "ParseSequenceExampleV2", "ParseSingleExample", "ParseTensor", "PartitionedCall", "Placeholder",
-    "PlaceholderWithDefault", "Polygamma", "PopulationCount", "Pow", "Print", "PrintV2",
-    "PriorityQueueV2", "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueCloseV2",
-    "QueueDequeueManyV2", "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueueManyV2",
-    "QueueEnqueueV2", "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV",
-    "RandomGamma", "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueueV2",
+    "NonMaxSuppressionWithOverlaps", "NotEqual", "OneHot", "OneShotIterator", "OnesLike",
+    "OrderedMapClear", "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize",
+    "OrderedMapStage", "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2",
+    "PaddingFIFOQueueV2", "ParallelConcat", "ParallelDynamicStitch", "ParseExample",
+    "ParseExampleV2", "ParseSequenceExampleV2", "ParseSingleExample", "ParseTensor",
+    "PartitionedCall", "Placeholder", "PlaceholderWithDefault", "Polygamma", "PopulationCount",
+    "Pow", "Print", "PrintV2", "PriorityQueueV2", "Prod", "PyFunc", "PyFuncStateless", "Qr",
+    "QueueCloseV2", "QueueDequeueManyV2", "QueueDequeueUpToV2", "QueueDequeueV2",
+    "QueueEnqueueManyV2", "QueueEnqueueV2", "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D",
+    "RFFT3D", "RGBToHSV", "RandomGamma", "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueueV2",
     "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Range", "Rank", "ReadFile",
-    "ReadVariableOp", "Real", "RealDiv", "Reciprocal", "ReciprocalGrad", "ReduceJoin",
+    "ReadVariableOp", "ReaderNumRecordsProducedV2", "ReaderNumWorkUnitsCompletedV2",
+    "ReaderReadUpToV2", "ReaderReadV2", "ReaderResetV2", "ReaderRestoreStateV2",
+    "ReaderSerializeStateV2", "Real", "RealDiv", "Reciprocal", "ReciprocalGrad", "ReduceJoin",
     "ReducedShape", "RefEnter", "RefExit", "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch",
     "ReferenceHandle", "RegexFullMatch", "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad",
     "RemoteCall", "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear",
@@ -109,16 +114,16 @@ __all__ = [
     "ResourceSparseApplyCenteredRMSProp", "ResourceSparseApplyFtrl", "ResourceSparseApplyFtrlV2",
     "ResourceSparseApplyMomentum", "ResourceSparseApplyProximalAdagrad",
     "ResourceSparseApplyProximalGradientDescent", "ResourceSparseApplyRMSProp",
-    "ResourceStridedSliceAssign", "RestoreV2", "ReverseSequence", "ReverseV2", "RightShift", "Rint",
-    "Roll", "Round", "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBoxV2", "SaveV2",
-    "ScalarSummary", "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul",
-    "ScatterNd", "ScatterNdAdd", "ScatterNdMax", "ScatterNdMin", "ScatterNdSub", "ScatterNdUpdate",
-    "ScatterSub", "ScatterUpdate", "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd",
-    "SegmentSum", "Select", "SelectV2", "SelfAdjointEigV2", "Selu", "SeluGrad",
-    "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize", "Shape", "ShapeN",
-    "ShardedFilename", "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "Slice", "Softmax",
-    "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad",
-    "SpaceToBatchND", "SpaceToDepth", "SparseAccumulatorApplyGradient",
+    "ResourceStridedSliceAssign", "RestoreIterator", "RestoreV2", "ReverseSequence", "ReverseV2",
+    "RightShift", "Rint", "Roll", "Round", "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBoxV2",
+    "SaveIterator", "SaveV2", "ScalarSummary", "ScatterAdd", "ScatterDiv", "ScatterMax",
+    "ScatterMin", "ScatterMul", "ScatterNd", "ScatterNdAdd", "ScatterNdMax", "ScatterNdMin",
+    "ScatterNdSub", "ScatterNdUpdate", "ScatterSub", "ScatterUpdate", "SegmentMax", "SegmentMean",
+    "SegmentMin", "SegmentProd", "SegmentSum", "Select", "SelectV2", "SelfAdjointEigV2", "Selu",
+    "SeluGrad", "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize", "Shape",
+    "ShapeN", "ShardedFilename", "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "Slice",
+    "Softmax", "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad", "Softsign",
+    "SoftsignGrad", "SpaceToBatchND", "SpaceToDepth", "SparseAccumulatorApplyGradient",
     "SparseAccumulatorTakeGradient", "SparseAdd", "SparseAddGrad", "SparseApplyAdadelta",
     "SparseApplyAdagrad", "SparseApplyAdagradDA", "SparseApplyCenteredRMSProp", "SparseApplyFtrl",
     "SparseApplyFtrlV2", "SparseApplyMomentum", "SparseApplyProximalAdagrad",
@@ -141,8 +146,8 @@ __all__ = [
     "StridedSlice", "StridedSliceAssign", "StridedSliceGrad", "StringFormat", "StringJoin",
     "StringLength", "StringLower", "StringSplit", "StringSplitV2", "StringStrip",
     "StringToHashBucket", "StringToHashBucketFast", "StringToHashBucketStrong", "StringToNumber",
-    "StringUpper", "Sub", "Substr", "Sum", "Svd", "Switch", "SymbolicGradient", "Tan", "Tanh",
-    "TanhGrad", "TensorArrayCloseV3", "TensorArrayConcatV3", "TensorArrayGatherV3",
+    "StringUpper", "Sub", "Substr", "Sum", "Svd", "Switch", "SymbolicGradient", "TFRecordReaderV2",
+    "Tan", "Tanh", "TanhGrad", "TensorArrayCloseV3", "TensorArrayConcatV3", "TensorArrayGatherV3",
     "TensorArrayGradV3", "TensorArrayReadV3", "TensorArrayScatterV3", "TensorArraySizeV3",
     "TensorArraySplitV3", "TensorArrayV3", "TensorArrayWriteV3", "TensorListAdd",
     "TensorListAddItem", "TensorListConcatV2", "TensorListElementShape", "TensorListFromTensor",
@@ -151,12 +156,13 @@ __all__ = [
     "TensorListScatterIntoExistingList", "TensorListScatterV2", "TensorListSetItem",
     "TensorListSplit", "TensorListStack", "TensorListZerosLike", "TensorScatterAdd",
     "TensorScatterMax", "TensorScatterMin", "TensorScatterSub", "TensorScatterUpdate",
-    "TensorSummary", "TensorSummaryV2", "Tile", "TopKV2", "Transpose", "TridiagonalMatMul",
-    "TridiagonalSolve", "TruncateDiv", "TruncateMod", "TruncatedNormal", "UnicodeTranscode",
-    "UniformCandidateSampler", "Unique", "UniqueWithCounts", "Unpack", "UnravelIndex",
-    "UnsortedSegmentJoin", "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd",
-    "UnsortedSegmentSum", "Unstage", "UpperBound", "VarHandleOp", "VarIsInitializedOp", "Variable",
-    "VariableV2", "Where", "While", "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta",
+    "TensorSummary", "TensorSummaryV2", "TextLineReaderV2", "Tile", "TopKV2", "Transpose",
+    "TridiagonalMatMul", "TridiagonalSolve", "TruncateDiv", "TruncateMod", "TruncatedNormal",
+    "UnicodeTranscode", "UniformCandidateSampler", "Unique", "UniqueWithCounts", "Unpack",
+    "UnravelIndex", "UnsortedSegmentJoin", "UnsortedSegmentMax", "UnsortedSegmentMin",
+    "UnsortedSegmentProd", "UnsortedSegmentSum", "Unstage", "UpperBound", "VarHandleOp",
+    "VarIsInitializedOp", "Variable", "VariableV2", "Where", "While", "WholeFileReaderV2",
+    "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta",
 ]
 
 def Abs(x: Operand, *, name: str | None = None) -> Tensor:
@@ -639,6 +645,22 @@ def CumulativeLogsumexp(x: Operand, axis: Operand, *, exclusive: bool = False, r
     """x:T axis:Tidx -> out:T"""
     return one("CumulativeLogsumexp", (x, axis,), {"exclusive": exclusive, "reverse": reverse}, name)
 
+def Dataset(inputs: Operands, *, kind: str | bytes, sources: int = 0, settings: Sequence[str | bytes] = (), functions: Sequence[Value] = (), layout: str | bytes = '', name: str | None = None) -> Tensor:
+    """inputs:[Tin] -> handle:variant"""
+    return one("Dataset", (inputs,), {"kind": kind, "sources": sources, "settings": settings, "functions": functions, "layout": layout}, name)
+
+def DatasetCardinality(dataset: Operand, *, name: str | None = None) -> Tensor:
+    """dataset:variant -> cardinality:int64"""
+    return one("DatasetCardinality", (dataset,), {}, name)
+
+def DatasetElement(dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> list[Tensor]:
+    """dataset:variant -> components:[output_types]"""
+    return many("DatasetElement", (dataset,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def DatasetReduce(dataset: Operand, inputs: Operands, *, functions: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> list[Tensor]:
+    """dataset:variant inputs:[Tin] -> components:[output_types]"""
+    return many("DatasetReduce", (dataset, inputs,), {"functions": functions, "output_types": output_types, "output_shapes": output_shapes}, name)
+
 def DecodeAndCropJpeg(contents: Operand, crop_window: Operand, *, channels: int = 0, ratio: int = 1, name: str | None = None) -> Tensor:
     """contents:string crop_window:int32 -> image:uint8"""
     return one("DecodeAndCropJpeg", (contents, crop_window,), {"channels": channels, "ratio": ratio}, name)
@@ -742,6 +764,10 @@ def Dilation2DBackpropFilter(input: Operand, filter: Operand, out_backprop: Oper
 def Dilation2DBackpropInput(input: Operand, filter: Operand, out_backprop: Operand, *, strides: Sequence[int], rates: Sequence[int], padding: str | bytes, name: str | None = None) -> Tensor:
     """input:T filter:T out_backprop:T -> in_backprop:T"""
     return one("Dilation2DBackpropInput", (input, filter, out_backprop,), {"strides": strides, "rates": rates, "padding": padding}, name)
+
+def DisableCopyOnRead(resource: Operand, *, name: str | None = None) -> Operation:
+    """resource:resource ->"""
+    return node("DisableCopyOnRead", (resource,), {}, name)
 
 def Div(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
     """x:T y:T -> z:T"""
@@ -907,6 +933,10 @@ def Fingerprint(data: Operand, method: Operand, *, name: str | None = None) -> T
     """data:T method:string -> fingerprint:uint8"""
     return one("Fingerprint", (data, method,), {}, name)
 
+def FixedLengthRecordReaderV2(*, record_bytes: int, header_bytes: int = 0, footer_bytes: int = 0, hop_bytes: int = 0, container: str | bytes = '', shared_name: str | bytes = '', encoding: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:resource"""
+    return one("FixedLengthRecordReaderV2", (), {"record_bytes": record_bytes, "header_bytes": header_bytes, "footer_bytes": footer_bytes, "hop_bytes": hop_bytes, "container": container, "shared_name": shared_name, "encoding": encoding}, name)
+
 def FixedUnigramCandidateSampler(true_classes: Operand, *, num_true: int, num_sampled: int, unique: bool, range_max: int, vocab_file: str | bytes = '', distortion: float = 1.0, num_reserved_ids: int = 0, num_shards: int = 1, shard: int = 0, unigrams: Sequence[float] = (), seed: int = 0, seed2: int = 0, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """true_classes:int64 -> sampled_candidates:int64 true_expected_count:float sampled_expected_count:float"""
     return many("FixedUnigramCandidateSampler", (true_classes,), {"num_true": num_true, "num_sampled": num_sampled, "unique": unique, "range_max": range_max, "vocab_file": vocab_file, "distortion": distortion, "num_reserved_ids": num_reserved_ids, "num_shards": num_shards, "shard": shard, "unigrams": unigrams, "seed": seed, "seed2": seed2}, name)
@@ -1039,6 +1069,10 @@ def IdentityN(input: Operands, *, name: str | None = None) -> list[Tensor]:
     """input:[T] -> output:[T]"""
     return many("IdentityN", (input,), {}, name)
 
+def IdentityReaderV2(*, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:resource"""
+    return one("IdentityReaderV2", (), {"container": container, "shared_name": shared_name}, name)
+
 def If(cond: Operand, input: Operands, *, then_branch: Value, else_branch: Value, name: str | None = None) -> list[Tensor]:
     """cond:Tcond input:[Tin] -> output:[Tout]"""
     return many("If", (cond, input,), {"then_branch": then_branch, "else_branch": else_branch}, name)
@@ -1106,6 +1140,26 @@ def IsNan(x: Operand, *, name: str | None = None) -> Tensor:
 def IsVariableInitialized(ref: Operand, *, name: str | None = None) -> Tensor:
     """ref:dtype& -> is_initialized:bool"""
     return one("IsVariableInitialized", (ref,), {}, name)
+
+def IteratorFromStringHandleV2(string_handle: Operand, *, output_types: Sequence[DTypeLike] = (), output_shapes: Sequence[ShapeLike] = (), name: str | None = None) -> Tensor:
+    """string_handle:string -> resource_handle:resource"""
+    return one("IteratorFromStringHandleV2", (string_handle,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def IteratorGetNext(iterator: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> list[Tensor]:
+    """iterator:resource -> components:[output_types]"""
+    return many("IteratorGetNext", (iterator,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def IteratorGetNextSync(iterator: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> list[Tensor]:
+    """iterator:resource -> components:[output_types]"""
+    return many("IteratorGetNextSync", (iterator,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def IteratorToStringHandle(resource_handle: Operand, *, name: str | None = None) -> Tensor:
+    """resource_handle:resource -> string_handle:string"""
+    return one("IteratorToStringHandle", (resource_handle,), {}, name)
+
+def IteratorV2(*, shared_name: str | bytes, container: str | bytes, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """-> handle:resource"""
+    return one("IteratorV2", (), {"shared_name": shared_name, "container": container, "output_types": output_types, "output_shapes": output_shapes}, name)
 
 def L2Loss(t: Operand, *, name: str | None = None) -> Tensor:
     """t:T -> output:T"""
@@ -1222,6 +1276,10 @@ def LowerBound(sorted_inputs: Operand, values: Operand, *, out_type: DTypeLike =
 def Lu(input: Operand, *, output_idx_type: DTypeLike = int32, name: str | None = None) -> tuple[Tensor, Tensor]:
     """input:T -> lu:T p:output_idx_type"""
     return many("Lu", (input,), {"output_idx_type": output_idx_type}, name)
+
+def MakeIterator(dataset: Operand, iterator: Operand, *, name: str | None = None) -> Operation:
+    """dataset:variant iterator:resource ->"""
+    return node("MakeIterator", (dataset, iterator,), {}, name)
 
 def MapClear(*, dtypes: Sequence[DTypeLike], capacity: int = 0, memory_limit: int = 0, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Operation:
     """->"""
@@ -1438,6 +1496,10 @@ def NotEqual(x: Operand, y: Operand, *, incompatible_shape_error: bool = True, n
 def OneHot(indices: Operand, depth: Operand, on_value: Operand, off_value: Operand, *, axis: int = -1, name: str | None = None) -> Tensor:
     """indices:TI depth:int32 on_value:T off_value:T -> output:T"""
     return one("OneHot", (indices, depth, on_value, off_value,), {"axis": axis}, name)
+
+def OneShotIterator(*, dataset_factory: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> handle:resource"""
+    return one("OneShotIterator", (), {"dataset_factory": dataset_factory, "output_types": output_types, "output_shapes": output_shapes, "container": container, "shared_name": shared_name}, name)
 
 def OnesLike(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
@@ -1658,6 +1720,34 @@ def ReadFile(filename: Operand, *, name: str | None = None) -> Tensor:
 def ReadVariableOp(resource: Operand, *, dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Tensor:
     """resource:resource -> value:dtype"""
     return one("ReadVariableOp", (resource,), {"dtype": dtype, "shape": shape}, name)
+
+def ReaderNumRecordsProducedV2(reader_handle: Operand, *, name: str | None = None) -> Tensor:
+    """reader_handle:resource -> records_produced:int64"""
+    return one("ReaderNumRecordsProducedV2", (reader_handle,), {}, name)
+
+def ReaderNumWorkUnitsCompletedV2(reader_handle: Operand, *, name: str | None = None) -> Tensor:
+    """reader_handle:resource -> units_completed:int64"""
+    return one("ReaderNumWorkUnitsCompletedV2", (reader_handle,), {}, name)
+
+def ReaderReadUpToV2(reader_handle: Operand, queue_handle: Operand, num_records: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """reader_handle:resource queue_handle:resource num_records:int64 -> keys:string values:string"""
+    return many("ReaderReadUpToV2", (reader_handle, queue_handle, num_records,), {}, name)
+
+def ReaderReadV2(reader_handle: Operand, queue_handle: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """reader_handle:resource queue_handle:resource -> key:string value:string"""
+    return many("ReaderReadV2", (reader_handle, queue_handle,), {}, name)
+
+def ReaderResetV2(reader_handle: Operand, *, name: str | None = None) -> Operation:
+    """reader_handle:resource ->"""
+    return node("ReaderResetV2", (reader_handle,), {}, name)
+
+def ReaderRestoreStateV2(reader_handle: Operand, state: Operand, *, name: str | None = None) -> Operation:
+    """reader_handle:resource state:string ->"""
+    return node("ReaderRestoreStateV2", (reader_handle, state,), {}, name)
+
+def ReaderSerializeStateV2(reader_handle: Operand, *, name: str | None = None) -> Tensor:
+    """reader_handle:resource -> state:string"""
+    return one("ReaderSerializeStateV2", (reader_handle,), {}, name)
 
 def Real(input: Operand, *, Tout: DTypeLike = float32, name: str | None = None) -> Tensor:
     """input:T -> output:Tout"""
@@ -1919,6 +2009,10 @@ def ResourceStridedSliceAssign(ref: Operand, begin: Operand, end: Operand, strid
     """ref:resource begin:Index end:Index strides:Index value:T ->"""
     return node("ResourceStridedSliceAssign", (ref, begin, end, strides, value,), {"dtype": dtype, "begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask, "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask, "shape": shape}, name)
 
+def RestoreIterator(iterator: Operand, state: Operand, *, name: str | None = None) -> Operation:
+    """iterator:resource state:string ->"""
+    return node("RestoreIterator", (iterator, state,), {}, name)
+
 def RestoreV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, *, dtypes: Sequence[DTypeLike], name: str | None = None) -> list[Tensor]:
     """prefix:string tensor_names:string shape_and_slices:string -> tensors:[dtypes]"""
     return many("RestoreV2", (prefix, tensor_names, shape_and_slices,), {"dtypes": dtypes}, name)
@@ -1959,9 +2053,13 @@ def SampleDistortedBoundingBoxV2(image_size: Operand, bounding_boxes: Operand, m
     """image_size:T bounding_boxes:float min_object_covered:float -> begin:T size:T bboxes:float"""
     return many("SampleDistortedBoundingBoxV2", (image_size, bounding_boxes, min_object_covered,), {"seed": seed, "seed2": seed2, "aspect_ratio_range": aspect_ratio_range, "area_range": area_range, "max_attempts": max_attempts, "use_image_if_no_bounding_boxes": use_image_if_no_bounding_boxes}, name)
 
-def SaveV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, tensors: Operands, *, dtypes: Sequence[DTypeLike] | None = None, name: str | None = None) -> Operation:
+def SaveIterator(iterator: Operand, *, name: str | None = None) -> Tensor:
+    """iterator:resource -> state:string"""
+    return one("SaveIterator", (iterator,), {}, name)
+
+def SaveV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, tensors: Operands, *, dtypes: Sequence[DTypeLike] | None = None, bundle: bool | None = None, name: str | None = None) -> Operation:
     """prefix:string tensor_names:string shape_and_slices:string tensors:[dtypes] ->"""
-    return node("SaveV2", (prefix, tensor_names, shape_and_slices, tensors,), {"dtypes": dtypes}, name)
+    return node("SaveV2", (prefix, tensor_names, shape_and_slices, tensors,), {"dtypes": dtypes, "bundle": bundle}, name)
 
 def ScalarSummary(tags: Operand, values: Operand, *, name: str | None = None) -> Tensor:
     """tags:string values:T -> summary:string"""
@@ -2535,6 +2633,10 @@ def SymbolicGradient(input: Operands, *, f: Value, name: str | None = None) -> l
     """input:[Tin] -> output:[Tout]"""
     return many("SymbolicGradient", (input,), {"f": f}, name)
 
+def TFRecordReaderV2(*, container: str | bytes = '', shared_name: str | bytes = '', compression_type: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:resource"""
+    return one("TFRecordReaderV2", (), {"container": container, "shared_name": shared_name, "compression_type": compression_type}, name)
+
 def Tan(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
     return one("Tan", (x,), {}, name)
@@ -2691,6 +2793,10 @@ def TensorSummaryV2(tag: Operand, tensor: Operand, serialized_summary_metadata: 
     """tag:string tensor:T serialized_summary_metadata:string -> summary:string"""
     return one("TensorSummaryV2", (tag, tensor, serialized_summary_metadata,), {}, name)
 
+def TextLineReaderV2(*, skip_header_lines: int = 0, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:resource"""
+    return one("TextLineReaderV2", (), {"skip_header_lines": skip_header_lines, "container": container, "shared_name": shared_name}, name)
+
 def Tile(input: Operand, multiples: Operand, *, name: str | None = None) -> Tensor:
     """input:T multiples:Tmultiples -> output:T"""
     return one("Tile", (input, multiples,), {}, name)
@@ -2798,6 +2904,10 @@ def Where(input: Operand, *, name: str | None = None) -> Tensor:
 def While(input: Operands, *, cond: Value, body: Value, name: str | None = None) -> list[Tensor]:
     """input:[T] -> output:[T]"""
     return many("While", (input,), {"cond": cond, "body": body}, name)
+
+def WholeFileReaderV2(*, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:resource"""
+    return one("WholeFileReaderV2", (), {"container": container, "shared_name": shared_name}, name)
 
 def WriteFile(filename: Operand, contents: Operand, *, name: str | None = None) -> Operation:
     """filename:string contents:string ->"""

@@ -21,6 +21,10 @@ _NAMES = {
     ".parsing.features": "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature",
     ".parsing.files": "matching_files read_file write_file",
     ".parsing.json_examples": "decode_json_example",
+    ".parsing.readers": (
+        "FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader "
+        "WholeFileReader"
+    ),
     ".parsing.sequence_examples": "parse_sequence_example parse_single_sequence_example",
     ".parsing.serialized": "decode_compressed parse_tensor serialize_tensor",
     ".quantisation.fake_quant": (

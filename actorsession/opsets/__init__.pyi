@@ -22,6 +22,12 @@ from actorsession.opsets.parsing.files import matching_files as matching_files
 from actorsession.opsets.parsing.files import read_file as read_file
 from actorsession.opsets.parsing.files import write_file as write_file
 from actorsession.opsets.parsing.json_examples import decode_json_example as decode_json_example
+from actorsession.opsets.parsing.readers import FixedLengthRecordReader as FixedLengthRecordReader
+from actorsession.opsets.parsing.readers import IdentityReader as IdentityReader
+from actorsession.opsets.parsing.readers import ReaderBase as ReaderBase
+from actorsession.opsets.parsing.readers import TFRecordReader as TFRecordReader
+from actorsession.opsets.parsing.readers import TextLineReader as TextLineReader
+from actorsession.opsets.parsing.readers import WholeFileReader as WholeFileReader
 from actorsession.opsets.parsing.sequence_examples import parse_sequence_example as parse_sequence_example
 from actorsession.opsets.parsing.sequence_examples import parse_single_sequence_example as parse_single_sequence_example
 from actorsession.opsets.parsing.serialized import decode_compressed as decode_compressed
@@ -102,9 +108,10 @@ from actorsession.opsets.text.splitting import string_split as string_split
 
 __all__ = [
 "Barrier", "ConditionalAccumulator", "ConditionalAccumulatorBase", "FixedLenFeature",
-"FixedLenSequenceFeature", "MapStagingArea", "SparseConditionalAccumulator", "SparseFeature",
-"SparseTensor", "SparseTensorValue", "StagingArea", "VarLenFeature", "as_string", "betainc",
-"decode_base64", "decode_compressed", "decode_csv", "decode_json_example", "decode_raw",
+"FixedLenSequenceFeature", "FixedLengthRecordReader", "IdentityReader", "MapStagingArea",
+"ReaderBase", "SparseConditionalAccumulator", "SparseFeature", "SparseTensor", "SparseTensorValue",
+"StagingArea", "TFRecordReader", "TextLineReader", "VarLenFeature", "WholeFileReader", "as_string",
+"betainc", "decode_base64", "decode_compressed", "decode_csv", "decode_json_example", "decode_raw",
 "deserialize_many_sparse", "digamma", "edit_distance", "encode_base64", "extract_image_patches",
 "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
 "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",

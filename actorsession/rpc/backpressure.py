@@ -43,10 +43,12 @@ class Backpressure:
         waiting: how many asks wait.
     """
 
+    __slots__ = ("_connection", "_line", "_pending", "waiting")
+
     def __init__(self, connection: Connection, pending: PendingCalls) -> None:
         self._connection = connection
         self._pending = pending
-        self._line = asyncio.Lock()
+        self._line: asyncio.Lock | None = None  # made for the first ask that waits
         self.waiting = 0
 
     def is_backlogged(self) -> bool:
@@ -85,8 +87,11 @@ class Backpressure:
             ConnectionClosed: the connection has ended.
         """
         self.waiting += 1
+        line = self._line
+        if line is None:
+            line = self._line = asyncio.Lock()
         try:
-            async with self._line:
+            async with line:
                 while self._connection.congested or self._pending.full:
                     await self._pending.wait_for_space()
                     await self._connection.drain()

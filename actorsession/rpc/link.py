@@ -79,6 +79,15 @@ from transports.event import Event
 __all__ = ["Link", "LinkStatistics"]
 
 _BEAT = Beat()
+# The part of a link that handles an envelope, and how; a heartbeat has done its work when it arrives.
+_HANDLERS: dict[type[Envelope], tuple[str, Callable[[Any, Any], None]]] = {
+    Beat: ("_pending", lambda _, beat: None),
+    Call: ("_service", Service.call),
+    Tell: ("_service", Service.tell),
+    Reply: ("_pending", PendingCalls.replied),
+    Failure: ("_pending", PendingCalls.failed),
+    Cancel: ("_service", Service.cancel),
+}
 # Makes a frame without a call of Python's, which the class would make.
 _new = tuple.__new__
 
@@ -137,37 +146,30 @@ class Link:
         self._children = Children(f"link to {self.peer_name}")
         # Not cancelled at the end of the link, which they report to their callers.
         self._waiting_asks = Children(f"waiting asks to {self.peer_name}")
-        self._pending = PendingCalls(self.peer_name, self.address, self._send)
+        send, drain = self._send, self.drain
+        self._pending = PendingCalls(self.peer_name, self.address, send)
         self._backpressure = Backpressure(connection, self._pending)
+        is_backlogged = self._backpressure.is_backlogged
         self.steps = StepCalls(
             self.peer_name,
             send=self._write,
-            congested=self._backpressure.is_backlogged,
-            drain=self.drain,
+            congested=is_backlogged,
+            drain=drain,
             children=self._children,
         )
         self._service = Service(
             serves,
             peer=self.peer_name,
             address=self.address,
-            send=self._send,
+            send=send,
             watch=self._watch,
             children=self._children,
             clock=clock,
-            congested=self._backpressure.is_backlogged,
-            drain=self.drain,
+            congested=is_backlogged,
+            drain=drain,
             programs=self.steps,
         )
         self.steps.on_push = self._service.pushed
-        self._handlers: dict[type[Envelope], Callable[[Any], None]] = {
-            Beat: lambda _: None,
-            Call: self._service.call,
-            Tell: self._service.tell,
-            Reply: self._pending.replied,
-            Failure: self._pending.failed,
-            Cancel: self._service.cancel,
-        }
-        self._reading = f"{self.peer_name} at {self.address} to read on, before the next ask"
         self._running = False
         self._tick: asyncio.TimerHandle | None = None
         self._over: OpError | None = None
@@ -268,7 +270,8 @@ class Link:
     async def _ask_later(self, target: str, message: Any, deadline: Deadline) -> Any:
         """Wait until the peer reads on, then ask."""
         try:
-            await deadline.wait(self._backpressure.wait(), what=self._reading)
+            what = f"{self.peer_name} at {self.address} to read on, before the next ask"
+            await deadline.wait(self._backpressure.wait(), what=what)
         except ConnectionClosed as exc:
             self._end(str(exc), ours=exc.by_us)
             raise self._over_error(_describe(target, message)) from exc
@@ -379,7 +382,8 @@ class Link:
                 self.steps.receive(header, segments)
                 return
             envelope = decode(header, segments)
-            self._handlers[type(envelope)](envelope)
+            part, handle = _HANDLERS[type(envelope)]
+            handle(getattr(self, part), envelope)
         except UnreadableMessage as exc:
             (self._pending if exc.answer else self._service).unreadable(exc)
         except (ProtocolError, ResourceExhaustedError) as exc:

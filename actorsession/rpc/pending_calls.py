@@ -70,6 +70,8 @@ class PendingCalls:
         send: sends an envelope; raises ``UnavailableError`` once the link is lost.
     """
 
+    __slots__ = ("_address", "_calls", "_ids", "_peer", "_send", "_space", "sent")
+
     def __init__(self, peer: str, address: str, send: Callable[[Envelope], None]) -> None:
         self._peer = peer
         self._address = address

@@ -84,6 +84,10 @@ class PushReceiver(Protocol):
         """Do what telling ``PushTensors`` does, for as many keys, values and marks of dead tensors."""
 
 
+# Stands for the held calls of links that hold none; nothing is put into it.
+_NONE_HELD: OrderedDict[int, tuple[Call, Deadline]] = OrderedDict()
+
+
 class Service:
     """The calls of one peer.
 
@@ -99,6 +103,11 @@ class Service:
         drain: waits until few are, or the link has ended.
         programs: the table of the step programs that the peer may run.
     """
+
+    __slots__ = (
+        "_address", "_children", "_clock", "_congested", "_drain", "_early", "_held", "_peer", "_programs",
+        "_send", "_serves", "_tell_context", "_watch", "_worker", "_working", "calls", "tells",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -124,9 +133,9 @@ class Service:
         self._working: dict[int, asyncio.Future[Any]] = {}
         self._congested = congested
         self._drain = drain
-        self._held: OrderedDict[int, tuple[Call, Deadline]] = OrderedDict()
+        self._held = _NONE_HELD
         self._programs = programs
-        self._early: OrderedDict[int, None] = OrderedDict()
+        self._early: dict[int, None] = {}
         self._tell_context = CallContext(NEVER, peer, address, watch)
         self._worker: PushReceiver | None = None  # once it is known to be here
         self.calls = self.tells = 0
@@ -167,6 +176,8 @@ class Service:
 
     def _hold(self, call: Call, deadline: Deadline) -> None:
         """Hold a call until the peer reads on."""
+        if not self._held:
+            self._held = OrderedDict()
         self._held[call.call_id] = call, deadline
         if len(self._held) == 1:
             _ = self._children.start(self._begin_held(), name=f"held calls of {self._peer}")
@@ -244,11 +255,11 @@ class Service:
         elif self._held.pop(cancel.call_id, None) is None:
             self._early[cancel.call_id] = None
             if len(self._early) > _EARLY:
-                self._early.popitem(last=False)
+                del self._early[next(iter(self._early))]
 
     def cancel_all(self) -> None:
         """Cancel all handlers, because no answer can be sent any more."""
-        self._held.clear()
+        self._held = _NONE_HELD
         working, self._working = self._working, {}
         for answer in working.values():
             answer.cancel()

@@ -158,6 +158,10 @@ class ServedRun:
             self._calls.answer(self.call, [GONE, self.call])
 
 
+# Stands for the held runs of links that hold none; nothing is put into it.
+_NONE_HELD: OrderedDict[int, tuple[StepProgram, ServedRun]] = OrderedDict()
+
+
 class StepCalls:
     """The step frames of one link.
 
@@ -193,22 +197,14 @@ class StepCalls:
         self._children = children
         self._programs: dict[int, StepProgram] = {}
         self._serving: dict[int, ServedRun] = {}
-        self._held: OrderedDict[int, tuple[StepProgram, ServedRun]] = OrderedDict()
-        self._early: OrderedDict[int, None] = OrderedDict()
+        self._held = _NONE_HELD
+        self._early: dict[int, None] = {}
         self._waiting: dict[int, RunWaiter] = {}
         self._keys_sent: dict[str, int] = {}
         self._keys_received: dict[int, str] = {}
-        self._texts_received: set[str] = set()
+        self._texts_received: dict[str, None] = {}
         self.on_push: Callable[[int, Sequence[str], Sequence[Any], Sequence[bool]], None]
         self.sent = self.received = self.pushes = 0
-        self._receivers: dict[int, Callable[[list[Any], Buffer, Sequence[Buffer]], None]] = {
-            RUN: self._receive_run,
-            DONE: self._receive_done,
-            FAIL: self._receive_fail,
-            GONE: self._receive_gone,
-            CANCEL: self._receive_cancel,
-            PUSH: self._receive_push,
-        }
 
     @property
     def pending(self) -> int:
@@ -273,11 +269,19 @@ class StepCalls:
         items: list[Any] = [PUSH, message.step_id]
         segments: list[Buffer] = []
         number_of, new = self._keys_sent.get, False
+        if len(message.keys) == 1 and not message.dead[0]:
+            number = number_of(message.keys[0])
+            if number is not None:  # most pushes: one value, under a key that the peer knows
+                items.append(number)
+                write_value(message.values[0], items, segments)
+                self._send(write_header(items), segments)
+                self.pushes += 1
+                return
         for key, value, dead in zip(message.keys, message.values, message.dead, strict=True):
-            number: int | str | None = number_of(key)
-            if number is None:
-                number, new = key, True
-            items.append(number)
+            numbered: int | str | None = number_of(key)
+            if numbered is None:
+                numbered, new = key, True
+            items.append(numbered)
             if dead:
                 items += (None, None)
             else:
@@ -301,10 +305,10 @@ class StepCalls:
         """
         wire = read_header(header)
         try:
-            receiver = self._receivers[wire[0]]
+            receive = _RECEIVERS[wire[0]]
         except (KeyError, TypeError):
             raise ProtocolError(f"unknown kind of step frame: {wire[0]!r:.100}") from None
-        receiver(wire, header, segments)
+        receive(self, wire, header, segments)
 
     def _receive_run(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         if len(wire) < 4 or type(wire[2]) is not int:
@@ -347,6 +351,8 @@ class StepCalls:
 
     def _hold(self, program: StepProgram, run: ServedRun) -> None:
         """Begin a run when the peer reads its answers again."""
+        if not self._held:
+            self._held = OrderedDict()
         self._held[run.call] = program, run
         if len(self._held) == 1:
             _ = self._children.start(self._begin_held(), name=f"held runs of {self.peer}")
@@ -384,9 +390,17 @@ class StepCalls:
         if run is None:  # it was answered, or has not arrived: then it is not begun when it does
             self._early[call] = None
             if len(self._early) > _EARLY:
-                self._early.popitem(last=False)
+                del self._early[next(iter(self._early))]
 
     def _receive_push(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
+        if len(wire) == 5 and type(wire[2]) is int:  # most pushes: one value, under a numbered key
+            text = self._keys_received.get(wire[2])
+            if text is None:
+                raise self._unknown_key(wire[2:3])
+            content = wire[4]
+            value = read_value(wire[3], content, segments)
+            self.on_push(wire[1], [text], [value], [content is None])
+            return
         if len(wire) % 3 != 2:
             raise ProtocolError(f"a push has three items for each value, found {len(wire) - 2}")
         named, contents = wire[2::3], wire[4::3]
@@ -431,7 +445,7 @@ class StepCalls:
         """Number the keys that were received as text, as their sender does."""
         for key in keys:
             if len(self._keys_received) < _MAX_KEYS and key not in self._texts_received:
-                self._texts_received.add(key)
+                self._texts_received[key] = None
                 self._keys_received[len(self._keys_received)] = key
 
     # -- the end -------------------------------------------------------------------------------
@@ -469,7 +483,7 @@ class StepCalls:
         for waiter in waiting.values():
             waiter.failed(make_error())
         serving, self._serving = self._serving, {}
-        self._held.clear()
+        self._held = _NONE_HELD
         for run in serving.values():
             self._cancel(run)
 
@@ -477,3 +491,13 @@ class StepCalls:
         if run is not None and self._held.pop(run.call, None) is None and run.on_cancel is not None:
             on_cancel, run.on_cancel = run.on_cancel, None
             on_cancel()
+
+
+_RECEIVERS: dict[int, Callable[[StepCalls, list[Any], Buffer, Sequence[Buffer]], None]] = {
+    RUN: StepCalls._receive_run,
+    DONE: StepCalls._receive_done,
+    FAIL: StepCalls._receive_fail,
+    GONE: StepCalls._receive_gone,
+    CANCEL: StepCalls._receive_cancel,
+    PUSH: StepCalls._receive_push,
+}

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
+from typing import cast
 
 from actorsession.actors.deadline import Deadline
 from actorsession.errors import OpError
@@ -42,6 +43,11 @@ class AdmissionStatistics:
     waited: int = 0
 
 
+# Stand for what is made when a run has to wait; nothing is put into them.
+_NO_SHARES = cast("deque[Share]", ())
+_NO_RUNS: OrderedDict[asyncio.Future[None], int] = OrderedDict()
+
+
 class Admission:
     """The total of runs under way over all shares.
 
@@ -55,7 +61,7 @@ class Admission:
         self.limit = limit
         self.in_flight = 0
         # The shares that wait for the total, in the order of their turns.
-        self.queue: deque[Share] = deque()
+        self.queue = _NO_SHARES
 
     def share(self, limit: int, max_bytes: int) -> Share:
         """Return a new share.
@@ -79,6 +85,8 @@ class Admission:
         """Put a share at the end of the queue, unless it is queued."""
         if not share.is_queued:
             share.is_queued = True
+            if not self.queue:
+                self.queue = deque()
             self.queue.append(share)
 
 
@@ -101,7 +109,7 @@ class Share:
         self._admission = admission
         self._limit = limit
         self._max_bytes = max_bytes
-        self._waiting: OrderedDict[asyncio.Future[None], int] = OrderedDict()
+        self._waiting = _NO_RUNS
         self._waited = 0
         self._closed: OpError | None = None
         self.in_flight = 0
@@ -147,6 +155,8 @@ class Share:
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         before = len(self._waiting)
+        if not before:
+            self._waiting = OrderedDict()
         self._waiting[turn] = nbytes
         self._waited += 1
         self.join_queue()
@@ -204,7 +214,7 @@ class Share:
     def close(self, error: OpError) -> None:
         """Fail the waiting runs with an error, and later runs that would have to wait."""
         self._closed = error
-        waiting, self._waiting = self._waiting, OrderedDict()
+        waiting, self._waiting = self._waiting, _NO_RUNS
         for turn in waiting:
             if not turn.done():
                 turn.set_exception(type(error)(error.message))

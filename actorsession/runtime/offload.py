@@ -92,8 +92,10 @@ class OffloadPolicy:
         """Record how long a segment took; arguments as for ``is_expensive``."""
         self.runs += 1
         self.seconds += seconds
-        before = bound.seconds
-        estimate = self._estimate(before, seconds) if seconds > before else seconds
+        estimate, before = seconds, bound.seconds
+        if seconds > before > 0:
+            counted = min(seconds, max(before, _MOST * self.offload_above))
+            estimate = before + _SLOWER * (counted - before)  # see _estimate()
         bound.seconds = estimate
         if not bound.unsized:
             bound.is_short = 0 < estimate <= self.offload_above and not bound.unpredictable

@@ -176,7 +176,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         made = AsyncCallable(
             self._begin_run, self._run_request, request, arguments, accept_options=accept_options
         )
-        self._callables.add(made)
+        self._keep(made)
         return made
 
     def make_callable_from_options(self, options: CallableOptions) -> AsyncCallable:
@@ -202,7 +202,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         made = AsyncCallable(
             self._begin_run, self._run_request, request, arguments, own_options=options.run_options
         )
-        self._callables.add(made)
+        self._keep(made)
         return made
 
     async def list_devices(self) -> list[DeviceAttributes]:

@@ -73,7 +73,7 @@ def reset_options(target: str, config: ConfigProto | None) -> SessionOptions:
         TypeError: for an argument of a wrong type.
     """
     if not isinstance(target, str):
-        raise TypeError(f"target is a string, got {type(target).__name__}")
+        raise TypeError(f"target must be a string, got {type(target).__name__}")
     if config is not None and not isinstance(config, ConfigProto):
         raise TypeError(f"config is a ConfigProto, got {type(config).__name__}")
     return SessionOptions(target, config or ConfigProto())
@@ -149,7 +149,7 @@ class BaseSession(ABC):
         self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
     ) -> None:
         if not isinstance(target, str):
-            raise TypeError(f"target is a string, got {type(target).__name__}")
+            raise TypeError(f"target must be a string, got {type(target).__name__}")
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph is a Graph, got {type(graph).__name__}")
         if config is not None and not isinstance(config, ConfigProto):
@@ -162,7 +162,7 @@ class BaseSession(ABC):
         self._pid, self._forks = os.getpid(), _forks
         self._closed = False
         self._entered = False
-        self._callables: weakref.WeakSet[PreparedCallable | AsyncCallable] = weakref.WeakSet()
+        self._callables: weakref.WeakSet[PreparedCallable | AsyncCallable] | None = None
         self._mutations = GraphMutationMonitor(self._graph)
         self._run_tally = RunTally()
         self._runs = 0
@@ -219,7 +219,7 @@ class BaseSession(ABC):
             errors=self._run_tally.errors,
             cancelled=self._run_tally.cancelled,
             latency=self._run_tally.latency(),
-            callables=len(self._callables),
+            callables=len(self._callables or ()),
             growths=self._mutations.growths,
             grown_nodes=self._mutations.nodes,
         )
@@ -462,12 +462,18 @@ class BaseSession(ABC):
         names = tuple([tensor.name for tensor in named.feeds])
         return request, Arguments(named.feeds, names, plain=True, exact=True)
 
+    def _keep(self, made: PreparedCallable | AsyncCallable) -> None:
+        """Release a callable when the session closes."""
+        if self._callables is None:
+            self._callables = weakref.WeakSet()
+        self._callables.add(made)
+
     def _release(self) -> None:
         """Release requests and callables when the session closes."""
         self._requests.clear()
-        for made in list(self._callables):
+        for made in list(self._callables or ()):
             made.release()
-        self._callables.clear()
+        self._callables = None
 
     def _flat_feeds(self, feed_dict: Mapping[Any, Any] | None) -> Mapping[Any, Any] | None:
         return flatten_feeds(feed_dict) if feed_dict else None

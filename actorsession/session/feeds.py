@@ -280,8 +280,8 @@ def _check_int(value: int, tensor: Tensor) -> None:
         usual = dtype.kind == "s" or _LEAST <= value <= _MOST
         kind = RequestTypeError if usual else RequestOverflowError
         raise kind(
-            f"feed value {value} for {tensor.name!r} does not fit {dtype.name} ({range_}); use a tensor "
-            "of a larger or another type"
+            f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type "
+            f"{dtype.name} of {tensor.name!r}, which holds {range_}; use a tensor of a larger or another type"
         )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections import Counter, deque
 
 import numpy as np
 
@@ -44,21 +43,27 @@ class RunTally:
 
     def __init__(self) -> None:
         self._successes = itertools.count()
-        self._seconds: deque[float] = deque(maxlen=_KEPT)
-        self._errors: Counter[str] = Counter()
+        self._seconds: list[
+            float
+        ] = []  # the last ones, each in the place of that a thousand before
+        self._errors: dict[str, int] = {}
         self._lock = threading.Lock()
         self.cancelled = 0
 
     def success(self, seconds: float) -> None:
         """Record a run that has returned its values."""
-        next(self._successes)
-        self._seconds.append(seconds)
+        number, kept = next(self._successes), self._seconds
+        if len(kept) < _KEPT:
+            kept.append(seconds)
+        else:
+            kept[number % _KEPT] = seconds
 
     def failure(self, error: BaseException) -> None:
         """Record a run that has raised an error, or that its caller has cancelled or interrupted."""
         with self._lock:
             if isinstance(error, Exception):
-                self._errors[type(error).__name__] += 1
+                name = type(error).__name__
+                self._errors[name] = self._errors.get(name, 0) + 1
             else:
                 self.cancelled += 1
 

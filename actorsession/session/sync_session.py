@@ -182,7 +182,7 @@ class Session(SyncPartialRuns, BaseSession):
             self._begin_run, self._run_request, request, arguments,
             accept_options=accept_options, cells=self._cells,
         )  # fmt: skip
-        self._callables.add(made)
+        self._keep(made)
         return made
 
     def make_callable_from_options(self, options: CallableOptions) -> Callable:
@@ -192,7 +192,7 @@ class Session(SyncPartialRuns, BaseSession):
             self._begin_run, self._run_request, request, arguments,
             own_options=options.run_options, cells=self._cells,
         )  # fmt: skip
-        self._callables.add(made)
+        self._keep(made)
         return made
 
     def warm_up(self, fetches: Any, feeds: Any = None, *, partial: bool = False) -> None:

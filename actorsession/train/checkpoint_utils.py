@@ -14,6 +14,7 @@ from typing import Any
 from actorsession.checkpoints import CheckpointReader, write_spec
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.shape import TensorShape
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.variables.checkpointing import restore_v2
 from actorsession.train.checkpoint_state import latest_checkpoint
@@ -218,5 +219,21 @@ def _start_from(prefix: str, source: str, variable: Any) -> None:
             prefix, [source], [spec], [variable.dtype], name="checkpoint_initializer"
         )
         value.set_shape(variable.shape)
-        variable._initializer = variable.assign(value, read_value=False)
-        variable._initial_value = value
+        _begin_with(variable, value)
+
+
+def start_from_value(variable: Any, value: Any) -> None:
+    """Replace a variable's initialiser by one that assigns another value.
+
+    Args:
+        variable: the variable.
+        value: a tensor, or what can be made one.
+    """
+    graph = variable.graph
+    with graph.as_default(), graph.control_dependencies(None):
+        _begin_with(variable, convert_to_tensor(value, variable.dtype.base_dtype))
+
+
+def _begin_with(variable: Any, value: Any) -> None:
+    variable._initializer = variable.assign(value, read_value=False)
+    variable._initial_value = value

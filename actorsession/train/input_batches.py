@@ -1,7 +1,7 @@
 """Batches through queues, of the values of tensors in successive steps.
 
 ``input`` re-exports this module. Each function makes a queue and a ``QueueRunner`` that fills it. Names are
-TensorFlow's, without its summary nodes. Sparse tensors are not supported.
+TensorFlow's, without its summary nodes. Sparse tensors are in the queue as strings.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from actorsession import ops
-from actorsession.graph.dtypes import int32
+from actorsession import ops, opsets
+from actorsession.graph.dtypes import DType, int32
 from actorsession.graph.graph import name_scope
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
@@ -70,7 +70,7 @@ class _Batching:
                 f"capacity {self.capacity} must be bigger than min_after_dequeue {self.mixes}."
             )
         with name_scope(name) as scope:
-            lists = _tensors_of(given)
+            lists, sparse = _tensors_of(given, self.many)
             keep = _checked_keep(keep_input, self.many)
             shapes = self.shapes if self.shapes is not None else _shapes(lists, self.many)
             queue = self.queue([tensor.dtype for tensor in lists[0]], shapes)
@@ -79,13 +79,51 @@ class _Batching:
             add_queue_runner(QueueRunner(queue, steps * self.threads))
             take = queue.dequeue_up_to if self.smaller else queue.dequeue_many
             taken = take(self.size, name=scope)
+        parts = list(taken) if isinstance(taken, (list, tuple)) else [taken]
+        for at, spec in sparse.items():
+            parts[at] = spec.restored(parts[at])
         if not isinstance(given[0], Mapping):
-            return taken
-        parts = taken if isinstance(taken, (list, tuple)) else [taken]
+            return parts[0] if len(parts) == 1 else parts
         return dict(zip(sorted(given[0]), parts, strict=True))
 
 
-def _tensors_of(given: Sequence[Any]) -> list[list[Tensor]]:
+@dataclass(frozen=True, slots=True)
+class _Sparse:
+    """A sparse tensor among the components of elements.
+
+    Attributes:
+        dtype: dtype of its values.
+        shape: static shape of an element.
+    """
+
+    dtype: DType
+    shape: TensorShape
+
+    def restored(self, strings: Tensor) -> Any:
+        """Return a batch of elements, from a row of strings for each."""
+        rank = None if self.shape.rank is None else self.shape.rank + 1
+        made = opsets.deserialize_many_sparse(strings, self.dtype, rank)
+        if self.shape.sizes is not None:
+            made.set_shape([None, *self.shape.sizes])
+        return made
+
+
+def _in_queue(value: Any, many: bool) -> tuple[Tensor, _Sparse | None]:
+    """Return what stands for a value in the queue, and its static type if it is sparse."""
+    if isinstance(value, opsets.SparseTensorValue):
+        value = opsets.SparseTensor.from_value(value)
+    if not isinstance(value, opsets.SparseTensor):
+        return ops.convert_to_tensor(value), None
+    shape = value.get_shape()
+    if many:
+        shape = shape[1:]
+    spec = _Sparse(value.dtype, shape)
+    write = opsets.serialize_many_sparse if many else opsets.serialize_sparse
+    return write(value), spec
+
+
+def _tensors_of(given: Sequence[Any], many: bool) -> tuple[list[list[Tensor]], dict[int, _Sparse]]:
+    """Return the tensors of each list, and what is sparse, by place."""
     if not given:
         raise ValueError("Expected at least one set of tensors")
     if isinstance(given[0], Mapping):
@@ -93,7 +131,8 @@ def _tensors_of(given: Sequence[Any]) -> list[list[Tensor]]:
         if any(sorted(each) != keys for each in given):
             raise ValueError("All dictionaries to join must have the same keys")
         given = [[each[key] for key in keys] for each in given]
-    lists = [[ops.convert_to_tensor(value) for value in each] for each in given]
+    found = [[_in_queue(value, many) for value in each] for each in given]
+    lists = [[tensor for tensor, _ in each] for each in found]
     if not all(lists):
         raise ValueError("Expected at least one tensor in batch().")
     types = [[tensor.dtype for tensor in each] for each in lists]
@@ -101,7 +140,10 @@ def _tensors_of(given: Sequence[Any]) -> list[list[Tensor]]:
         raise TypeError(
             f"Expected types to be consistent: {[[t.name for t in each] for each in types]}"
         )
-    return lists
+    places = [{at for at, (_, spec) in enumerate(each) if spec is not None} for each in found]
+    if any(place != places[0] for place in places):
+        raise TypeError("Expected the same components of all lists to be sparse tensors")
+    return lists, {at: spec for at, (_, spec) in enumerate(found[0]) if spec is not None}
 
 
 def _checked_keep(keep_input: Any, many: bool) -> Any:

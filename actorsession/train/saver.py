@@ -21,7 +21,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from actorsession import checkpoints
 from actorsession.errors import InvalidArgumentError, NotFoundError
@@ -89,6 +89,9 @@ class Saver:
         ValueError: if there is nothing to save, two variables have one name, or an argument is invalid.
         TypeError: for an object that cannot be saved.
     """
+
+    # Whether TensorFlow's format is written; a subclass may.
+    _bundle: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -171,7 +174,7 @@ class Saver:
         graph = saveables[0].graph or get_default_graph()
         return build_saver(
             graph, saveables, self._name, self._filename, sharded=self._sharded,
-            reshape=self._reshape, restore_sequentially=self._sequentially,
+            reshape=self._reshape, restore_sequentially=self._sequentially, bundle=self._bundle,
         )  # fmt: skip
 
     @property

@@ -89,6 +89,7 @@ def build_saver(
     sharded: bool,
     reshape: bool,
     restore_sequentially: bool,
+    bundle: bool = False,
 ) -> SaverDef:
     """Add the nodes of a saver to a graph.
 
@@ -100,6 +101,7 @@ def build_saver(
         sharded: whether each device writes its own file.
         reshape: whether restored tensors are reshaped to the shapes of the variables.
         restore_sequentially: whether variables are assigned one after the other.
+        bundle: whether TensorFlow's format is written.
 
     Returns:
         The names of the nodes; the numbers of checkpoints to keep are not set.
@@ -110,18 +112,21 @@ def build_saver(
             default = placeholder_with_default(given, (), name=scope)
         prefix = placeholder_with_default(default, (), name="Const")
         groups = _by_device(saveables) if sharded else [("", list(saveables))]
-        saved = _save_shards(prefix, groups) if sharded else _save(prefix, saveables)
+        saved = (
+            _save_shards(prefix, groups, bundle) if sharded else _save(prefix, saveables, bundle)
+        )
         restored = _restore_all(prefix, groups, reshape, restore_sequentially)
     return SaverDef(prefix.name, saved.name, restored.name, sharded=sharded)
 
 
-def _save(prefix: Tensor, saveables: Sequence[SaveableObject]) -> Tensor:
+def _save(prefix: Tensor, saveables: Sequence[SaveableObject], bundle: bool) -> Tensor:
     specs = [spec for saveable in saveables for spec in saveable.specs]
     written = save_v2(
         prefix,
         [spec.name for spec in specs],
         [spec.slice_spec for spec in specs],
         [spec.tensor for spec in specs],
+        bundle=bundle,
     )
     with prefix.graph.control_dependencies([written]):
         return raw.Identity(prefix, name="control_dependency")
@@ -136,14 +141,16 @@ def basename_of(filename: Tensor) -> Tensor | None:
     return found[0].outputs[0] if found else None
 
 
-def _save_shards(prefix: Tensor, groups: Sequence[tuple[str, list[SaveableObject]]]) -> Tensor:
+def _save_shards(
+    prefix: Tensor, groups: Sequence[tuple[str, list[SaveableObject]]], bundle: bool
+) -> Tensor:
     graph = prefix.graph
     basename = placeholder_with_default(prefix, (), name="basename")
     count = constant(len(groups), name="num_shards")
     shards = []
     for number, (device, saveables) in enumerate(groups):
         with graph.device(device or None):
-            shards.append(_save(sharded_filename(basename, number, count), saveables))
+            shards.append(_save(sharded_filename(basename, number, count), saveables, bundle))
     # On the device that wrote the last shard, as in TensorFlow; its task must see the files of all shards.
     with graph.device(groups[-1][0] or None):
         with graph.control_dependencies(shards):

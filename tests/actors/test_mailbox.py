@@ -22,7 +22,8 @@ def test_in_flight_queued_and_posted_messages_share_the_room(
     in_flight: int, queued: int, posted: int, full: bool
 ) -> None:
     mailbox = filled(3, in_flight)
-    mailbox.queue.extend("q" * queued)
+    for _ in range(queued):
+        mailbox.push("q")
     assert all(mailbox.reserve() for _ in range(posted))
     assert mailbox.full is full
 
@@ -51,7 +52,8 @@ def test_one_who_gives_up_leaves_the_order_of_the_others() -> None:
 def test_what_is_left_is_emptied_in_the_order_of_arrival() -> None:
     """Who waits for space has come after all that have some."""
     mailbox = filled(3, 0)
-    mailbox.queue.extend("abc")
+    for name in "abc":
+        mailbox.push(name)
     mailbox.wait_for_space("d")
     assert mailbox.drain() == ["a", "b", "c", "d"]
 

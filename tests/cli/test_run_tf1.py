@@ -81,3 +81,24 @@ def test_an_error_shows_the_lines_of_the_program_alone(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_a_wrong_call(tmp_path: Path) -> None:
     said = "actorsession run-tf1: SCRIPT: there is no file 'nothing.py'\n"
     assert run(tmp_path, "nothing.py") == (2, "", said)
+
+
+@pytest.mark.process
+def test_names_that_numpy_and_python_have_removed_are_there_again(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import collections, time\nimport numpy as np\n"
+        "print(np.float(1), np.zeros(1, np.int).dtype.kind, np.product([2, 3]), np.asscalar(np.ones(1)))\n"
+        "print(isinstance([], collections.Iterable), time.clock() > 0)\n"
+    )
+    assert run(tmp_path, "program.py") == (0, "1.0 i 6 1.0\nTrue True\n", "")
+
+
+@pytest.mark.process
+def test_libraries_that_tensorflow_brought_along_need_not_be_installed(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import six, tensorflow as tf\nfrom six.moves import xrange, urllib\n"
+        "from google.protobuf import text_format\n"
+        'graph = text_format.Parse(\'node { name: "a" op: "NoOp" }\', tf.GraphDef())\n'
+        "print(list(xrange(2)), six.PY3, urllib.parse.quote('a b'), graph.node[0].name)\n"
+    )
+    assert run(tmp_path, "program.py") == (0, "[0, 1] True a%20b a\n", "")

@@ -20,9 +20,12 @@ from actorsession.config import ConfigProto
 from actorsession.config.file_roots import FileRoots
 from actorsession.errors import NotFoundError, OpError, PermissionDeniedError
 from actorsession.graph.dtypes import int64, string
-from actorsession.graph.graph import Graph
+from actorsession.graph.graph import Graph, control_dependencies
 from actorsession.graph.registry import lookup, registered_ops
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.build import make_one
 from actorsession.ops.variables.checkpointing import merge_v2_checkpoints, restore_v2, save_v2
+from actorsession.opsets.datasets.files import TextLineDataset
 from actorsession.session import AsyncSession
 from tests.cluster.kit import soon
 
@@ -37,7 +40,34 @@ OPENERS: dict[str, Callable[[str], Any]] = {
     "RestoreV2": lambda path: restore_v2(path, ["v"], [""], ["float32"]),
     "MergeV2Checkpoints": lambda path: merge_v2_checkpoints([path], path + "-merged"),
     "InitializeTableFromTextFileV2": lambda path: _table(path + ".txt"),
+    "DatasetElement": lambda path: _lines(path).get_single_element(),
+    "DatasetReduce": lambda path: _lines(path).reduce(0, lambda count, line: count + 1),
+    "IteratorGetNext": lambda path: _lines(path).make_one_shot_iterator().get_next(),
+    "IteratorGetNextSync": lambda path: make_one(
+        "IteratorGetNextSync",
+        [_lines(path).make_one_shot_iterator()._iterator_resource],
+        {"output_types": (string,), "output_shapes": (TensorShape(()),)},
+        "next",
+    ),
+    "ReaderReadV2": lambda path: _reader().read(_queue(path))[1],
+    "ReaderReadUpToV2": lambda path: _reader().read_up_to(_queue(path), 2)[1],
 }
+
+
+def _lines(path: str) -> TextLineDataset:
+    return TextLineDataset(path + ".txt")
+
+
+def _reader() -> Any:
+    return opsets.TextLineReader()
+
+
+def _queue(path: str) -> Any:
+    """A queue that has the path once the operations before those built from now on have run."""
+    queue = ops.FIFOQueue(1, string, [])
+    put = queue.enqueue(path + ".txt")
+    with control_dependencies([put]):
+        return ops.identity(queue.queue_ref)
 
 
 def _table(path: str) -> Any:

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 MISSING: tuple[str, ...] = (
-    # Datasets: a pipeline of iterators with a runtime of its own. Queues and feeds are here.
-    "data.Dataset.from_generator", "data.Dataset.from_tensor_slices", "data.Dataset.zip",
-    "data.Iterator.from_structure", "data.TFRecordDataset", "data.TextLineDataset",
-    # Readers; the files that they read are read as a whole, or record by record without a graph.
-    "FixedLengthRecordReader", "TFRecordReader", "TextLineReader", "WholeFileReader",
     # Programs import these by themselves; they stand in ``saved_model`` and its modules.
     "DEFAULT_SERVING_SIGNATURE_DEF_KEY", "PREDICT_METHOD_NAME", "SERVING", "SavedModelBuilder",
     "build_signature_def", "build_tensor_info",

@@ -132,6 +132,7 @@ def test_a_file_knows_its_size_and_takes_pythons_calls(tmp_path: Path) -> None:
     path = str(tmp_path / "f.txt")
     with tf.gfile.GFile(path, "w") as file:
         file.write("one\ntwo\n")
+        file.flush()
         assert file.size() == 8
     with tf.gfile.GFile(path) as file:
         assert file.next() == "one\n"

@@ -297,8 +297,7 @@ def test_files_have_the_names_and_errors_of_tensorflow(tmp_path: Path) -> None:
     assert not tf.gfile.Exists(folder)
     tf.gfile.MakeDirs(folder)
     tf.gfile.MakeDirs(folder)
-    with pytest.raises(tf.errors.AlreadyExistsError):
-        tf.gfile.MkDir(folder)
+    tf.gfile.MkDir(folder)
     assert tf.gfile.IsDirectory(folder)
     with tf.gfile.GFile(file, "w") as out:
         out.write("words")
@@ -316,7 +315,7 @@ def test_files_have_the_names_and_errors_of_tensorflow(tmp_path: Path) -> None:
     assert said.mtime_nsec == Path(file).stat().st_mtime_ns
     assert tf.gfile.Stat(str(tmp_path)).is_directory
     tf.gfile.Remove(file)
-    for missing in (tf.gfile.Remove, tf.gfile.Stat, tf.gfile.GFile, tf.gfile.ListDirectory):
+    for missing in (tf.gfile.Remove, tf.gfile.Stat, lambda name: tf.gfile.GFile(name).read()):
         with pytest.raises(tf.errors.NotFoundError, match=r"f\.txt; No such file"):
             missing(file)
     tf.gfile.DeleteRecursively(str(tmp_path / "a"))

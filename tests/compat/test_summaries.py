@@ -274,11 +274,12 @@ def test_a_folder_has_one_writer_in_the_cache(tmp_path: Path) -> None:
 
 def test_what_is_no_event_is_refused(tmp_path: Path) -> None:
     writer: Any = tf.summary.FileWriter(tmp_path)
-    for add, kind in (
+    cases: Any = (
         (lambda: writer.add_event("x"), TypeError), (lambda: writer.add_graph(None), TypeError),
         (lambda: writer.add_meta_graph("x"), TypeError),
         (lambda: writer.add_summary(b"\xff\xff"), Exception),
-    ):  # fmt: skip
+    )  # fmt: skip
+    for add, kind in cases:
         with pytest.raises(kind):
             add()
     (tmp_path / "file").touch()

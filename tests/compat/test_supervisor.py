@@ -160,7 +160,8 @@ def test_checkpoints_are_saved_beside_the_program(tmp_path: Path) -> None:
 def test_services_are_the_chiefs_and_need_a_folder(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    training()
+    with tf.device("/cpu:0"):
+        training()
     with tf.Session() as sess:
         worker = tf.train.Supervisor(is_chief=False, logdir=str(tmp_path))
         assert (worker.save_path, worker.save_model_secs) == (None, None)
@@ -173,6 +174,12 @@ def test_services_are_the_chiefs_and_need_a_folder(
     assert [r.getMessage() for r in caplog.records] == [
         "standard services need a logdir; no checkpoint is saved"
     ]
+
+
+def test_the_variables_of_replicas_are_placed() -> None:
+    training()
+    with pytest.raises(ValueError, match="all Variables must have their device set"):
+        tf.train.Supervisor(is_chief=False)
 
 
 def test_steps_per_second_go_to_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
+from actorsession.compat.v1.internals.timeline import Timeline
 from tests.rows import for_each
 
 
@@ -248,7 +249,7 @@ def test_a_trained_graph_is_frozen_and_loaded_elsewhere(tmp_path: Path) -> None:
 
     graph_def = tf.GraphDef()
     with tf.gfile.GFile(str(tmp_path / "frozen.pb"), "rb") as f:
-        graph_def.ParseFromString(f.read())
+        graph_def.ParseFromString(tf.compat.as_bytes(f.read()))
     with tf.Graph().as_default() as graph:
         doubled = tf.constant([[2.0, 0.0]])
         found = tf.import_graph_def(graph_def, {"input:0": doubled}, ["output:0"], name="prefix")
@@ -425,6 +426,6 @@ def test_a_step_is_traced_and_drawn() -> None:
     with tf.Session() as sess:
         sess.run(tf.matmul(a, a), options=options, run_metadata=metadata)
     assert metadata.step_stats is not None
-    drawing = tf.python.client.timeline.Timeline(metadata.step_stats)
+    drawing = Timeline(metadata.step_stats)
     events = json.loads(drawing.generate_chrome_trace_format())["traceEvents"]
     assert "MatMul" in {event["name"] for event in events}

@@ -12,6 +12,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,26 +34,30 @@ SUM = float(np.sum(np.arange(4)))
 pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
-def _run(*words: str) -> str:
-    """Run a Python program, and return what it has written."""
+def _run(*words: str) -> tuple[str, bytes]:
+    """Run a Python program; return what it has written, and all logs that its engine has."""
     with tempfile.TemporaryDirectory(prefix="as") as home:
         # Ray writes a secret into the home folder, sockets into the temporary one, and reports its use.
         more = {
             "HOME": home, "RAY_TMPDIR": home, "RAY_AUTH_MODE": "disabled",
             "RAY_USAGE_STATS_ENABLED": "0",
+            # A node that is gone is noticed after five of these, and not after five times 3 s.
+            "RAY_health_check_period_ms": "500",
         }  # fmt: skip
         run = subprocess.run(
             [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=_LIMIT,
             env=environment(**more), check=False,
         )  # fmt: skip
+        logs = [path.read_bytes() for path in Path(home).rglob("*") if path.is_file()]
     assert run.returncode == 0, run.stderr[-5000:]
-    return run.stdout
+    return run.stdout, b"".join([run.stderr.encode(), *logs])
 
 
 @functools.cache
 def _tour(engine: str) -> dict[str, Any]:
-    said = _run("-m", "tests.engines.program", engine, "tour")
+    said, logged = _run("-m", "tests.engines.program", engine, "tour")
     found: dict[str, Any] = json.loads(said.splitlines()[-1])
+    found["engines_logs"] = logged
     return found
 
 
@@ -84,13 +89,42 @@ def test_a_task_whose_process_is_killed_comes_back_and_the_session_goes_on(
     assert [end.startswith(said) for end in seen["ends"]] == [True]
 
 
-def test_jobs_grow_and_shrink(seen: dict[str, Any]) -> None:
-    assert (seen["grown"], seen["shrunk"]) == ([0, 1], [0])
+def test_jobs_grow_and_shrink_and_tasks_restart_by_hand(seen: dict[str, Any]) -> None:
+    assert (seen["grown"], seen["by_hand"], seen["shrunk"]) == ([0, 1], True, [0])
+
+
+def test_a_task_moves_to_a_node_that_has_what_it_needs_when_its_own_is_lost(
+    engine: str, seen: dict[str, Any]
+) -> None:
+    """Ray's first actor in place of the lost one dies with the node: that is no restart of its own."""
+    moved = seen["moved"]
+    assert (moved["again"], moved["out"], moved["restarts"]) == (SUM, EXPECTED, 1)
+    assert [end.startswith(f"{PS0} has ended: ") for end in moved["ends"]] == [True]
+    if engine == "dask":
+        assert sorted([moved["node"], moved["node_again"]]) == seen["disks"]
+
+
+@pytest.mark.parametrize("engine", ["ray"], indirect=True)
+def test_ray_reserves_what_each_job_needs_in_one_group_and_gets_it_back(
+    seen: dict[str, Any],
+) -> None:
+    (group,) = seen["groups"]
+    assert group["strategy"] == "SPREAD"
+    assert sorted(group["bundles"].values(), key=len) == [{"CPU": 1.0}, {"CPU": 0.5, "disk": 1.0}]
+    assert seen["groups_left"] == []
 
 
 def test_logs_come_from_the_engine_and_show_no_token(seen: dict[str, Any]) -> None:
     assert any(f"{PS0} serves at {seen['tasks'][PS0]}" in line for line in seen["logs"])
     assert seen["token_shown"] is False
+    # Of each cluster but that of the driver that is killed.
+    assert len(seen["tokens"]) >= 2
+    assert not any(token.encode() in seen["engines_logs"] for token in seen["tokens"])
+
+
+@pytest.mark.parametrize("engine", ["ray"], indirect=True)
+def test_ray_writes_logs_in_which_a_token_would_be_found(seen: dict[str, Any]) -> None:
+    assert b"_RayTask" in seen["engines_logs"]
 
 
 def test_nothing_is_left_of_a_cluster_that_has_ended_and_the_engine_stays(
@@ -129,18 +163,3 @@ async def test_an_engine_that_is_not_installed_is_named_with_its_extra(
 def test_a_strategy_that_ray_does_not_have_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match=r"one of PACK, SPREAD, .*; got 'WIDE'"):
         RayCluster({"worker": 1}, strategy="WIDE")  # type: ignore[arg-type]
-
-
-# -- examples --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("engine", "name", "said"),
-    [
-        ("ray", "train_on_ray.py", "weights: [1.0, 2.0, 3.0]\n"),
-        ("dask", "feed_from_dask.py", "processes that were fed: 2\nweights: [1.0, 2.0, 3.0]\n"),
-    ],
-    indirect=["engine"],
-)
-def test_an_example_trains_on_its_engine(engine: str, name: str, said: str) -> None:
-    assert _run(str(ROOT / "examples" / "engines" / name)) == said

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import re
+import secrets
+import shutil
+import signal
+import subprocess
 import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +20,10 @@ import pytest
 from actorsession import cli
 from actorsession.cli import servers
 from actorsession.cluster.server import probes
-from tests.cluster.kit import in_process
-from tests.cluster.script import ROOT, environment
+from tests.cli.kit import line_of
+from tests.cluster.kit import PATIENCE, in_process
+from tests.cluster.script import ROOT, command, environment
+from tests.cluster.test_probes import answer
 
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
 
@@ -200,3 +209,117 @@ async def test_the_program_trains_on_the_cluster_that_it_is_given() -> None:
     found = re.fullmatch(rb"1000 steps on 2 workers: accuracy (0\.\d+)\n", out)
     assert found is not None, err
     assert float(found[1]) > 0.9
+
+
+# -- the pods as processes -------------------------------------------------------------------------
+
+# The names of a headless service, for one process and its children: a hosts file in a namespace of its own.
+NAMED = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+NAMED += ['mount --bind "$0" /etc/hosts && exec "$@"']
+
+
+def can_name_addresses() -> bool:
+    words = [*NAMED, "/etc/hosts", "true"]
+    return (
+        bool(shutil.which("unshare")) and not subprocess.run(words, capture_output=True).returncode
+    )
+
+
+class Pods:
+    """The pods of the manifests as processes of this machine, each with an address of loopback and its names.
+
+    Args:
+        folder: where the token, the volume and the names are.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        token = folder / "token"
+        token.write_text(secrets.token_hex(32))
+        token.chmod(0o400)
+        net = f"127.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
+        names = [
+            (job, i)
+            for job in JOBS
+            for i in range(manifests()["StatefulSet", job]["spec"]["replicas"])
+        ]
+        self.hosts = folder / "hosts"
+        self.hosts.write_text(
+            "127.0.0.1 localhost\n"
+            + "".join(
+                f"{net}.{n} {job}-{i}.{job} {job}-{i}.{job}.ns.svc.cluster.local\n"
+                for n, (job, i) in enumerate(names, 1)
+            )
+        )
+        self.processes: dict[tuple[str, int], subprocess.Popen[str]] = {}
+        self.probes: dict[tuple[str, int], int] = {}
+        for name in names:
+            self.start(*name)
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return environment(ACTORSESSION_TOKEN_FILE=str(self.folder / "token"), **more)
+
+    def start(self, job: str, index: int) -> None:
+        """Start a pod, with a port for probes that no other has, and wait until it is ready."""
+        own = {
+            "--probe-port=7080": "--probe-port=0",
+            "--snapshot-dir=/snapshots": f"--snapshot-dir={self.folder}",
+        }
+        words = [own.get(word, word) for word in container(job)["args"]]
+        process = subprocess.Popen(
+            [*NAMED, str(self.hosts), *command(*words, "--json")], text=True, stdout=subprocess.PIPE,
+            env=self.environment(POD_NAME=f"{job}-{index}", POD_NAMESPACE="ns"),
+        )  # fmt: skip
+        self.processes[job, index] = process
+        self.probes[job, index] = json.loads(line_of(process))["probe_port"]
+
+    def answers(self, path: str) -> set[int]:
+        """What all pods answer to a probe."""
+        return {answer(port, path)[0] for port in self.probes.values()}
+
+    def train(self) -> str:
+        """Run the job's program."""
+        (one,) = manifests()["Job", "train"]["spec"]["template"]["spec"]["containers"]
+        words = [*NAMED, str(self.hosts), sys.executable, str(FOLDER / "train.py"), *one["args"]]
+        done = subprocess.run(
+            words,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=2 * PATIENCE,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def end(self, job: str, index: int, how: signal.Signals) -> int:
+        """End a pod, and return its exit status."""
+        process = self.processes[job, index]
+        process.send_signal(how)
+        assert process.stdout is not None
+        process.stdout.close()
+        return process.wait(PATIENCE)
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_the_pods_of_the_manifests_train_and_come_back(tmp_path: Path) -> None:
+    """1. all pods are alive and ready; 2. the job trains on them; 3. SIGTERM ends the parameter server in
+    order, with a snapshot on its volume, and SIGKILL a worker; 4. when they are back, it trains again."""
+    if not can_name_addresses():
+        pytest.skip("unshare cannot give addresses names here")
+    pods = Pods(tmp_path)
+    try:
+        assert pods.answers("/healthz") == pods.answers("/readyz") == {200}
+        assert pods.train().startswith("1000 steps on 2 workers: accuracy 0.9")
+        assert pods.end("ps", 0, signal.SIGTERM) == 0
+        assert list(tmp_path.glob("*.snapshot"))
+        assert pods.end("worker", 1, signal.SIGKILL) == -signal.SIGKILL
+        pods.start("ps", 0)
+        pods.start("worker", 1)
+        assert pods.train().startswith("1000 steps on 2 workers: accuracy 0.9")
+        assert [pods.end(*pod, signal.SIGTERM) for pod in pods.processes] == [0, 0, 0]
+    finally:
+        for process in pods.processes.values():
+            process.kill()
+            process.wait()

@@ -22,7 +22,7 @@ from actorsession.cluster.node_lists import expand_node_list
 from actorsession.engines import SlurmCluster
 from actorsession.errors import ResourceExhaustedError, UnavailableError
 from tests.cli.kit import line_of
-from tests.cluster.kit import PATIENCE
+from tests.cluster.kit import PATIENCE, PS0
 from tests.cluster.script import ROOT, environment, script
 from tests.cluster.test_node_lists import LISTS
 
@@ -203,6 +203,36 @@ def check_secret(secret: bytes, slurm: Path) -> None:
     found = [*command_lines_and_environments(), *logs, *jobs, shown]
     assert len(found) > 10
     assert not any(secret in text for text in found)
+
+
+@with_slurm
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_cluster_on_slurm_does_what_one_on_ray_or_dask_does(slurm: Path, tmp_path: Path) -> None:
+    """1. a killed task comes back, and the session goes on with ``reattach``; 2. a job grows and shrinks, and
+    a task restarts by hand; 3. a program without a loop has one; 4. nothing is left of a driver that was
+    killed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.engines.program", "slurm", "tour"], cwd=ROOT, text=True,
+        env=environment(HOME=str(tmp_path)), capture_output=True, timeout=5 * PATIENCE, check=True,
+    )  # fmt: skip
+    seen = json.loads(done.stdout.splitlines()[-1])
+    assert (seen["first"], seen["synchronous"]) == (20.0, 20.0)
+    assert (seen["again"], seen["last"], seen["other_process"], seen["restarts"]) == (
+        6.0,
+        6.0,
+        True,
+        1,
+    )
+    assert [end.partition(";")[0] for end in seen["ends"]] == [
+        f"{PS0} has ended: killed by SIGKILL"
+    ]
+    assert (seen["grown"], seen["by_hand"], seen["shrunk"]) == ([0, 1], True, [0])
+    assert "asks for --ntasks=1 --cpus-per-task=1000, and there are " in seen["refused"]
+    assert (seen["answering"], seen["left"], seen["token_shown"]) == ([], [], False)
+    assert not any(token in done.stderr for token in seen["tokens"])
+    (folder,) = tmp_path.iterdir()  # of the driver that was killed
+    assert folder.stat().st_mode & 0o777 == 0o700
 
 
 KILLED = """

@@ -125,6 +125,6 @@ async def test_bytes_that_are_no_frame_end_the_link(scheme: str) -> None:
         owner = Children("test")
         there = Link(accepted, serves={})
         await start(there, owner)
-        dialled._writer.write(b"GET / HTTP/1.1\r\n\r\n")  # type: ignore[attr-defined]
+        dialled._transport.write(b"GET / HTTP/1.1\r\n\r\n")  # type: ignore[attr-defined]
         assert isinstance(await soon(there.wait_closed()), UnavailableError)
         await owner.stop()

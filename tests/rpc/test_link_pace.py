@@ -69,7 +69,7 @@ async def test_bytes_of_a_large_unfinished_frame_are_a_sign_of_life() -> None:
         owner = Children("test")
         there = Link(accepted, serves={"desk": desk.ref}, beat=0.02, lease=0.1)
         await start(there, owner)
-        writer = dialled._writer  # type: ignore[attr-defined]  # a peer with a narrow line
+        writer = dialled._transport  # type: ignore[attr-defined]  # a peer with a narrow line
         data = b"".join(encode_frame(frame_of(Tell("desk", Note(number=1)))))
         until = loop.time() + 0.5
         sent = 0

@@ -446,5 +446,5 @@ async def test_an_interactive_session_of_a_cell_is_the_default_of_all_children(
     assert await asyncio.create_task(child()) == 2.0
     assert await asyncio.to_thread(x.eval) == 2.0
     session.close()
-    with pytest.raises(ValueError, match="no default session"):
+    with pytest.raises(ValueError, match=r"[Nn]o default session"):
         in_run_code(x.eval)

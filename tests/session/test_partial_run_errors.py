@@ -68,12 +68,13 @@ async def test_a_device_that_does_not_exist_is_refused_at_setup(
 # What is done before, the wrong call (fetches, feeds), and what the error says.
 WRONG: dict[str, Any] = {
     "a feed not named at setup": ([], (["first"], ["a", "b", "first"]),
-        "feed first:0 was not specified.*feeds of .* are a:0, b:0, c:0"),
-    "a fetch not named at setup": ([], (["b"], ["a"]), "fetch b:0 was not specified.*are first:0, second:0"),
+        "Feeds of .* are a:0, b:0, c:0; the feed first:0 was not specified"),
+    "a fetch not named at setup": ([], (["b"], ["a"]),
+        "are first:0, second:0; the fetch b:0 was not specified"),
     "a feed fed twice": ([([], ["a"])], ([], ["b", "a"]),
-        "feed a:0 has already been fed; still to be fed in .*: b:0, c:0"),
+        "Still to be fed in .*: b:0, c:0; the feed a:0 has already been fed"),
     "a fetch fetched twice": ([(["first"], ["a", "b"])], (["first"], ["c"]),
-        "fetch first:0 has already been fetched; still .* second:0"),
+        "Still .* second:0; the fetch first:0 has already been fetched"),
     "a fetch that needs a feed": ([], (["first"], ["a"]),
         "Fetch first:0 can't be computed .* also needs b:0"),
     "a fetch that needs feeds": ([([], ["a"])], (["second"], []), "Fetch second:0 .* also needs b:0, c:0"),

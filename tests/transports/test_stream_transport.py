@@ -257,7 +257,7 @@ async def test_two_may_bind_a_port_and_one_may_listen() -> None:
 async def test_neither_end_delays_small_frames() -> None:
     async with linked("tcp://127.0.0.1:0") as ends:
         for end in ends:
-            sock = end._writer.get_extra_info("socket")  # type: ignore[attr-defined]
+            sock = end._transport.get_extra_info("socket")  # type: ignore[attr-defined]
             assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 

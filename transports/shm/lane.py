@@ -35,12 +35,10 @@ correctness: without space, segments are sent over the stream.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import mmap
 import os
 import sys
 import weakref
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from struct import Struct, pack, unpack
@@ -172,6 +170,7 @@ class SharedLane:
 
     Attributes:
         unread: The number of shared bytes that the peer has not received.
+        has_news: Whether there may be something to tell the peer with the next frame.
     """
 
     def __init__(self, peer_pid: int, send: Callable[[bytes], None]) -> None:
@@ -183,7 +182,7 @@ class SharedLane:
         self._send = send
         self._loop = asyncio.get_running_loop()
         self._peer_ready = False  # the peer has reported that it can open our arena
-        self._numbers = itertools.count()
+        self._sent = 0  # how many segments were placed
         # The segments that the peer has, or will have once it reads what was sent.
         self._outstanding: dict[int, Buffer | Place] = {}
         self._unread: dict[int, int] = {}  # the lengths of those that the peer has not received
@@ -196,7 +195,8 @@ class SharedLane:
         self._kept = 0  # bytes of the peer's arena that are referred to here
         # What the peer has not been told: parts that were received, and released ones, with their lengths.
         self._taken: dict[int, int] = {}
-        self._released: deque[tuple[int, int]] = deque()
+        self._released: list[tuple[int, int]] = []
+        self.has_news = False
         self._waits = False  # whether a call that tells it is scheduled
         self._closed = False
 
@@ -247,7 +247,8 @@ class SharedLane:
             offset, held = found
             if isinstance(held, Place):
                 copies.append(Copy(memoryview(segment), held.data))
-            number = next(self._numbers) % 2**32
+            number = self._sent
+            self._sent = (number + 1) % 2**32
             self._outstanding[number] = held
             self._unread[number] = length
             self.unread += length
@@ -360,6 +361,7 @@ class SharedLane:
                 )
             whole.insert(position, self._lend(number, offset, length))
             self._taken[number] = length
+            self.has_news = True
         if places:
             self._tell_later(sum(self._taken.values()))
         return Frame(header, tuple(whole))
@@ -379,6 +381,7 @@ class SharedLane:
             self_ = lane()
             if self_ is not None and not self_._closed:
                 self_._released.append((number, length))
+                self_.has_news = True
                 if length >= HIGH_WATER or not self_._waits:
                     with suppress(RuntimeError):  # the loop is closed, and all connections with it
                         self_._loop.call_soon_threadsafe(self_._tell_later, length)
@@ -402,14 +405,9 @@ class SharedLane:
             self._close_peer_descriptor()
         return self._mapped
 
-    @property
-    def has_news(self) -> bool:
-        """Whether there is something to tell the peer with the next frame."""
-        return bool(self._taken or self._released)
-
     def tell(self) -> None:
         """Tell the peer which parts were received and released."""
-        self._waits = False
+        self._waits = self.has_news = False  # before the list is read: what is released now counts
         returned = self._forget_released()
         taken, self._taken = self._taken, {}
         for notice, numbers in ((_TAKEN, taken), (_RETURNED, returned)):
@@ -419,8 +417,10 @@ class SharedLane:
     def _forget_released(self) -> list[int]:
         """Forget parts that were released, and return their numbers, for the peer."""
         numbers = []
-        while self._released:
-            number, length = self._released.popleft()
+        # Other threads may add to the list at any time: it is never replaced.
+        count = len(self._released)
+        released, self._released[:count] = self._released[:count], ()
+        for number, length in released:
             numbers.append(number)
             self._taken.pop(number, None)
             self._lent.pop(number, None)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from typing import cast
 
 from transports.connection import HIGH_WATER
 from transports.event import Event
@@ -28,6 +29,9 @@ from transports.stream.bytestream import ByteTransport
 _PER_TURN = 4
 # Bytes that are copied into shared memory in one iteration: a millisecond, if the memory is new.
 _COPIED_PER_TURN = 2 * 2**20
+
+
+_NOTHING = cast("deque[memoryview | Copy]", ())
 
 
 class BulkLane:
@@ -61,7 +65,7 @@ class BulkLane:
         self._transport = transport
         self._drain = drain
         self._version = version
-        self._pieces: deque[memoryview | Copy] = deque()
+        self._pieces = _NOTHING  # a deque takes 760 bytes, and most connections need none
         self._child: asyncio.Task[None] | None = None
         self._drained = Event()
         self.nbytes = 0
@@ -74,6 +78,8 @@ class BulkLane:
             pieces: The bytes of the frame.
             copies: The copies that must be done before the first piece is written.
         """
+        if not self._pieces:
+            self._pieces = deque()
         for copy in copies:
             self._pieces.append(copy)
             self.nbytes += len(copy)
@@ -100,7 +106,7 @@ class BulkLane:
 
     def drop(self) -> None:
         """Drop queued pieces, because the stream has ended."""
-        self._pieces.clear()
+        self._pieces = _NOTHING
         self.nbytes = 0
         self._drained.set()
         if self._child is not None:

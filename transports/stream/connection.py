@@ -22,7 +22,7 @@ every ``aclose`` awaits, and the child of the bulk lane, which ends before that 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from asyncio import StreamWriter
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn, cast
@@ -84,6 +84,13 @@ def _shared_room() -> memoryview:
     return room
 
 
+class _FormerWriter(StreamWriter):
+    """A writer of a transport that goes on without it; with reader and protocol it had 1.3 KB."""
+
+    def __del__(self) -> None:
+        """Leave the transport open, which other writers close from Python 3.11.4 on."""
+
+
 class StreamConnection(Connection):
     """A connection over one byte reader and writer."""
 
@@ -113,19 +120,13 @@ class StreamConnection(Connection):
         self.peer_address = peer_address
         self.peer = peer
         self.wire_version = wire_version
-        self._writer = (
-            writer  # not used any more; asyncio closes the transport of one that is forgotten
-        )
         self._transport = cast(DuplexTransport, writer.transport)
         self._transport.set_write_buffer_limits(high=HIGH_WATER, low=LOW_WATER)
         self._start = PREFIX.pack(MAGIC, wire_version, 0, 0, 0)[:4]
         self._decoder = FrameDecoder(version=wire_version, room=_shared_room())
         self.get_buffer = self._decoder.get_buffer
         self._protocol = StreamProtocol(self._transport, self)
-        self._ready: deque[Frame] = deque()
         self._delivery = Delivery(
-            self._ready,
-            self._ready.popleft,
             hold=self._protocol.pause,
             abort=self.abort,
             closed_error=self._closed_error,
@@ -137,12 +138,16 @@ class StreamConnection(Connection):
         self._frames_sent = self._bytes_sent = 0
         self._frames_received = self._bytes_received = 0
         self._shared = open_lane(peer.pid, self._write_shared) if shares else None
+        if isinstance(writer, StreamWriter):
+            writer.__class__ = _FormerWriter
         take_over(reader, self._transport, self._protocol)
 
     @property
     def closed(self) -> bool:
         """Whether the connection has ended; False while frames that the peer wrote before are unread."""
-        return not self._ready and (self._ended is not None or self._transport.is_closing())
+        return not self._delivery.waiting and (
+            self._ended is not None or self._transport.is_closing()
+        )
 
     def write(self, frame: Frame, *, bulk: bool = False) -> None:
         """Pass a frame to the transport, to the bulk lane or to the shared-memory lane."""

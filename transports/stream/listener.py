@@ -141,10 +141,13 @@ class StreamListener(Listener):
         name = f"connection of {self.address} from {peer}"
         self._end_longest_handshake()
         child = self._own_child(
-            self._complete_handshake(reader, writer, peer), name, writer.transport.abort
+            self._serve_stream(reader, writer, peer), name, writer.transport.abort
         )
         self._in_handshake[child] = peer
-        child.add_done_callback(lambda _: self._in_handshake.pop(child, None))
+
+    def _child_ended(self, abandon: Callable[[], None], child: asyncio.Task[None]) -> None:
+        self._in_handshake.pop(child, None)
+        super()._child_ended(abandon, child)
 
     def _end_longest_handshake(self) -> None:
         """Drop the strangers that have waited longest until there is space for one more."""
@@ -158,10 +161,22 @@ class StreamListener(Listener):
                 self.address, peer, MAX_HANDSHAKES - 1,
             )  # fmt: skip
 
-    async def _complete_handshake(
+    async def _serve_stream(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str
     ) -> None:
         """Shake hands with a dialler, and serve the connection if the handshake succeeds."""
+        child = asyncio.current_task()
+        assert child is not None  # _own_child made it
+        connection = await self._complete_handshake(reader, writer, peer)
+        self._in_handshake.pop(child, None)
+        if connection is not None:
+            del reader, writer, peer, child  # what belongs to the handshake takes 1.5 KB
+            await self._serve(connection)
+
+    async def _complete_handshake(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str
+    ) -> StreamConnection | None:
+        """Shake hands with a dialler; return None if the handshake fails."""
         do_not_delay(writer)
         core = Handshake(
             Role.LISTENER,
@@ -179,9 +194,7 @@ class StreamListener(Listener):
                 # encryption.
                 shares = self._secure is None
                 check = user_check(writer, peer, "the dialler") if self._own_user_only else None
-                connection = await become_connection(
-                    *streams, core, peer, shares=shares, check=check
-                )
+                return await become_connection(*streams, core, peer, shares=shares, check=check)
         except TransportError as error:
             known_as = {"peer": parse_address(peer).host or peer}  # ports differ by attempt
             logger.warning(
@@ -191,11 +204,7 @@ class StreamListener(Listener):
             # A port scanner, a health check, or a client that gave up: no reason for a warning.
             reason, _ = explain(error, self._handshake_timeout, "hello")
             logger.info("%s closed a connection from %s: %s", self.address, peer, reason)
-        else:
-            child = asyncio.current_task()
-            assert child is not None  # _own_child made it
-            self._in_handshake.pop(child, None)
-            await self._serve(connection)
+        return None
 
     def _peer_address(self, writer: asyncio.StreamWriter) -> str:
         """Return the address of a dialler; on a unix socket diallers have no address but the listener's."""

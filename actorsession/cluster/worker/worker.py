@@ -29,6 +29,7 @@ from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import (
     AbortedError,
     CancelledError,
+    InvalidArgumentError,
     OpError,
     ProtocolError,
     error_from_wire,
@@ -111,7 +112,7 @@ class Worker(Actor):
         self._closing = False
         executors = {d.name: Executor(d) for d in devices}
         table = RendezvousTable(task, self._push_over(workers))
-        self._store = table.push
+        self._table = table
         groups = TaskGroups(table)
         self._env = WorkerEnv(task, devices, executors, table, workers, pool, groups)
         self._log = self._env.log
@@ -280,7 +281,12 @@ class Worker(Actor):
 
         Direct, because a push never fails or waits.
         """
-        self.take_push(call.peer, message.step_id, message.keys, message.values, message.dead)
+        sizes = [len(message.keys), len(message.values), len(message.dead)]
+        if len({*sizes}) == 1:
+            self.take_push(call.peer, message.step_id, message.keys, message.values, message.dead)
+        else:
+            error = InvalidArgumentError(f"a push has as many keys as values, got {sizes}")
+            self._refuse_push(call.peer, message.step_id, error)
 
     def take_push(
         self,
@@ -295,11 +301,18 @@ class Worker(Actor):
             return
         if self._log.enabled:
             self._log.note(step_id, "PushTensors", peer, values)
+        rendezvous = self._table.steps.get(step_id)
         try:
-            self._store(step_id, keys, values, dead)
+            if rendezvous is None:
+                self._table.push(step_id, keys, values, dead)
+            else:
+                rendezvous.receive(keys, values, dead)
         except Exception as exc:
-            _log.warning("step %d: a push of %s: %s", step_id, peer, exc)
-            self._give_up(step_id, from_exception(exc))
+            self._refuse_push(peer, step_id, exc)
+
+    def _refuse_push(self, peer: str, step_id: int, exc: Exception) -> None:
+        _log.warning("step %d: a push of %s: %s", step_id, peer, exc)
+        self._give_up(step_id, from_exception(exc))
 
     @handles(CleanupGraph)
     def on_cleanup_graph(self, message: CleanupGraph, call: CallContext) -> Done:

@@ -157,12 +157,15 @@ class RendezvousTable:
     Args:
         task: this task.
         push: delivers a message to the worker of another task.
+
+    Attributes:
+        steps: the rendezvous of the steps in progress; only the table changes it.
     """
 
     def __init__(self, task: str, push: Push) -> None:
         self._task = task
         self._push = push
-        self._steps: dict[int, WorkerRendezvous] = {}
+        self.steps: dict[int, WorkerRendezvous] = {}
         self._over: OrderedDict[int, OpError | None] = OrderedDict()
         self._unbegun = 0  # how many of the steps have been pushed to and have not begun
 
@@ -178,9 +181,9 @@ class RendezvousTable:
         """
         if step_id in self._over:
             raise self._over[step_id] or CancelledError(f"step {step_id} is over", derived=True)
-        rendezvous = self._steps.get(step_id)
+        rendezvous = self.steps.get(step_id)
         if rendezvous is None:
-            rendezvous = self._steps[step_id] = WorkerRendezvous(step_id, self._task, self._push)
+            rendezvous = self.steps[step_id] = WorkerRendezvous(step_id, self._task, self._push)
         elif not rendezvous.begun:
             self._unbegun -= 1
         rendezvous.begun = True
@@ -211,12 +214,12 @@ class RendezvousTable:
         if not len(keys) == len(values) == len(dead):
             sizes = [len(keys), len(values), len(dead)]
             raise InvalidArgumentError(f"a push has as many keys as values, got {sizes}")
-        rendezvous = self._steps.get(step_id)
+        rendezvous = self.steps.get(step_id)
         if rendezvous is None:
             if step_id in self._over:
                 return
             self._drop_unbegun()
-            rendezvous = self._steps[step_id] = WorkerRendezvous(step_id, self._task, self._push)
+            rendezvous = self.steps[step_id] = WorkerRendezvous(step_id, self._task, self._push)
             self._unbegun += 1
         rendezvous.receive(keys, values, dead)
 
@@ -225,14 +228,14 @@ class RendezvousTable:
 
         A held step ends only with an error, or when its master releases it.
         """
-        held = self._steps.get(step_id)
+        held = self.steps.get(step_id)
         if error is None and held is not None and held.holder is not None:
             return
         # A copy: the error itself would keep the frames that raised it alive, with every array in them.
         self._over[step_id] = None if error is None else error_from_wire(error_to_wire(error))
         if len(self._over) > _TOMBSTONES:
             self._over.popitem(last=False)
-        rendezvous = self._steps.pop(step_id, None)
+        rendezvous = self.steps.pop(step_id, None)
         if rendezvous is not None and not rendezvous.begun:
             self._unbegun -= 1
         if rendezvous is not None and error is None:
@@ -242,7 +245,7 @@ class RendezvousTable:
 
     def find(self, step_id: int) -> WorkerRendezvous | None:
         """Return the rendezvous of a step that is in progress here."""
-        return self._steps.get(step_id)
+        return self.steps.get(step_id)
 
     def is_over(self, step_id: int) -> bool:
         """Return whether a step has ended here."""
@@ -250,11 +253,11 @@ class RendezvousTable:
 
     def unbegun(self, most: int) -> list[WorkerRendezvous]:
         """Return up to ``most`` steps for which values have arrived and that have not started here."""
-        return list(islice((r for r in self._steps.values() if not r.begun), most))
+        return list(islice((r for r in self.steps.values() if not r.begun), most))
 
     def begun_before(self, moment: float) -> list[WorkerRendezvous]:
         """Return the steps in progress that started here before a moment of the monotonic clock."""
-        return [r for r in self._steps.values() if r.begun and r.created < moment]
+        return [r for r in self.steps.values() if r.begun and r.created < moment]
 
     def _drop_unbegun(self) -> None:
         """End steps that were pushed to and never started; their master is gone."""
@@ -262,11 +265,11 @@ class RendezvousTable:
             return
         limit = time.monotonic() - _UNBEGUN
         # Insertion order is order of creation, so the oldest come first.
-        for step_id, rendezvous in list(islice(self._steps.items(), 8)):
+        for step_id, rendezvous in list(islice(self.steps.items(), 8)):
             if not rendezvous.begun and rendezvous.created < limit:
                 self.end(step_id)
 
     def __len__(self) -> int:
         """Return the number of steps that have a rendezvous here."""
         self._drop_unbegun()
-        return len(self._steps)
+        return len(self.steps)

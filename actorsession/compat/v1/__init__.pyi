@@ -34,11 +34,13 @@ from actorsession.compat.v1 import contrib as contrib
 from actorsession.compat.v1.control_flow import cond as cond
 from actorsession.compat.v1.control_flow import while_loop as while_loop
 from actorsession.compat.v1 import core as core
+from actorsession.compat.v1 import data as data
 from actorsession.compat.v1 import debugging as debugging
 from actorsession.compat.v1.devices import DeviceSpec as DeviceSpec
 from actorsession.compat.v1 import distributions as distributions
 from actorsession.compat.v1 import dtypes as dtypes
 from actorsession.compat.v1 import errors as errors
+from actorsession.compat.v1 import estimator as estimator
 from actorsession.compat.v1 import examples as examples
 from actorsession.compat.v1 import feature_column as feature_column
 from actorsession.compat.v1 import flags as flags
@@ -52,6 +54,10 @@ from actorsession.compat.v1 import gfile as gfile
 from actorsession.compat.v1.graphs import Graph as Graph
 from actorsession.compat.v1.graphs import get_default_graph as get_default_graph
 from actorsession.compat.v1.graphs import reset_default_graph as reset_default_graph
+from actorsession.compat.v1.internals import files as resource_loader
+from actorsession.compat.v1.internals.framework import init_scope as init_scope
+from actorsession.compat.v1.internals.framework import register_tensor_conversion_function as register_tensor_conversion_function
+from actorsession.compat.v1.internals import nest as nest
 from actorsession.compat.v1 import io as io
 from actorsession.compat.v1 import layers as layers
 from actorsession.compat.v1.legacy_ops import batch_matmul as batch_matmul
@@ -516,13 +522,19 @@ from actorsession.opsets import ConditionalAccumulator as ConditionalAccumulator
 from actorsession.opsets import ConditionalAccumulatorBase as ConditionalAccumulatorBase
 from actorsession.opsets import FixedLenFeature as FixedLenFeature
 from actorsession.opsets import FixedLenSequenceFeature as FixedLenSequenceFeature
+from actorsession.opsets import FixedLengthRecordReader as FixedLengthRecordReader
+from actorsession.opsets import IdentityReader as IdentityReader
 from actorsession.opsets import MapStagingArea as MapStagingArea
+from actorsession.opsets import ReaderBase as ReaderBase
 from actorsession.opsets import SparseConditionalAccumulator as SparseConditionalAccumulator
 from actorsession.opsets import SparseFeature as SparseFeature
 from actorsession.opsets import SparseTensor as SparseTensor
 from actorsession.opsets import SparseTensorValue as SparseTensorValue
 from actorsession.opsets import StagingArea as StagingArea
+from actorsession.opsets import TFRecordReader as TFRecordReader
+from actorsession.opsets import TextLineReader as TextLineReader
 from actorsession.opsets import VarLenFeature as VarLenFeature
+from actorsession.opsets import WholeFileReader as WholeFileReader
 from actorsession.opsets import as_string as as_string
 from actorsession.opsets import betainc as betainc
 from actorsession.opsets import decode_base64 as decode_base64
@@ -610,42 +622,43 @@ __all__ = [
 "AUTO_REUSE", "AggregationMethod", "Assert", "AttrValue", "Barrier", "COMPILER_VERSION",
 "CXX11_ABI_FLAG", "ConditionalAccumulator", "ConditionalAccumulatorBase", "ConfigProto", "DType",
 "Defun", "DeviceSpec", "Dimension", "Event", "FIFOQueue", "FixedLenFeature",
-"FixedLenSequenceFeature", "GIT_VERSION", "GPUOptions", "GRAPH_DEF_VERSION",
-"GRAPH_DEF_VERSION_MIN_CONSUMER", "GRAPH_DEF_VERSION_MIN_PRODUCER", "Graph", "GraphDef",
-"GraphKeys", "GraphOptions", "HistogramProto", "IndexedSlices", "IndexedSlicesValue", "Initializer",
-"InteractiveSession", "LogMessage", "MONOLITHIC_BUILD", "MapStagingArea", "MetaGraphDef",
-"NameAttrList", "NoGradient", "NodeDef", "NotDifferentiable", "OpError", "Operation",
-"OptimizerOptions", "PaddingFIFOQueue", "PartitionedVariable", "Print", "PriorityQueue",
-"QueueBase", "RandomShuffleQueue", "RegisterGradient", "RunMetadata", "RunOptions", "Session",
-"SessionLog", "SparseConditionalAccumulator", "SparseFeature", "SparseTensor", "SparseTensorValue",
-"StagingArea", "Summary", "SummaryMetadata", "Tensor", "TensorArray", "TensorShape",
-"UnconnectedGradients", "VERSION", "VarLenFeature", "Variable", "VariableAggregation",
-"VariableScope", "VariableSynchronization", "abs", "accumulate_n", "acos", "acosh", "add",
-"add_check_numerics_ops", "add_n", "add_to_collection", "add_to_collections", "all_variables",
-"angle", "app", "arg_max", "arg_min", "argmax", "argmin", "argsort", "as_bytes", "as_dtype",
-"as_str", "as_str_any", "as_string", "as_text", "asin", "asinh", "assert_equal", "assert_greater",
-"assert_greater_equal", "assert_integer", "assert_less", "assert_less_equal", "assert_near",
-"assert_negative", "assert_non_negative", "assert_non_positive", "assert_none_equal",
-"assert_positive", "assert_proper_iterable", "assert_rank", "assert_rank_at_least",
-"assert_rank_in", "assert_same_float_dtype", "assert_scalar", "assert_type",
-"assert_variables_initialized", "assign", "assign_add", "assign_sub", "async_py_func", "atan",
-"atan2", "atanh", "batch_gather", "batch_matmul", "batch_scatter_update", "batch_to_space",
-"batch_to_space_nd", "betainc", "bfloat16", "bincount", "bitcast", "bitwise", "bool",
-"boolean_mask", "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case", "cast",
-"ceil", "check_numerics", "cholesky", "cholesky_solve", "clip_by_average_norm",
-"clip_by_global_norm", "clip_by_norm", "clip_by_value", "colocate_with", "compat", "complex",
-"complex128", "complex64", "concat", "cond", "confusion_matrix", "conj", "constant",
-"constant_initializer", "container", "contrib", "control_dependencies", "convert_to_tensor",
-"convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "core", "cos", "cosh",
-"count_nonzero", "count_up_to", "cross", "cumprod", "cumsum", "custom_gradient", "debugging",
-"decode_base64", "decode_compressed", "decode_csv", "decode_json_example", "decode_raw",
-"delete_session_tensor", "depth_to_space", "deserialize_many_sparse", "device", "diag", "diag_part",
-"digamma", "dimension_at_index", "dimension_value", "disable_control_flow_v2",
-"disable_eager_execution", "disable_resource_variables", "disable_v2_behavior",
-"disable_v2_tensorshape", "distributions", "div", "div_no_nan", "divide", "double", "dtypes",
-"dynamic_partition", "dynamic_stitch", "edit_distance", "einsum", "enable_eager_execution",
-"enable_resource_variables", "enable_v2_tensorshape", "encode_base64", "ensure_shape", "equal",
-"erf", "erfc", "errors", "examples", "executing_eagerly", "exp", "expand_dims", "expm1",
+"FixedLenSequenceFeature", "FixedLengthRecordReader", "GIT_VERSION", "GPUOptions",
+"GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER", "GRAPH_DEF_VERSION_MIN_PRODUCER", "Graph",
+"GraphDef", "GraphKeys", "GraphOptions", "HistogramProto", "IdentityReader", "IndexedSlices",
+"IndexedSlicesValue", "Initializer", "InteractiveSession", "LogMessage", "MONOLITHIC_BUILD",
+"MapStagingArea", "MetaGraphDef", "NameAttrList", "NoGradient", "NodeDef", "NotDifferentiable",
+"OpError", "Operation", "OptimizerOptions", "PaddingFIFOQueue", "PartitionedVariable", "Print",
+"PriorityQueue", "QueueBase", "RandomShuffleQueue", "ReaderBase", "RegisterGradient", "RunMetadata",
+"RunOptions", "Session", "SessionLog", "SparseConditionalAccumulator", "SparseFeature",
+"SparseTensor", "SparseTensorValue", "StagingArea", "Summary", "SummaryMetadata", "TFRecordReader",
+"Tensor", "TensorArray", "TensorShape", "TextLineReader", "UnconnectedGradients", "VERSION",
+"VarLenFeature", "Variable", "VariableAggregation", "VariableScope", "VariableSynchronization",
+"WholeFileReader", "abs", "accumulate_n", "acos", "acosh", "add", "add_check_numerics_ops", "add_n",
+"add_to_collection", "add_to_collections", "all_variables", "angle", "app", "arg_max", "arg_min",
+"argmax", "argmin", "argsort", "as_bytes", "as_dtype", "as_str", "as_str_any", "as_string",
+"as_text", "asin", "asinh", "assert_equal", "assert_greater", "assert_greater_equal",
+"assert_integer", "assert_less", "assert_less_equal", "assert_near", "assert_negative",
+"assert_non_negative", "assert_non_positive", "assert_none_equal", "assert_positive",
+"assert_proper_iterable", "assert_rank", "assert_rank_at_least", "assert_rank_in",
+"assert_same_float_dtype", "assert_scalar", "assert_type", "assert_variables_initialized", "assign",
+"assign_add", "assign_sub", "async_py_func", "atan", "atan2", "atanh", "batch_gather",
+"batch_matmul", "batch_scatter_update", "batch_to_space", "batch_to_space_nd", "betainc",
+"bfloat16", "bincount", "bitcast", "bitwise", "bool", "boolean_mask", "broadcast_dynamic_shape",
+"broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_numerics", "cholesky",
+"cholesky_solve", "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value",
+"colocate_with", "compat", "complex", "complex128", "complex64", "concat", "cond",
+"confusion_matrix", "conj", "constant", "constant_initializer", "container", "contrib",
+"control_dependencies", "convert_to_tensor", "convert_to_tensor_or_indexed_slices",
+"convert_to_tensor_or_sparse_tensor", "core", "cos", "cosh", "count_nonzero", "count_up_to",
+"cross", "cumprod", "cumsum", "custom_gradient", "data", "debugging", "decode_base64",
+"decode_compressed", "decode_csv", "decode_json_example", "decode_raw", "delete_session_tensor",
+"depth_to_space", "deserialize_many_sparse", "device", "diag", "diag_part", "digamma",
+"dimension_at_index", "dimension_value", "disable_control_flow_v2", "disable_eager_execution",
+"disable_resource_variables", "disable_v2_behavior", "disable_v2_tensorshape", "distributions",
+"div", "div_no_nan", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch",
+"edit_distance", "einsum", "enable_eager_execution", "enable_resource_variables",
+"enable_v2_tensorshape", "encode_base64", "ensure_shape", "equal", "erf", "erfc", "errors",
+"estimator", "examples", "executing_eagerly", "exp", "expand_dims", "expm1",
 "extract_image_patches", "eye", "fake_quant_with_min_max_args",
 "fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
 "fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
@@ -660,7 +673,7 @@ __all__ = [
 "guarantee_const", "half", "he_normal_initializer", "he_uniform_initializer", "hessians",
 "histogram_fixed_width", "histogram_fixed_width_bins", "identity", "identity_initializer",
 "identity_n", "ifft", "ifft2d", "ifft3d", "igamma", "igammac", "imag", "image", "import_graph_def",
-"initialize_all_tables", "initialize_all_variables", "initialize_local_variables",
+"init_scope", "initialize_all_tables", "initialize_all_variables", "initialize_local_variables",
 "initialize_variables", "initializers", "int16", "int32", "int64", "int8", "invert_permutation",
 "io", "is_finite", "is_inf", "is_nan", "is_non_decreasing", "is_numeric_tensor",
 "is_strictly_increasing", "is_symbolic_tensor", "is_tensor", "is_variable_initialized", "layers",
@@ -672,7 +685,7 @@ __all__ = [
 "matrix_inverse", "matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_square_root",
 "matrix_transpose", "matrix_triangular_solve", "maximum", "meshgrid", "metrics",
 "min_max_variable_partitioner", "minimum", "mod", "model_variables", "moving_average_variables",
-"mul", "multinomial", "multiply", "name_scope", "neg", "negative", "newaxis", "nn", "no_op",
+"mul", "multinomial", "multiply", "name_scope", "neg", "negative", "nest", "newaxis", "nn", "no_op",
 "no_regularizer", "norm", "not_equal", "numpy_function", "one_hot", "ones", "ones_initializer",
 "ones_like", "op_scope", "orthogonal_initializer", "pack", "pad", "parallel_stack", "parse_example",
 "parse_sequence_example", "parse_single_example", "parse_single_sequence_example", "parse_tensor",
@@ -681,34 +694,35 @@ __all__ = [
 "random_normal_initializer", "random_poisson", "random_shuffle", "random_uniform",
 "random_uniform_initializer", "range", "rank", "raw_ops", "read_file", "real", "realdiv",
 "reciprocal", "reduce_all", "reduce_any", "reduce_join", "reduce_logsumexp", "reduce_max",
-"reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "regex_replace", "repeat",
-"report_uninitialized_variables", "required_space_to_batch_paddings", "reset_default_graph",
-"reshape", "resource", "resource_variables_enabled", "reverse", "reverse_sequence", "reverse_v2",
-"rint", "roll", "round", "rsqrt", "saturate_cast", "saved_model", "scalar_mul", "scan",
-"scatter_add", "scatter_div", "scatter_max", "scatter_min", "scatter_mul", "scatter_nd",
-"scatter_nd_add", "scatter_nd_sub", "scatter_nd_update", "scatter_sub", "scatter_update",
-"searchsorted", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
-"self_adjoint_eig", "self_adjoint_eigvals", "sequence_mask", "serialize_many_sparse",
-"serialize_sparse", "serialize_tensor", "set_random_seed", "setdiff1d", "sets", "shape", "shape_n",
-"sigmoid", "sign", "signal", "sin", "sinh", "size", "slice", "sort", "space_to_batch",
-"space_to_batch_nd", "space_to_depth", "sparse", "sparse_add", "sparse_concat",
-"sparse_fill_empty_rows", "sparse_mask", "sparse_maximum", "sparse_merge", "sparse_minimum",
-"sparse_placeholder", "sparse_reduce_max", "sparse_reduce_max_sparse", "sparse_reduce_sum",
-"sparse_reduce_sum_sparse", "sparse_reorder", "sparse_reset_shape", "sparse_reshape",
-"sparse_retain", "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum",
-"sparse_slice", "sparse_softmax", "sparse_split", "sparse_tensor_dense_matmul",
-"sparse_tensor_to_dense", "sparse_to_dense", "sparse_to_indicator", "sparse_transpose", "spectral",
-"split", "sqrt", "square", "squared_difference", "squeeze", "stack", "stop_gradient",
-"strided_slice", "string", "string_join", "string_split", "string_strip", "string_to_hash_bucket",
-"string_to_hash_bucket_fast", "string_to_hash_bucket_strong", "string_to_number", "strings", "sub",
-"substr", "subtract", "summary", "svd", "switch_case", "tables_initializer", "tan", "tanh",
-"tensor_scatter_add", "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min",
-"tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update",
-"tensordot", "test", "tile", "to_bfloat16", "to_complex128", "to_complex64", "to_double",
-"to_float", "to_int32", "to_int64", "trace", "train", "trainable_variables", "transpose", "truediv",
-"truncated_normal", "truncated_normal_initializer", "truncatediv", "truncatemod", "tuple", "uint16",
-"uint32", "uint64", "uint8", "uniform_unit_scaling_initializer", "unique", "unique_with_counts",
-"unpack", "unravel_index", "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
+"reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "regex_replace",
+"register_tensor_conversion_function", "repeat", "report_uninitialized_variables",
+"required_space_to_batch_paddings", "reset_default_graph", "reshape", "resource", "resource_loader",
+"resource_variables_enabled", "reverse", "reverse_sequence", "reverse_v2", "rint", "roll", "round",
+"rsqrt", "saturate_cast", "saved_model", "scalar_mul", "scan", "scatter_add", "scatter_div",
+"scatter_max", "scatter_min", "scatter_mul", "scatter_nd", "scatter_nd_add", "scatter_nd_sub",
+"scatter_nd_update", "scatter_sub", "scatter_update", "searchsorted", "segment_max", "segment_mean",
+"segment_min", "segment_prod", "segment_sum", "self_adjoint_eig", "self_adjoint_eigvals",
+"sequence_mask", "serialize_many_sparse", "serialize_sparse", "serialize_tensor", "set_random_seed",
+"setdiff1d", "sets", "shape", "shape_n", "sigmoid", "sign", "signal", "sin", "sinh", "size",
+"slice", "sort", "space_to_batch", "space_to_batch_nd", "space_to_depth", "sparse", "sparse_add",
+"sparse_concat", "sparse_fill_empty_rows", "sparse_mask", "sparse_maximum", "sparse_merge",
+"sparse_minimum", "sparse_placeholder", "sparse_reduce_max", "sparse_reduce_max_sparse",
+"sparse_reduce_sum", "sparse_reduce_sum_sparse", "sparse_reorder", "sparse_reset_shape",
+"sparse_reshape", "sparse_retain", "sparse_segment_mean", "sparse_segment_sqrt_n",
+"sparse_segment_sum", "sparse_slice", "sparse_softmax", "sparse_split",
+"sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense", "sparse_to_indicator",
+"sparse_transpose", "spectral", "split", "sqrt", "square", "squared_difference", "squeeze", "stack",
+"stop_gradient", "strided_slice", "string", "string_join", "string_split", "string_strip",
+"string_to_hash_bucket", "string_to_hash_bucket_fast", "string_to_hash_bucket_strong",
+"string_to_number", "strings", "sub", "substr", "subtract", "summary", "svd", "switch_case",
+"tables_initializer", "tan", "tanh", "tensor_scatter_add", "tensor_scatter_nd_add",
+"tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub",
+"tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update", "tensordot", "test",
+"tile", "to_bfloat16", "to_complex128", "to_complex64", "to_double", "to_float", "to_int32",
+"to_int64", "trace", "train", "trainable_variables", "transpose", "truediv", "truncated_normal",
+"truncated_normal_initializer", "truncatediv", "truncatemod", "tuple", "uint16", "uint32", "uint64",
+"uint8", "uniform_unit_scaling_initializer", "unique", "unique_with_counts", "unpack",
+"unravel_index", "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
 "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum", "unstack",
 "variable_axis_size_partitioner", "variable_creator_scope", "variable_op_scope", "variable_scope",
 "variables_initializer", "variance_scaling_initializer", "variant", "verify_tensor_all_finite",

@@ -3,127 +3,324 @@
 from __future__ import annotations
 
 import contextlib
-import glob as _glob
+import errno
+import fnmatch
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterator
-from typing import IO, Any, NamedTuple, Self
+from typing import IO, NamedTuple, Self
 
-from actorsession.errors import AlreadyExistsError, NotFoundError
+from actorsession.errors import (
+    AlreadyExistsError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+    UnknownError,
+)
 
 __all__ = [
     "Copy", "DeleteRecursively", "Exists", "FastGFile", "GFile", "Glob", "IsDirectory",
     "ListDirectory", "MakeDirs", "MkDir", "Open", "Remove", "Rename", "Stat", "Walk",
 ]  # fmt: skip
 
+# A path, also as bytes, as TensorFlow takes them.
+Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+_ERRORS: dict[int, type[OpError]] = {
+    errno.ENOENT: NotFoundError, errno.EEXIST: AlreadyExistsError, errno.EACCES: PermissionDeniedError,
+    errno.EPERM: PermissionDeniedError, errno.EROFS: PermissionDeniedError,
+    errno.EISDIR: FailedPreconditionError, errno.ENOTDIR: FailedPreconditionError,
+    errno.ENOTEMPTY: FailedPreconditionError, errno.EINVAL: InvalidArgumentError,
+    errno.ENAMETOOLONG: InvalidArgumentError, errno.ENOSPC: ResourceExhaustedError,
+    errno.EMFILE: ResourceExhaustedError,
+}  # fmt: skip
+
 
 @contextlib.contextmanager
-def _known_errors(path: Any) -> Iterator[None]:
+def _known_errors(path: str) -> Iterator[None]:
+    """Convert errors of the file system into TensorFlow's."""
     try:
         yield
-    except FileNotFoundError as exc:
-        raise NotFoundError(f"{path}; No such file or directory") from exc
-    except FileExistsError as exc:
-        raise AlreadyExistsError(f"{path}; File exists") from exc
+    except OSError as exc:
+        kind = _ERRORS.get(exc.errno or 0, UnknownError)
+        raise kind(f"{path}; {exc.strerror or exc}") from exc
 
 
-def GFile(name: str, mode: str = "r") -> _File:
-    """Open a file.
+class GFile:
+    """A file, which is opened when it is first read or written.
+
+    Args:
+        name: its path.
+        mode: "r", "w", "a", "r+", "w+" or "a+", with "b" for bytes instead of text.
 
     Raises:
-        NotFoundError: if it does not exist.
+        InvalidArgumentError: for another mode.
     """
-    with _known_errors(name):
-        opened = open(name, mode, encoding=None if "b" in mode else "utf-8")  # noqa: SIM115
-    return _File(opened, name, mode)
 
+    def __init__(self, name: Path, mode: str = "r") -> None:
+        self._name = name
+        self._path = os.fsdecode(name)
+        self._mode = mode
+        self._binary = "b" in mode
+        plain = mode.replace("b", "")
+        if plain not in ("r", "w", "a", "r+", "w+", "a+"):
+            raise InvalidArgumentError(
+                f"mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+': {mode!r:.100}"
+            )
+        self._reads = plain not in ("w", "a")
+        self._writes = plain != "r"
+        self._how = {"r+": "r+b"}.get(plain, f"{plain[0]}b")
+        self._reader: IO[bytes] | None = None
+        self._writer: IO[bytes] | None = None
 
-class _File:
-    """An open file with the methods of Python's file objects and those of TensorFlow's."""
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._path!r} mode={self._mode!r}>"
 
-    def __init__(self, opened: IO[Any], name: str, mode: str) -> None:
-        self._opened = opened
-        self.name = name
-        self.mode = mode
+    @property
+    def name(self) -> Path:
+        """The path."""
+        return self._name
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._opened, name)
+    @property
+    def mode(self) -> str:
+        """The mode."""
+        return self._mode
+
+    def _reading(self) -> IO[bytes]:
+        if not self._reads:
+            raise PermissionDeniedError("File isn't open for reading")
+        if self._writer is not None:
+            self.flush()
+        if self._reader is None:
+            with _known_errors(self._path):
+                self._reader = open(self._path, "rb")  # noqa: SIM115  # closed by close
+        return self._reader
+
+    def _writing(self) -> IO[bytes]:
+        if not self._writes:
+            raise PermissionDeniedError("File isn't open for writing")
+        if self._writer is None:
+            with _known_errors(self._path):
+                self._writer = open(self._path, self._how)  # noqa: SIM115  # closed by close
+        return self._writer
+
+    def _shown(self, content: bytes) -> str | bytes:
+        return content if self._binary else content.decode()
+
+    def read(self, n: int = -1) -> str | bytes:
+        """Return the rest of the file, or so many bytes of it.
+
+        Args:
+            n: number of bytes; all for -1.
+
+        Raises:
+            NotFoundError: if there is no such file.
+            PermissionDeniedError: if the file is open for writing only.
+        """
+        file = self._reading()
+        with _known_errors(self._path):
+            return self._shown(file.read(n))
+
+    def readline(self) -> str | bytes:
+        """Return the next line with its end, without carriage returns; nothing at the end of the file."""
+        file = self._reading()
+        with _known_errors(self._path):
+            return self._shown(file.readline().replace(b"\r", b""))
+
+    def readlines(self) -> list[str | bytes]:
+        """Return the lines that are left."""
+        return list(self)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str | bytes:
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    next = __next__
+
+    def write(self, file_content: str | bytes) -> None:
+        """Append text or bytes to what was written.
+
+        Args:
+            file_content: the text, written as UTF-8, or the bytes.
+
+        Raises:
+            PermissionDeniedError: if the file is open for reading only.
+            TypeError: for anything else.
+        """
+        file = self._writing()
+        if isinstance(file_content, str):
+            file_content = file_content.encode()
+        if not isinstance(file_content, (bytes, bytearray, memoryview)):
+            raise TypeError(f"Expected binary or unicode string, got {file_content!r:.100}")
+        with _known_errors(self._path):
+            file.write(file_content)
+
+    def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
+        """Go to a place of the file from which to read.
+
+        Args:
+            offset: number of bytes.
+            whence: counted from the beginning for 0, from here for 1, from the end for 2.
+            position: the former name of ``offset``.
+
+        Raises:
+            TypeError: without an offset.
+            InvalidArgumentError: for another ``whence``.
+        """
+        file = self._reading()
+        if offset is None:
+            offset = position
+        if offset is None:
+            raise TypeError("seek(): offset argument required")
+        if whence not in (0, 1, 2):
+            raise InvalidArgumentError(
+                f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2."
+            )
+        with _known_errors(self._path):
+            file.seek(offset, whence)
+
+    def seekable(self) -> bool:
+        """Return true."""
+        return True
+
+    def tell(self) -> int:
+        """Return the place in the file."""
+        return (self._reading() if self._reads else self._writing()).tell()
+
+    def size(self) -> int:
+        """Return the length of the file in bytes."""
+        self.flush()
+        return Stat(self._path).length
+
+    def flush(self) -> None:
+        """Write out what is buffered."""
+        if self._writer is not None:
+            with _known_errors(self._path):
+                self._writer.flush()
+
+    def close(self) -> None:
+        """Close the file; what reads or writes it afterwards opens it again."""
+        reader, writer = self._reader, self._writer
+        self._reader = self._writer = None
+        if reader is not None:
+            reader.close()
+        if writer is not None:
+            with _known_errors(self._path):
+                writer.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self._opened.close()
+        self.close()
 
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> Any:
-        return next(self._opened)
-
-    next = __next__
-
-    def size(self) -> int:
-        """Return the length of the file in bytes."""
-        if not self._opened.closed and self._opened.writable():
-            self._opened.flush()
-        return os.path.getsize(self.name)
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):  # as of a file that nobody holds any more
+            self.close()
 
 
-FastGFile = GFile
+class FastGFile(GFile):
+    """The former name of ``GFile``."""
+
+
 Open = GFile
 
 
-def Exists(filename: str) -> bool:
+def Exists(filename: Path) -> bool:
     """Return whether a path exists."""
     return os.path.exists(filename)
 
 
-def IsDirectory(dirname: str) -> bool:
+def IsDirectory(dirname: Path) -> bool:
     """Return whether a path is a folder."""
     return os.path.isdir(dirname)
 
 
-def MakeDirs(dirname: str) -> None:
-    """Create a folder and its parents, unless it exists."""
-    os.makedirs(dirname, exist_ok=True)
+def MakeDirs(dirname: Path) -> None:
+    """Create a folder and its parents, unless it exists.
+
+    Raises:
+        FailedPreconditionError: if there is a file where a folder should be.
+    """
+    path = os.fsdecode(dirname)
+    try:
+        with _known_errors(path):
+            os.makedirs(path, exist_ok=True)
+    except (AlreadyExistsError, FailedPreconditionError):
+        raise FailedPreconditionError(f"{path} is not a directory") from None
 
 
-def MkDir(dirname: str) -> None:
-    """Create a folder.
+def MkDir(dirname: Path) -> None:
+    """Create a folder, unless it exists.
 
     Raises:
         NotFoundError: if the parent folder does not exist.
-        AlreadyExistsError: if the folder exists.
+        AlreadyExistsError: if there is a file of that name.
     """
-    with _known_errors(dirname):
-        os.mkdir(dirname)
+    path = os.fsdecode(dirname)
+    if not os.path.isdir(path):
+        with _known_errors(path):
+            os.mkdir(path)
 
 
-def ListDirectory(dirname: str) -> list[str]:
+def ListDirectory(dirname: Path) -> list[str]:
     """Return the names in a folder, sorted.
 
     Raises:
-        NotFoundError: if it does not exist.
+        NotFoundError: if there is no such folder.
     """
-    with _known_errors(dirname):
-        return sorted(os.listdir(dirname))
+    path = os.fsdecode(dirname)
+    if not os.path.isdir(path):
+        raise NotFoundError(f"Could not find directory {path}")
+    with _known_errors(path):
+        return sorted(os.listdir(path))
 
 
-def Glob(filename: str) -> list[str]:
-    """Return the paths that match a pattern, sorted."""
-    return sorted(_glob.glob(filename))
+def Glob(filename: Path | list[Path] | tuple[Path, ...]) -> list[str]:
+    """Return the paths that match a pattern, or any of several, sorted.
+
+    Args:
+        filename: the pattern or patterns, with ``*``, ``?`` and sets in brackets, in each part of the path.
+    """
+    patterns = filename if isinstance(filename, (list, tuple)) else [filename]
+    return sorted([path for pattern in patterns for path in _matching(os.fsdecode(pattern))])
 
 
-def Walk(top: str, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
+def _matching(pattern: str) -> list[str]:
+    """Return the paths that match a pattern; the files here stand in ``./``, as TensorFlow has them."""
+    if not re.search(r"[*?\[\\]", pattern):
+        return [pattern] if os.path.exists(pattern) else []
+    folder, _, name = pattern.rpartition("/")
+    root = "/" if pattern.startswith("/") and not folder else folder or "."
+    parents = [root] if root in ("/", ".") else _matching(root)
+    matches = re.compile(fnmatch.translate(re.sub(r"\\(.)", r"[\1]", name))).match
+    found = []
+    for parent in parents:
+        with contextlib.suppress(OSError):
+            found += [os.path.join(parent, each) for each in os.listdir(parent) if matches(each)]
+    return found
+
+
+def Walk(top: Path, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield, for a folder and each folder below it, the folder, its subfolders and its files.
 
     Args:
         top: the folder.
         in_order: whether a folder comes before its subfolders.
     """
-    return os.walk(top, topdown=in_order)
+    for folder, folders, files in os.walk(os.fsdecode(top), topdown=in_order):
+        folders.sort()
+        yield folder, folders, sorted(files)
 
 
 class FileStatistics(NamedTuple):
@@ -140,56 +337,73 @@ class FileStatistics(NamedTuple):
     is_directory: bool
 
 
-def Stat(filename: str) -> FileStatistics:
+def Stat(filename: Path) -> FileStatistics:
     """Return the size and time of a file.
 
     Raises:
         NotFoundError: if it does not exist.
     """
-    with _known_errors(filename):
-        found = os.stat(filename)
+    path = os.fsdecode(filename)
+    with _known_errors(path):
+        found = os.stat(path)
     return FileStatistics(found.st_size, found.st_mtime_ns, stat.S_ISDIR(found.st_mode))
 
 
-def Remove(filename: str) -> None:
+def Remove(filename: Path) -> None:
     """Delete a file.
 
     Raises:
         NotFoundError: if it does not exist.
+        FailedPreconditionError: if it is a folder.
     """
-    with _known_errors(filename):
-        os.remove(filename)
+    path = os.fsdecode(filename)
+    with _known_errors(path):
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        os.remove(path)
 
 
-def DeleteRecursively(dirname: str) -> None:
-    """Delete a folder with all its contents.
+def DeleteRecursively(dirname: Path) -> None:
+    """Delete a folder with all its contents, or a file.
 
     Raises:
         NotFoundError: if it does not exist.
     """
-    with _known_errors(dirname):
-        shutil.rmtree(dirname)
+    path = os.fsdecode(dirname)
+    if not os.path.lexists(path):
+        raise NotFoundError(f"{path} not found")
+    with _known_errors(path):
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        else:
+            os.remove(path)
 
 
-def Copy(oldpath: str, newpath: str, overwrite: bool = False) -> None:
+def Copy(oldpath: Path, newpath: Path, overwrite: bool = False) -> None:
     """Copy a file.
 
     Raises:
         AlreadyExistsError: if the new file exists and ``overwrite`` is false.
-        NotFoundError: if the old file does not exist.
+        NotFoundError: if the old file does not exist, or the folder of the new one.
     """
-    _check_free(newpath, overwrite)
-    with _known_errors(oldpath):
-        shutil.copyfile(oldpath, newpath)
+    old, new = os.fsdecode(oldpath), os.fsdecode(newpath)
+    _check_free(new, overwrite)
+    with _known_errors(old):
+        if os.path.isdir(old):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        source = open(old, "rb")  # noqa: SIM115  # closed below
+    with source, _known_errors(new), open(new, "wb") as target:
+        shutil.copyfileobj(source, target)
 
 
-def Rename(oldname: str, newname: str, overwrite: bool = False) -> None:
+def Rename(oldname: Path, newname: Path, overwrite: bool = False) -> None:
     """Rename a file; the errors are those of ``Copy``."""
-    _check_free(newname, overwrite)
-    with _known_errors(oldname):
-        os.replace(oldname, newname)
+    old, new = os.fsdecode(oldname), os.fsdecode(newname)
+    _check_free(new, overwrite)
+    with _known_errors(old):
+        os.replace(old, new)
 
 
 def _check_free(path: str, overwrite: bool) -> None:
     if not overwrite and os.path.exists(path):
-        raise AlreadyExistsError(f"{path} exists; pass overwrite=True to replace it")
+        raise AlreadyExistsError(f"file already exists: {path}; pass overwrite=True to replace it")

@@ -7,13 +7,23 @@ converted when it is requested here, and stays the same object.
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from actorsession import interop
 from actorsession.compat.v1 import behavior
 from actorsession.graph import graph as ours
+from actorsession.interop.attributes import attr_of
 
 __all__ = ["Graph", "adopt_fallback", "get_default_graph", "reset_default_graph"]
+
+# The attributes of the blocks that ``Graph._attr_scope`` makes.
+_ATTRIBUTES: ContextVar[Mapping[Any, Mapping[str, Any]] | None] = ContextVar(
+    "actorsession_attributes", default=None
+)
 
 
 class Graph(ours.Graph):
@@ -51,6 +61,31 @@ class Graph(ours.Graph):
             ValueError: for a node that has no such form.
         """
         return interop.graph_def_of(self, after=from_version or 0, add_shapes=add_shapes)
+
+    def create_op(self, *args: Any, **kwargs: Any) -> Any:
+        """Add an operation under the present scopes; see ``actorsession.Graph.create_op``."""
+        more = _ATTRIBUTES.get()
+        if more is not None and self in more:
+            given = inspect.signature(ours.Graph.create_op).bind(self, *args, **kwargs).arguments
+            given["attrs"] = {**more[self], **(given.get("attrs") or {})}
+            return super().create_op(**{name: v for name, v in given.items() if name != "self"})
+        return super().create_op(*args, **kwargs)
+
+    @contextlib.contextmanager
+    def _attr_scope(self, attr_map: Mapping[str, Any]) -> Iterator[None]:
+        """Make a block whose operations have further attributes, whose names begin with an underscore.
+
+        Args:
+            attr_map: the attributes, as messages; ``None`` for one that is not to be set any more.
+        """
+        before = _ATTRIBUTES.get() or {}
+        now = {**before.get(self, {}), **{k: v and attr_of(v) for k, v in attr_map.items()}}
+        kept = {name: value for name, value in now.items() if value is not None}
+        token = _ATTRIBUTES.set({**before, self: kept})
+        try:
+            yield
+        finally:
+            _ATTRIBUTES.reset(token)
 
     def _unsafe_unfinalize(self) -> None:
         """Allow changes again."""

@@ -1,4 +1,4 @@
-"""TensorFlow's module paths: what ``tensorflow.python`` and ``examples`` hold, as one table.
+"""TensorFlow's module paths: what ``tensorflow.python`` and similar ones hold, as one table.
 
 A row says where the names of some modules are looked for, in order: in ``tf`` (``.``), in modules of it
 or of this package (``.train``), or in others. Most of TensorFlow's modules have names of ``tf`` and hardly
@@ -22,34 +22,44 @@ __all__ = ["TABLE", "add_modules", "module_paths"]
 _V1 = __name__.rpartition(".")[0]
 # The package, modules of it, and where their names are.
 TABLE: dict[str, list[tuple[str, str, str]]] = {
+    "core": [("lib.core", "error_codes_pb2", ".core.protobuf.error_codes_pb2")],
     "examples": [
         ("tutorials.mnist", "input_data", ".internals.mnist_data"),
         ("tutorials.mnist", "mnist", ".internals.mnist_model"),
     ],
     "python": [
         ("", "pywrap_tensorflow", ". .train .errors"),
+        ("", "tf2", ".internals.framework"),
         ("client", "device_lib", ".internals.device_lib"),
         ("client", (
             "session"
-        ), ".sessions actorsession.session actorsession.session.base actorsession.session.conversions"),
+        ), ".sessions actorsession.session actorsession.session.base actorsession.session.conversions "
+         ".internals.framework"),
         ("client", "timeline", ".internals.timeline actorsession.observe.timeline"),
         ("data.ops", "dataset_ops iterator_ops readers", ".data"),
         ("eager", "context", ".internals.framework"),
+        ("estimator", "estimator estimator_lib model_fn run_config training util", ".estimator"),
+        ("estimator.canned", "baseline dnn dnn_linear_combined linear", ".estimator"),
+        ("estimator.canned", "head metric_keys prediction_keys", ".estimator"),
+        ("estimator.export", "export export_lib export_output", ".estimator.export"),
+        ("estimator.inputs", "inputs numpy_io pandas_io", ".estimator.inputs"),
         ("feature_column", "feature_column feature_column_lib", ".feature_column"),
-        ("framework", "constant_op importer indexed_slices load_library tensor tensor_spec", "."),
+        ("framework", "config constant_op importer indexed_slices load_library tensor tensor_spec", "."),
         ("framework", "ops", ". .internals.framework"),
         ("framework", "dtypes", ".dtypes ."),
         ("framework", "errors errors_impl", ".errors"),
         ("framework", "graph_util graph_util_impl", ".graph_util"),
         ("framework", (
-            "common_shapes device random_seed sparse_tensor tensor_shape tensor_util versions"
+            "common_shapes device device_spec random_seed sparse_tensor tensor_shape tensor_util versions"
         ), ".internals.framework . .compat"),
         ("framework", "meta_graph", ".internals.framework .train"),
         ("framework", "op_def_registry", ".internals.generated"),
         ("framework", "test_util", ".internals.test_util .test"),
         ("framework", "graph_io", ".io .train"),
         ("framework", "function", "actorsession.ops.flow.functions"),
-        ("layers", "base convolutional core layers normalization pooling", ".layers"),
+        ("layers", "base core layers normalization pooling", ".layers"),
+        ("layers", "convolutional", ".layers .internals.layer_names"),
+        ("layers", "utils", ".internals.layer_utils"),
         ("lib.io", "file_io", ".internals.files"),
         ("lib.io", "python_io tf_record", ".python_io"),
         ("ops", (
@@ -115,7 +125,6 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("platform", "resource_loader", ".internals.files"),
         ("platform", "tf_logging", ".logging"),
         ("platform", "googletest test", ".test .internals.test_util"),
-        ("profiler", "model_analyzer option_builder profiler", ".profiler"),
         ("saved_model", "saved_model simple_save", ".saved_model"),
         ("saved_model", "builder builder_impl", ".saved_model.builder"),
         ("saved_model", "constants", ".saved_model.constants"),
@@ -147,7 +156,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("util", "compat", ".compat .internals.python_tools"),
         ("util", "nest", ".internals.nest"),
         ("util", (
-            "all_util deprecation dispatch keyword_args tf_decorator tf_export tf_inspect "
+            "all_util deprecation dispatch function_utils keyword_args tf_decorator tf_export tf_inspect "
             "tf_should_use tf_stack"
         ), ".internals.python_tools"),
         ("util", "tf_contextlib", "contextlib"),

@@ -1,7 +1,8 @@
-"""Savers whose ``.meta`` files are TensorFlow's, and functions that read such files.
+"""Savers whose files are TensorFlow's, and functions that read such files.
 
-``actorsession.train.Saver`` writes the graph in the library's own form. TensorFlow programs expect a
-``MetaGraphDef`` there, from which ``import_meta_graph`` recreates the graph and the saver.
+``actorsession.train.Saver`` writes values and graph in the library's own forms. TensorFlow programs expect
+its V2 checkpoints, and beside them a ``MetaGraphDef`` from which ``import_meta_graph`` recreates the graph
+and the saver. Checkpoints of either form are restored.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ _log = get_logger()
 
 
 class Saver(train.Saver):
-    """``actorsession.train.Saver`` with TensorFlow's messages for saver and graph.
+    """``actorsession.train.Saver`` with TensorFlow's checkpoints, and its messages for saver and graph.
 
     The arguments are those of ``actorsession.train.Saver``.
     """
+
+    _bundle = True
 
     def _write_graph(self, path: str, graph: Any) -> None:
         try:

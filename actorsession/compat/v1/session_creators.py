@@ -71,6 +71,31 @@ class Scaffold:
         self.saver = part("saver", saver)
         self.local_init_feed_dict = part("local_init_feed_dict", local_init_feed_dict)
 
+    @staticmethod
+    def get_or_default(arg_name: str, collection_key: str, default_constructor: Any) -> Any:
+        """Return the element of a collection, or make one; see ``get_or_create``.
+
+        Args:
+            arg_name: name of the argument, for messages.
+            collection_key: the collection.
+            default_constructor: makes the element.
+
+        Raises:
+            RuntimeError: if the collection has several.
+        """
+        if len(get_default_graph().get_collection(collection_key)) > 1:
+            raise RuntimeError(
+                f'More than one item in the collection "{collection_key}". Please indicate which one '
+                f"to use by passing it to the tf.Scaffold constructor as:  tf.Scaffold({arg_name}=item to "
+                "use)"
+            )
+        return get_or_create(collection_key, default_constructor)
+
+    @staticmethod
+    def default_local_init_op() -> Any:
+        """Return an operation that initialises local variables and tables."""
+        return default_local_init_op()
+
     def finalize(self) -> Scaffold:
         """Find or create the missing operations, and finalize the default graph."""
         graph = get_default_graph()

@@ -97,6 +97,14 @@ class _Face(ours.Session):
         ours.Session.reset(target, containers, as_settings(config))
 
 
+def _check(graph: Any, config: Any) -> None:
+    """Refuse what is no graph and no settings, in TensorFlow's words."""
+    if graph is not None and not isinstance(graph, Graph):
+        raise TypeError(f"graph must be a tf.Graph, but got {type(graph).__name__}")
+    if config is not None and not isinstance(config, (Message, ConfigProto)):
+        raise TypeError(f"config must be a tf.ConfigProto, but got {type(config).__name__}")
+
+
 class Session(_Face):
     """``actorsession.Session`` with mutable settings.
 
@@ -107,6 +115,7 @@ class Session(_Face):
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        _check(graph, config)
         graph = get_default_graph() if graph is None else as_compat_graph(graph)
         super().__init__(target, graph, as_settings(config))
 
@@ -124,6 +133,7 @@ class InteractiveSession(_Face, ours.InteractiveSession):
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        _check(graph, config)
         get_default_graph()  # converts the default graph, which the session may use
         settings = as_settings(config)
         if (

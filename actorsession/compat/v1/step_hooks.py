@@ -18,8 +18,8 @@ from actorsession.compat.v1.hooks import (
     SessionRunValues,
     step_of,
 )
+from actorsession.compat.v1.internals.timeline import Timeline
 from actorsession.compat.v1.logging import get_logger
-from actorsession.compat.v1.python.client.timeline import Timeline
 from actorsession.compat.v1.summary_writers import FileWriterCache
 from actorsession.config import RunOptions
 from actorsession.errors import DeadlineExceededError

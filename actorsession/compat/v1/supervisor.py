@@ -63,6 +63,9 @@ class Supervisor:
         init_fn: called with the session after ``init_op``.
         local_init_run_options: the run options of ``local_init_op``.
 
+    Raises:
+        ValueError: for variables without a device, if this task is not the chief.
+
     Attributes:
         ready_op: the operation that returns the names of variables without a value.
         ready_for_local_init_op: the same for the variables that ``local_init_op`` needs, or ``None``.
@@ -108,6 +111,8 @@ class Supervisor:
         local_init_run_options: Any = None,
     ) -> None:
         graph = get_default_graph() if graph is None else as_compat_graph(graph)
+        if not is_chief:
+            _check_placed(graph)
         with graph.as_default():
             self.ready_op = _part(ready_op, GraphKeys.READY_OP, ops.report_uninitialized_variables)
             self.ready_for_local_init_op = _part(
@@ -418,6 +423,15 @@ class _StepCounter(LooperThread):
                 self._writer.add_summary(Summary(value=[value]), step)
             _log.info("%s: %g", tag, rate)
         self._time, self._step = now, step
+
+
+def _check_placed(graph: Any) -> None:
+    """Refuse variables without a device: each replica would have its own ones."""
+    for op in graph.get_operations():
+        if op.type in ("Variable", "VariableV2", "VarHandleOp") and not op.device:
+            raise ValueError(
+                f"When using replicas, all Variables must have their device set: {op.name!r} has none"
+            )
 
 
 def _is_default(given: Any) -> bool:

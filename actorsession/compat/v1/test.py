@@ -352,7 +352,10 @@ def _is_ragged(value: Any) -> bool:
 
 def _comparable(value: Any) -> Any:
     """Return an array, with text encoded as bytes, because sessions return strings as bytes."""
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:  # lists of several lengths
+        array = np.array(value, dtype=object)
     return np.char.encode(array, "utf-8").astype(object) if array.dtype.kind == "U" else array
 
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import numbers
 from types import ModuleType
+from typing import Any
+
+import numpy as np
 
 from actorsession.graph.dimension import dimension_value
 from actorsession.graph.shape import dimension_at_index
 
 __all__ = [
-    "as_bytes", "as_str", "as_str_any", "as_text", "dimension_at_index", "dimension_value",
+    "as_bytes", "as_str", "as_str_any", "as_text", "bytes_or_text_types", "complex_types",
+    "dimension_at_index", "dimension_value", "integral_types", "path_to_bytes", "path_to_str",
+    "real_types",
 ]  # fmt: skip
 
 
@@ -34,6 +40,22 @@ def as_text(bytes_or_text: str | bytes | bytearray, encoding: str = "utf-8") -> 
 
 
 as_str = as_text
+
+# Classes of values, for ``isinstance``.
+bytes_or_text_types = (bytes, str)
+integral_types = (numbers.Integral, np.integer)
+real_types = (numbers.Real, np.integer, np.floating)
+complex_types = (numbers.Complex, np.number)
+
+
+def path_to_str(path: Any) -> Any:
+    """Return a path object as text, and any other value as it is."""
+    return as_str_any(path.__fspath__()) if hasattr(path, "__fspath__") else path
+
+
+def path_to_bytes(path: Any) -> bytes:
+    """Return a path as bytes."""
+    return as_bytes(path_to_str(path))
 
 
 def as_str_any(value: object, encoding: str = "utf-8") -> str:

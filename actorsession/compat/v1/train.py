@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from actorsession.compat.v1 import queue_runner
 from actorsession.compat.v1.checkpoint_hooks import CheckpointSaverHook, CheckpointSaverListener
+from actorsession.compat.v1.checkpoint_management import (
+    CheckpointState,
+    checkpoint_exists,
+    generate_checkpoint_state_proto,
+    get_checkpoint_mtimes,
+    get_checkpoint_state,
+    latest_checkpoint,
+    remove_checkpoint,
+    update_checkpoint_state,
+)
 from actorsession.compat.v1.checkpoint_waits import checkpoints_iterator
 from actorsession.compat.v1.clusters import ClusterSpec
 from actorsession.compat.v1.hooks import (
@@ -41,6 +51,7 @@ from actorsession.compat.v1.summary_writers import summary_iterator
 from actorsession.compat.v1.supervisor import Supervisor
 from actorsession.compat.v1.sync_replicas import SyncReplicasOptimizer
 from actorsession.compat.v1.train_loop import basic_train_loop
+from actorsession.compat.v1.warm_starts import VocabInfo, warm_start
 from actorsession.interop import QueueRunnerDef, write_graph
 from actorsession.interop.cluster_protos import ClusterDef, JobDef
 from actorsession.interop.example_protos import (
@@ -62,7 +73,6 @@ from actorsession.train import (
     AdagradDAOptimizer,
     AdagradOptimizer,
     AdamOptimizer,
-    CheckpointState,
     Coordinator,
     ExponentialMovingAverage,
     FtrlOptimizer,
@@ -79,21 +89,16 @@ from actorsession.train import (
     assert_global_step,
     batch,
     batch_join,
-    checkpoint_exists,
     cosine_decay,
     cosine_decay_restarts,
     create_global_step,
     exponential_decay,
-    generate_checkpoint_state_proto,
-    get_checkpoint_mtimes,
-    get_checkpoint_state,
     get_global_step,
     get_or_create_global_step,
     global_step,
     init_from_checkpoint,
     input_producer,
     inverse_time_decay,
-    latest_checkpoint,
     limit_epochs,
     linear_cosine_decay,
     list_variables,
@@ -110,14 +115,12 @@ from actorsession.train import (
     piecewise_constant_decay,
     polynomial_decay,
     range_input_producer,
-    remove_checkpoint,
     replica_device_setter,
     running_queues,
     shuffle_batch,
     shuffle_batch_join,
     slice_input_producer,
     string_input_producer,
-    update_checkpoint_state,
 )
 
 __all__ = [
@@ -183,6 +186,7 @@ __all__ = [
     "SummarySaverHook",
     "Supervisor",
     "SyncReplicasOptimizer",
+    "VocabInfo",
     "WorkerSessionCreator",
     "add_queue_runner",
     "assert_global_step",
@@ -234,5 +238,6 @@ __all__ = [
     "string_input_producer",
     "summary_iterator",
     "update_checkpoint_state",
+    "warm_start",
     "write_graph",
 ]  # fmt: skip

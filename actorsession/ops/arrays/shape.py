@@ -95,8 +95,15 @@ def _reshaped(x: Any, dims: Ints) -> Any:
         if x.size == 0 and 0 in dims and dims.count(-1) == 1:
             return _reshaped_empty(x, dims)
         raise InvalidArgumentError(
-            f"cannot reshape a tensor of shape {list(x.shape)} ({x.size} elements) to {list(dims)}"
+            f"Input to reshape is a tensor with {x.size} values, but the requested shape has {_room(dims)}: "
+            f"cannot reshape a tensor of shape {list(x.shape)} to {list(dims)}"
         ) from exc
+
+
+def _room(dims: Ints) -> str:
+    """How many elements a shape has, as far as it is known."""
+    found = prod(d for d in dims if d != -1)
+    return f"a multiple of {found}" if -1 in dims else str(found)
 
 
 def _reshaped_empty(x: Any, dims: Ints) -> Any:

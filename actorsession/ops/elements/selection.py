@@ -158,6 +158,8 @@ def _rows_kernel(ctx: KernelContext) -> Kernel:
     select = _select_kernel(ctx)
 
     def rows(c: Any, x: Any, y: Any) -> Any:
+        if isinstance(x, bytes):  # a single string
+            x, y = np.array(x, object), np.array(y, object)
         if x.shape != y.shape or (c.ndim and c.shape not in (x.shape, x.shape[:1])):
             raise InvalidArgumentError(
                 f"Select takes x and y of one shape and a condition of that shape, of its first "

@@ -35,7 +35,7 @@ from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 from actorsession.ops.flow.calls import call
 from actorsession.ops.flow.constructs import ConstructBuilder, as_value
 
-__all__ = ["DefinedFunction", "Defun", "OverloadedFunction"]
+__all__ = ["DefinedFunction", "Defun", "OverloadedFunction", "is_stateful", "with_effects"]
 
 # These ops only read state: they need not run if their results are not used.
 _LOOKS = frozenset({
@@ -284,7 +284,7 @@ class DefinedFunction:
             with body.building():
                 results = self._built(body, graph)
                 returns = bool(results)
-                results = _with_effects(body, results, graph)
+                results = with_effects(body, results, graph)
             captures = body.captured(results)
             operations = body.needed(results)
             function = LibraryFunction(
@@ -293,7 +293,7 @@ class DefinedFunction:
                 tuple(captures),
                 tuple(body.waits_for(results)),
                 tuple(sorted(body.tied_to(results))),
-                any(_is_stateful(op) for op in operations),
+                any(is_stateful(op) for op in operations),
                 self._gradient(),
             )
         return _Definition(function, home if _inside(captures, graph) else None, returns)
@@ -406,7 +406,7 @@ def _inside(tensors: Sequence[Tensor], graph: Graph) -> bool:
 # -- side effects ---------------------------------------------------------------------------------
 
 
-def _with_effects(body: FunctionBody, results: list[Tensor], graph: Graph) -> list[Tensor]:
+def with_effects(body: FunctionBody, results: list[Tensor], graph: Graph) -> list[Tensor]:
     """Return the results, available only after every operation that changes state has run."""
     needed = set(body.needed(results))
     forgotten = [op for op in body.operations if op not in needed and _changes_state(op)]
@@ -423,7 +423,7 @@ def _changes_state(op: Operation) -> bool:
     return any(_has_state(name) for name in types if name not in _LOOKS)
 
 
-def _is_stateful(op: Operation) -> bool:
+def is_stateful(op: Operation) -> bool:
     """Return whether an operation, or anything inside it, has state or effects."""
     return any(map(_has_state, [op.type, *[n.op for n, _ in nodes_inside(op.plain)]]))
 

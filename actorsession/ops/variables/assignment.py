@@ -16,9 +16,10 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _changed(ref: Any) -> Any:
+def _changed(ref: Any) -> Variable:
     """Return the object with the methods that change what ``ref`` stands for."""
-    return variable_of(ref) if isinstance(ref, ReferenceTensor) else ref
+    found: Variable = variable_of(ref) if isinstance(ref, ReferenceTensor) else ref
+    return found
 
 
 def assign(
@@ -40,7 +41,8 @@ def assign(
     """
     if isinstance(ref, (ReferenceVariable, ReferenceTensor)):
         checked = validate_shape is None or validate_shape
-        return _changed(ref).assign(value, use_locking, name, validate_shape=checked)
+        changed: Any = _changed(ref)
+        return changed.assign(value, use_locking, name, validate_shape=checked)
     # By name: the ``assign`` of a part of a variable, ``variable[...]``, has no other arguments.
     return ref.assign(value, name=name)
 

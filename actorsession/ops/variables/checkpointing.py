@@ -44,6 +44,8 @@ def save_v2(
     shape_and_slices: Any,
     tensors: Sequence[Any],
     name: str | None = None,
+    *,
+    bundle: bool = False,
 ) -> Operation:
     """Write tensors to a new checkpoint atomically.
 
@@ -54,12 +56,13 @@ def save_v2(
             ``"5 4 2,2:-"``; empty for a whole tensor.
         tensors: the tensors to save, of any dtype but ``resource``.
         name: wanted name.
+        bundle: whether to write TensorFlow's format instead of the library's own.
 
     Raises:
         TypeError: for other dtypes.
         ValueError: if the three do not have one length.
     """
-    return raw.SaveV2(prefix, tensor_names, shape_and_slices, tensors, name=name)
+    return raw.SaveV2(prefix, tensor_names, shape_and_slices, tensors, bundle=bundle, name=name)
 
 
 def restore_v2(
@@ -182,12 +185,13 @@ def _lists(op: str, count: int, names: Any, slices: Any) -> tuple[list[str], lis
 
 def _save_kernel(ctx: KernelContext) -> Kernel:
     op, host = ctx.op, ctx.resources
+    write = checkpoints.save_bundle if ctx.attrs["bundle"] else checkpoints.save
 
     def save(prefix: Any, names: Any, slices: Any, *values: Any) -> None:
         chosen, specs = _lists(op, len(values), names, slices)
         # A string scalar is plain bytes, which numpy would convert to a fixed-length string type.
         arrays = [np.array(v, object) if isinstance(v, (bytes, str)) else v for v in values]
-        checkpoints.save(host.files.prefix(_text(op, prefix)), chosen, specs, arrays)
+        write(host.files.prefix(_text(op, prefix)), chosen, specs, arrays)
 
     return save
 
@@ -239,9 +243,12 @@ def _merge_kernel(ctx: KernelContext) -> Kernel:
         files = host.files
         sources = [files.prefix(text) for text in _texts(op, prefixes)]
         target = files.prefix(_text(op, destination))
+        bundles = checkpoints.are_bundles(sources)
         for source in sources:
-            files.real(source + SUFFIX)  # the path may be a link that leads outside
-        checkpoints.merge(sources, target, delete_old_dirs)
+            # The path may be a link that leads outside.
+            files.real(source + (checkpoints.BUNDLE_SUFFIX if bundles else SUFFIX))
+        join = checkpoints.merge_bundles if bundles else checkpoints.merge
+        join(sources, target, delete_old_dirs)
 
     return merge
 

@@ -29,7 +29,7 @@ from actorsession.graph.registry import (
 )
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops.arrays.scatter import add_rows
-from actorsession.ops.rows import checked, op, scalar
+from actorsession.ops.rows import checked, no_outputs, op, scalar
 
 __all__ = [
     "check_handle", "check_same_shape", "check_scattered", "check_value", "elements", "fits_always",
@@ -138,6 +138,10 @@ op(
 op(
     "VarIsInitializedOp", checked(scalar), lambda handle: np.bool_(handle.initialized),
     NOT_DIFFERENTIABLE, cost=lambda inputs, outputs: 0.1,
+)  # fmt: skip
+op(
+    # TensorFlow marks a variable with it that is being written out; no value here needs that.
+    "DisableCopyOnRead", checked(no_outputs), lambda handle: None, NOT_DIFFERENTIABLE,
 )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO, Protocol, Self
 
 from actorsession.checkpoints import file_errors
@@ -103,17 +103,20 @@ class RecordReader:
     Args:
         path: the file.
         compression: empty, ``ZLIB`` or ``GZIP``.
+        opener: opens files where only some may be opened; see ``open``.
 
     Raises:
         OpError: as raised by ``file_errors``, such as NotFoundError.
         ValueError: for another form of compression.
     """
 
-    def __init__(self, path: str, compression: str = "") -> None:
+    def __init__(
+        self, path: str, compression: str = "", opener: Callable[[str, int], int] | None = None
+    ) -> None:
         wbits = compression_of(compression)
         self.path = path
         with file_errors(f"cannot read {path!r}"):
-            self._file = open(path, "rb")  # noqa: SIM115 - close() does
+            self._file = open(path, "rb", opener=opener)  # noqa: SIM115 - close() does
         self._bytes: _Bytes = Inflated(self._file, wbits) if wbits else self._file
         self._block_size = _FIRST_BLOCK
         # Bytes that were read but belong to no record yet, and their offset.

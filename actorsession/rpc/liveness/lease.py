@@ -48,6 +48,8 @@ class Lease:
         InvalidArgumentError: the lease is shorter than two beats, or the beat is not positive.
     """
 
+    __slots__ = ("_heard", "_looked", "_received", "_sent", "beat", "seconds")
+
     def __init__(self, *, beat: float, lease: float, now: float) -> None:
         if not (beat > 0 and lease >= 2 * beat):
             raise InvalidArgumentError(

@@ -116,6 +116,8 @@ class PeerMonitor:
         peer: name and address of the peer, for the log.
     """
 
+    __slots__ = ("_looking", "_peer", "_usual", "_waiting", "_watch")
+
     def __init__(self, watch: PeerProbe | None, beat: float, peer: str) -> None:
         self._watch = watch
         self._usual = _UNREMARKABLE * beat
@@ -157,6 +159,8 @@ class LocalProbe:
         note: the location from its hello.
         lease: seconds of silence after which it is judged.
     """
+
+    __slots__ = ("_note", "_pid", "_silence")
 
     def __init__(self, pid: int, note: HeartbeatLocation, lease: float) -> None:
         self._pid = pid

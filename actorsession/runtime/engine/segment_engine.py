@@ -99,10 +99,24 @@ class SegmentEngine(SegmentContext):
             first = None if segment.seconds else segment
             self.executor.offload(PooledSegment(self, index), blocks=segment.blocks, first=first)
             return
-        results, error = self.execute(index, self)
-        if error is not None:
-            step.fail(error)
-        elif step.error is None:
+        if self._is_observed:
+            results, error = self.execute(index, self)
+            if error is not None:
+                step.fail(error)
+                return
+        else:  # what execute() does, with a call less for each segment of each step
+            slots, places = self._slots, segment.places
+            begin = perf_counter()
+            try:
+                results = segment.function(self, *map(slots.__getitem__, places))
+            except Exception as exc:
+                step.fail(step.abort_error or locate_error(exc, self.bound, segment))
+                return
+            seconds = perf_counter() - begin
+            if seconds > HOLD_LIMIT:
+                WATCHDOG.ran_inline(self.bound, segment, seconds)
+            self._policy.record(segment, seconds, slots, places)
+        if step.error is None:
             self.store(index, results)
 
     def _is_expensive(self, segment: BoundSegment) -> bool:
@@ -153,7 +167,14 @@ class SegmentEngine(SegmentContext):
             step.collector.add_transfer("recv", key, bound.device, value)
         slot = bound.slot_of[key]
         self._slots[slot] = value
-        self._advance(bound.woken_by[slot])
+        waits = self.waits
+        for index in bound.woken_by[slot]:  # what _advance() does, without a call
+            waits[index] = left = waits[index] - 1
+            if not left:
+                if self._scheduled is not None:
+                    self._scheduled[index] = time.perf_counter_ns()
+                if step.error is None:
+                    step.queue.append((self, index))
 
     def aborted(self, error: OpError) -> None:
         """Fail the step, because the values that it waits for will not come; see ``Receiver``."""

@@ -265,25 +265,25 @@ class RunState:
         signature = self._plan.signature
         if shape.unknown_feeds:
             raise InvalidArgumentError(
-                f"The feed {shape.unknown_feeds[0]} was not specified in partial_run_setup: feeds of "
-                f"{self.handle!r} are {', '.join(signature.feeds) or 'none'}"
+                f"Feeds of {self.handle!r} are {', '.join(signature.feeds) or 'none'}; the feed "
+                f"{shape.unknown_feeds[0]} was not specified in partial_run_setup."
             )
         for i in shape.feeds:
             if self._fed >> i & 1:
                 raise InvalidArgumentError(
-                    f"The feed {signature.feeds[i]} has already been fed; still to be fed in "
-                    f"{self.handle!r}: {', '.join(self.pending_inputs) or 'none'}"
+                    f"Still to be fed in {self.handle!r}: {', '.join(self.pending_inputs) or 'none'}; "
+                    f"the feed {signature.feeds[i]} has already been fed."
                 )
         if shape.unknown_fetches:
             raise InvalidArgumentError(
-                f"The fetch {shape.unknown_fetches[0]} was not specified in partial_run_setup: fetches "
-                f"of {self.handle!r} are {', '.join(signature.fetches) or 'none'}"
+                f"Fetches of {self.handle!r} are {', '.join(signature.fetches) or 'none'}; the fetch "
+                f"{shape.unknown_fetches[0]} was not specified in partial_run_setup."
             )
         for i in shape.fetches:
             if self._fetched >> i & 1:
                 raise InvalidArgumentError(
-                    f"The fetch {signature.fetches[i]} has already been fetched; still to be fetched in "
-                    f"{self.handle!r}: {', '.join(self.pending_outputs) or 'none'}"
+                    f"Still to be fetched in {self.handle!r}: {', '.join(self.pending_outputs) or 'none'}; "
+                    f"the fetch {signature.fetches[i]} has already been fetched."
                 )
         self._refuse_early(shape)
 

@@ -151,6 +151,9 @@ class RemoteSession(SessionInterface[RemotePlan]):
             three TLS variables.
     """
 
+    # The other attributes are few enough for CPython to keep them without a dictionary of each session.
+    __slots__ = ("calls", "handle", "step_limit", "tally", "wheel")
+
     def __init__(self, graph: Graph, target: str, config: ConfigProto) -> None:
         addresses = master_addresses(target)
         refuse_local_settings(config)
@@ -185,7 +188,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._may_wait = False  # whether the graph has ops that may wait for other steps
         self._requests = itertools.count()
         self._request_prefix = secrets.token_hex(8)
-        self._timelines: deque[StepStats] = deque(maxlen=TIMELINES)
+        self._timelines: deque[StepStats] | None = None
         self._closed = False
         self._debugger = RemoteDebugger(self)
         self._partial_runs = RemotePartialRuns(self, self._debugger)
@@ -625,6 +628,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
             fill_metadata(report, done.metadata)
             timeline = timeline_of(report, done.metadata)
             if timeline is not None:
+                if self._timelines is None:
+                    self._timelines = deque(maxlen=TIMELINES)
                 self._timelines.append(timeline)
         return own_values(done.values, over_link=over_link)
 
@@ -793,7 +798,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     def timelines(self) -> list[StepStats]:
         """Return the last few steps that the master traced for ``timeline_step``, oldest first."""
-        return list(self._timelines)
+        return list(self._timelines or ())
 
     async def why(self, within: float) -> HangReport:
         """Return what the session's steps wait for on all tasks, with the tasks that do not answer.

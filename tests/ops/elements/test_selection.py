@@ -193,3 +193,8 @@ def test_where_alone_lists_the_indices_of_what_is_true(shape: Any, value: Any) -
     [found] = evaluate([x])
     assert x.shape == [None, len(shape)]
     np.testing.assert_array_equal(found, np.argwhere(given).astype(np.int64), strict=True)
+
+
+def test_one_of_two_single_strings_is_selected() -> None:
+    chosen = [where(constant(which), constant(b"one"), constant(b"two")) for which in (True, False)]
+    assert [np.asarray(found).item() for found in evaluate(chosen)] == [b"one", b"two"]

@@ -92,6 +92,7 @@ ELSEWHERE: dict[str, str] = {
     "StatelessTruncatedNormal": "tests/ops/randomness/test_stateless_random.py",
     "ReadVariableOp": "tests/ops/variables/test_state.py",
     "ResourceCountUpTo": "tests/session/test_state.py",
+    "DisableCopyOnRead": "tests/compat/test_savers.py",
     "VarHandleOp": "tests/ops/variables/test_state.py",
     "VarIsInitializedOp": "tests/ops/variables/test_state.py",
     "FIFOQueueV2": "tests/ops/queues/test_queues.py",

@@ -69,7 +69,7 @@ def example(**features: list[Any]) -> bytes:
     made = Example(features=Features())
     for key, values in features.items():
         kind = type(values[0])
-        made.features.feature[key] = (
+        made.features.feature[key].CopyFrom(
             Feature(int64_list=Int64List(value=values))
             if kind is int
             else Feature(float_list=FloatList(value=values))
@@ -178,7 +178,7 @@ def sequence(context: dict[str, Feature], **lists: list[Feature]) -> bytes:
     """A serialized sequence."""
     made = SequenceExample(context=Features(feature=context))
     for key, steps in lists.items():
-        made.feature_lists.feature_list[key] = FeatureList(feature=steps)
+        made.feature_lists.feature_list[key].CopyFrom(FeatureList(feature=steps))
     return made.SerializeToString()
 
 

@@ -241,7 +241,7 @@ def batches(draw: st.DrawFn) -> list[Example]:
         for key in draw(st.permutations(["a", "b", "c", "unwanted", "more"])):
             feature = draw(FEATURE)
             if key not in LISTS or feature.WhichOneof("kind") in (None, LISTS[key]):
-                made.features.feature[key] = feature
+                made.features.feature[key].CopyFrom(feature)
         found.append(made)
     return found
 

@@ -1,4 +1,4 @@
-"""``tensorflow`` in processes that a program under ``run-tf1`` starts: it installs the alias."""
+"""``tensorflow`` in processes that a program under ``run-tf1`` starts: it installs the alias there."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import importlib
 import sys
 
 from actorsession.compat.alias import install_alias
+from actorsession.compat.older_names import restore_older_names
 
 install_alias()
+restore_older_names()
 del sys.modules[__name__]
 # The import system returns what stands under this name when this module has run.
 importlib.import_module(__name__)

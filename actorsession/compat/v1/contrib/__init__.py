@@ -1,21 +1,29 @@
-"""``tf.contrib``: the parts that are functions of this library under other names.
+"""``tf.contrib``: the parts of it that many programs use.
 
-Layers, estimators and slim are not included. Anything else is missing as well, as in TensorFlow since 2.0.
+What is absent is an error that says why, as far as there is a reason.
 """
 
 from __future__ import annotations
 
-from actorsession.compat.v1 import distributions
-from actorsession.compat.v1.contrib import (
-    framework,
-    layers,
-    legacy_seq2seq,
-    metrics,
-    rnn,
-    seq2seq,
-    util,
-)
+from actorsession.lazy_names import lazy_names
 
-__all__ = [
-    "distributions", "framework", "layers", "legacy_seq2seq", "metrics", "rnn", "seq2seq", "util",
-]  # fmt: skip
+_NAMES = {
+    "actorsession.compat.v1.distributions": "*=distributions",
+    "actorsession.namespaces.signal": "*=signal",
+    ".crf": "*=crf",
+    ".data": "*=data",
+    ".framework": "*=framework",
+    ".image": "*=image",
+    ".layers": "*=layers",
+    ".legacy_seq2seq": "*=legacy_seq2seq",
+    ".lookup": "*=lookup",
+    ".metrics": "*=metrics",
+    ".opt": "*=opt",
+    ".rnn": "*=rnn",
+    ".seq2seq": "*=seq2seq",
+    ".staging": "*=staging",
+    ".training": "*=training",
+    ".util": "*=util",
+}
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from actorsession.compat.v1.module_paths import add_modules
 from actorsession.interop.tabled import file_list, file_names
 from actorsession.lazy_names import lazy_names
 
@@ -14,6 +15,8 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {f".{name}": f"*={name}" for name in ("example", "framework", "protobuf", "util")},
 )
+
+add_modules(__name__)
 
 
 class _File(ModuleType):

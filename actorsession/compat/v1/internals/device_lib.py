@@ -4,35 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorsession.interop.message import Message
+from actorsession.interop.tabled import message_class
 
 __all__ = ["DeviceAttributes", "DeviceLocality", "list_local_devices"]
 
-
-class DeviceLocality(Message):
-    """Where a device stands in its machine."""
-
-    SCHEMA = """
-        1 bus_id int32
-        2 numa_node int32
-    """
+DeviceAttributes: Any = message_class("DeviceAttributes")
+DeviceLocality: Any = message_class("DeviceLocality")
 
 
-class DeviceAttributes(Message):
-    """A device as a message."""
-
-    SCHEMA = """
-        1 name string
-        2 device_type string
-        4 memory_limit int64
-        5 locality DeviceLocality
-        6 incarnation fixed64
-        7 physical_device_desc string
-        8 xla_global_id int64
-    """
-
-
-def list_local_devices(session_config: Any = None) -> list[DeviceAttributes]:
+def list_local_devices(session_config: Any = None) -> list[Any]:
     """Return the devices of this process.
 
     Args:

@@ -13,34 +13,41 @@ from actorsession import interop
 from actorsession.compat.v1.devices import DeviceSpec
 from actorsession.compat.v1.graphs import get_default_graph
 from actorsession.graph.constant_value import get_static_value
-from actorsession.graph.default_session import get_default_session
+from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.dimension import as_dimension
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape, as_shape, broadcast_shapes
+from actorsession.interop.collections import register_proto_function
+from actorsession.interop.signatures import GRAPH_DEF_VERSION
 from actorsession.interop.tensors import make_ndarray
-from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.build import convert_to_tensor, register_tensor_conversion_function
 from actorsession.ops.derivatives.registry import NotDifferentiable, gradient_of
 from actorsession.ops.randomness.numbers import get_seed
 from actorsession.opsets import SparseTensor, SparseTensorValue
 
 __all__ = [
-    "DEFAULT_GRAPH_SEED", "EAGER_MODE", "GRAPH_MODE", "MakeNdarray", "NoGradient", "ShapeEquals",
-    "TensorShapeProtoToList", "as_dimension", "as_shape", "broadcast_shape", "canonical_name",
-    "check_valid", "constant_value", "constant_value_as_shape", "context", "convert_n_to_tensor",
-    "eager_mode", "executing_eagerly", "executing_eagerly_outside_functions",
-    "export_scoped_meta_graph", "get_all_collection_keys", "get_default_session",
-    "get_gradient_function", "get_name_scope", "get_seed", "graph_mode",
-    "import_scoped_meta_graph", "in_eager_mode", "in_graph_mode", "init_scope", "inside_function",
-    "internal_convert_n_to_tensor", "internal_convert_to_tensor", "is_broadcast_compatible",
-    "is_dense_tensor_like", "is_device_spec", "is_sparse", "is_tf_type", "matrix", "merge_device",
-    "name_from_scope_name", "num_gpus", "prepend_name_scope", "read_meta_graph_file", "scalar",
-    "strip_name_scope", "uid", "unknown_shape", "vector",
+    "DEFAULT_GRAPH_SEED", "EAGER_MODE", "GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER",
+    "GRAPH_DEF_VERSION_MIN_PRODUCER", "GRAPH_MODE", "MakeNdarray", "NoGradient", "RegisterShape",
+    "RegisterStatistics", "ShapeEquals", "TensorShapeProtoToList", "as_dimension", "as_shape",
+    "broadcast_shape", "canonical_name", "check_valid", "constant_value",
+    "constant_value_as_shape", "context", "convert_n_to_tensor", "eager_mode", "enabled",
+    "executing_eagerly", "executing_eagerly_outside_functions", "export_scoped_meta_graph",
+    "get_all_collection_keys", "get_default_session", "get_gradient_function", "get_name_scope",
+    "get_seed", "graph_mode", "import_scoped_meta_graph", "in_eager_mode", "in_graph_mode",
+    "init_scope", "inside_function", "internal_convert_n_to_tensor", "internal_convert_to_tensor",
+    "is_broadcast_compatible", "is_dense_tensor_like", "is_device_spec", "is_sparse",
+    "is_tf_type", "matrix", "merge_device", "name_from_scope_name", "num_gpus",
+    "prepend_name_scope", "read_meta_graph_file", "register_proto_function",
+    "register_tensor_conversion_function", "scalar", "set_shapes_for_outputs", "strip_name_scope",
+    "uid", "unchanged_shape", "unknown_shape", "vector",
 ]  # fmt: skip
 
 DEFAULT_GRAPH_SEED = 87654321
 """The seed of graphs for operations that have only their own."""
 
 GRAPH_MODE, EAGER_MODE = 0, 1
+
+GRAPH_DEF_VERSION_MIN_CONSUMER = GRAPH_DEF_VERSION_MIN_PRODUCER = 0
 
 NoGradient = NotDifferentiable
 MakeNdarray = make_ndarray
@@ -87,6 +94,10 @@ def prepend_name_scope(name: str, import_scope: str | None) -> str:
         if name.startswith(mark):
             return mark + scope + name.removeprefix(mark)
     return scope + name
+
+
+def set_shapes_for_outputs(op: Operation) -> None:
+    """Do nothing: outputs have their shapes when an operation is made."""
 
 
 def convert_n_to_tensor(
@@ -148,6 +159,74 @@ def is_dense_tensor_like(value: Any) -> bool:
 
 is_tf_type = is_dense_tensor_like
 
+
+class RegisterShape:
+    """Returns a decorator that leaves shape functions as they are: operations have theirs.
+
+    Args:
+        op_type: the type of the operation.
+    """
+
+    def __init__(self, op_type: str) -> None:
+        self.op_type = op_type
+
+    def __call__(self, f: Any) -> Any:
+        """Return the function."""
+        return f
+
+
+class RegisterStatistics(RegisterShape):
+    """Returns a decorator that leaves functions that estimate costs as they are.
+
+    Args:
+        op_type: the type of the operation.
+        statistic_type: what is estimated.
+    """
+
+    def __init__(self, op_type: str, statistic_type: str) -> None:
+        super().__init__(op_type)
+
+
+class _SessionStack:
+    """The default sessions of this thread."""
+
+    def get_default(self) -> Any:
+        """Return the innermost one, or ``None``."""
+        return get_default_session()
+
+    def reset(self) -> None:
+        """Forget all of them."""
+        while (found := get_default_session()) is not None:
+            DEFAULT_SESSIONS.remove(found)
+
+
+_default_session_stack = _SessionStack()
+
+
+class _DeviceAttributes:
+    """A device, as ``Session.list_devices`` describes it.
+
+    Args:
+        name: its name.
+        device_type: its type.
+        memory_limit_bytes: how much memory it has.
+        incarnation: a number that a device of that name had not before.
+    """
+
+    def __init__(
+        self, name: str, device_type: str, memory_limit_bytes: int, incarnation: int
+    ) -> None:
+        self.name = canonical_name(name)
+        self.device_type, self.incarnation = device_type, incarnation
+        self.memory_limit_bytes = memory_limit_bytes
+
+    def __repr__(self) -> str:
+        return (
+            f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes}, "
+            f"{self.incarnation})"
+        )
+
+
 # -- eager.context -----------------------------------------------------------------------------
 
 
@@ -157,6 +236,9 @@ def executing_eagerly() -> bool:
 
 
 executing_eagerly_outside_functions = in_eager_mode = executing_eagerly
+
+
+enabled = executing_eagerly
 
 
 def in_graph_mode() -> bool:
@@ -203,15 +285,23 @@ def context() -> _Context:
 # -- framework.tensor_shape, tensor_util and common_shapes -------------------------------------
 
 
-def unknown_shape(rank: int | None = None, **kwargs: Any) -> TensorShape:
+def unknown_shape(rank: Any = None, **kwargs: Any) -> Any:
     """Return a shape of unknown sizes.
 
     Args:
-        rank: how many; an unknown number if left out.
+        rank: how many; an unknown number if left out. For an operation, a list of such shapes is returned,
+            one for each output, because shape functions have this name, too.
         **kwargs: ``ndims``, the older name of ``rank``.
     """
+    if isinstance(rank, Operation):
+        return [TensorShape(None) for _ in rank.outputs]
     given = kwargs.pop("ndims", rank)
     return TensorShape(None if given is None else [None] * given)
+
+
+def unchanged_shape(op: Operation) -> list[TensorShape]:
+    """Return the shape of the first input of an operation, as shape functions do."""
+    return [op.inputs[0].shape]
 
 
 def scalar() -> TensorShape:
@@ -234,7 +324,7 @@ def constant_value_as_shape(tensor: Any) -> TensorShape:
     found = get_static_value(tensor, partial=True)
     if found is None:
         length = tensor.shape.as_list()[0] if tensor.shape.rank == 1 else None
-        return unknown_shape(length)
+        return TensorShape(None if length is None else [None] * length)
     return TensorShape([None if n is None or n < 0 else int(n) for n in np.ravel(found).tolist()])
 
 

@@ -6,6 +6,7 @@ Each is that of ``tf.raw_ops``, which takes inputs in their order, too: ``gen_ma
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -19,11 +20,11 @@ def snake_case(op_type: str) -> str:
     """Return the name of the function of an operation type, such as ``mat_mul`` for ``MatMul``."""
     made = ""
     for place, letter in enumerate(op_type):
-        # A capital begins a word, but within several of them only the last one does.
-        before, after = op_type[place - 1 : place], op_type[place + 1 : place + 2]
-        begins = letter.isupper() and not before.isupper() if place else False
-        ends = letter.isupper() and before.isupper() and after.islower()
-        made += ("_" if begins or ends else "") + letter.lower()
+        # A capital begins a word after a small letter or before one.
+        begins = letter.isupper() and (
+            op_type[place - 1 : place].islower() or op_type[place + 1 : place + 2].islower()
+        )
+        made += ("_" if begins and place else "") + letter.lower()
     return made
 
 
@@ -38,5 +39,24 @@ def __getattr__(name: str) -> Callable[..., Any]:
     op_type = wanted if wanted in raw.__all__ else _types().get(wanted)
     if op_type is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    found: Callable[..., Any] = getattr(raw, op_type)
-    return found
+    return _with_places(getattr(raw, op_type))
+
+
+@functools.cache
+def _with_places(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, which takes attributes by their places, too."""
+    by_name = [
+        name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+    inputs = len(inspect.signature(function).parameters) - len(by_name)
+    if not by_name:
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        attributes = zip(by_name, args[inputs:], strict=False)
+        return function(*args[:inputs], **dict(attributes), **kwargs)
+
+    return call

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,7 +25,7 @@ __all__ = [
     "BaseStagingArea", "Constant", "Enter", "Exit", "GlorotNormal", "GlorotUniform", "Identity",
     "Merge", "NextIteration", "Ones", "Orthogonal", "PartitionedVariable", "QueueBase",
     "RandomNormal", "RandomUniform", "RefVariable", "ResourceVariable", "Switch",
-    "TruncatedNormal", "UniformUnitScaling", "Variable", "VarianceScaling", "Zeros",
+    "TruncatedNormal", "UniformUnitScaling", "Variable", "VariableV1", "VarianceScaling", "Zeros",
     "assert_broadcastable", "assert_like_rnncell", "assign_moving_average", "broadcast_weights",
     "create_slot", "create_slot_with_initializer", "create_zeros_slot", "enter", "exit",
     "global_variables", "he_normal", "he_uniform", "initialize_resources", "is_resource_variable",
@@ -51,7 +52,7 @@ he_normal, he_uniform = initializers.he_normal_initializer, initializers.he_unif
 lecun_normal, lecun_uniform = (
     initializers.lecun_normal_initializer, initializers.lecun_uniform_initializer,
 )  # fmt: skip
-RefVariable = ResourceVariable = Variable
+RefVariable = ResourceVariable = VariableV1 = Variable
 Enter, Exit, Merge, NextIteration, Switch = enter, exit_, merge, next_iteration, switch
 exit, tuple = exit_, tuple_
 global_variables = ops.global_variables
@@ -148,9 +149,8 @@ def create_slot_with_initializer(
     graph = primary.graph
     begins = initializer if shape is None else lambda: initializer(as_shape(shape).as_list(), dtype)
     with graph.as_default(), graph.name_scope(None):
-        with graph.colocate_with(
-            primary.op if colocate_with_primary else None, not colocate_with_primary
-        ):
+        place: Any = contextlib.nullcontext()
+        with graph.colocate_with(primary.op) if colocate_with_primary else place:
             return ops.Variable(begins, trainable=False, name=name_beside(primary.op.name, name))
 
 
@@ -265,7 +265,11 @@ def broadcast_weights(weights: Any, values: Any) -> Tensor:
     """Return weights in the shape of values; see ``assert_broadcastable``."""
     value = convert_to_tensor(values)
     weight = convert_to_tensor(weights, dtype=None, preferred_dtype=value.dtype)
-    if value.shape.is_fully_defined() and weight.shape.as_list() == value.shape.as_list():
+    if (
+        value.shape.is_fully_defined()
+        and weight.shape.is_fully_defined()
+        and (weight.shape.as_list() == value.shape.as_list())
+    ):
         return weight
     with get_default_graph().control_dependencies([assert_broadcastable(weight, value)]):
         return ops.multiply(

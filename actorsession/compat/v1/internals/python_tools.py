@@ -35,9 +35,10 @@ from typing import Any
 __all__ = [
     "TFDecorator", "currentframe", "deprecated", "deprecated_alias", "deprecated_arg_values",
     "deprecated_args", "deprecated_argument_lookup", "deprecated_endpoints", "extract_stack",
+    "fn_args", "get_func_name",
     "get_symbol_from_name", "getargspec", "getcallargs", "getdoc", "getfile", "getfullargspec",
     "getmembers", "getmodule", "getmro", "getsource", "getsourcefile", "getsourcelines",
-    "isbuiltin", "isclass", "isframe", "isfunction", "isgenerator", "isgeneratorfunction",
+    "has_kwargs", "isbuiltin", "isclass", "isframe", "isfunction", "isgenerator", "isgeneratorfunction",
     "ismethod", "ismodule", "isroutine", "keyword_args_only", "make_all", "make_decorator",
     "remove_undocumented", "rewrap", "should_use_result", "signature", "silence", "stack",
     "tf_export", "unwrap",
@@ -48,6 +49,26 @@ def getargspec(obj: Any) -> Any:
     """Return the arguments of a function: ``args``, ``varargs``, ``keywords`` and ``defaults``."""
     full = inspect.getfullargspec(obj)
     return inspect._ArgSpec(full.args, full.varargs, full.varkw, full.defaults)  # type: ignore[attr-defined]
+
+
+def fn_args(fn: Any) -> tuple[str, ...]:
+    """Return the names of the arguments of a function, without ``self`` and those that are bound."""
+    return tuple(
+        name
+        for name, parameter in inspect.signature(fn).parameters.items()
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    )
+
+
+def has_kwargs(fn: Any) -> bool:
+    """Return whether a function takes any arguments by name."""
+    return inspect.getfullargspec(fn).varkw is not None
+
+
+def get_func_name(func: Any) -> str:
+    """Return the name of a function, also of a partial one."""
+    inner = func.func if isinstance(func, functools.partial) else func
+    return str(getattr(inner, "__name__", type(inner).__name__))
 
 
 def extract_stack(limit: int = -1) -> Any:

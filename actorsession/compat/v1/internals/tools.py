@@ -10,6 +10,7 @@ from actorsession import interop
 from actorsession.compat.v1 import gfile, train
 from actorsession.compat.v1.graphs import Graph
 from actorsession.compat.v1.sessions import Session
+from actorsession.compat.v1.text import as_bytes
 from actorsession.interop import graph_util, text_format
 from actorsession.train.checkpoint_utils import NewCheckpointReader
 
@@ -71,7 +72,7 @@ def _read_graph(path: str, binary: bool) -> interop.GraphDef:
     graph_def = interop.GraphDef()
     with gfile.GFile(path, "rb" if binary else "r") as file:
         if binary:
-            graph_def.ParseFromString(file.read())
+            graph_def.ParseFromString(as_bytes(file.read()))
         else:
             text_format.Merge(file.read(), graph_def)
     return graph_def
@@ -136,7 +137,7 @@ def _assign(session: Any, handle: Any, value: Any) -> None:
     if handle.op.type == "VarHandleOp":
         session.run(raw.AssignVariableOp(handle, value))
     else:
-        session.run(raw.Assign(handle, value))  # type: ignore[attr-defined]
+        session.run(raw.Assign(handle, value))
 
 
 def _names(text: str) -> list[str] | None:

@@ -8,15 +8,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from actorsession.checkpoints import CheckpointReader
-from actorsession.checkpoints.bundle_writer import write_bundle
 from actorsession.compat.v1.saved_model import constants
 from actorsession.compat.v1.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from actorsession.compat.v1.saved_model.signature_def_utils import predict_signature_def
@@ -146,18 +141,7 @@ class SavedModelBuilder:
     def _write_values(self, sess: Any, saver: Saver) -> None:
         """Write the values of the variables as a checkpoint in TensorFlow's format."""
         prefix = self._folder / constants.VARIABLES_DIRECTORY / constants.VARIABLES_FILENAME
-        with tempfile.TemporaryDirectory(dir=self._folder, prefix=".values-") as folder:
-            place = os.path.join(folder, constants.VARIABLES_FILENAME)
-            saver.save(sess, place, write_meta_graph=False, write_state=False)
-            with CheckpointReader(place) as reader:
-                dtypes = reader.get_variable_to_dtype_map()
-                write_bundle(
-                    str(prefix),
-                    (
-                        (name, dtype, np.asarray(reader.get_tensor(name), dtype.np_dtype))
-                        for name, dtype in sorted(dtypes.items())
-                    ),
-                )
+        saver.save(sess, str(prefix), write_meta_graph=False, write_state=False)
 
     def _message(
         self,

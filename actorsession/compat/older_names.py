@@ -1,0 +1,69 @@
+"""Names that numpy and Python have removed since programs for TensorFlow 1 were written.
+
+``run-tf1`` gives them back to the program, where they are missing, before it starts.
+"""
+
+from __future__ import annotations
+
+import collections
+import collections.abc
+import fractions
+import functools
+import inspect
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+__all__ = ["restore_older_names"]
+
+
+def _getargspec(func: Any) -> Any:
+    full = inspect.getfullargspec(func)
+    made = collections.namedtuple("ArgSpec", "args varargs keywords defaults")
+    return made(full.args, full.varargs, full.varkw, full.defaults)
+
+
+def _former() -> list[tuple[Any, dict[str, Any]]]:
+    """Modules with what they had."""
+    trapezoid = getattr(np, "trapezoid", None) or getattr(np, "trapz", None)
+    return [
+        (np, {
+            "Inf": np.inf, "Infinity": np.inf, "NAN": np.nan, "NINF": -np.inf, "NZERO": -0.0,
+            "NaN": np.nan, "PINF": np.inf, "PZERO": 0.0, "alltrue": np.all,
+            "asscalar": lambda a: np.asarray(a).item(), "bool": bool, "cfloat": np.complex128,
+            "complex": complex, "complex_": np.complex128, "cumproduct": np.cumprod,
+            "float": float, "float_": np.float64, "in1d": np.isin, "infty": np.inf, "int": int,
+            "long": int, "mat": np.asmatrix, "msort": functools.partial(np.sort, axis=0),
+            "object": object, "product": np.prod, "round_": np.round, "row_stack": np.vstack,
+            "sometrue": np.any, "str": str, "string_": np.bytes_, "trapz": trapezoid,
+            "unicode": str, "unicode_": np.str_,
+        }),
+        (collections, {
+            name: getattr(collections.abc, name)
+            for name in (
+                "Callable", "Container", "Hashable", "ItemsView", "Iterable", "Iterator", "KeysView",
+                "Mapping", "MutableMapping", "MutableSequence", "MutableSet", "Sequence", "Set",
+                "Sized", "ValuesView",
+            )
+        }),
+        (fractions, {"gcd": math.gcd}),
+        (inspect, {"getargspec": _getargspec}),
+        (time, {"clock": time.perf_counter}),
+    ]  # fmt: skip
+
+
+def restore_older_names() -> list[str]:
+    """Give modules the names back that they had when programs for TensorFlow 1 were written.
+
+    Returns:
+        The names that were missing, such as ``numpy.float``.
+    """
+    restored = []
+    for module, names in _former():
+        for name, value in names.items():
+            if name not in vars(module) and value is not None:
+                setattr(module, name, value)
+                restored.append(f"{module.__name__}.{name}")
+    return restored

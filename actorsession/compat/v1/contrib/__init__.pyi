@@ -1,0 +1,27 @@
+# Written by scripts/generated.py.
+"""``tf.contrib``: the parts of it that many programs use.
+
+What is absent is an error that says why, as far as there is a reason.
+"""
+
+from actorsession.compat.v1.contrib import crf as crf
+from actorsession.compat.v1.contrib import data as data
+from actorsession.compat.v1.contrib import framework as framework
+from actorsession.compat.v1.contrib import image as image
+from actorsession.compat.v1.contrib import layers as layers
+from actorsession.compat.v1.contrib import legacy_seq2seq as legacy_seq2seq
+from actorsession.compat.v1.contrib import lookup as lookup
+from actorsession.compat.v1.contrib import metrics as metrics
+from actorsession.compat.v1.contrib import opt as opt
+from actorsession.compat.v1.contrib import rnn as rnn
+from actorsession.compat.v1.contrib import seq2seq as seq2seq
+from actorsession.compat.v1.contrib import staging as staging
+from actorsession.compat.v1.contrib import training as training
+from actorsession.compat.v1.contrib import util as util
+from actorsession.compat.v1 import distributions as distributions
+from actorsession.namespaces import signal as signal
+
+__all__ = [
+"crf", "data", "distributions", "framework", "image", "layers", "legacy_seq2seq", "lookup",
+"metrics", "opt", "rnn", "seq2seq", "signal", "staging", "training", "util"
+]

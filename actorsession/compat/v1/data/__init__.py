@@ -1,0 +1,20 @@
+"""``tf.data``: datasets and iterators."""
+
+from __future__ import annotations
+
+from actorsession.lazy_names import lazy_names
+
+_NAMES = {
+    "actorsession.opsets.datasets.dataset": "AUTOTUNE Dataset Options",
+    "actorsession.opsets.datasets.files": (
+        "FixedLengthRecordDataset TFRecordDataset TextLineDataset"
+    ),
+    "actorsession.opsets.datasets.iterators": "Iterator",
+    ".experimental": "*=experimental INFINITE_CARDINALITY UNKNOWN_CARDINALITY",
+    ".structures": (
+        "get_output_classes get_output_shapes get_output_types make_initializable_iterator "
+        "make_one_shot_iterator"
+    ),
+}
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -1,0 +1,78 @@
+"""``tf.data.experimental``: further steps of pipelines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorsession.compat.v1.data.structures import get_structure
+from actorsession.graph.operation import Tensor
+from actorsession.opsets.datasets.combining import (
+    Counter,
+    RandomDataset,
+    Reducer,
+    assert_cardinality,
+    bucket_by_sequence_length,
+    cardinality,
+    choose_from_datasets,
+    copy_to_device,
+    dense_to_sparse_batch,
+    enumerate_dataset,
+    get_single_element,
+    group_by_reducer,
+    group_by_window,
+    ignore_errors,
+    map_and_batch,
+    parallel_interleave,
+    prefetch_to_device,
+    sample_from_datasets,
+    scan,
+    shuffle_and_repeat,
+    take_while,
+    unbatch,
+    unique,
+)
+from actorsession.opsets.datasets.dataset import AUTOTUNE, Dataset, Options
+from actorsession.opsets.datasets.files import (
+    CsvDataset,
+    make_batched_features_dataset,
+    make_csv_dataset,
+)
+from actorsession.opsets.parsing.examples import parse_example
+from actorsession.train.iterator_saving import make_saveable_from_iterator
+
+__all__ = [
+    "AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "Counter", "CsvDataset",
+    "OptimizationOptions", "RandomDataset", "Reducer", "ThreadingOptions", "assert_cardinality",
+    "bucket_by_sequence_length", "cardinality", "choose_from_datasets", "copy_to_device",
+    "dense_to_sparse_batch", "enumerate_dataset", "from_variant", "get_single_element",
+    "get_structure", "group_by_reducer", "group_by_window", "ignore_errors",
+    "make_batched_features_dataset", "make_csv_dataset", "make_saveable_from_iterator",
+    "map_and_batch", "map_and_batch_with_legacy_function", "parallel_interleave",
+    "parse_example_dataset", "prefetch_to_device", "sample_from_datasets", "scan",
+    "shuffle_and_repeat", "take_while", "to_variant", "unbatch", "unique",
+]  # fmt: skip
+
+INFINITE_CARDINALITY = -1
+UNKNOWN_CARDINALITY = -2
+
+map_and_batch_with_legacy_function = map_and_batch
+OptimizationOptions = ThreadingOptions = Options
+
+
+def parse_example_dataset(
+    features: Any, num_parallel_calls: Any = 1, deterministic: Any = None
+) -> Any:
+    """Return a step that parses batches of serialized examples."""
+    return lambda dataset: dataset.map(
+        lambda serialized: parse_example(serialized, features), num_parallel_calls
+    )
+
+
+def to_variant(dataset: Dataset) -> Tensor:
+    """Return the tensor that stands for a dataset."""
+    return dataset._dataset_tensor
+
+
+def from_variant(variant: Tensor, structure: Any) -> Dataset:
+    """Return the dataset that a tensor stands for."""
+    return Dataset(variant, structure)

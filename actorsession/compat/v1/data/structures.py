@@ -1,0 +1,43 @@
+"""The functions of ``tf.data`` that ask a dataset or an iterator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorsession.opsets.datasets.dataset import Dataset
+from actorsession.opsets.datasets.iterators import Iterator
+
+__all__ = [
+    "get_output_classes", "get_output_shapes", "get_output_types", "get_structure",
+    "make_initializable_iterator", "make_one_shot_iterator",
+]  # fmt: skip
+
+
+def get_output_types(dataset_or_iterator: Any) -> Any:
+    """Return the dtype of each component of an element."""
+    return dataset_or_iterator.output_types
+
+
+def get_output_shapes(dataset_or_iterator: Any) -> Any:
+    """Return the static shape of each component of an element."""
+    return dataset_or_iterator.output_shapes
+
+
+def get_output_classes(dataset_or_iterator: Any) -> Any:
+    """Return the class of each component of an element."""
+    return dataset_or_iterator.output_classes
+
+
+def get_structure(dataset_or_iterator: Any) -> Any:
+    """Return the static type of each component of an element."""
+    return dataset_or_iterator.element_spec
+
+
+def make_one_shot_iterator(dataset: Dataset) -> Iterator:
+    """Return an iterator that needs no initialisation."""
+    return dataset.make_one_shot_iterator()
+
+
+def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None) -> Iterator:
+    """Return an iterator whose ``initializer`` begins a pass."""
+    return dataset.make_initializable_iterator(shared_name)

@@ -1,0 +1,410 @@
+"""Further steps of pipelines, most of them as functions for ``Dataset.apply``; names are TensorFlow's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from actorsession.graph.constant_value import get_static_value
+from actorsession.graph.dtypes import as_dtype, float64, int64
+from actorsession.graph.graph import control_dependencies
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.shape import TensorShape, as_shape, scalar_shape
+from actorsession.ops.build import constant, convert_to_tensor
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.comparison import less
+from actorsession.ops.flow.checks import assert_less
+from actorsession.ops.reductions.reduction import reduce_sum
+from actorsession.opsets.datasets.dataset import Dataset, _int64, _seeds, as_arguments
+from actorsession.opsets.datasets.elements import (
+    DatasetSpec,
+    SparseSpec,
+    flat_specs,
+    leaves,
+    like,
+    mapped,
+    merged,
+    packed,
+    spec_of,
+    taken,
+)
+from actorsession.opsets.datasets.tracing import traced
+
+__all__ = [
+    "Counter", "RandomDataset", "Reducer", "assert_cardinality", "bucket_by_sequence_length",
+    "cardinality", "choose_from_datasets", "copy_to_device", "dense_to_sparse_batch",
+    "enumerate_dataset", "get_single_element", "group_by_reducer", "group_by_window",
+    "ignore_errors", "map_and_batch", "parallel_interleave", "prefetch_to_device",
+    "sample_from_datasets", "scan", "shuffle_and_repeat", "take_while", "unbatch", "unique",
+]  # fmt: skip
+
+Step = Callable[[Dataset], Dataset]
+
+
+def unbatch() -> Step:
+    """Return the step ``Dataset.unbatch``."""
+    return lambda dataset: dataset.unbatch()
+
+
+def unique() -> Step:
+    """Return the step ``Dataset.unique``."""
+    return lambda dataset: dataset.unique()
+
+
+def ignore_errors(log_warning: bool = False) -> Step:
+    """Return the step ``Dataset.ignore_errors``."""
+    return lambda dataset: dataset.ignore_errors(log_warning)
+
+
+def take_while(predicate: Callable[..., Any]) -> Step:
+    """Return the step ``Dataset.take_while``."""
+    return lambda dataset: dataset.take_while(predicate)
+
+
+def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Step:
+    """Return the step ``Dataset.scan``."""
+    return lambda dataset: dataset.scan(initial_state, scan_func)
+
+
+def enumerate_dataset(start: Any = 0) -> Step:
+    """Return the step ``Dataset.enumerate``."""
+    return lambda dataset: dataset.enumerate(start)
+
+
+def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: int | None = None) -> Step:
+    """Return a step that shuffles and then repeats, each time in another order."""
+    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
+
+
+def map_and_batch(
+    map_func: Callable[..., Any],
+    batch_size: Any,
+    num_parallel_batches: int | None = None,
+    drop_remainder: Any = False,
+    num_parallel_calls: Any = None,
+) -> Step:
+    """Return a step that maps, several elements at a time, and then joins elements to batches.
+
+    Args:
+        map_func: see ``Dataset.map``.
+        batch_size: see ``Dataset.batch``.
+        num_parallel_batches: the number of batches that are made at a time.
+        drop_remainder: see ``Dataset.batch``.
+        num_parallel_calls: the number of elements that are made at a time.
+
+    Raises:
+        ValueError: if both numbers are given.
+    """
+    if num_parallel_batches is not None and num_parallel_calls is not None:
+        raise ValueError(
+            "`map_and_batch` allows only one of `num_parallel_batches` and `num_parallel_calls` to be set, "
+            "but both were set."
+        )
+    size = get_static_value(convert_to_tensor(batch_size))
+    calls = num_parallel_calls
+    if calls is None:
+        known = size is not None and int(size) > 0
+        calls = min(int(size), 16) * (num_parallel_batches or 1) if known else -1
+    return lambda dataset: dataset.map(map_func, calls).batch(batch_size, drop_remainder)
+
+
+def parallel_interleave(
+    map_func: Callable[..., Any],
+    cycle_length: Any,
+    block_length: Any = 1,
+    sloppy: Any = False,
+    buffer_output_elements: Any = None,
+    prefetch_input_elements: Any = None,
+) -> Step:
+    """Return the step ``Dataset.interleave`` with threads that read ahead; the order is the same.
+
+    Args:
+        map_func: see ``Dataset.interleave``.
+        cycle_length: see ``Dataset.interleave``.
+        block_length: see ``Dataset.interleave``.
+        sloppy: accepted for compatibility.
+        buffer_output_elements: accepted for compatibility.
+        prefetch_input_elements: accepted for compatibility.
+    """
+    return lambda dataset: dataset.interleave(
+        map_func, cycle_length, block_length, num_parallel_calls=2
+    )
+
+
+def prefetch_to_device(device: Any, buffer_size: Any = None) -> Step:
+    """Return the step ``Dataset.prefetch``; elements are sent to where they are used in any case."""
+    return lambda dataset: dataset.prefetch(-1 if buffer_size is None else buffer_size)
+
+
+def copy_to_device(target_device: Any, source_device: Any = "/cpu:0") -> Step:
+    """Return a step that changes nothing; elements are sent to where they are used in any case."""
+    return lambda dataset: dataset
+
+
+def get_single_element(dataset: Dataset) -> Any:
+    """Return the only element; see ``Dataset.get_single_element``."""
+    return dataset.get_single_element()
+
+
+def cardinality(dataset: Dataset) -> Tensor:
+    """Return the number of elements; see ``Dataset.cardinality``."""
+    return dataset.cardinality()
+
+
+def assert_cardinality(expected_cardinality: Any) -> Step:
+    """Return a step that raises an error at the end unless there were as many elements as expected."""
+    settings = [("expected", _int64(expected_cardinality))]
+    return lambda dataset: dataset._then("assert_cardinality", settings)
+
+
+def Counter(start: Any = 0, step: Any = 1, dtype: Any = int64) -> Dataset:
+    """Return a dataset of numbers at equal distances, without end."""
+    kind = as_dtype(dtype)
+    forward = get_static_value(convert_to_tensor(step))
+    end = kind.min if forward is not None and forward < 0 else kind.max
+    return Dataset.range(start, end, step, output_type=kind)
+
+
+def RandomDataset(
+    seed: int | None = None, rerandomize_each_iteration: Any = None, name: str | None = None
+) -> Dataset:
+    """Return a dataset of random numbers; see ``Dataset.random``."""
+    return Dataset.random(seed, name=name)
+
+
+# -- groups ----------------------------------------------------------------------------------------
+
+
+def group_by_window(
+    key_func: Callable[..., Any],
+    reduce_func: Callable[..., Any],
+    window_size: Any = None,
+    window_size_func: Callable[..., Any] | None = None,
+) -> Step:
+    """Return the step ``Dataset.group_by_window``."""
+    return lambda dataset: dataset.group_by_window(
+        key_func, reduce_func, window_size, window_size_func
+    )
+
+
+def bucket_by_sequence_length(
+    element_length_func: Callable[..., Any],
+    bucket_boundaries: Sequence[int],
+    bucket_batch_sizes: Sequence[int],
+    padded_shapes: Any = None,
+    padding_values: Any = None,
+    pad_to_bucket_boundary: bool = False,
+    no_padding: bool = False,
+    drop_remainder: bool = False,
+) -> Step:
+    """Return a step that joins elements of similar length to padded batches.
+
+    Args:
+        element_length_func: a function of an element that returns its length.
+        bucket_boundaries: lengths at which buckets begin, but for the first one.
+        bucket_batch_sizes: the number of elements in a batch of each bucket.
+        padded_shapes: see ``Dataset.padded_batch``.
+        padding_values: see ``Dataset.padded_batch``.
+        pad_to_bucket_boundary: whether unknown sizes are the largest that the bucket allows, and not those of
+            the batch; InvalidArgumentError at run time for an element of the last bucket.
+        no_padding: whether elements are joined as they are; for sparse tensors.
+        drop_remainder: whether smaller batches at the end are left out.
+
+    Raises:
+        ValueError: unless there is one more batch size than boundaries.
+    """
+    if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
+        raise ValueError(
+            f"`len(bucket_batch_sizes)` must equal `len(bucket_boundaries) + 1` but "
+            f"`len(bucket_batch_sizes)={len(bucket_batch_sizes)}` and "
+            f"`len(bucket_boundaries)={len(bucket_boundaries)}`."
+        )
+    boundaries, sizes = list(bucket_boundaries), list(bucket_batch_sizes)
+
+    def key(*element: Any) -> Tensor:
+        length = cast(convert_to_tensor(element_length_func(*element)), int64)
+        if not boundaries:
+            return constant(0, int64)
+        passed = cast(less(length, constant(boundaries, int64)), int64)
+        return len(boundaries) - reduce_sum(passed)
+
+    def window(bucket: Any) -> Any:
+        return constant(sizes, int64)[bucket]
+
+    def reduced(bucket: Any, group: Dataset) -> Dataset:
+        size = window(bucket)
+        if no_padding:
+            return group.batch(size, drop_remainder)
+        shapes = group.output_shapes if padded_shapes is None else padded_shapes
+        if pad_to_bucket_boundary:
+            check = assert_less(
+                bucket, constant(len(boundaries), int64),
+                message="When pad_to_bucket_boundary=True, elements must have length < "
+                "max(bucket_boundaries).",
+            )  # fmt: skip
+            with control_dependencies([check]):
+                filler = constant([b - 1 for b in boundaries], int64)[bucket]
+            shapes = mapped(lambda shape: _filled(shape, filler), _as_shapes(group, shapes))
+        return group.padded_batch(size, shapes, padding_values, drop_remainder)
+
+    return lambda dataset: dataset.group_by_window(key, reduced, window_size_func=window)
+
+
+def _as_shapes(group: Dataset, shapes: Any) -> Any:
+    return like(group._structure, taken(group._structure, shapes, "padded_shapes"))
+
+
+def _filled(shape: Any, filler: Tensor) -> Tensor:
+    sizes = as_shape(shape).as_list()
+    if not sizes:
+        return constant([], int64)
+    return convert_to_tensor([filler if size is None else constant(size, int64) for size in sizes])
+
+
+class Reducer:
+    """The functions of ``group_by_reducer``.
+
+    Args:
+        init_func: a function of a key that returns the first state.
+        reduce_func: a function of a state and an element that returns the next state.
+        finalize_func: a function of the last state that returns the result.
+    """
+
+    def __init__(
+        self,
+        init_func: Callable[..., Any],
+        reduce_func: Callable[..., Any],
+        finalize_func: Callable[..., Any],
+    ) -> None:
+        self.init_func = init_func
+        self.reduce_func = reduce_func
+        self.finalize_func = finalize_func
+
+
+def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Step:
+    """Return a step that reduces the elements of each key to one, given at the end.
+
+    Args:
+        key_func: a function of an element that returns an int64 scalar.
+        reducer: how they are reduced.
+    """
+
+    def step(dataset: Dataset) -> Dataset:
+        graph = dataset._dataset_tensor.graph
+        key, _ = dataset._traced(key_func, "key_function")
+        states: list[Any] = []
+        results: list[Any] = []
+
+        def first(values: list[Tensor]) -> list[Tensor]:
+            structure, tensors = spec_of(reducer.init_func(values[0]))
+            states.append(structure)
+            return tensors
+
+        begin = traced(first, [TensorSpec(int64, scalar_shape)], graph, "init_function")
+
+        def next_state(state: Any, *element: Any) -> Any:
+            return reducer.reduce_func(state, *element)
+
+        advance, after = dataset._traced(next_state, "reduce_function", before=(states[0],))
+        state = merged(states[0], after)
+
+        def last(values: list[Tensor]) -> list[Tensor]:
+            structure, tensors = spec_of(
+                reducer.finalize_func(*as_arguments(packed(state, values, Dataset)))
+            )
+            results.append(structure)
+            return tensors
+
+        end = traced(last, flat_specs(state), graph, "finalize_function")
+        return dataset._then("group_by_reducer", (), [key, begin, advance, end], results[0])
+
+    return step
+
+
+def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Step:
+    """Return a step that joins elements of different sizes to sparse tensors.
+
+    Args:
+        batch_size: the number of elements.
+        row_shape: the shape of a row of the result, which is at least as large as every element.
+    """
+
+    def step(dataset: Dataset) -> Dataset:
+        (leaf,) = leaves(dataset._structure)
+        if not isinstance(leaf, TensorSpec):
+            raise TypeError("`dense_to_sparse_batch` requires an input dataset of single tensors")
+        shape = as_shape(row_shape)
+        sizes = [-1 if size is None else size for size in shape.as_list()]
+        settings = [("batch_size", _int64(batch_size)), ("row_shape", _int64(sizes))]
+        structure = SparseSpec(leaf.dtype, TensorShape([None, *shape.as_list()]))
+        return dataset._then("sparse_batch", settings, (), structure)
+
+    return step
+
+
+# -- several datasets ------------------------------------------------------------------------------
+
+
+def _joined(datasets: Sequence[Dataset]) -> Any:
+    if not datasets:
+        raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
+    structure = datasets[0]._structure
+    for other in datasets[1:]:
+        structure = merged(structure, other._structure)
+    return structure
+
+
+def choose_from_datasets(
+    datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = False
+) -> Dataset:
+    """Return a dataset of elements of several, as a dataset of their numbers says.
+
+    Args:
+        datasets: datasets of one structure.
+        choice_dataset: a dataset of int64 scalars.
+        stop_on_empty_dataset: whether the end of one of them is the end; else it is passed over from then on.
+    """
+    choice = choice_dataset._structure
+    if (
+        isinstance(choice, DatasetSpec)
+        or getattr(choice, "dtype", None) is not int64
+        or choice.shape.rank
+    ):
+        raise TypeError(f"Invalid `choice_dataset`. Elements must be `int64` scalars, got {choice}")
+    settings = [("stop_on_empty_dataset", stop_on_empty_dataset)]
+    return Dataset._made("choose", _joined(datasets), settings, [choice_dataset, *datasets])
+
+
+def sample_from_datasets(
+    datasets: Sequence[Dataset],
+    weights: Any = None,
+    seed: int | None = None,
+    stop_on_empty_dataset: bool = False,
+) -> Dataset:
+    """Return a dataset of elements of several, drawn at random.
+
+    Args:
+        datasets: datasets of one structure.
+        weights: the probability of each, a tensor; equal if left out.
+        seed: seed of the draws.
+        stop_on_empty_dataset: whether the end of one of them is the end; else it is passed over from then on.
+
+    Raises:
+        ValueError: for another number of weights.
+    """
+    structure = _joined(datasets)
+    if weights is None:
+        weights = [1.0 / len(datasets)] * len(datasets)
+    if not isinstance(weights, Tensor) and len(weights) != len(datasets):
+        raise ValueError(
+            "Invalid `weights`. The shape of `weights` should be compatible with `[len(datasets)]`, got "
+            f"{len(weights)}"
+        )
+    given = (
+        cast(weights, float64)
+        if isinstance(weights, Tensor)
+        else convert_to_tensor(weights, float64)
+    )
+    settings = [("weights", given), *_seeds(seed), ("stop_on_empty_dataset", stop_on_empty_dataset)]
+    return Dataset._made("sample", structure, settings, list(datasets))

@@ -1,0 +1,130 @@
+"""Functions of datasets, compiled for the device of their node.
+
+A function is traced once, when the graph is built, and travels with the node as plain data. Where the node's
+kernel is made, it is compiled like the body of a call, so everything that a graph can do runs in it: loops,
+random numbers, variables, tables, Python functions, queues.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError, OpError, from_exception
+from actorsession.graph.function import (
+    CONSTRUCTS,
+    STATEFUL_CALL,
+    WHILE,
+    FunctionDef,
+    function_fault,
+    nodes_inside,
+)
+from actorsession.graph.node import NodeDef
+from actorsession.graph.registry import KernelContext, lookup
+from actorsession.opsets.datasets.runs import Run
+from actorsession.plan.codegen.bind import BoundPartition
+from actorsession.plan.codegen.compile import compile_partition
+from actorsession.plan.partition import Partition
+from actorsession.plan.prune import ARG
+
+__all__ = ["Compiled"]
+
+# A function of more nodes than this is not called on an event loop.
+_FEW = 100
+
+
+class Compiled:
+    """A function that can be called with values.
+
+    Args:
+        function: the function.
+        ctx: the kernel context of the node that has it.
+        captured: the number of its captures, which are its last inputs.
+
+    Attributes:
+        label: the name of the node.
+        is_prompt: whether it neither waits nor repeats anything, so that it may run on an event loop.
+
+    Raises:
+        InvalidArgumentError: if the function is no valid one; a peer may have sent it.
+    """
+
+    def __init__(self, function: FunctionDef, ctx: KernelContext, number: int = 0) -> None:
+        name = f"{ctx.name}/f{number}"
+        arguments = function.arguments
+        given = [
+            NodeDef(name=f"_arg/{k}", op=ARG, attrs={"index": k}, outputs=(spec,))
+            for k, spec in enumerate(arguments)
+        ]
+        call = NodeDef(
+            name=name, op=STATEFUL_CALL, attrs={"f": function},
+            inputs=tuple([(node.name, 0) for node in given]), outputs=function.output_specs(),
+        )  # fmt: skip
+        fault = function_fault(call)
+        if fault is not None:
+            raise InvalidArgumentError(f"{ctx.name!r} {fault}")
+        fetches = tuple([(k, name, k) for k in range(len(function.outputs))])
+        part = Partition(ctx.device, (*given, call), fetches)
+        states: dict[str, Any] = ctx.state(dict)
+        compiled = compile_partition(part, own_fetches=False)
+        self._bound = BoundPartition(compiled, ctx.resources, states.setdefault(name, {}))
+        (self._segment,) = self._bound.segments
+        place_of = dict(compiled.feeds)
+        self._places = [place_of[slot] for slot in self._segment.segment.arguments]
+        slots = list(self._segment.segment.results)
+        self._order = [slots.index(slot) for _, slot in compiled.fetches]
+        self._captures = len(function.captures)
+        self.label = ctx.name
+        self.is_prompt = _is_prompt(call)
+
+    @property
+    def captures(self) -> int:
+        """The number of values that it takes after its own arguments."""
+        return self._captures
+
+    def __call__(self, run: Run, *values: Any) -> tuple[Any, ...]:
+        """Return the results for the values of all inputs and captures.
+
+        Raises:
+            OpError: the error, with the node and the user's line in its message.
+        """
+        try:
+            with np.errstate(all="ignore"):
+                found = self._segment.function(run, *[values[place] for place in self._places])
+        except Exception as exc:
+            raise self._located(exc) from exc
+        return tuple([found[k] for k in self._order])
+
+    def _located(self, exc: Exception) -> OpError:
+        if getattr(exc, "_in_dataset", False):
+            assert isinstance(exc, OpError)
+            return exc
+        error = from_exception(exc)
+        frame = exc.__traceback__
+        while frame is not None:
+            if frame.tb_frame.f_code.co_filename == self._segment.filename:
+                number = self._segment.node_at(self._segment.filename, frame.tb_lineno)
+                if number is not None:
+                    node = self._bound.compiled.nodes[number]
+                    where = f" built at {node.source}" if node.source else ""
+                    made = type(error)(
+                        f"{error.message}\n\t [[{{{{node {node.name}}}}}]] in the function of "
+                        f"{self.label!r}{where}"
+                    )
+                    made._in_dataset = True  # type: ignore[attr-defined]
+                    return made
+            frame = frame.tb_next
+        return error
+
+
+def _is_prompt(call: NodeDef) -> bool:
+    inside = [node for node, _ in nodes_inside(call)]
+    return len(inside) <= _FEW and not any(_may_wait(node) for node in inside)
+
+
+def _may_wait(node: NodeDef) -> bool:
+    if node.op in CONSTRUCTS:
+        return node.op == WHILE
+    definition = lookup(node.op)
+    return definition.blocks or definition.suspends or definition.opens_files

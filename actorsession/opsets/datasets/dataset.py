@@ -1,0 +1,987 @@
+"""``Dataset``: a pipeline of elements, built in a graph and run by iterators.
+
+Names, arguments and messages are TensorFlow's. A dataset is a node of the graph, and so is each step of a
+pipeline; functions are traced once. ``combining`` and ``files`` have more of them, ``iterators`` what
+sessions take elements from.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from actorsession.graph.constant_value import get_static_value
+from actorsession.graph.dtypes import as_dtype, bool_, int64
+from actorsession.graph.graph import get_default_graph
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
+from actorsession.ops.randomness.numbers import get_seed
+from actorsession.opsets.datasets import nodes  # noqa: F401 - registers the op types
+from actorsession.opsets.datasets.elements import (
+    DatasetSpec,
+    SparseSpec,
+    flat_specs,
+    layout_of,
+    leaves,
+    like,
+    mapped,
+    merged,
+    packed,
+    spec_of,
+    structure_of,
+    taken,
+)
+from actorsession.opsets.datasets.generators import generator_functions
+from actorsession.opsets.datasets.iterators import Iterator, make_initializable, make_one_shot
+from actorsession.opsets.datasets.tracing import Traced, traced
+from actorsession.opsets.parsing.files import matching_files
+from actorsession.opsets.sparse.basics import SparseTensor
+
+__all__ = ["AUTOTUNE", "Dataset", "Options"]
+
+AUTOTUNE = -1
+"""A size or degree of parallelism that is left to the library."""
+
+
+class Options:
+    """Settings of datasets, accepted for compatibility: any can be set, and none changes anything."""
+
+    def __init__(self) -> None:
+        self.__dict__["_parts"] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "_parts":
+            raise AttributeError(name)
+        return self.__dict__["_parts"].setdefault(name, Options())
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__["_parts"][name] = value
+
+    def merge(self, options: Options) -> Options:
+        """Return options with the settings of both."""
+        made = Options()
+        made._parts.update(self._parts)
+        made._parts.update(options._parts)
+        return made
+
+
+class Dataset:
+    """Elements of one structure, in order.
+
+    Args:
+        tensor: the tensor that stands for the dataset.
+        structure: the structure of its elements; see ``elements``.
+        options: its options.
+    """
+
+    def __init__(self, tensor: Tensor, structure: Any, options: Options | None = None) -> None:
+        self._dataset_tensor = tensor
+        self._structure = structure
+        self._options = options or Options()
+
+    # -- properties ----------------------------------------------------------------------------
+
+    @property
+    def output_types(self) -> Any:
+        """The dtype of each component of an element."""
+        return mapped(lambda leaf: self._of(leaf, "types"), self._structure)
+
+    @property
+    def output_shapes(self) -> Any:
+        """The static shape of each component of an element."""
+        return mapped(lambda leaf: self._of(leaf, "shapes"), self._structure)
+
+    @property
+    def output_classes(self) -> Any:
+        """The class of each component of an element."""
+        return mapped(lambda leaf: self._of(leaf, "classes"), self._structure)
+
+    @property
+    def element_spec(self) -> Any:
+        """The static type of each component of an element."""
+        return self._structure
+
+    @staticmethod
+    def _of(leaf: Any, what: str) -> Any:
+        if isinstance(leaf, DatasetSpec):
+            inner = Dataset(None, leaf.structure)  # type: ignore[arg-type]
+            return Dataset if what == "classes" else getattr(inner, f"output_{what}")
+        if what == "classes":
+            return SparseTensor if isinstance(leaf, SparseSpec) else Tensor
+        return leaf.dtype if what == "types" else leaf.shape
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} shapes: {self.output_shapes}, types: {self.output_types}>"
+
+    def __iter__(self) -> Any:
+        raise RuntimeError(
+            "a dataset is part of a graph and cannot be iterated over in Python: make an iterator of it, and "
+            "run what its get_next() returns in a session"
+        )
+
+    def __bool__(self) -> bool:
+        return True
+
+    # -- building ------------------------------------------------------------------------------
+
+    @classmethod
+    def _made(
+        cls,
+        kind: str,
+        structure: Any,
+        settings: Sequence[tuple[str, Any]] = (),
+        sources: Sequence[Dataset] = (),
+        functions: Sequence[Traced] = (),
+        *,
+        layout: str | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return the dataset of a new node.
+
+        Args:
+            kind: see ``stages.KINDS``.
+            structure: of its elements.
+            settings: names and values; see ``nodes``.
+            sources: the datasets that it reads.
+            functions: its functions.
+            layout: the layout that it works with, if not that of its elements.
+            name: wanted name.
+        """
+        values = [value for _, value in settings]
+        given = [source._dataset_tensor for source in sources]
+        captured = [tensor for function in functions for tensor in function.captures]
+        graph = graph_of(*given, *values, *captured)
+        title = "".join([part.capitalize() for part in kind.split("_")])
+        attrs: dict[str, Any] = {
+            "kind": kind, "sources": len(given), "settings": tuple([n for n, _ in settings]),
+            "functions": tuple([function.definition for function in functions]),
+            "layout": layout_of(structure) if layout is None else layout,
+        }  # fmt: skip
+        groups = sorted({group for function in functions for group in function.groups})
+        if groups:
+            attrs["_class"] = tuple(groups)
+        before = [op for function in functions for op in function.before]
+        with graph.as_default(), graph.name_scope(name or f"{title}Dataset") as scope:
+            tensors = [
+                convert_to_tensor(value, name=n.rstrip("*"), graph=graph) for n, value in settings
+            ]
+            with graph.control_dependencies(before):
+                tensor = make_one("Dataset", [*given, *tensors, *captured], attrs, scope, graph)
+        options = Options()
+        for source in sources:
+            options = options.merge(source._options)
+        return Dataset(tensor, structure, options)
+
+    def _then(
+        self,
+        kind: str,
+        settings: Sequence[tuple[str, Any]] = (),
+        functions: Sequence[Traced] = (),
+        structure: Any = None,
+        **more: Any,
+    ) -> Dataset:
+        """Return the dataset of a new node that reads this one, by default with elements of its structure."""
+        found = self._structure if structure is None else structure
+        return self._made(kind, found, settings, [self], functions, **more)
+
+    def _traced(
+        self, func: Callable[..., Any], name: str, *, before: Any = None
+    ) -> tuple[Traced, Any]:
+        """Trace a function of an element.
+
+        Args:
+            func: the function; it gets the items of an element that is a tuple as arguments.
+            name: wanted name.
+            before: the structure of further arguments in front.
+
+        Returns:
+            The function, and the structure of its result.
+        """
+        if not callable(func):
+            raise TypeError(f"{func!r:.100} is not callable")
+        found: list[Any] = []
+        front = () if before is None else before
+        count = len(flat_specs(front))
+
+        def build(parameters: list[Tensor]) -> list[Tensor]:
+            arguments = [
+                *packed(front, parameters[:count], Dataset),
+                *as_arguments(packed(self._structure, parameters[count:], Dataset)),
+            ]
+            returned = func(*arguments)
+            # As of an operation with several results: they need not have one shape.
+            structure, tensors = spec_of(
+                tuple(returned) if isinstance(returned, list) else returned
+            )
+            found.append(structure)
+            return tensors
+
+        specs = [*flat_specs(front), *flat_specs(self._structure)]
+        function = traced(build, specs, self._dataset_tensor.graph, name)
+        return function, _with_known_shapes(found[0], function)
+
+    # -- sources -------------------------------------------------------------------------------
+
+    @staticmethod
+    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
+        """Return a dataset of one element.
+
+        Args:
+            tensors: the element: a nest of tensors.
+            name: wanted name.
+        """
+        structure, found = spec_of(tensors, "component")
+        settings = [("components*", tensor) for tensor in found]
+        return Dataset._made("tensors", structure, settings, name=name or "TensorDataset")
+
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+        """Return a dataset of the rows of tensors.
+
+        Args:
+            tensors: a nest of tensors whose first dimensions have the same size.
+            name: wanted name.
+
+        Raises:
+            ValueError: for scalars, or first dimensions that differ.
+        """
+        whole, found = spec_of(tensors, "component")
+        specs: list[Any] = []
+        size: int | None = None
+        for leaf in leaves(whole):
+            shape: TensorShape = leaf.shape
+            if shape.rank == 0:
+                raise ValueError(
+                    f"Unbatching a tensor is only supported for rank >= 1, got a component of shape {shape}"
+                )
+            first = None if shape.sizes is None else shape.sizes[0]
+            if None not in (first, size) and first != size:
+                raise ValueError(f"Dimensions {size} and {first} are not compatible")
+            size = first if first is not None else size
+            rest = TensorShape(None) if shape.sizes is None else shape[1:]
+            specs.append(type(leaf)(leaf.dtype, rest))
+        if not specs:
+            raise ValueError("at least one component is needed to slice")
+        settings = [("components*", tensor) for tensor in found]
+        structure = like(whole, specs)
+        return Dataset._made("slices", structure, settings, name=name or "TensorSliceDataset")
+
+    @staticmethod
+    def from_sparse_tensor_slices(sparse_tensor: Any) -> Dataset:
+        """Return a dataset of the rows of a sparse tensor, as tuples of indices, values and shape."""
+        rank = sparse_tensor.get_shape().rank
+        specs = (
+            TensorSpec(int64, TensorShape([None, None if rank is None else rank - 1])),
+            TensorSpec(sparse_tensor.dtype, TensorShape([None])),
+            TensorSpec(int64, TensorShape([None if rank is None else rank - 1])),
+        )
+        parts = [sparse_tensor.indices, sparse_tensor.values, sparse_tensor.dense_shape]
+        settings = [("components*", part) for part in parts]
+        return Dataset._made("slices", specs, settings, layout="s", name="SparseTensorSliceDataset")
+
+    @staticmethod
+    def range(*args: Any, **kwargs: Any) -> Dataset:
+        """Return a dataset of numbers at equal distances; arguments as Python's ``range``.
+
+        Args:
+            *args: the end; or the start, the end and the distance.
+            **kwargs: ``output_type``, the dtype of the numbers, int64 by default; ``name``.
+        """
+        if not 1 <= len(args) <= 3:
+            raise ValueError(f"range takes one to three numbers, got {len(args)}: {args!r:.100}")
+        dtype = as_dtype(kwargs.get("output_type") or int64)
+        start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
+        settings = [
+            (name, convert_to_tensor(value, dtype, name=name))
+            for name, value in (("start", start), ("stop", stop), ("step", step))
+        ]
+        spec = TensorSpec(dtype, scalar_shape)
+        return Dataset._made("range", spec, settings, name=kwargs.get("name") or "RangeDataset")
+
+    @staticmethod
+    def random(
+        seed: int | None = None, rerandomize_each_iteration: Any = None, name: str | None = None
+    ) -> Dataset:
+        """Return a dataset of random numbers of 32 bits, without end."""
+        spec = TensorSpec(int64, scalar_shape)
+        return Dataset._made("random", spec, _seeds(seed), name=name or "RandomDataset")
+
+    @staticmethod
+    def from_generator(
+        generator: Callable[..., Any],
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Sequence[Any] | None = None,
+        output_signature: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return a dataset of what a Python generator gives, in the process that has built the graph.
+
+        Args:
+            generator: a function that returns an object to iterate over; called for each pass.
+            output_types: a nest of dtypes.
+            output_shapes: a nest of shapes; unknown if left out.
+            args: tensors whose values the function gets as arguments.
+            output_signature: a nest of objects with ``dtype`` and ``shape``, in place of the two.
+            name: wanted name.
+
+        Raises:
+            TypeError: if ``generator`` cannot be called, or no dtypes are given.
+        """
+        if not callable(generator):
+            raise TypeError("`generator` must be a Python callable.")
+        if output_signature is not None:
+            output_types = mapped(lambda leaf: leaf.dtype, output_signature)
+            output_shapes = mapped(lambda leaf: leaf.shape, output_signature)
+        if output_types is None:
+            raise TypeError(
+                "To create a dataset from a generator, either `output_signature` or `output_types` must be "
+                "specified."
+            )
+        structure = structure_of(output_types, output_shapes)
+        given = [convert_to_tensor(value) for value in args or ()]
+        functions = generator_functions(generator, structure, given, get_default_graph())
+        return Dataset._made(
+            "generator", structure, (), (), functions, name=name or "GeneratorDataset"
+        )
+
+    @staticmethod
+    def list_files(
+        file_pattern: Any,
+        shuffle: bool | None = None,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return a dataset of the paths that match patterns.
+
+        Args:
+            file_pattern: a pattern or several.
+            shuffle: whether they come in random order, which is the default; else sorted.
+            seed: seed of that order.
+            name: wanted name.
+
+        Returns:
+            The dataset. InvalidArgumentError at run time if no file matches.
+        """
+        found = matching_files(file_pattern)
+        structure = TensorSpec(found.dtype, scalar_shape)
+        settings = [("components*", found), ("pattern*", file_pattern)]
+        made = Dataset._made("matched_files", structure, settings, name=name or "ListFiles")
+        if shuffle is None or shuffle:
+            made = made.shuffle(_LARGE, seed=seed)
+        return made
+
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
+        """Return a dataset of elements side by side; it ends with the shortest.
+
+        Args:
+            *args: datasets, or one nest of them.
+            datasets: a nest of datasets.
+            name: wanted name.
+
+        Raises:
+            TypeError: for anything else.
+        """
+        if datasets is None:
+            datasets = args[0] if len(args) == 1 else args
+        if isinstance(datasets, list):
+            raise TypeError(
+                "Invalid input to `zip`: lists of datasets are not supported; put them into a tuple. Got "
+                f"{datasets!r:.200}"
+            )
+        sources = leaves(datasets)
+        for source in sources:
+            if not isinstance(source, Dataset):
+                raise TypeError(
+                    f"Invalid input to `zip`: a nest of datasets is needed, got {source!r:.100}"
+                )
+        structure = like(datasets, [source._structure for source in sources])
+        return Dataset._made("zip", structure, (), sources, name=name)
+
+    # -- elements ------------------------------------------------------------------------------
+
+    def map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        synchronous: bool | None = None,
+        use_unbounded_threadpool: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return a dataset of what a function makes of each element.
+
+        Args:
+            map_func: a function of the components of an element, which returns a nest of tensors.
+            num_parallel_calls: the number of elements that are made at a time; order is kept.
+            deterministic: accepted for compatibility; results are always in order.
+            synchronous: accepted for compatibility.
+            use_unbounded_threadpool: accepted for compatibility.
+            name: wanted name.
+        """
+        function, structure = self._traced(map_func, f"{name or 'map'}_function")
+        if num_parallel_calls is None:
+            return self._then("map", (), [function], structure, name=name)
+        calls = [("num_parallel_calls", num_parallel_calls)]
+        return self._then("parallel_map", calls, [function], structure, name=name)
+
+    map_with_legacy_function = map
+
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Return a dataset of the elements for which a function returns true."""
+        return self._then("filter", (), [self._predicate(predicate)], name=name)
+
+    filter_with_legacy_function = filter
+
+    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Return a dataset of the elements before the first one for which a function returns false."""
+        return self._then("take_while", (), [self._predicate(predicate)], name=name)
+
+    def _predicate(self, predicate: Callable[..., Any]) -> Traced:
+        function, structure = self._traced(predicate, "predicate")
+        if not (
+            isinstance(structure, TensorSpec)
+            and structure.dtype is bool_
+            and structure.shape.is_compatible_with(scalar_shape)
+        ):
+            raise ValueError(
+                "Invalid `predicate`. `predicate` must return a `bool` scalar tensor, but it returns "
+                f"{structure}"
+            )
+        return function
+
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Return a dataset of the elements of the datasets that a function returns, one after the other."""
+        return self._interleaved("flat_map", map_func, 1, 1, name)
+
+    def interleave(
+        self,
+        map_func: Callable[..., Any],
+        cycle_length: Any = None,
+        block_length: Any = None,
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return a dataset of the elements of the datasets that a function returns, of several in turn.
+
+        Args:
+            map_func: a function of the components of an element, which returns a dataset.
+            cycle_length: the number of datasets that take turns.
+            block_length: the number of elements in a turn.
+            num_parallel_calls: if given, threads read ahead of the turns.
+            deterministic: accepted for compatibility; results are always in order.
+            name: wanted name.
+        """
+        cycle = 10 if cycle_length in (None, AUTOTUNE) else cycle_length
+        kind = "interleave" if num_parallel_calls is None else "parallel_interleave"
+        return self._interleaved(
+            kind, map_func, cycle, 1 if block_length is None else block_length, name
+        )
+
+    def _interleaved(
+        self, kind: str, map_func: Callable[..., Any], cycle: Any, block: Any, name: str | None
+    ) -> Dataset:
+        function, structure = self._traced(map_func, f"{kind}_function")
+        if not isinstance(structure, DatasetSpec):
+            raise TypeError(
+                f"The `map_func` argument must return a `Dataset` object. Got {structure!r:.200}"
+            )
+        settings = [("cycle_length", cycle), ("block_length", block)]
+        return self._then(kind, settings, [function], structure.structure, name=name)
+
+    def scan(
+        self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None
+    ) -> Dataset:
+        """Return a dataset of what a function makes of each element and a state.
+
+        Args:
+            initial_state: a nest of tensors.
+            scan_func: a function of the state and an element, which returns the next state and a nest of
+                tensors.
+            name: wanted name.
+
+        Raises:
+            TypeError: if the function returns another state.
+        """
+        before, tensors = spec_of(initial_state, "state")
+
+        def pair(state: Any, *element: Any) -> Any:
+            found = scan_func(state, *([_as_element(element)] if element else []))
+            if not isinstance(found, tuple) or len(found) != 2:
+                raise TypeError(
+                    "The scan function must return a pair comprising the new state and the output value."
+                )
+            return found
+
+        function, structure = self._traced(
+            pair, "scan_function", before=(_state_spec(before, None),)
+        )
+        _check_state(before, structure[0], "scan")
+        settings = [("components*", tensor) for tensor in tensors]
+        return self._then("scan", settings, [function], structure[1], name=name)
+
+    # -- several at a time ---------------------------------------------------------------------
+
+    def batch(
+        self,
+        batch_size: Any,
+        drop_remainder: Any = False,
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return a dataset of elements joined to one, with a new first dimension.
+
+        Args:
+            batch_size: the number of elements.
+            drop_remainder: whether a smaller last batch is left out.
+            num_parallel_calls: accepted for compatibility.
+            deterministic: accepted for compatibility.
+            name: wanted name.
+        """
+        size = _static_size(batch_size, drop_remainder)
+        structure = mapped(lambda leaf: _stacked(leaf, size), self._structure)
+        settings = [("batch_size", _int64(batch_size)), ("drop_remainder", drop_remainder)]
+        return self._then(
+            "batch", settings, (), structure, layout=layout_of(self._structure), name=name
+        )
+
+    def padded_batch(
+        self,
+        batch_size: Any,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        drop_remainder: Any = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return a dataset of elements filled up to a common shape and joined to one.
+
+        Args:
+            batch_size: the number of elements.
+            padded_shapes: a nest of shapes, lists or vectors; a size of ``None`` or -1 stands for the largest
+                among the elements of a batch.
+            padding_values: a nest of scalars; zeros and empty strings if left out.
+            drop_remainder: whether a smaller last batch is left out.
+            name: wanted name.
+
+        Raises:
+            TypeError: for sparse tensors, or values of other dtypes.
+            ValueError: for shapes of another rank.
+        """
+        found = leaves(self._structure)
+        if any(not isinstance(leaf, TensorSpec) for leaf in found):
+            raise TypeError("`padded_batch` is only supported for datasets that produce tensors")
+        if padded_shapes is None:
+            if any(leaf.shape.rank is None for leaf in found):
+                raise ValueError(
+                    "You must provide `padded_shapes` argument because component shapes are unknown: "
+                    f"{self.output_shapes}"
+                )
+            padded_shapes = mapped(lambda leaf: leaf.shape, self._structure)
+        size = _static_size(batch_size, drop_remainder)
+        settings = [("batch_size", _int64(batch_size)), ("drop_remainder", drop_remainder)]
+        specs = []
+        shapes = taken(self._structure, padded_shapes, "padded_shapes")
+        for leaf, shape in zip(found, shapes, strict=True):
+            vector, known = _padded_shape(shape, leaf.shape)
+            settings.append(("shapes*", vector))
+            sizes = TensorShape(None) if known is None else TensorShape([size, *known])
+            specs.append(TensorSpec(leaf.dtype, sizes))
+        settings += [("fillers*", value) for value in self._fillers(padding_values)]
+        structure = like(self._structure, specs)
+        return self._then("padded_batch", settings, (), structure, name=name)
+
+    def _fillers(self, padding_values: Any) -> list[Tensor]:
+        found = leaves(self._structure)
+        if padding_values is None:
+            given: list[Any] = [None] * len(found)
+        elif len(found) > 1 and not isinstance(padding_values, (tuple, list, Mapping)):
+            given = [padding_values] * len(found)
+        else:
+            given = taken(self._structure, padding_values, "padding_values")
+        made = []
+        for leaf, value in zip(found, given, strict=True):
+            plain = (b"" if leaf.dtype.kind == "s" else 0) if value is None else value
+            if leaf.dtype.is_bool and value is None:
+                plain = False
+            filler = convert_to_tensor(plain, leaf.dtype)
+            if filler.shape.rank not in (None, 0):
+                raise ValueError(f"Padding value should be a scalar, but is {value!r:.100}")
+            made.append(filler)
+        return made
+
+    def unbatch(self, name: str | None = None) -> Dataset:
+        """Return a dataset of the rows of each element."""
+        structure = mapped(_row, self._structure)
+        return self._then(
+            "unbatch", (), (), structure, layout=layout_of(self._structure), name=name
+        )
+
+    def window(
+        self,
+        size: Any,
+        shift: Any = None,
+        stride: Any = 1,
+        drop_remainder: Any = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return a dataset of datasets of some successive elements, one for each component.
+
+        Args:
+            size: the number of elements in a window.
+            shift: the distance of windows; their size if left out.
+            stride: the distance of elements in a window.
+            drop_remainder: whether smaller windows at the end are left out.
+            name: wanted name.
+        """
+        structure = mapped(DatasetSpec, self._structure)
+        settings = [
+            ("size", _int64(size)), ("shift", _int64(size if shift is None else shift)),
+            ("stride", _int64(stride)), ("drop_remainder", drop_remainder),
+        ]  # fmt: skip
+        return self._then(
+            "window", settings, (), structure, layout=layout_of(self._structure), name=name
+        )
+
+    def group_by_window(
+        self,
+        key_func: Callable[..., Any],
+        reduce_func: Callable[..., Any],
+        window_size: Any = None,
+        window_size_func: Callable[..., Any] | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return a dataset of the elements of the datasets that a function makes of elements with one key.
+
+        Args:
+            key_func: a function of an element that returns an int64 scalar.
+            reduce_func: a function of a key and a dataset of elements that returns a dataset.
+            window_size: the number of elements with one key that are taken together.
+            window_size_func: a function of the key that returns that number.
+            name: wanted name.
+
+        Raises:
+            ValueError: unless exactly one of the last two is given.
+        """
+        if (window_size is None) == (window_size_func is None):
+            raise ValueError(
+                "Either the `window_size` argument or the `window_size_func` argument must be specified."
+            )
+        key, found = self._traced(key_func, "key_function")
+        if not isinstance(found, TensorSpec) or found.dtype is not int64:
+            raise ValueError(
+                f"Invalid `key_func`. It must return a single `int64` scalar tensor, got {found}"
+            )
+        graph = self._dataset_tensor.graph
+        scalar = TensorSpec(int64, scalar_shape)
+
+        def sized(values: list[Tensor]) -> list[Tensor]:
+            size = window_size if window_size_func is None else window_size_func(values[0])
+            return [convert_to_tensor(size, int64, graph=graph)]
+
+        result: list[Any] = []
+
+        def reduced(values: list[Tensor]) -> list[Tensor]:
+            made = reduce_func(values[0], Dataset(values[1], self._structure))
+            if not isinstance(made, Dataset):
+                raise TypeError(
+                    "Invalid `reduce_func`. `reduce_func` must return a `Dataset` object"
+                )
+            result.append(made._structure)
+            return [made._dataset_tensor]
+
+        pair = [scalar, *flat_specs(DatasetSpec(self._structure))]
+        functions = [
+            key, traced(sized, [scalar], graph, "window_size_function"),
+            traced(reduced, pair, graph, "reduce_function"),
+        ]  # fmt: skip
+        return self._then("group_by_window", (), functions, result[0], name=name)
+
+    # -- order and number ----------------------------------------------------------------------
+
+    def shuffle(
+        self,
+        buffer_size: Any,
+        seed: int | None = None,
+        reshuffle_each_iteration: bool | None = True,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return a dataset of the elements in random order: each is drawn from a buffer.
+
+        Args:
+            buffer_size: the number of elements in the buffer.
+            seed: seed of the order.
+            reshuffle_each_iteration: whether each repetition has another order.
+            name: wanted name.
+        """
+        again = True if reshuffle_each_iteration is None else reshuffle_each_iteration
+        settings = [
+            ("buffer_size", _int64(buffer_size)),
+            *_seeds(seed),
+            ("reshuffle_each_iteration", again),
+        ]
+        return self._then("shuffle", settings, name=name)
+
+    def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
+        """Return a dataset that gives all elements several times; without end for ``None`` and -1."""
+        return self._counted("repeat", -1 if count is None else count, name)
+
+    def take(self, count: Any, name: str | None = None) -> Dataset:
+        """Return a dataset of the first elements; of all if ``count`` is -1."""
+        return self._counted("take", count, name)
+
+    def skip(self, count: Any, name: str | None = None) -> Dataset:
+        """Return a dataset without the first elements; without any if ``count`` is -1."""
+        return self._counted("skip", count, name)
+
+    def _counted(self, kind: str, count: Any, name: str | None) -> Dataset:
+        return self._then(kind, [("count", _int64(count))], name=name)
+
+    def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
+        """Return a dataset of every ``num_shards``-th element, beginning with that number ``index``."""
+        settings = [("num_shards", _int64(num_shards)), ("index", _int64(index))]
+        return self._then("shard", settings, name=name)
+
+    def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
+        """Return a dataset of the elements of this one, then those of another.
+
+        Raises:
+            TypeError: if the elements differ in structure or dtypes.
+        """
+        structure = merged(self._structure, dataset._structure)
+        return self._made("concatenate", structure, (), [self, dataset], name=name)
+
+    def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
+        """Return a dataset of pairs of a number and an element."""
+        return Dataset.zip((Dataset.range(start, int64.max), self), name=name)
+
+    def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
+        """Return the same dataset, with elements that a thread makes ahead of time.
+
+        Args:
+            buffer_size: how many; -1 leaves it to the library.
+            name: wanted name.
+        """
+        size = AUTOTUNE if buffer_size is None else buffer_size
+        return self._then("prefetch", [("buffer_size", _int64(size))], name=name)
+
+    def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
+        """Return the same dataset, which keeps its elements for repetitions.
+
+        Args:
+            filename: a file in which they are kept, and found by other iterators and programs; in memory if
+                empty.
+            name: wanted name.
+        """
+        return self._then("cache", [("filename", filename)], name=name)
+
+    def unique(self, name: str | None = None) -> Dataset:
+        """Return a dataset of the elements that have not come before."""
+        return self._then("unique", name=name)
+
+    def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
+        """Return a dataset without the elements whose making fails."""
+        return self._then("ignore_errors", name=name)
+
+    # -- the whole -----------------------------------------------------------------------------
+
+    def apply(self, transformation_func: Callable[[Any], Any]) -> Any:
+        """Return what a function makes of the dataset."""
+        made = transformation_func(self)
+        if not isinstance(made, Dataset):
+            raise TypeError(
+                f"`transformation_func` must return a `Dataset` object. Got {type(made)}."
+            )
+        return made
+
+    def options(self) -> Options:
+        """Return the options."""
+        return self._options
+
+    def with_options(self, options: Options, name: str | None = None) -> Dataset:
+        """Return the same dataset with options, which change nothing here."""
+        return Dataset(self._dataset_tensor, self._structure, self._options.merge(options))
+
+    def reduce(
+        self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None
+    ) -> Any:
+        """Return what a function makes of all elements, one after the other.
+
+        Args:
+            initial_state: a nest of tensors.
+            reduce_func: a function of the state and an element that returns the next state.
+            name: wanted name.
+
+        Raises:
+            TypeError: if the function returns another state.
+        """
+        before, tensors = spec_of(initial_state, "state")
+
+        def step(state: Any, *element: Any) -> Any:
+            return reduce_func(state, *([_as_element(element)] if element else []))
+
+        function, structure = self._traced(
+            step, "reduce_function", before=(_state_spec(before, None),)
+        )
+        _check_state(before, structure, "reduce")
+        specs = flat_specs(_state_spec(before, structure))
+        attrs = {
+            "functions": function.definition, "output_types": tuple([s.dtype for s in specs]),
+            "output_shapes": tuple([s.shape for s in specs]),
+        }  # fmt: skip
+        inputs = [self._dataset_tensor, *tensors, *function.captures]
+        made = make(
+            "DatasetReduce", inputs, attrs, name or "ReduceDataset", self._dataset_tensor.graph
+        )
+        return packed(_state_spec(before, structure), made.outputs, Dataset)
+
+    def get_single_element(self, name: str | None = None) -> Any:
+        """Return the only element. InvalidArgumentError at run time if there are none or several."""
+        attrs = output_attrs(self._structure)
+        op = make("DatasetElement", [self._dataset_tensor], attrs, name or "DatasetToSingleElement")
+        return packed(self._structure, op.outputs, Dataset)
+
+    def cardinality(self) -> Tensor:
+        """Return the number of elements, -1 if there is no end, and -2 if it is not known."""
+        return make_one("DatasetCardinality", [self._dataset_tensor], {}, "DatasetCardinality")
+
+    # -- iterators -----------------------------------------------------------------------------
+
+    def make_one_shot_iterator(self) -> Iterator:
+        """Return an iterator that needs no initialisation and goes through the dataset once.
+
+        Raises:
+            ValueError: if the dataset depends on placeholders, or on state such as variables.
+        """
+        return make_one_shot(self)
+
+    def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
+        """Return an iterator whose ``initializer`` begins a pass through the dataset.
+
+        Args:
+            shared_name: name under which sessions of its device share it.
+        """
+        return make_initializable(self, shared_name)
+
+
+_LARGE = 1 << 40
+
+
+def as_arguments(element: Any) -> list[Any]:
+    """Return the arguments that a function gets for an element: the items of a plain tuple."""
+    return list(element) if type(element) is tuple else [element]
+
+
+def output_attrs(structure: Any) -> dict[str, Any]:
+    """Return the attributes of a node that returns elements."""
+    specs = flat_specs(structure)
+    return {
+        "output_types": tuple([spec.dtype for spec in specs]),
+        "output_shapes": tuple([spec.shape for spec in specs]),
+    }
+
+
+def _as_element(items: Sequence[Any]) -> Any:
+    return items[0] if len(items) == 1 else tuple(items)
+
+
+def _with_known_shapes(structure: Any, function: Traced) -> Any:
+    """Return the structure of a function's result, as its output specs have it."""
+    specs = iter(function.definition.output_specs())
+    made = []
+    for leaf in leaves(structure):
+        if isinstance(leaf, TensorSpec):
+            made.append(next(specs))
+        else:
+            list(itertools.islice(specs, 3 if isinstance(leaf, SparseSpec) else 1))
+            made.append(leaf)
+    return like(structure, made)
+
+
+def _state_spec(before: Any, after: Any) -> Any:
+    """Return the structure of a state whose shapes may change from element to element."""
+    if after is None:
+        return mapped(
+            lambda leaf: (
+                TensorSpec(leaf.dtype, leaf.shape) if isinstance(leaf, TensorSpec) else leaf
+            ),
+            before,
+        )
+    return merged(before, after)
+
+
+def _check_state(before: Any, after: Any, what: str) -> None:
+    one, other = leaves(before), leaves(after)
+    if len(one) != len(other) or any(
+        a.dtype is not b.dtype for a, b in zip(one, other, strict=True)
+    ):
+        raise TypeError(
+            f"The element types for the new state must match the initial state of {what}. Expected "
+            f"{[leaf.dtype.name for leaf in one]}; got {[getattr(leaf, 'dtype', leaf) for leaf in other]}."
+        )
+
+
+def _int64(value: Any) -> Tensor:
+    """Return a number as an int64 tensor; int32 tensors are taken as they are."""
+    return value if isinstance(value, Tensor) else convert_to_tensor(value, int64)
+
+
+def _seeds(seed: int | None) -> list[tuple[str, Any]]:
+    first, second = get_seed(seed)
+    return [("seed", _int64(first or 0)), ("seed2", _int64(second or 0))]
+
+
+def _static_size(batch_size: Any, drop_remainder: Any) -> int | None:
+    size = get_static_value(convert_to_tensor(batch_size))
+    drops = get_static_value(convert_to_tensor(drop_remainder))
+    return int(size) if size is not None and drops is not None and bool(drops) else None
+
+
+def _stacked(leaf: Any, size: int | None) -> Any:
+    if isinstance(leaf, DatasetSpec):
+        raise TypeError("Batching of datasets of a window is not supported: use flat_map")
+    if leaf.shape.sizes is None:
+        return leaf
+    return type(leaf)(leaf.dtype, TensorShape([size, *leaf.shape.sizes]))
+
+
+def _row(leaf: Any) -> Any:
+    if leaf.shape.rank == 0:
+        raise ValueError(f"Cannot unbatch a component of shape {leaf.shape}: a scalar has no rows")
+    return leaf if leaf.shape.sizes is None else type(leaf)(leaf.dtype, leaf.shape[1:])
+
+
+def _padded_shape(shape: Any, element: TensorShape) -> tuple[Any, list[int | None] | None]:
+    """Return a padded shape as a vector, and its static sizes."""
+    if isinstance(shape, Tensor) or hasattr(shape, "_operand"):
+        value = get_static_value(convert_to_tensor(shape))
+        if value is None:
+            return shape, None if element.rank is None else [None] * element.rank
+        shape = [int(size) for size in value]
+    elif isinstance(shape, TensorShape):
+        if shape.sizes is None:
+            shape = element
+        shape = shape.as_list()
+    known = [None if size is None or int(size) < 0 else int(size) for size in as_sizes(shape)]
+    if element.rank is not None and len(known) != element.rank:
+        raise ValueError(
+            f"The padded shape {tuple(known)} is not compatible with the shape {element} of the "
+            "corresponding input component."
+        )
+    for wanted, found in zip(known, element.sizes or (), strict=False):
+        if wanted is not None and found is not None and found > wanted:
+            raise ValueError(
+                f"The padded shape {tuple(known)} is not compatible with the shape {element} of the "
+                "corresponding input component."
+            )
+    return _int64([-1 if size is None else size for size in known]), known
+
+
+def as_sizes(shape: Any) -> list[Any]:
+    """Return the sizes of a list, whose items may be ``Dimension`` objects."""
+    return [getattr(size, "value", size) for size in shape]

@@ -1,0 +1,248 @@
+"""The structure of a dataset's elements, and the conversion between structures and flat tensors.
+
+Tuples, named tuples and dictionaries nest; everything else is a leaf: a tensor, a sparse tensor, or a dataset
+(of a window). Lists are values that become one tensor, as in TensorFlow. A structure here has static types as
+its leaves: ``TensorSpec``, ``SparseSpec`` or ``DatasetSpec``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from actorsession.graph.dtypes import DType, as_dtype, int64, variant
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.shape import TensorShape, as_shape, scalar_shape
+from actorsession.ops.build import convert_to_tensor
+from actorsession.opsets.sparse.basics import SparseTensor, SparseTensorValue
+from actorsession.records import dataclass
+
+__all__ = [
+    "DatasetSpec", "SparseSpec", "flat_specs", "is_nested", "layout_of", "leaves", "like", "mapped",
+    "merged", "packed", "spec_of", "structure_of", "taken",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SparseSpec:
+    """The static type of a sparse tensor.
+
+    Attributes:
+        dtype: dtype of its values.
+        shape: static shape of the whole.
+    """
+
+    dtype: DType
+    shape: TensorShape
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetSpec:
+    """The static type of a dataset that is an element of another one.
+
+    Attributes:
+        structure: the structure of its elements.
+    """
+
+    structure: Any
+
+
+# -- structures --------------------------------------------------------------------------------
+
+
+def is_nested(value: Any) -> bool:
+    """Return whether a value is a structure rather than a leaf."""
+    return isinstance(value, (tuple, Mapping)) and not isinstance(
+        value, (SparseTensorValue, TensorShape)
+    )
+
+
+def _items(structure: Any) -> list[Any]:
+    if isinstance(structure, Mapping):
+        return [structure[key] for key in sorted(structure)]
+    return list(structure)
+
+
+def leaves(structure: Any) -> list[Any]:
+    """Return the leaves, in order; dictionaries by sorted keys."""
+    if not is_nested(structure):
+        return [structure]
+    return [leaf for item in _items(structure) for leaf in leaves(item)]
+
+
+def like(structure: Any, values: Sequence[Any]) -> Any:
+    """Return a structure with other leaves."""
+    return _like(structure, iter(values))
+
+
+def _like(structure: Any, values: Iterator[Any]) -> Any:
+    if not is_nested(structure):
+        return next(values)
+    if isinstance(structure, Mapping):
+        made = {key: _like(structure[key], values) for key in sorted(structure)}
+        ordered = {key: made[key] for key in structure}
+        kind: Any = type(structure)
+        return ordered if kind is dict else kind(ordered)
+    items = [_like(item, values) for item in structure]
+    return type(structure)(*items) if hasattr(structure, "_fields") else tuple(items)
+
+
+def mapped(function: Callable[[Any], Any], structure: Any) -> Any:
+    """Return a structure of what a function makes of each leaf."""
+    return like(structure, [function(leaf) for leaf in leaves(structure)])
+
+
+def taken(structure: Any, given: Any, what: str) -> list[Any]:
+    """Return the item of another structure for each leaf of a structure.
+
+    An item may be anything, a list for example. A single item that is no structure stands for all leaves.
+
+    Raises:
+        TypeError: if the other is no structure of the same form.
+        ValueError: if it has other keys or another number of items.
+    """
+    if not is_nested(structure):
+        return [given]
+    if isinstance(structure, Mapping):
+        if not isinstance(given, Mapping):
+            raise TypeError(
+                f"{what}: a dictionary with the keys {sorted(structure)} is needed, got {given!r:.200}"
+            )
+        if set(given) != set(structure):
+            raise ValueError(f"{what}: the keys are {sorted(structure)}, got {sorted(given)}")
+        return [
+            item for key in sorted(structure) for item in taken(structure[key], given[key], what)
+        ]
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(f"{what}: a tuple of {len(structure)} is needed, got {given!r:.200}")
+    if len(given) != len(structure):
+        raise ValueError(
+            f"{what}: a tuple of {len(structure)} is needed, got {len(given)}: {given!r:.200}"
+        )
+    return [
+        item
+        for one, other in zip(structure, given, strict=True)
+        for item in taken(one, other, what)
+    ]
+
+
+def structure_of(types: Any, shapes: Any = None, classes: Any = None) -> Any:
+    """Return the structure for a structure of dtypes, and of shapes and classes if they are known.
+
+    Raises:
+        TypeError: if the structures differ, or an entry is no dtype.
+        ValueError: likewise.
+    """
+    found = [as_dtype(dtype) for dtype in leaves(types)]
+    count = len(found)
+    given = [None] * count if shapes is None else taken(types, shapes, "output_shapes")
+    kinds = [Tensor] * count if classes is None else leaves(classes)
+    made: list[Any] = []
+    for dtype, shape, kind in zip(found, given, kinds, strict=True):
+        sparse = isinstance(kind, type) and issubclass(kind, SparseTensor)
+        made.append((SparseSpec if sparse else TensorSpec)(dtype, as_shape(shape)))
+    return like(types, made)
+
+
+def merged(one: Any, other: Any) -> Any:
+    """Return the structure that elements of both have; sizes that differ are not known.
+
+    Raises:
+        TypeError: if the structures or the dtypes differ.
+    """
+    first, second = leaves(one), leaves(other)
+    if len(first) != len(second) or mapped(_kind, one) != mapped(_kind, other):
+        raise TypeError(
+            "Two datasets to be joined have different types "
+            f"{mapped(_kind, one)!r} and {mapped(_kind, other)!r}"
+        )
+    made = []
+    for a, b in zip(first, second, strict=True):
+        made.append(
+            a if isinstance(a, DatasetSpec) else type(a)(a.dtype, _common(a.shape, b.shape))
+        )
+    return like(one, made)
+
+
+def _kind(leaf: Any) -> Any:
+    return type(leaf) if isinstance(leaf, DatasetSpec) else (type(leaf).__name__, leaf.dtype.name)
+
+
+def _common(one: TensorShape, other: TensorShape) -> TensorShape:
+    if one.sizes is None or other.sizes is None or len(one.sizes) != len(other.sizes):
+        return TensorShape(None)
+    return TensorShape([a if a == b else None for a, b in zip(one.sizes, other.sizes, strict=True)])
+
+
+# -- flat tensors --------------------------------------------------------------------------------
+
+
+def layout_of(structure: Any) -> str:
+    """Return a letter for each leaf; see ``Stage``."""
+    return "".join(["s" if isinstance(leaf, SparseSpec) else "d" for leaf in leaves(structure)])
+
+
+def flat_specs(structure: Any) -> list[TensorSpec]:
+    """Return the static types of the tensors that make an element."""
+    made: list[TensorSpec] = []
+    for leaf in leaves(structure):
+        if isinstance(leaf, SparseSpec):
+            rank = leaf.shape.rank
+            made += [
+                TensorSpec(int64, TensorShape([None, rank])), TensorSpec(leaf.dtype, TensorShape([None])),
+                TensorSpec(int64, TensorShape([rank])),
+            ]  # fmt: skip
+        elif isinstance(leaf, DatasetSpec):
+            made.append(TensorSpec(variant, scalar_shape))
+        else:
+            made.append(leaf)
+    return made
+
+
+def spec_of(value: Any, name: str = "value") -> tuple[Any, list[Tensor]]:
+    """Return the structure of a nest of values, and their tensors.
+
+    Args:
+        value: tensors, sparse tensors, datasets, variables and whatever converts to a tensor.
+        name: the beginning of the names of constants that are made.
+    """
+    specs: list[Any] = []
+    tensors: list[Tensor] = []
+    for leaf in leaves(value):
+        if isinstance(leaf, SparseTensorValue):
+            leaf = SparseTensor.from_value(leaf)
+        if isinstance(leaf, SparseTensor):
+            specs.append(SparseSpec(leaf.dtype, leaf.get_shape()))
+            tensors += [leaf.indices, leaf.values, leaf.dense_shape]
+        elif hasattr(leaf, "_dataset_tensor"):
+            specs.append(DatasetSpec(leaf._structure))
+            tensors.append(leaf._dataset_tensor)
+        else:
+            tensor = convert_to_tensor(leaf, name=f"{name}_{len(tensors)}")
+            specs.append(tensor.spec)
+            tensors.append(tensor)
+    return like(value, specs), tensors
+
+
+def packed(structure: Any, tensors: Sequence[Tensor], dataset: Callable[[Tensor, Any], Any]) -> Any:
+    """Return the tensors of an element as the nest that it is.
+
+    Args:
+        structure: the structure.
+        tensors: its tensors.
+        dataset: makes a dataset of a tensor and a structure.
+    """
+    rest = iter(tensors)
+    made: list[Any] = []
+    for leaf in leaves(structure):
+        if isinstance(leaf, SparseSpec):
+            found = SparseTensor(next(rest), next(rest), next(rest))
+            if leaf.shape.rank is not None and hasattr(found, "set_shape"):
+                found.set_shape(leaf.shape)
+            made.append(found)
+        elif isinstance(leaf, DatasetSpec):
+            made.append(dataset(next(rest), leaf.structure))
+        else:
+            made.append(next(rest))
+    return like(structure, made)

@@ -1,0 +1,408 @@
+"""Datasets of what files consist of: lines, records, blocks of fixed length, rows of tables, examples."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import as_dtype, string
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.shape import scalar_shape
+from actorsession.ops.arrays.shape import reshape
+from actorsession.ops.build import constant, convert_to_tensor
+from actorsession.opsets.datasets.dataset import Dataset
+from actorsession.opsets.parsing.csv import decode_csv
+from actorsession.opsets.parsing.examples import parse_example
+from actorsession.opsets.parsing.file_names import local_paths
+
+__all__ = [
+    "CsvDataset", "FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset",
+    "make_batched_features_dataset", "make_csv_dataset",
+]  # fmt: skip
+
+# Types of a column, by what holds all its values.
+_NUMBERS: tuple[tuple[str, Callable[[str], Any]], ...] = (
+    ("int32", lambda text: np.int32(int(text))), ("int64", lambda text: np.int64(int(text))),
+    ("float32", lambda text: np.float32(float(text))),
+)  # fmt: skip
+
+
+class _FileDataset(Dataset):
+    """The base class: the parts of files, each an element.
+
+    Args:
+        kind: see ``stages.KINDS``.
+        filenames: paths: a tensor, or a dataset of strings.
+        settings: further settings.
+        compression_type: empty, ``"ZLIB"`` or ``"GZIP"``.
+        num_parallel_reads: the number of files that are read at a time, in turn; one after the other if left
+            out.
+        name: wanted name.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        filenames: Any,
+        settings: Sequence[tuple[str, Any]],
+        compression_type: Any,
+        num_parallel_reads: int | None,
+        name: str | None,
+    ) -> None:
+        chosen = [*settings, ("compression", "" if compression_type is None else compression_type)]
+
+        def read(names: Any) -> Dataset:
+            spec = TensorSpec(string, scalar_shape)
+            return Dataset._made(
+                kind, spec, [("filenames", names), *chosen], name=name or type(self).__name__
+            )
+
+        if isinstance(filenames, Dataset):
+            names = filenames
+        elif num_parallel_reads is None:
+            made = read(_strings(filenames))
+            super().__init__(made._dataset_tensor, made._structure)
+            return
+        else:
+            names = Dataset.from_tensor_slices(reshape(_strings(filenames), [-1]))
+        if num_parallel_reads is None:
+            made = names.flat_map(read)
+        else:
+            made = names.interleave(read, num_parallel_reads, 1, num_parallel_reads)
+        super().__init__(made._dataset_tensor, made._structure)
+
+
+def _strings(filenames: Any) -> Tensor:
+    found = convert_to_tensor(filenames)
+    if found.dtype is not string:
+        raise TypeError(f"`filenames` must be a `string` tensor, got {found.dtype.name}")
+    return found
+
+
+class TextLineDataset(_FileDataset):
+    """The lines of text files, without their ends.
+
+    Args:
+        filenames: paths: a tensor, or a dataset of strings.
+        compression_type: empty, ``"ZLIB"`` or ``"GZIP"``.
+        buffer_size: accepted for compatibility.
+        num_parallel_reads: the number of files that are read at a time, in turn.
+        name: wanted name.
+    """
+
+    def __init__(
+        self,
+        filenames: Any,
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        num_parallel_reads: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__("lines", filenames, (), compression_type, num_parallel_reads, name)
+
+
+class TFRecordDataset(_FileDataset):
+    """The records of TensorFlow's record files; arguments as ``TextLineDataset``."""
+
+    def __init__(
+        self,
+        filenames: Any,
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        num_parallel_reads: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__("records", filenames, (), compression_type, num_parallel_reads, name)
+
+
+class FixedLengthRecordDataset(_FileDataset):
+    """Blocks of fixed length of binary files.
+
+    Args:
+        filenames: paths: a tensor, or a dataset of strings.
+        record_bytes: bytes of a block.
+        header_bytes: bytes before the first block.
+        footer_bytes: bytes behind the last block.
+        buffer_size: accepted for compatibility.
+        compression_type: empty, ``"ZLIB"`` or ``"GZIP"``.
+        num_parallel_reads: the number of files that are read at a time, in turn.
+        name: wanted name.
+    """
+
+    def __init__(
+        self,
+        filenames: Any,
+        record_bytes: Any,
+        header_bytes: Any = None,
+        footer_bytes: Any = None,
+        buffer_size: Any = None,
+        compression_type: Any = None,
+        num_parallel_reads: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        sizes = [
+            ("record_bytes", record_bytes), ("header_bytes", header_bytes or 0),
+            ("footer_bytes", footer_bytes or 0),
+        ]  # fmt: skip
+        super().__init__("blocks", filenames, sizes, compression_type, num_parallel_reads, name)
+
+
+class CsvDataset(Dataset):
+    """The rows of files of comma-separated values, each a tuple of scalars.
+
+    Args:
+        filenames: paths: a tensor, or a dataset of strings.
+        record_defaults: for each column that is read, its default, or its dtype if it has none.
+        compression_type: empty, ``"ZLIB"`` or ``"GZIP"``.
+        buffer_size: accepted for compatibility.
+        header: whether the first line of each file is left out.
+        field_delim: the character between values.
+        use_quote_delim: whether quotes may stand around values.
+        na_value: text that stands for a missing value.
+        select_cols: sorted numbers of the columns that are read; all if left out.
+        exclude_cols: numbers of the columns that are not read.
+    """
+
+    def __init__(
+        self,
+        filenames: Any,
+        record_defaults: Sequence[Any],
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        header: bool = False,
+        field_delim: str = ",",
+        use_quote_delim: bool = True,
+        na_value: str = "",
+        select_cols: Sequence[int] | None = None,
+        exclude_cols: Sequence[int] | None = None,
+    ) -> None:
+        if select_cols is not None and exclude_cols is not None:
+            raise ValueError("Only one of `select_cols` and `exclude_cols` may be specified.")
+        if exclude_cols is not None:
+            total = len(record_defaults) + len(exclude_cols)
+            select_cols = [k for k in range(total) if k not in exclude_cols]
+        names = filenames
+        if not isinstance(names, Dataset):
+            names = Dataset.from_tensor_slices(reshape(_strings(filenames), [-1]))
+
+        def lines(name: Any) -> Dataset:
+            found: Dataset = TextLineDataset(name, compression_type, buffer_size)
+            return found.skip(1) if header else found
+
+        def row(line: Any) -> Any:
+            defaults = [_default(value) for value in record_defaults]
+            found = decode_csv(
+                line, defaults, field_delim=field_delim, use_quote_delim=use_quote_delim, na_value=na_value,
+                select_cols=select_cols,
+            )  # fmt: skip
+            return tuple(found)
+
+        made = names.flat_map(lines).map(row)
+        super().__init__(made._dataset_tensor, made._structure)
+
+
+def _default(value: Any) -> Tensor:
+    """Return a default of a column, or an empty tensor where a value is needed."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return convert_to_tensor(value)
+    try:
+        dtype = None if isinstance(value, (str, bytes)) else as_dtype(value)
+    except TypeError:
+        dtype = None
+    if dtype is not None:
+        return constant(np.zeros(0, dtype.np_dtype), dtype)
+    return reshape(convert_to_tensor(value), [1])
+
+
+def make_csv_dataset(
+    file_pattern: Any,
+    batch_size: int,
+    column_names: Sequence[str] | None = None,
+    column_defaults: Sequence[Any] | None = None,
+    label_name: str | None = None,
+    select_columns: Sequence[Any] | None = None,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    na_value: str = "",
+    header: bool = True,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    shuffle_buffer_size: int = 10000,
+    shuffle_seed: int | None = None,
+    prefetch_buffer_size: int | None = None,
+    num_parallel_reads: int | None = None,
+    sloppy: bool = False,
+    num_rows_for_inference: int | None = 100,
+    compression_type: Any = None,
+    ignore_errors: bool = False,
+    encoding: str = "utf-8",
+) -> Dataset:
+    """Return a dataset of batches of rows: dictionaries of columns, with labels if one column has them.
+
+    Names and dtypes of columns that are not given are read from the files, while the graph is built.
+
+    Args:
+        file_pattern: patterns of paths.
+        batch_size: the number of rows in a batch.
+        column_names: names of the columns; the first line if left out.
+        column_defaults: defaults or dtypes of the columns that are read.
+        label_name: the column that has labels.
+        select_columns: names or numbers of the columns that are read.
+        field_delim: the character between values.
+        use_quote_delim: whether quotes may stand around values.
+        na_value: text that stands for a missing value.
+        header: whether the first line has the names.
+        num_epochs: how often the rows are given; without end if left out.
+        shuffle: whether they come in random order.
+        shuffle_buffer_size: see ``Dataset.shuffle``.
+        shuffle_seed: see ``Dataset.shuffle``.
+        prefetch_buffer_size: see ``Dataset.prefetch``.
+        num_parallel_reads: accepted for compatibility.
+        sloppy: accepted for compatibility.
+        num_rows_for_inference: rows by which dtypes are chosen; all if ``None``.
+        compression_type: accepted if dtypes and names are given.
+        ignore_errors: whether rows that cannot be read are left out.
+        encoding: the encoding of the files.
+
+    Raises:
+        ValueError: if no file matches, or columns do not exist.
+    """
+    paths = local_paths(file_pattern)
+    if not paths:
+        raise ValueError(f"No files match `file_pattern` {file_pattern}.")
+
+    def rows() -> Any:
+        for path in paths:
+            with open(path, newline="", encoding=encoding) as file:
+                found = csv.reader(
+                    file, delimiter=field_delim,
+                    quoting=csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE,
+                )  # fmt: skip
+                first = next(found, None)
+                if not header and first is not None:
+                    yield first
+                yield from found
+
+    if column_names is None:
+        if not header:
+            raise ValueError("Expected `column_names` or `header` to be true")
+        with open(paths[0], newline="", encoding=encoding) as file:
+            column_names = next(csv.reader(file, delimiter=field_delim))
+    if len(set(column_names)) < len(column_names):
+        raise ValueError(f"Column names must be unique, got {list(column_names)}")
+    chosen = list(range(len(column_names)))
+    if select_columns is not None:
+        chosen = sorted(
+            [c if isinstance(c, int) else _place(c, column_names) for c in select_columns]
+        )
+    if column_defaults is None:
+        column_defaults = _inferred(rows(), chosen, na_value, num_rows_for_inference)
+    names = [column_names[k] for k in chosen]
+    if label_name is not None and label_name not in names:
+        raise ValueError(f"`label_name` {label_name!r} must be one of the columns {names}.")
+    made: Dataset = CsvDataset(
+        paths, column_defaults, compression_type, None, header, field_delim, use_quote_delim, na_value,
+        chosen if select_columns is not None else None,
+    )  # fmt: skip
+    if ignore_errors:
+        made = made.ignore_errors()
+    if shuffle:
+        made = made.shuffle(shuffle_buffer_size, shuffle_seed)
+    made = made.repeat(num_epochs).batch(batch_size, drop_remainder=num_epochs is None)
+
+    def columns(*values: Any) -> Any:
+        features = dict(zip(names, values, strict=True))
+        return features if label_name is None else (features, features.pop(label_name))
+
+    return made.map(columns).prefetch(1 if prefetch_buffer_size is None else prefetch_buffer_size)
+
+
+def _place(name: str, names: Sequence[str]) -> int:
+    if name not in names:
+        raise ValueError(f"Specified column {name!r} is not one of {list(names)}.")
+    return list(names).index(name)
+
+
+def _inferred(rows: Any, chosen: Sequence[int], na_value: str, most: int | None) -> list[Tensor]:
+    """Return the narrowest dtypes that hold the values of columns."""
+    kinds = [0] * len(chosen)
+    for count, row in enumerate(rows):
+        if most is not None and count >= most:
+            break
+        for at, k in enumerate(chosen):
+            if row[k] in ("", na_value):
+                continue
+            while kinds[at] < len(_NUMBERS):
+                try:
+                    _NUMBERS[kinds[at]][1](row[k])
+                    break
+                except (ValueError, OverflowError):
+                    kinds[at] += 1
+    names = [*[name for name, _ in _NUMBERS], "string"]
+    plain: Mapping[str, Any] = {
+        "int32": np.int32(0),
+        "int64": np.int64(0),
+        "float32": np.float32(0),
+        "string": "",
+    }
+    return [reshape(convert_to_tensor(plain[names[kind]]), [1]) for kind in kinds]
+
+
+def make_batched_features_dataset(
+    file_pattern: Any,
+    batch_size: int,
+    features: Mapping[str, Any],
+    reader: Any = None,
+    label_key: str | None = None,
+    reader_args: Sequence[Any] | None = None,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    shuffle_buffer_size: int = 10000,
+    shuffle_seed: int | None = None,
+    prefetch_buffer_size: int | None = None,
+    reader_num_threads: int | None = None,
+    parser_num_threads: int | None = None,
+    sloppy_ordering: bool = False,
+    drop_final_batch: bool = False,
+) -> Dataset:
+    """Return a dataset of batches of parsed examples: dictionaries of features, with labels if one has them.
+
+    Args:
+        file_pattern: patterns of paths.
+        batch_size: the number of examples in a batch.
+        features: see ``parse_example``.
+        reader: makes the dataset of serialized examples of a file; ``TFRecordDataset`` if left out.
+        label_key: the feature that is the label.
+        reader_args: further arguments of ``reader``.
+        num_epochs: how often the examples are given; without end if left out.
+        shuffle: whether they come in random order.
+        shuffle_buffer_size: see ``Dataset.shuffle``.
+        shuffle_seed: see ``Dataset.shuffle``.
+        prefetch_buffer_size: see ``Dataset.prefetch``.
+        reader_num_threads: the number of files that take turns; 1 if left out.
+        parser_num_threads: see ``Dataset.map``.
+        sloppy_ordering: accepted for compatibility.
+        drop_final_batch: whether a smaller last batch is left out.
+    """
+    make = TFRecordDataset if reader is None else reader
+    names = Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed)
+    made = names.interleave(lambda name: make(name, *(reader_args or ())), reader_num_threads or 1)
+    if isinstance(made._structure, tuple):
+        made = made.map(lambda _, value: value)
+    if shuffle:
+        made = made.shuffle(shuffle_buffer_size, shuffle_seed)
+    made = made.repeat(num_epochs)
+    made = made.batch(batch_size, drop_remainder=drop_final_batch or num_epochs is None)
+
+    def parsed(serialized: Any) -> Any:
+        found = parse_example(serialized, features)
+        return found if label_key is None else (found, found.pop(label_key))
+
+    made = made.map(parsed, parser_num_threads)
+    return made.prefetch(1 if prefetch_buffer_size is None else prefetch_buffer_size)

@@ -1,0 +1,273 @@
+"""The state of an iterator on its device: the dataset it goes through, and where it is.
+
+Elements are asked for by steps. An element that can be made at once is made in the step's thread; any other
+by a thread of the iterator, while the step waits for a future. A step that is cancelled meanwhile ends at
+once, and the element that was being made is the next one.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OutOfRangeError,
+)
+from actorsession.graph import codec
+from actorsession.graph.dtypes import DType
+from actorsession.graph.registry import ResourceHost
+from actorsession.opsets.datasets.runs import Run
+from actorsession.opsets.datasets.stages import Cursor, Element, Stage
+
+__all__ = ["IteratorState", "by_handle", "elsewhere"]
+
+_END = "End of sequence"
+_KNOWN: weakref.WeakValueDictionary[str, IteratorState] = weakref.WeakValueDictionary()
+
+
+class _Pass:
+    """One pass through a dataset.
+
+    Args:
+        stage: the dataset.
+        host: the resources of the iterator's device.
+    """
+
+    def __init__(self, stage: Stage, host: ResourceHost) -> None:
+        self.stage = stage
+        self.run = Run(host)
+        self._cursor: Cursor | None = None
+        self._lock = threading.Lock()
+        self._waiting: deque[Future[Any]] = deque()
+        self._serves = False
+        # Held while an element is made. What was made for a step that had ended waits for the next one.
+        self._making = threading.Lock()
+        self._kept: deque[Element | Exception] = deque()
+
+    def next(self) -> Future[Any]:
+        """Return the future of the next element."""
+        future: Future[Any] = Future()
+        with self._lock:
+            inline = not self._serves and self._is_prompt()
+            begins = not self._serves
+            self._serves = True
+            if not inline:
+                self._waiting.append(future)
+        if inline:
+            self._answer(future)
+            with self._lock:
+                self._serves = begins = bool(self._waiting)
+        if begins:
+            self.run.crew.submit(self._serve)
+        return future
+
+    def _is_prompt(self) -> bool:
+        if self._kept or self.stage.prompt:
+            return True
+        return self._cursor is not None and self._cursor.is_ready()
+
+    def _serve(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._serves = False
+                    return
+                future = self._waiting.popleft()
+            if not future.cancelled():
+                self._answer(future)
+            del future
+
+    def _answer(self, future: Future[Any]) -> None:
+        found = self._made()
+        if not future.set_running_or_notify_cancel():
+            self._kept.append(found)
+        elif isinstance(found, Exception):
+            future.set_exception(found)
+        else:
+            future.set_result(found[0] if len(found) == 1 else found)
+
+    def _made(self) -> Element | Exception:
+        with self._making:
+            if self._kept:
+                return self._kept.popleft()
+            try:
+                self.run.check()
+                return next(self._at())
+            except StopIteration:
+                return OutOfRangeError(_END)
+            except Exception as exc:
+                return exc
+
+    def _at(self) -> Cursor:
+        if self._cursor is None:
+            self._cursor = self.stage.begin(self.run)
+        return self._cursor
+
+    def close(self) -> None:
+        """End the pass; steps that wait for an element get an error."""
+        self.run.close()
+        with self._lock:
+            waiting, self._waiting = self._waiting, deque()
+        for future in waiting:
+            if future.set_running_or_notify_cancel():
+                future.set_exception(FailedPreconditionError("the iterator was initialised again"))
+
+    def save(self) -> Any:
+        """Return the position as plain values."""
+        with self._making:
+            return self._at().save()
+
+    def load(self, state: Any) -> None:
+        """Go to a position."""
+        with self._making:
+            self._kept.clear()
+            self._cursor = self.stage.begin(self.run)
+            self._cursor.load(state)
+
+
+class IteratorState:
+    """An iterator.
+
+    Args:
+        label: its name in messages.
+        types: dtypes of the components of its elements.
+        host: the resources of its device.
+        first: makes the dataset when the first element is asked for, of an iterator that needs no
+            initialisation.
+
+    Attributes:
+        handle: the text by which this process finds it.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        types: Sequence[DType],
+        host: ResourceHost,
+        first: Callable[[], Stage] | None = None,
+    ) -> None:
+        self.label = label
+        self.types = tuple(types)
+        self.handle = f"{label} {secrets.token_hex(16)}"
+        self._host = host
+        self._first = first
+        self._lock = threading.Lock()
+        self._pass: _Pass | None = None
+        _KNOWN[self.handle] = self
+
+    def initialise(self, stage: Stage) -> None:
+        """Begin to go through a dataset."""
+        with self._lock:
+            before, self._pass = self._pass, _Pass(stage, self._host)
+        if before is not None:
+            before.close()
+
+    def get_next(self) -> Future[Any]:
+        """Return the future of the next element: a value, or a tuple of several.
+
+        Raises:
+            FailedPreconditionError: if it was not initialised.
+        """
+        return self._current("GetNext()").next()
+
+    def save(self) -> bytes:
+        """Return the position as bytes."""
+        return codec.pack(self._current("Saving").save())
+
+    def load(self, state: bytes) -> None:
+        """Go to a position that ``save`` has returned for the same dataset.
+
+        Raises:
+            InvalidArgumentError: if it is none.
+        """
+        current = self._current("Restoring")
+        try:
+            current.load(codec.unpack(state))
+        except (KeyError, TypeError, ValueError, IndexError) as exc:
+            raise InvalidArgumentError(
+                f"{self.label}: this is no position in its dataset ({exc})"
+            ) from exc
+
+    def clear(self) -> None:
+        """Leave the iterator uninitialised."""
+        with self._lock:
+            before, self._pass = self._pass, None
+        if before is not None:
+            before.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_pass", None) is not None:
+            self.clear()
+
+    def _current(self, what: str) -> _Pass:
+        with self._lock:
+            if self._pass is None and self._first is not None:
+                self._pass = _Pass(self._first(), self._host)
+            if self._pass is None:
+                raise FailedPreconditionError(
+                    f"{what} failed because the iterator has not been initialized. Ensure that you have "
+                    "run the initializer operation for this iterator before getting the next element. "
+                    f"({self.label})"
+                )
+            return self._pass
+
+
+def by_handle(handle: Any, types: Sequence[DType]) -> IteratorState:
+    """Return the iterator of a handle.
+
+    Raises:
+        InvalidArgumentError: if it is none, or the elements are of other dtypes.
+        NotFoundError: if this process has no such iterator.
+    """
+    text = os.fsdecode(np.asarray(handle).item())
+    if not text.startswith("iterator "):
+        raise InvalidArgumentError(f"{text!r:.100} is not the handle of an iterator")
+    found = _KNOWN.get(text)
+    if found is None:
+        raise NotFoundError(
+            f"{text.rpartition(' ')[0]:.100} is not in this process: a handle is used on the device of its "
+            "iterator, while the session exists"
+        )
+    if types and tuple(types) != found.types:
+        raise InvalidArgumentError(
+            f"{found.label} gives {[t.name for t in found.types]}, {[t.name for t in types]} was asked for"
+        )
+    return found
+
+
+def elsewhere(host: ResourceHost, work: Callable[[Run], Any]) -> Future[Any]:
+    """Return the future of what a function of a new run returns, which a thread calls.
+
+    The run is over when the future is cancelled or done.
+    """
+    run = Run(host)
+    future: Future[Any] = Future()
+
+    def call() -> None:
+        found: Any = None
+        error: Exception | None = None
+        try:
+            found = work(run)
+        except Exception as exc:
+            error = exc
+        if future.set_running_or_notify_cancel():
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(found)
+        run.close()
+
+    future.add_done_callback(lambda done: run.close() if done.cancelled() else None)
+    run.crew.submit(call)
+    return future

@@ -1,0 +1,636 @@
+"""Kinds of datasets that change the elements of others, or their order."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from actorsession.checkpoints.atomic import write_whole
+from actorsession.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OpError,
+)
+from actorsession.graph import codec
+from actorsession.opsets.datasets.joining import join, padded, parts, split
+from actorsession.opsets.datasets.sources import generator
+from actorsession.opsets.datasets.stages import Cursor, Element, Stage, kind, plain, restored
+from actorsession.opsets.parsing.file_parts import whole_file
+
+__all__: list[str] = []
+
+
+def _at_least(stage: Stage, name: str, least: int) -> None:
+    if stage.number(name) < least:
+        raise InvalidArgumentError(
+            f"{name} must be greater than {'zero' if least == 1 else 'or equal to ' + str(least)}."
+        )
+
+
+def _of_source(stage: Stage) -> int:
+    return stage.sources[0].cardinality()
+
+
+class _SameCount(Cursor):
+    """A dataset with as many elements as its source."""
+
+    @classmethod
+    def count(cls, stage: Stage) -> int:
+        return _of_source(stage)
+
+
+# -- one element after the other -------------------------------------------------------------------
+
+
+@kind("map")
+class _Map(Cursor):
+    """What a function makes of each element."""
+
+    def __next__(self) -> Element:
+        return self.stage.functions[0](self.run, *next(self.source))
+
+
+@kind("filter")
+class _Filter(Cursor):
+    """The elements for which a function holds."""
+
+    prompt = False
+
+    def __next__(self) -> Element:
+        while True:
+            element = next(self.source)
+            if _holds(self, element):
+                return element
+            self.run.check()
+
+
+@kind("take_while")
+class _TakeWhile(Cursor):
+    """The elements before the first one for which a function does not hold."""
+
+    kept = ("ended",)
+
+    def start(self) -> None:
+        self.ended = False
+
+    def __next__(self) -> Element:
+        if not self.ended:
+            element = next(self.source)
+            if _holds(self, element):
+                return element
+            self.ended = True
+        raise StopIteration
+
+
+def _holds(cursor: Cursor, element: Element) -> bool:
+    (found,) = cursor.stage.functions[0](cursor.run, *element)
+    if np.ndim(found):
+        raise InvalidArgumentError(
+            "a predicate must be a scalar: `predicate` must return a scalar bool"
+        )
+    return bool(found)
+
+
+@kind("scan")
+class _Scan(_SameCount):
+    """What a function makes of each element and of a state that it passes on."""
+
+    kept = ("state",)
+
+    def start(self) -> None:
+        self.state: Element = self.stage.values["components"]
+
+    def __next__(self) -> Element:
+        found = self.stage.functions[0](self.run, *self.state, *next(self.source))
+        count = len(self.state)
+        self.state = found[:count]
+        return found[count:]
+
+
+@kind("take")
+class _Take(Cursor):
+    """The first elements."""
+
+    kept = ("given",)
+
+    @classmethod
+    def count(cls, stage: Stage) -> int:
+        limit, found = stage.number("count"), _of_source(stage)
+        if limit < 0 or found == -2:
+            return found
+        return limit if found == -1 else min(limit, found)
+
+    def start(self) -> None:
+        self.given, self._limit = 0, self.stage.number("count")
+
+    def __next__(self) -> Element:
+        if 0 <= self._limit <= self.given:
+            raise StopIteration
+        element = next(self.source)
+        self.given += 1
+        return element
+
+
+@kind("skip")
+class _Skip(Cursor):
+    """All but the first elements."""
+
+    kept = ("left",)
+
+    @classmethod
+    def count(cls, stage: Stage) -> int:
+        left, found = stage.number("count"), _of_source(stage)
+        return 0 if left < 0 else found if found < 0 else max(0, found - left)
+
+    def start(self) -> None:
+        self.left = self.stage.number("count")
+
+    def __next__(self) -> Element:
+        while self.left:
+            if self.left < 0:
+                raise StopIteration
+            next(self.source)
+            self.left -= 1
+        return next(self.source)
+
+
+@kind("shard")
+class _Shard(Cursor):
+    """Every n-th element."""
+
+    kept = ("at",)
+
+    @classmethod
+    def check(cls, stage: Stage) -> None:
+        count, index = stage.number("num_shards"), stage.number("index")
+        if count < 1:
+            raise InvalidArgumentError(
+                f"Number of shards must be greater than zero (currently num_shards = {count})."
+            )
+        if not 0 <= index < count:
+            raise InvalidArgumentError(
+                "Index must be between 0 and the number of shards - 1 "
+                f"(currently index = {index}, num_shards = {count})."
+            )
+
+    @classmethod
+    def count(cls, stage: Stage) -> int:
+        found, count = _of_source(stage), stage.number("num_shards")
+        return found if found < 0 else max(0, -(-(found - stage.number("index")) // count))
+
+    def start(self) -> None:
+        self.at = 0
+        self._count, self._index = self.stage.number("num_shards"), self.stage.number("index")
+
+    def __next__(self) -> Element:
+        while True:
+            element = next(self.source)
+            self.at += 1
+            if (self.at - 1) % self._count == self._index:
+                return element
+
+
+@kind("unique")
+class _Unique(Cursor):
+    """The elements that have not come before."""
+
+    kept = ("seen",)
+    prompt = False
+
+    def start(self) -> None:
+        self.seen: dict[bytes, bool] = {}
+
+    def __next__(self) -> Element:
+        while True:
+            element = next(self.source)
+            key = codec.pack(list(element))
+            if key not in self.seen:
+                self.seen[key] = True
+                return element
+            self.run.check()
+
+
+@kind("ignore_errors")
+class _IgnoreErrors(Cursor):
+    """The elements that could be made."""
+
+    prompt = False
+
+    def __next__(self) -> Element:
+        while True:
+            self.run.check()
+            try:
+                return next(self.source)
+            except OpError:
+                continue
+
+
+# -- several at a time -----------------------------------------------------------------------------
+
+
+@kind("batch", "padded_batch")
+class _Batch(Cursor):
+    """Elements joined to one, filled up to a common shape or as they are."""
+
+    @classmethod
+    def check(cls, stage: Stage) -> None:
+        if stage.number("batch_size") < 1:
+            raise InvalidArgumentError("Batch size must be greater than zero.")
+
+    @classmethod
+    def count(cls, stage: Stage) -> int:
+        found, size = _of_source(stage), stage.number("batch_size")
+        drops = bool(stage.values["drop_remainder"])
+        return found if found < 0 else found // size if drops else -(-found // size)
+
+    def start(self) -> None:
+        values = self.stage.values
+        self._size = self.stage.number("batch_size")
+        self._drops = bool(values["drop_remainder"])
+        self._shapes, self._fillers = values.get("shapes"), values.get("fillers")
+
+    def __next__(self) -> Element:
+        taken: list[Element] = []
+        try:
+            while len(taken) < self._size:
+                taken.append(next(self.source))
+        except StopIteration:
+            if not taken or self._drops:
+                raise
+        if self._shapes is not None:
+            assert self._fillers is not None
+            return padded(taken, self._shapes, self._fillers)
+        return join(taken, self.stage.layout)
+
+
+@kind("unbatch")
+class _Unbatch(Cursor):
+    """The rows of each element."""
+
+    kept = ("rows",)
+
+    def start(self) -> None:
+        self.rows: list[Element] = []
+
+    def __next__(self) -> Element:
+        while not self.rows:
+            self.rows = split(next(self.source), self.stage.layout)[::-1]
+        return self.rows.pop()
+
+
+@kind("window")
+class _Window(Cursor):
+    """Datasets of some successive elements, one for each component."""
+
+    kept = ("taken",)
+
+    @classmethod
+    def check(cls, stage: Stage) -> None:
+        for name in ("size", "shift", "stride"):
+            _at_least(stage, name, 1)
+
+    def start(self) -> None:
+        number = self.stage.number
+        self._size, self._shift, self._stride = number("size"), number("shift"), number("stride")
+        self._span = (self._size - 1) * self._stride + 1
+        self._drops = bool(self.stage.values["drop_remainder"])
+        self.taken: list[Element] = []
+
+    def __next__(self) -> Element:
+        try:
+            while len(self.taken) < self._span:
+                self.taken.append(next(self.source))
+        except StopIteration:
+            if not self.taken or self._drops:
+                raise
+        found = self.taken[: self._span : self._stride]
+        beyond = self._shift - len(self.taken)
+        self.taken = self.taken[self._shift :]
+        for _ in range(beyond):
+            if next(self.source, None) is None:
+                break
+        made = []
+        for letter, at in parts(self.stage.layout):
+            width = 3 if letter == "s" else 1
+            column = [element[at : at + width] for element in found]
+            made.append(Stage("elements", values={"elements": column}, layout=letter))
+        return tuple(made)
+
+
+# -- several datasets ------------------------------------------------------------------------------
+
+
+@kind("zip")
+class _Zip(Cursor):
+    """The elements of several datasets side by side."""
+
+    @classmethod
+    def count(cls, stage: Stage) -> int:
+        found = [source.cardinality() for source in stage.sources]
+        if -2 in found:
+            return -2
+        return min([count for count in found if count >= 0], default=-1)
+
+    def __next__(self) -> Element:
+        return tuple([value for source in self.sources for value in next(source)])
+
+
+@kind("concatenate")
+class _Concatenate(Cursor):
+    """The elements of one dataset, then those of another."""
+
+    kept = ("at",)
+
+    @classmethod
+    def count(cls, stage: Stage) -> int:
+        found = [source.cardinality() for source in stage.sources]
+        return -1 if -1 in found else -2 if -2 in found else sum(found)
+
+    def start(self) -> None:
+        self.at = 0
+
+    def __next__(self) -> Element:
+        while self.at < len(self.sources):
+            try:
+                return next(self.sources[self.at])
+            except StopIteration:
+                self.at += 1
+        raise StopIteration
+
+
+@kind("choose", "sample")
+class _Choose(Cursor):
+    """The elements of several datasets, as the first one or a draw says from which."""
+
+    kept = ("ended", "numbers")
+    prompt = False
+
+    def start(self) -> None:
+        draws = self.stage.kind == "sample"
+        self._data = self.sources if draws else self.sources[1:]
+        self.ended = [False] * len(self._data)
+        self.numbers = generator(self.stage) if draws else None
+        self._stops = bool(self.stage.values["stop_on_empty_dataset"])
+        if draws:
+            weights = np.asarray(self.stage.values["weights"], np.float64)
+            self._weights = weights / weights.sum()
+
+    def __next__(self) -> Element:
+        while not all(self.ended):
+            which = self._which()
+            if self.ended[which]:
+                self.run.check()
+                continue
+            try:
+                return next(self._data[which])
+            except StopIteration:
+                self.ended[which] = True
+                if self._stops:
+                    self.ended = [True] * len(self._data)
+        raise StopIteration
+
+    def _which(self) -> int:
+        if self.numbers is not None:
+            return int(self.numbers.choice(len(self._data), p=self._weights))
+        (found,) = next(self.sources[0])
+        if not 0 <= found < len(self._data):
+            raise InvalidArgumentError(
+                f"Selector index out of range: {int(found)} >= {len(self._data)}"
+            )
+        return int(found)
+
+
+# -- order and repetition --------------------------------------------------------------------------
+
+
+@kind("shuffle")
+class _Shuffle(_SameCount):
+    """The elements in random order: each is drawn from a buffer, which is filled up again."""
+
+    kept = ("epoch", "held", "numbers", "ended")
+
+    @classmethod
+    def check(cls, stage: Stage) -> None:
+        _at_least(stage, "buffer_size", 1)
+
+    def start(self) -> None:
+        key = id(self.stage)
+        self.epoch = self.run.epochs.get(key, 0)
+        self.run.epochs[key] = self.epoch + 1
+        again = bool(self.stage.values["reshuffle_each_iteration"])
+        self.numbers = generator(self.stage, *((self.epoch,) if again else ()))
+        self._size = self.stage.number("buffer_size")
+        self.held: list[Element] = []
+        self.ended = False
+
+    def __next__(self) -> Element:
+        held = self.held
+        while not self.ended and len(held) < self._size:
+            element = next(self.source, None)
+            if element is None:
+                self.ended = True
+            else:
+                held.append(element)
+        if not held:
+            raise StopIteration
+        k = int(self.numbers.integers(len(held)))
+        held[k], held[-1] = held[-1], held[k]
+        return held.pop()
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        super().load(state)
+        self.run.epochs[id(self.stage)] = self.epoch + 1
+
+
+@kind("repeat")
+class _Repeat(Cursor):
+    """The elements again and again."""
+
+    kept = ("turn", "any")
+
+    @classmethod
+    def count(cls, stage: Stage) -> int:
+        times, found = stage.number("count"), _of_source(stage)
+        if times == 0 or found == 0:
+            return 0
+        return -1 if times < 0 or found == -1 else -2 if found == -2 else times * found
+
+    def start(self) -> None:
+        self.turn, self.any = 0, False
+        self._turns = self.stage.number("count")
+
+    def __next__(self) -> Element:
+        while self._turns < 0 or self.turn < self._turns:
+            element = next(self.source, None)
+            if element is not None:
+                self.any = True
+                return element
+            if not self.any:
+                break
+            self.turn, self.any = self.turn + 1, False
+            if self._turns < 0 or self.turn < self._turns:
+                self.sources = [self.stage.sources[0].begin(self.run)]
+        raise StopIteration
+
+
+@kind("cache")
+class _Cache(_SameCount):
+    """The elements of the first time: in memory for the rest of the run, or in a file."""
+
+    kept = ("at", "held")
+
+    def start(self) -> None:
+        self.at = 0
+        self.held: list[Element] = []
+        self._path = self.stage.text("filename")
+        self._whole: list[Element] | None = None
+
+    def __next__(self) -> Element:
+        if not self.at and not self.held:
+            self._whole = self._known()
+        if self._whole is not None:
+            if self.at >= len(self._whole):
+                raise StopIteration
+            self.at += 1
+            return self._whole[self.at - 1]
+        try:
+            element = next(self.source)
+        except StopIteration:
+            self._keep()
+            raise
+        self.held.append(element)
+        return element
+
+    def _known(self) -> list[Element] | None:
+        if not self._path:
+            return self.run.caches.get(id(self.stage))
+        files = self.run.host.files
+        if not os.path.exists(files.real(self._path)):
+            return None
+        found: list[Element] = restored(codec.unpack(whole_file(self._path, files.opener)))
+        return found
+
+    def _keep(self) -> None:
+        if not self._path:
+            self.run.caches[id(self.stage)] = self.held
+        else:
+            data = codec.pack(plain(self.held))
+
+            def write(file: BinaryIO) -> None:
+                file.write(data)
+
+            write_whole(self.run.host.files.real(self._path), write)
+        self._whole, self.at = self.held, len(self.held)
+
+    def save(self) -> dict[str, Any]:
+        whole = None if self._path else self._whole
+        return {**super().save(), "whole": plain(whole)}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        super().load(state)
+        if state["whole"] is not None:
+            self.run.caches[id(self.stage)] = restored(state["whole"])
+        if self.at:
+            self._whole = self._known()
+
+
+@kind("assert_cardinality")
+class _AssertCount(Cursor):
+    """The same elements, whose number is checked at the end."""
+
+    kept = ("given",)
+
+    @classmethod
+    def count(cls, stage: Stage) -> int:
+        return stage.number("expected")
+
+    def start(self) -> None:
+        self.given, self._expected = 0, self.stage.number("expected")
+
+    def __next__(self) -> Element:
+        element = next(self.source, None)
+        if element is not None:
+            self.given += 1
+            if not 0 <= self._expected < self.given:
+                return element
+        if element is None and self.given == self._expected:
+            raise StopIteration
+        more = "more than " if element is not None else ""
+        raise FailedPreconditionError(
+            f"Input dataset was expected to contain {self._expected} elements but contained {more}"
+            f"{self.given - (element is not None)} elements."
+        )
+
+
+@kind("sparse_batch")
+class _SparseBatch(Cursor):
+    """Elements joined to a sparse tensor."""
+
+    @classmethod
+    def check(cls, stage: Stage) -> None:
+        _at_least(stage, "batch_size", 1)
+
+    def start(self) -> None:
+        self._size = self.stage.number("batch_size")
+        self._shape = np.asarray(self.stage.values["row_shape"])
+
+    def __next__(self) -> Element:
+        rows = list(itertools.islice(self.source, self._size))
+        if not rows:
+            raise StopIteration
+        sizes = [np.array(np.shape(row), np.int64) for (row,) in rows]
+        for size in sizes:
+            if len(size) != len(self._shape):
+                raise InvalidArgumentError(
+                    f"Input element had shape {size.tolist()} that is incompatible with the row shape "
+                    f"{self._shape.tolist()}."
+                )
+        shape = np.where(self._shape < 0, np.max(sizes, axis=0), self._shape)
+        if (np.max(sizes, axis=0) > shape).any():
+            raise DataLossError(
+                f"Input element had shape {np.max(sizes, axis=0).tolist()} that is larger than the row shape "
+                f"{shape.tolist()}."
+            )
+        whole = [
+            (np.argwhere(np.ones(np.shape(row), bool)), np.asarray(row).reshape(-1), shape)
+            for (row,) in rows
+        ]
+        return join(whole, "s")
+
+
+@kind("group_by_reducer")
+class _Reduced(Cursor):
+    """What functions make of all elements with one key, by key."""
+
+    prompt = False
+
+    def start(self) -> None:
+        self._states: dict[int, Element] = {}
+        self._keys: list[int] | None = None
+
+    def __next__(self) -> Element:
+        key_of, begin, advance, end = self.stage.functions
+        if self._keys is None:
+            for element in self.source:
+                self.run.check()
+                (found,) = key_of(self.run, *element)
+                key = int(found)
+                if key not in self._states:
+                    self._states[key] = begin(self.run, np.int64(key))
+                self._states[key] = advance(self.run, *self._states[key], *element)
+            self._keys = sorted(self._states, reverse=True)
+        if not self._keys:
+            raise StopIteration
+        return end(self.run, *self._states[self._keys.pop()])
+
+    def save(self) -> dict[str, Any]:
+        return {**super().save(), "states": plain(self._states), "keys": self._keys}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        super().load(state)
+        self._states, self._keys = restored(state["states"]), state["keys"]

@@ -1,0 +1,45 @@
+"""The positions of iterators in checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.ops.build import make, make_one
+from actorsession.opsets.datasets.iterators import Iterator
+from actorsession.train.saveable import SaveableObject, SaveSpec
+
+__all__ = ["make_saveable_from_iterator"]
+
+
+class _IteratorSaveable(SaveableObject):
+    """The position of an iterator, as a string."""
+
+    def __init__(self, handle: Tensor) -> None:
+        with handle.graph.colocate_with(handle.op):
+            state = make_one("SaveIterator", [handle], {}, "SaveIterator", handle.graph)
+        name = handle.op.name
+        super().__init__(handle, [SaveSpec(state, "", f"{name}-state")], name)
+
+    def restore(
+        self, restored_tensors: Sequence[Tensor], restored_shapes: Sequence[Any] | None
+    ) -> Operation:
+        [state] = restored_tensors
+        with self.op.graph.colocate_with(self.op.op):
+            return make("RestoreIterator", [self.op, state], {}, "RestoreIterator", self.op.graph)
+
+
+def make_saveable_from_iterator(
+    iterator: Iterator, external_state_policy: Any = None
+) -> SaveableObject:
+    """Return an object by which a saver saves the position of an iterator.
+
+    Add it to the collection ``GraphKeys.SAVEABLE_OBJECTS``, or give it to the saver. An iterator is
+    initialised before its position is restored.
+
+    Args:
+        iterator: the iterator.
+        external_state_policy: accepted for compatibility.
+    """
+    return _IteratorSaveable(iterator._iterator_resource)

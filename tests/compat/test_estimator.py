@@ -1,0 +1,392 @@
+"""Estimators: custom model functions and ready models, trained, evaluated, asked and exported."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.compat.v1 as tf
+from tests.rows import for_each
+
+estimator: Any = tf.estimator
+Modes = estimator.ModeKeys
+numpy_input_fn = estimator.inputs.numpy_input_fn
+
+X = np.array([[i % 3, i % 5] for i in range(30)], np.float32)
+Y = X @ np.array([[2.0], [-1.0]], np.float32) + np.float32(0.5)
+
+
+@pytest.fixture(autouse=True)
+def writers_are_forgotten() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
+    tf.summary.FileWriterCache.clear()
+
+
+def linear(features: Any, labels: Any, mode: str, params: Any) -> Any:
+    """A linear model whose steps can be computed by hand."""
+    w = tf.get_variable("w", [2, 1], initializer=tf.zeros_initializer())
+    b = tf.get_variable("b", [1], initializer=tf.zeros_initializer())
+    predicted = tf.matmul(features["x"], w) + b
+    if mode == Modes.PREDICT:
+        return estimator.EstimatorSpec(mode, {"y": predicted, "twice": 2 * predicted})
+    loss = tf.losses.mean_squared_error(labels, predicted)
+    if mode == Modes.EVAL:
+        mae = tf.metrics.mean_absolute_error(labels, predicted)
+        return estimator.EstimatorSpec(mode, loss=loss, eval_metric_ops={"mae": mae})
+    optimizer = tf.train.GradientDescentOptimizer(params["rate"])
+    train_op = optimizer.minimize(loss, tf.train.get_global_step())
+    return estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+
+def by_hand(steps: int, rate: float) -> Any:
+    """The weights and the bias after some steps on all rows."""
+    w, b = np.zeros((2, 1)), np.zeros(1)
+    for _ in range(steps):
+        error = X @ w + b - Y
+        w, b = w - rate * 2 * X.T @ error / len(X), b - rate * 2 * error.mean()
+    return w, b
+
+
+def made(folder: Path, **settings: Any) -> Any:
+    config = estimator.RunConfig(model_dir=str(folder), **settings)
+    return estimator.Estimator(linear, config=config, params={"rate": 0.1})
+
+
+def rows(epochs: int | None = 1, labels: bool = True, size: int = 30) -> Any:
+    return numpy_input_fn(
+        {"x": X}, Y if labels else None, batch_size=size, num_epochs=epochs, shuffle=False
+    )
+
+
+def test_a_model_is_trained_evaluated_and_asked(tmp_path: Path) -> None:
+    model = made(tmp_path)
+    assert model.train(rows(None), steps=5) is model
+    w, b = by_hand(5, 0.1)
+    assert np.allclose(model.get_variable_value("w"), w, atol=1e-5)
+    assert model.get_variable_names() == ["b", "global_step", "w"]
+    error = X @ w + b - Y
+    found = model.evaluate(rows())
+    assert set(found) == {"loss", "mae", "global_step"}
+    assert found["global_step"] == 5
+    assert np.allclose(
+        [found["loss"], found["mae"]], [np.mean(error**2), np.abs(error).mean()], 1e-4
+    )
+    predicted = list(model.predict(rows(labels=False, size=7)))
+    assert len(predicted) == 30
+    assert np.allclose([p["y"] for p in predicted], X @ w + b, atol=1e-5)
+    [only] = model.predict(rows(labels=False), predict_keys=["twice"], yield_single_examples=False)
+    assert list(only) == ["twice"]
+    assert only["twice"].shape == (30, 1)
+
+
+def test_training_goes_on_from_the_latest_checkpoint(tmp_path: Path) -> None:
+    made(tmp_path).train(rows(None), steps=2)
+    model = made(tmp_path).train(rows(None), max_steps=5)
+    assert np.allclose(model.get_variable_value("w"), by_hand(5, 0.1)[0], atol=1e-5)
+    assert model.latest_checkpoint() == str(tmp_path / "model.ckpt-5")
+    model.train(rows(None), max_steps=5)  # has been reached
+    assert model.get_variable_value("global_step") == 5
+    model.train(rows(2, size=15))  # until the input ends
+    assert model.get_variable_value("global_step") == 9
+
+
+def test_the_loss_and_the_metrics_are_written_as_summaries(tmp_path: Path) -> None:
+    model = made(tmp_path, save_summary_steps=2)
+    model.train(rows(None), steps=4)
+    result = model.evaluate(rows(), name="test")
+    tf.summary.FileWriterCache.clear()
+
+    def tags(folder: Path) -> list[tuple[int, str]]:
+        return [
+            (event.step, value.tag)
+            for file in folder.glob("events*")
+            for event in tf.train.summary_iterator(file)
+            for value in event.summary.value
+        ]
+
+    assert [(step, tag) for step, tag in tags(tmp_path) if tag == "loss"] == [
+        (1, "loss"),
+        (3, "loss"),
+    ]
+    assert tags(Path(model.eval_dir("test"))) == [(4, "loss"), (4, "mae")]
+    assert result["global_step"] == 4
+
+
+def test_a_model_without_a_checkpoint_begins_with_its_first_values(tmp_path: Path) -> None:
+    model = made(tmp_path)
+    assert np.isclose(model.evaluate(rows())["loss"], np.mean(Y**2))
+    assert next(model.predict(rows(labels=False)))["y"] == [0.0]
+    with pytest.raises(ValueError, match="hasn't been trained"):
+        model.get_variable_names()
+    with pytest.raises(ValueError, match="Couldn't find trained model"):
+        model.export_saved_model(str(tmp_path / "e"), lambda: None)
+
+
+def test_a_model_is_exported_and_loaded(tmp_path: Path) -> None:
+    model = made(tmp_path / "m").train(rows(None), steps=3)
+    receiver = estimator.export.build_raw_serving_input_receiver_fn(
+        {"x": tf.placeholder(tf.float32, [None, 2], name="x")}
+    )
+    (tmp_path / "words").write_text("a")
+    folder = model.export_saved_model(
+        str(tmp_path / "e"), receiver, assets_extra={"more/words": str(tmp_path / "words")}
+    ).decode()
+    assert Path(folder).parent == tmp_path / "e"
+    assert (Path(folder) / "assets.extra" / "more" / "words").read_text() == "a"
+    with tf.Graph().as_default(), tf.Session() as sess:
+        meta = tf.saved_model.loader.load(sess, [tf.saved_model.tag_constants.SERVING], folder)
+        signature = meta.signature_def["serving_default"]
+        found = sess.run(signature.outputs["y"].name, {signature.inputs["x"].name: X})
+    w, b = by_hand(3, 0.1)
+    assert np.allclose(found, X @ w + b, atol=1e-5)
+
+
+def test_a_model_is_evaluated_while_it_is_trained(tmp_path: Path) -> None:
+    evaluated = []
+
+    class Exporter(estimator.Exporter):  # type: ignore[misc]
+        name = "mine"
+
+        def export(self, estimator: Any, export_path: str, checkpoint_path: str,
+                   eval_result: Any, is_the_final_export: bool) -> str:  # fmt: skip
+            evaluated.append((os.path.basename(checkpoint_path), is_the_final_export))
+            return export_path
+
+    model = made(tmp_path, save_checkpoints_steps=2)
+    metrics, exports = estimator.train_and_evaluate(
+        model,
+        estimator.TrainSpec(rows(None), max_steps=5),
+        estimator.EvalSpec(rows(), steps=None, exporters=Exporter(), throttle_secs=0),
+    )
+    assert evaluated == [("model.ckpt-2", False), ("model.ckpt-4", False), ("model.ckpt-5", True)]
+    assert metrics["global_step"] == 5
+    assert exports == [str(tmp_path / "export" / "mine")]
+
+
+def test_variables_begin_with_another_model(tmp_path: Path) -> None:
+    made(tmp_path / "a").train(rows(None), steps=3)
+    settings = estimator.WarmStartSettings(str(tmp_path / "a"), vars_to_warm_start="w")
+    model = estimator.Estimator(
+        linear, str(tmp_path / "b"), params={"rate": 0.0}, warm_start_from=settings
+    )
+    model.train(rows(None), steps=1)
+    assert np.allclose(model.get_variable_value("w"), by_hand(3, 0.1)[0], atol=1e-5)
+    assert model.get_variable_value("b") == [0.0]
+    assert model.get_variable_value("global_step") == 1
+
+
+def test_a_vocabulary_may_be_another_one(tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("a\nb\nc\n")
+    (tmp_path / "new").write_text("c\nx\na\n")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        table = tf.get_variable("e", initializer=[[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+        sess.run(table.initializer)
+        tf.train.Saver().save(sess, str(tmp_path / "model"))
+    info = tf.train.VocabInfo(
+        str(tmp_path / "new"), 3, 1, str(tmp_path / "old"),
+        backup_initializer=tf.constant_initializer(9.0),
+    )  # fmt: skip
+    now = tf.get_variable("now", [4, 2])
+    tf.train.warm_start(str(tmp_path / "model"), "now", {"now": info}, {"now": "e"})
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        assert sess.run(now).tolist() == [[3, 3], [9, 9], [1, 1], [9, 9]]
+    with pytest.raises(ValueError, match="are of no variable"):
+        tf.train.warm_start(str(tmp_path / "model"), "now", None, {"nobody": "e"})
+
+
+# -- ready models --------------------------------------------------------------------------------
+
+COLUMNS = [tf.feature_column.numeric_column("x", shape=[2])]
+IDS = (Y[:, 0] > 0).astype(np.int64)
+
+
+@for_each(
+    "make, labels",
+    [
+        (lambda d: estimator.DNNClassifier([8], COLUMNS, d, optimizer="Adam", config=seeded()), IDS),
+        (lambda d: estimator.LinearClassifier(COLUMNS, d, label_vocabulary=["no", "yes"]),
+         np.array([[b"no", b"yes"][i] for i in IDS], object)),
+        (lambda d: estimator.DNNLinearCombinedClassifier(
+            d, linear_feature_columns=COLUMNS, linear_optimizer=tf.train.FtrlOptimizer(0.5),
+            dnn_feature_columns=COLUMNS, dnn_hidden_units=[4], n_classes=3, config=seeded()), IDS * 2),
+    ],
+)  # fmt: skip
+def test_classifiers_learn(tmp_path: Path, make: Any, labels: Any) -> None:
+    model = make(str(tmp_path / str(len(os.listdir(tmp_path)))))
+    data = numpy_input_fn({"x": X}, labels, batch_size=30, num_epochs=None, shuffle=False)
+    model.train(data, steps=60)
+    found = model.evaluate(numpy_input_fn({"x": X}, labels, shuffle=False))
+    assert found["accuracy"] > 0.8
+    assert np.isclose(found["loss"], 30 * found["average_loss"], 1e-4)
+    predicted = list(model.predict(numpy_input_fn({"x": X}, shuffle=False)))
+    said = [p["classes"][0] for p in predicted]
+    theirs = [label if isinstance(label, bytes) else str(label).encode() for label in labels]
+    assert np.mean(np.array(said) == np.array(theirs)) == pytest.approx(found["accuracy"])
+    assert np.allclose([p["probabilities"].sum() for p in predicted], 1.0, atol=1e-5)
+    if "auc" in found:
+        assert np.isclose(found["label/mean"], IDS.mean())
+        assert {"precision", "recall", "auc_precision_recall", "accuracy_baseline"} <= set(found)
+
+
+def seeded() -> Any:
+    return estimator.RunConfig(tf_random_seed=3)
+
+
+@for_each(
+    "make",
+    [
+        lambda d: estimator.LinearRegressor(
+            COLUMNS, d, optimizer=lambda: tf.train.GradientDescentOptimizer(0.003)
+        ),
+        lambda d: estimator.DNNRegressor([8], COLUMNS, d, optimizer="Adam", config=seeded()),
+        lambda d: estimator.DNNLinearCombinedRegressor(
+            d, linear_feature_columns=COLUMNS, linear_optimizer=tf.train.FtrlOptimizer(0.5),
+        ),
+    ],
+)  # fmt: skip
+def test_regressors_learn(tmp_path: Path, make: Any) -> None:
+    model = make(str(tmp_path / str(len(os.listdir(tmp_path)))))
+    data = numpy_input_fn({"x": X}, Y, batch_size=30, num_epochs=None, shuffle=False)
+    model.train(data, steps=60)
+    found = model.evaluate(numpy_input_fn({"x": X}, Y, shuffle=False))
+    assert found["average_loss"] < 0.5 * Y.var()
+    assert np.isclose(found["label/mean"], Y.mean())
+    assert set(found) == {"average_loss", "loss", "label/mean", "prediction/mean", "global_step"}
+
+
+def test_examples_weigh_what_their_column_says(tmp_path: Path) -> None:
+    model = estimator.LinearRegressor(COLUMNS, str(tmp_path), weight_column="w")
+    weights = np.arange(30, dtype=np.float32)
+    found = model.evaluate(numpy_input_fn({"x": X, "w": weights}, Y, shuffle=False))
+    assert np.isclose(found["loss"], (weights * Y[:, 0] ** 2).sum(), 1e-4)
+    assert np.isclose(found["average_loss"], np.average(Y[:, 0] ** 2, weights=weights), 1e-4)
+
+
+def test_a_classifier_is_served_with_examples(tmp_path: Path) -> None:
+    model = estimator.LinearClassifier(COLUMNS, str(tmp_path / "m"), n_classes=3)
+    model.train(numpy_input_fn({"x": X}, IDS, num_epochs=None, shuffle=False), steps=1)
+    spec = estimator.classifier_parse_example_spec(COLUMNS, "label")
+    assert list(spec) == ["x", "label"]
+    receiver = estimator.export.build_parsing_serving_input_receiver_fn(
+        tf.feature_column.make_parse_example_spec(COLUMNS)
+    )
+    folder = model.export_savedmodel(str(tmp_path / "e"), receiver)
+    example = tf.train.Example()
+    example.features.feature["x"].float_list.value.extend([1.0, 2.0])
+    with tf.Graph().as_default(), tf.Session() as sess:
+        meta = tf.saved_model.loader.load(sess, ["serve"], folder.decode())
+        assert {key: sig.method_name.rsplit("/")[-1] for key, sig in meta.signature_def.items()} == {
+            "serving_default": "classify", "classification": "classify", "predict": "predict",
+        }  # fmt: skip
+        signature = meta.signature_def["serving_default"]
+        scores, classes = sess.run(
+            [signature.outputs["scores"].name, signature.outputs["classes"].name],
+            {signature.inputs["inputs"].name: [example.SerializeToString()]},
+        )
+    assert np.allclose(scores.sum(), 1.0)
+    assert classes.tolist() == [[b"0", b"1", b"2"]]
+
+
+# -- arguments -----------------------------------------------------------------------------------
+
+
+def test_batches_go_on_over_the_end_of_an_epoch() -> None:
+    data = {"a": np.arange(5), "b": np.arange(10.0).reshape(5, 2)}
+    features = numpy_input_fn(data, batch_size=4, num_epochs=2, shuffle=False)()
+    assert features["b"].shape.as_list() == [None, 2]
+    with tf.Session() as sess:
+        seen = [sess.run(features["a"]).tolist() for _ in range(3)]
+        assert seen == [[0, 1, 2, 3], [4, 0, 1, 2], [3, 4]]
+        with pytest.raises(tf.errors.OutOfRangeError):
+            sess.run(features["a"])
+    x, y = numpy_input_fn(np.arange(9), np.arange(9) * 2, batch_size=3, shuffle=True)()
+    with tf.Session() as sess:
+        pairs = [sess.run([x, y]) for _ in range(3)]
+    assert sorted(np.concatenate([p[0] for p in pairs])) == list(range(9))
+    assert all((2 * one == two).all() for one, two in pairs)
+
+
+def test_the_place_in_a_cluster_is_read_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alone = estimator.RunConfig()
+    assert (alone.task_type, alone.task_id, alone.is_chief, alone.master) == ("worker", 0, True, "")
+    assert (alone.save_checkpoints_secs, alone.save_checkpoints_steps) == (600, None)
+    cluster = {"chief": ["h0:1"], "worker": ["h1:1", "h2:1"], "ps": ["h3:1"]}
+    config = {"cluster": cluster, "task": {"type": "worker", "index": 1}, "model_dir": "d"}
+    monkeypatch.setenv("TF_CONFIG", json.dumps(config))
+    found = estimator.RunConfig(save_checkpoints_steps=3)
+    assert (found.task_type, found.task_id, found.is_chief) == ("worker", 1, False)
+    assert (found.master, found.model_dir) == ("grpc://h2:1", "d")
+    assert (found.num_worker_replicas, found.num_ps_replicas, found.global_id_in_cluster) == (
+        3,
+        1,
+        2,
+    )
+    assert (found.save_checkpoints_secs, found.save_checkpoints_steps) == (None, 3)
+    other = found.replace(save_checkpoints_secs=9)
+    assert (other.save_checkpoints_secs, other.save_checkpoints_steps) == (9, None)
+    with pytest.raises(ValueError, match="Replacing task_id is not supported"):
+        found.replace(task_id=3)
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": cluster}))
+    with pytest.raises(ValueError, match='must have a "task"'):
+        estimator.RunConfig()
+
+
+def spec(**values: Any) -> Any:
+    return estimator.EstimatorSpec(Modes.TRAIN, **values)
+
+
+@for_each(
+    "make, kind, said",
+    [
+        (lambda: estimator.Estimator(lambda labels: None), ValueError, "must include features"),
+        (lambda: estimator.Estimator(lambda features: None, params={}), ValueError, "include params"),
+        (lambda: estimator.Estimator(lambda features, x: None), ValueError, "not expected args"),
+        (lambda: estimator.Estimator(linear, "a", estimator.RunConfig("b")), ValueError, "different values"),
+        (lambda: estimator.Estimator(linear, "a", config=3), ValueError, "instance of `RunConfig`"),
+        (lambda: estimator.Estimator(linear, "a").train(rows(), steps=1, max_steps=1), ValueError,
+         "both steps and max_steps"),
+        (lambda: estimator.Estimator(linear, "a").train(rows(), steps=0), ValueError, "steps > 0"),
+        (lambda: estimator.Estimator(linear, "a").evaluate(rows(), steps=0), ValueError, "steps > 0"),
+        (lambda: estimator.Estimator(linear, "a").train(rows(), hooks=[3]), TypeError, "SessionRunHook"),
+        (lambda: spec(), ValueError, "Missing train_op"),
+        (lambda: spec(train_op=tf.no_op()), ValueError, "Missing loss"),
+        (lambda: spec(train_op=tf.no_op(), loss=tf.zeros([2])), ValueError, "Loss must be scalar"),
+        (lambda: spec(train_op=tf.no_op(), loss=3), TypeError, "loss must be Tensor"),
+        (lambda: estimator.EstimatorSpec("x"), ValueError, "mode must be one of"),
+        (lambda: estimator.EstimatorSpec(Modes.PREDICT), ValueError, "Missing predictions"),
+        (lambda: estimator.EstimatorSpec(Modes.EVAL, loss=tf.zeros([]), eval_metric_ops={"a": 1}), TypeError,
+         "must be .metric_value, update_op. tuples"),
+        (lambda: estimator.TrainSpec(3), TypeError, "must be callable"),
+        (lambda: estimator.TrainSpec(rows(), max_steps=0), ValueError, "max_steps > 0"),
+        (lambda: estimator.EvalSpec(rows(), steps=-1), ValueError, "steps > 0"),
+        (lambda: estimator.EvalSpec(rows(), throttle_secs=-1), ValueError, "throttle_secs >= 0"),
+        (lambda: estimator.EvalSpec(rows(), exporters=3), TypeError, "."),
+        (lambda: estimator.train_and_evaluate(3, 3, 3), TypeError, "must have type"),
+        (lambda: estimator.RunConfig(save_checkpoints_steps=1, save_checkpoints_secs=1), ValueError,
+         "cannot be both set"),
+        (lambda: estimator.RunConfig(train_distribute=1), ValueError, "not here"),
+        (lambda: numpy_input_fn(X), ValueError, "explicitly set as boolean"),
+        (lambda: numpy_input_fn({}, shuffle=True), ValueError, "empty dict"),
+        (lambda: numpy_input_fn([1], shuffle=True), TypeError, "must be a dict or array"),
+        (lambda: numpy_input_fn({"x": X}, Y[:3], shuffle=True), ValueError, "mismatched"),
+        (lambda: estimator.DNNClassifier([3], COLUMNS, optimizer="x", n_classes=1), ValueError, "n_classes"),
+        (lambda: estimator.LinearClassifier(COLUMNS, "a").evaluate(rows(labels=False)), ValueError,
+         "must provide a labels"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_are_refused(
+    make: Any, kind: Any, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(kind, match=said):
+        make()

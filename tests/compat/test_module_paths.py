@@ -1,0 +1,259 @@
+"""TensorFlow's module paths: ``tensorflow.python``, ``core`` and ``examples``."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.compat.v1 as tf
+from actorsession.compat.v1.module_paths import TABLE, module_paths
+from tests.rows import for_each
+
+V1 = "actorsession.compat.v1"
+
+
+def module(path: str) -> Any:
+    return importlib.import_module(f"{V1}.{path}")
+
+
+@for_each("root", sorted(TABLE))
+def test_every_module_of_the_table_is_imported_and_its_names_exist(root: str) -> None:
+    for path, _ in module_paths(root):
+        found = module(f"{root}.{path}")
+        assert isinstance(found, ModuleType)
+        assert dir(found) != [], path
+        assert not hasattr(found, "no_such_name")
+
+
+def test_no_module_is_listed_twice() -> None:
+    listed = [f"{root}.{path}" for root in TABLE for path, _ in module_paths(root)]
+    assert sorted(set(listed)) == sorted(listed)
+
+
+def test_modules_are_attributes_of_their_packages() -> None:
+    assert tf.python.ops.math_ops is sys.modules[f"{V1}.python.ops.math_ops"]
+    assert tf.core.protobuf.config_pb2 is module("core.protobuf.config_pb2")
+    with pytest.raises(AttributeError, match=r"no attribute 'math_op'; did you mean math_ops"):
+        _ = tf.python.ops.math_op
+
+
+# A name of each module that programs import, and what it is.
+SAME = {
+    "python.client.session:Session": "Session",
+    "python.client.session:InteractiveSession": "InteractiveSession",
+    "python.framework.constant_op:constant": "constant",
+    "python.framework.dtypes:float32": "float32",
+    "python.framework.dtypes:as_dtype": "as_dtype",
+    "python.framework.errors:OutOfRangeError": "errors.OutOfRangeError",
+    "python.framework.errors_impl:NotFoundError": "errors.NotFoundError",
+    "python.framework.graph_util:convert_variables_to_constants":
+        "graph_util.convert_variables_to_constants",
+    "python.framework.importer:import_graph_def": "import_graph_def",
+    "python.framework.ops:Graph": "Graph",
+    "python.framework.ops:RegisterGradient": "RegisterGradient",
+    "python.framework.ops:Tensor": "Tensor",
+    "python.framework.ops:get_default_graph": "get_default_graph",
+    "python.framework.random_seed:set_random_seed": "set_random_seed",
+    "python.framework.sparse_tensor:SparseTensor": "SparseTensor",
+    "python.framework.tensor_shape:TensorShape": "TensorShape",
+    "python.framework.tensor_util:make_tensor_proto": "make_tensor_proto",
+    "python.framework.test_util:TensorFlowTestCase": "test.TestCase",
+    "python.ops.array_ops:placeholder": "placeholder",
+    "python.ops.clip_ops:clip_by_norm": "clip_by_norm",
+    "python.ops.control_flow_ops:cond": "cond",
+    "python.ops.control_flow_ops:while_loop": "while_loop",
+    "python.ops.data_flow_ops:FIFOQueue": "FIFOQueue",
+    "python.ops.gradients_impl:gradients": "gradients",
+    "python.ops.init_ops:zeros_initializer": "zeros_initializer",
+    "python.ops.math_ops:matmul": "matmul",
+    "python.ops.nn_ops:softmax": "nn.softmax",
+    "python.ops.random_ops:random_normal": "random_normal",
+    "python.ops.rnn_cell_impl:LSTMCell": "nn.rnn_cell.LSTMCell",
+    "python.ops.state_ops:assign": "assign",
+    "python.ops.variable_scope:get_variable": "get_variable",
+    "python.ops.variables:global_variables": "global_variables",
+    "python.platform.app:run": "app.run",
+    "python.platform.flags:FLAGS": "flags.FLAGS",
+    "python.platform.gfile:GFile": "gfile.GFile",
+    "python.platform.test:TestCase": "test.TestCase",
+    "python.platform.tf_logging:info": "logging.info",
+    "python.training.adam:AdamOptimizer": "train.AdamOptimizer",
+    "python.training.coordinator:Coordinator": "train.Coordinator",
+    "python.training.monitored_session:MonitoredSession": "train.MonitoredSession",
+    "python.training.moving_averages:ExponentialMovingAverage": "train.ExponentialMovingAverage",
+    "python.training.queue_runner_impl:QueueRunner": "train.QueueRunner",
+    "python.training.saver:Saver": "train.Saver",
+    "python.training.server_lib:ClusterSpec": "train.ClusterSpec",
+    "python.training.session_run_hook:SessionRunHook": "train.SessionRunHook",
+    "python.util.compat:as_bytes": "compat.as_bytes",
+    "core.framework.graph_pb2:GraphDef": "GraphDef",
+    "core.protobuf.config_pb2:ConfigProto": "ConfigProto",
+}  # fmt: skip
+
+
+@for_each("ours, theirs", sorted(SAME.items()))
+def test_names_are_those_of_tf(ours: str, theirs: str) -> None:
+    path, _, name = ours.partition(":")
+    wanted: Any = tf
+    for part in theirs.split("."):
+        wanted = getattr(wanted, part)
+    assert getattr(module(path), name) is wanted
+
+
+# -- what the modules have beyond tf -----------------------------------------------------------
+
+
+def test_operations_have_functions_under_their_names_in_small_letters() -> None:
+    gen = module("python.ops.gen_math_ops")
+    product = gen.mat_mul(tf.ones([2, 3]), tf.ones([3, 1]), transpose_a=False)
+    entered = module("python.ops.gen_control_flow_ops").enter(tf.constant(1.0), "frame", True)
+    assert entered.op.get_attr("frame_name") == b"frame"
+    assert entered.op.get_attr("is_constant") is True
+    with tf.Session() as session:
+        assert session.run(product).tolist() == [[3.0], [3.0]]
+
+
+@for_each(
+    "op_type, name",
+    [
+        ("MatMul", "mat_mul"), ("Conv2DBackpropInput", "conv2d_backprop_input"), ("LRN", "lrn"),
+        ("CTCLoss", "ctc_loss"), ("FIFOQueueV2", "fifo_queue_v2"), ("Add", "add"),
+        ("DecodeJSONExample", "decode_json_example"), ("IFFT2D", "ifft2d"),
+    ],
+)  # fmt: skip
+def test_names_in_small_letters(op_type: str, name: str) -> None:
+    assert module("internals.generated").snake_case(op_type) == name
+
+
+def test_scopes_are_put_before_names_and_taken_away() -> None:
+    ops = module("python.framework.ops")
+    assert ops.strip_name_scope("^outer/inner/add", "outer") == "^inner/add"
+    assert ops.strip_name_scope("loc:@outer/add", "outer/") == "loc:@add"
+    assert ops.strip_name_scope("add", "outer") == "add"
+    assert ops.prepend_name_scope("^add", "outer") == "^outer/add"
+    assert ops.prepend_name_scope("add", None) == "add"
+    assert ops.uid() != ops.uid()
+    with tf.Graph().as_default(), tf.name_scope("a"), tf.name_scope("b"):
+        assert ops.get_name_scope() == "a/b"
+
+
+def test_devices_merge_from_the_inside() -> None:
+    device = module("python.framework.device")
+    with tf.Graph().as_default() as graph:
+        with graph.device(device.merge_device("/job:worker/cpu:0")), graph.device("/task:3"):
+            made = tf.constant(1.0)
+    assert made.device == "/job:worker/task:3/device:CPU:0"
+    assert device.canonical_name("/job:ps/cpu:1") == "/job:ps/device:CPU:1"
+    assert device.canonical_name(None) == ""
+
+
+def test_shapes_of_known_values() -> None:
+    util, shapes = module("python.framework.tensor_util"), module("python.framework.tensor_shape")
+    with tf.Graph().as_default():
+        fed = tf.placeholder(tf.int32, [])
+        assert util.constant_value(tf.constant([1, 2])).tolist() == [1, 2]
+        assert util.constant_value_as_shape(tf.stack([3, fed])).as_list() == [3, None]
+        assert util.is_tensor(fed)
+    assert shapes.unknown_shape(2).as_list() == [None, None]
+    assert shapes.matrix(2, None).as_list() == [2, None]
+    made = util.make_tensor_proto([[1.0, 2.0]])
+    assert util.ShapeEquals(made, [1, 2])
+    assert util.MakeNdarray(made).tolist() == [[1.0, 2.0]]
+
+
+def test_devices_of_this_process_are_messages() -> None:
+    found = module("python.client.device_lib").list_local_devices()
+    assert [(device.name, device.device_type) for device in found] == [("/device:CPU:0", "CPU")]
+    assert found[0].incarnation > 0
+
+
+def test_moving_averages_are_assigned() -> None:
+    averages = module("python.training.moving_averages")
+    with tf.Graph().as_default(), tf.Session() as session:
+        value = tf.placeholder(tf.float32, [])
+        plain = tf.get_variable("plain", [], initializer=tf.zeros_initializer())
+        fair = tf.get_variable("fair", [], initializer=tf.zeros_initializer())
+        moves = [
+            averages.assign_moving_average(plain, value, 0.9, zero_debias=False),
+            averages.assign_moving_average(fair, value, 0.9),
+        ]
+        mean = averages.weighted_moving_average(value, 0.5, weight=2.0)
+        session.run(tf.global_variables_initializer())
+        for number in 4.0, 8.0:
+            session.run(moves, {value: number})
+        np.testing.assert_allclose(session.run(plain), 0.4 * 0.9 + 0.8, rtol=1e-6)
+        np.testing.assert_allclose(session.run(fair), (0.4 * 0.9 + 0.8) / (1 - 0.9**2), rtol=1e-5)
+        assert [session.run(mean, {value: v}) for v in (4.0, 1.0)] == [4.0, 2.0]
+        assert [v.name for v in tf.global_variables()] == [
+            "plain:0", "fair:0", "fair/biased:0", "fair/local_step:0",
+            "WeightedMovingAvg/value:0", "WeightedMovingAvg/weight:0",
+        ]  # fmt: skip
+
+
+def test_slots_begin_like_their_variables() -> None:
+    slots = module("python.training.slot_creator")
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.get_variable("scope/v", initializer=[1.0, 2.0])
+        made = [
+            slots.create_zeros_slot(v, "zeros"),
+            slots.create_slot(v, v.initialized_value(), "copy"),
+        ]
+        session.run(tf.global_variables_initializer())
+        assert [slot.op.name for slot in made] == ["scope/v/zeros", "scope/v/copy"]
+        assert [x.tolist() for x in session.run(made)] == [[0.0, 0.0], [1.0, 2.0]]
+
+
+def test_weights_are_broadcast_as_metrics_do() -> None:
+    weights = module("python.ops.weights_broadcast_ops")
+    with tf.Graph().as_default(), tf.Session() as session:
+        values = tf.ones([2, 3])
+        rows = session.run(weights.broadcast_weights([[2.0], [3.0]], values))
+        assert rows.tolist() == [[2.0] * 3, [3.0] * 3]
+        assert session.run(weights.broadcast_weights(4.0, values)).tolist() == [[4.0] * 3] * 2
+        with pytest.raises(ValueError, match=r"weights can not be broadcast to values"):
+            weights.assert_broadcastable([1.0, 2.0], values)
+        fed = tf.placeholder(tf.float32)
+        checked = weights.broadcast_weights(fed, values)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="weights can not be broadcast"):
+            session.run(checked, {fed: [[1.0, 2.0]]})
+
+
+def test_conditions_that_are_known_choose_at_once() -> None:
+    utils = module("python.layers.utils")
+    with tf.Graph().as_default(), tf.Session() as session:
+        fed = tf.placeholder_with_default(True, [])
+        assert utils.smart_cond(tf.constant(False), lambda: 1, lambda: 2) == 2
+        assert utils.smart_cond(1, lambda: 1, lambda: 2) == 1
+        chosen = utils.smart_cond(fed, lambda: tf.constant(1), lambda: tf.constant(2))
+        assert session.run(chosen, {fed: False}) == 2
+    assert utils.convert_data_format("channels_first", 5) == "NCDHW"
+    assert utils.normalize_tuple(3, 2, "strides") == (3, 3)
+    with pytest.raises(ValueError, match="`strides` argument must be a tuple of 2 integers"):
+        utils.normalize_tuple([1, 2, 3], 2, "strides")
+    assert utils.conv_output_length(10, 3, "valid", 2, dilation=2) == 3
+    assert utils.deconv_output_length(3, 3, "valid", 2) == 7
+
+
+def test_objects_of_other_classes_become_tensors() -> None:
+    class Measure:
+        def __init__(self, value: float) -> None:
+            self.value = value
+
+    def converted(value: Any, dtype: Any = None, name: Any = None, as_ref: bool = False) -> Any:
+        if dtype is tf.string:
+            return NotImplemented
+        return tf.constant(value.value, dtype or tf.float32, name=name or "measure")
+
+    tf.register_tensor_conversion_function(Measure, converted)
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(tf.add(Measure(2.0), 1.0)) == 3.0
+        assert tf.convert_to_tensor(Measure(1.0), tf.float64).dtype == tf.float64
+        with pytest.raises(TypeError):
+            tf.convert_to_tensor(Measure(1.0), tf.string)
+    with pytest.raises(TypeError, match="base_type must be a type"):
+        tf.register_tensor_conversion_function("Measure", converted)  # type: ignore[arg-type]

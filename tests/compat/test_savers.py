@@ -1,0 +1,173 @@
+"""Savers write and read TensorFlow's V2 checkpoints; ``scripts/differential`` has them read by TensorFlow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.compat.v1 as tf
+from actorsession import train
+from actorsession.checkpoints.bundle import read_index
+from actorsession.interop.tabled import message_class
+
+ROWS = np.arange(20, dtype=np.float32).reshape(5, 4)
+
+
+def part_of_rows(shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    """The rows of one part of a variable."""
+    first = partition_info.var_offset[0]
+    return tf.constant(ROWS[first : first + shape[0]])
+
+
+def build() -> dict[str, Any]:
+    """Variables of several types, one of them in parts; and their values by the names in checkpoints."""
+    values: dict[str, Any] = {
+        "a": np.arange(6, dtype=np.float32).reshape(2, 3), "n": np.int64(7),
+        "half": np.float16(3.5), "flags": np.array([True, False]), "none": np.zeros((0, 3), np.float32),
+        "words": np.array([b"x", b"long" * 99], object),
+    }  # fmt: skip
+    for name, value in values.items():
+        tf.get_variable(name, initializer=tf.constant(value))
+    tf.get_variable(
+        "rows", [5, 4], initializer=part_of_rows, partitioner=tf.fixed_size_partitioner(3)
+    )
+    return {**values, "rows": ROWS}
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+def test_a_checkpoint_is_in_tensorflows_format(tmp_path: Path, sharded: bool) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        values = build()
+        session.run(tf.global_variables_initializer())
+        saver = tf.train.Saver(sharded=sharded)
+        prefix = saver.save(session, str(tmp_path / "model"), global_step=3)
+        assert prefix == str(tmp_path / "model-3")
+        names = ["checkpoint", "model-3.data-00000-of-00001", "model-3.index", "model-3.meta"]
+        assert sorted(path.name for path in tmp_path.iterdir()) == names
+        reader = tf.train.NewCheckpointReader(prefix)
+        for name, value in values.items():
+            np.testing.assert_array_equal(reader.get_tensor(name), value, err_msg=name)
+        assert dict(tf.train.list_variables(prefix))["rows"] == [5, 4]
+        session.run([variable.initializer for variable in tf.global_variables()])
+        for variable in tf.global_variables():
+            if variable.name.startswith("rows"):
+                session.run(variable.assign(tf.zeros_like(variable)))
+        saver.restore(session, prefix)
+        parts = [v for v in tf.global_variables() if v.name.startswith("rows")]
+        np.testing.assert_array_equal(np.concatenate(session.run(parts)), ROWS)
+
+
+def test_the_entry_of_a_tensor_in_parts_lists_its_slices(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        build()
+        session.run(tf.global_variables_initializer())
+        prefix: Any = tf.train.Saver().save(
+            session, str(tmp_path / "model"), write_meta_graph=False
+        )
+    entries, files = read_index(prefix)
+    found: Any = message_class("BundleEntryProto").FromString(entries[b"rows"])
+    assert files == 1
+    assert [dim.size for dim in found.shape.dim] == [5, 4]
+    spans = [[(each.start, each.length) for each in part.extent] for part in found.slices]
+    assert spans == [[(0, 2), (0, 0)], [(2, 2), (0, 0)], [(4, 1), (0, 0)]]
+    assert not found.slices[0].extent[1].HasField("length")
+
+
+def test_each_task_writes_a_file_of_its_own(tmp_path: Path) -> None:
+    config = tf.ConfigProto(device_count={"CPU": 2})
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        for number in range(2):
+            with tf.device(f"/job:localhost/task:0/cpu:{number}"):
+                tf.get_variable(f"v{number}", initializer=np.array([number, 5], np.float32))
+        session.run(tf.global_variables_initializer())
+        prefix: Any = tf.train.Saver(sharded=True).save(session, str(tmp_path / "model"))
+        assert dict(tf.train.list_variables(prefix)) == {"v0": [2], "v1": [2]}
+
+
+def test_shards_are_merged_by_moving_their_files(tmp_path: Path) -> None:
+    from actorsession import checkpoints
+
+    shards = [str(tmp_path / "temp" / f"part-{number}") for number in range(3)]
+    for number, shard in enumerate(shards):
+        rows = ROWS[2 * number : 2 * number + 2]
+        spec = f"5 4 {2 * number},{len(rows)}:-"
+        names, specs = ["rows", f"own{number}"], [spec, ""]
+        checkpoints.save_bundle(shard, names, specs, [rows, np.int32(number)])
+    checkpoints.merge_bundles(shards, str(tmp_path / "whole"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *[f"whole.data-0000{number}-of-00003" for number in range(3)], "whole.index",
+    ]  # fmt: skip
+    with checkpoints.CheckpointReader(str(tmp_path / "whole")) as reader:
+        np.testing.assert_array_equal(reader.get_tensor("rows"), ROWS)
+        assert [reader.get_tensor(f"own{number}") for number in range(3)] == [0, 1, 2]
+
+
+def test_a_tensor_is_not_written_twice(tmp_path: Path) -> None:
+    from actorsession import checkpoints
+
+    for names, specs in ((["x", "x"], ["", ""]), (["x", "x"], ["4 0,2", "4 0,2"])):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="would be saved twice"):
+            checkpoints.save_bundle(str(tmp_path / "m"), names, specs, [np.zeros(2), np.zeros(2)])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="which has shape"):
+        checkpoints.save_bundle(str(tmp_path / "m"), ["x"], ["4 0,2"], [np.zeros(3)])
+    for shard in ("a", "b"):
+        checkpoints.save_bundle(str(tmp_path / shard), ["x"], [""], [np.zeros(2)])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="two shards of"):
+        checkpoints.merge_bundles([str(tmp_path / "a"), str(tmp_path / "b")], str(tmp_path / "m"))
+
+
+def test_checkpoints_of_the_librarys_own_form_are_restored(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.get_variable("v", initializer=np.array([1, 2], np.float32))
+        session.run(v.initializer)
+        prefix = train.Saver().save(session, str(tmp_path / "own"))
+        assert (tmp_path / "own.safetensors").exists()
+        session.run(v.assign([0.0, 0.0]))
+        tf.train.Saver().restore(session, prefix)
+        assert session.run(v).tolist() == [1, 2]
+
+
+def test_old_checkpoints_are_removed_and_the_state_is_a_message(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.get_variable("v", initializer=0.0)
+        session.run(v.initializer)
+        saver = tf.train.Saver(max_to_keep=2)
+        for step in range(4):
+            saver.save(session, str(tmp_path / "m"), global_step=step)
+    assert len(list(tmp_path.glob("m-*.index"))) == 2
+    assert len(list(tmp_path.glob("m-*.meta"))) == 2
+    state = tf.train.get_checkpoint_state(str(tmp_path))
+    assert isinstance(state, tf.train.CheckpointState)
+    assert list(state.all_model_checkpoint_paths) == [str(tmp_path / f"m-{n}") for n in (2, 3)]
+    assert tf.train.latest_checkpoint(str(tmp_path)) == state.model_checkpoint_path
+    made = tf.train.generate_checkpoint_state_proto(str(tmp_path), "m-3")
+    assert str(made) == 'model_checkpoint_path: "m-3"\nall_model_checkpoint_paths: "m-3"\n'
+
+
+def test_a_graph_that_was_imported_goes_on_in_tensorflows_format(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.get_variable("v", initializer=np.array([1, 2], np.float32))
+        tf.add_to_collection("doubled", tf.multiply(v, 2.0, name="doubled"))
+        session.run(v.initializer)
+        prefix = tf.train.Saver().save(session, str(tmp_path / "m"))
+    message = tf.MetaGraphDef.FromString((tmp_path / "m.meta").read_bytes())
+    for node in message.graph_def.node:  # as TensorFlow writes it
+        node.attr.pop("_acts_bundle", None)
+    with tf.Graph().as_default(), tf.Session() as session:
+        saver: Any = tf.train.import_meta_graph(message, import_scope="again")
+        saver.restore(session, prefix)
+        assert session.run(tf.get_collection("doubled")[0]).tolist() == [2, 4]
+        saver.save(session, str(tmp_path / "n"), write_meta_graph=False)
+    assert (tmp_path / "n.index").exists()
+    assert not (tmp_path / "n.safetensors").exists()
+
+
+def test_a_mark_of_tensorflows_savers_on_a_variable_changes_nothing() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.get_variable("v", initializer=1.0, use_resource=True)
+        session.run(v.initializer)
+        session.run(tf.raw_ops.DisableCopyOnRead(resource=v.handle))
+        assert session.run(v) == 1.0
