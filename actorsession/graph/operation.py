@@ -142,17 +142,21 @@ class OperatorMixin:
 
     def __bool__(self) -> NoReturn:
         raise OperatorNotAllowedInGraphError(
-            f"{self!r} has no truth value while the graph is built; "
-            "run it in a session, or use a graph op such as where or equal"
+            f"Using a symbolic `tf.Tensor` as a Python `bool` is not allowed. {self!r} has no truth value "
+            "while the graph is built; run it in a session, or use a graph op such as where or equal"
         )
 
     def __iter__(self) -> NoReturn:
         raise OperatorNotAllowedInGraphError(
-            f"{self!r} cannot be iterated while the graph is built; use unstack or split"
+            f"Iterating over a symbolic `tf.Tensor` is not allowed. {self!r} cannot be iterated while the "
+            "graph is built; use unstack or split"
         )
 
     def __len__(self) -> NoReturn:
-        raise TypeError(f"{self!r} has no length while the graph is built; use its shape, or size")
+        raise TypeError(
+            f"len is not well defined for a symbolic Tensor. {self!r} has no length while the graph is "
+            "built; use its shape, or size"
+        )
 
     def __float__(self) -> NoReturn:
         raise TypeError(f"{self!r} has no value while the graph is built; run it in a session")
@@ -160,7 +164,9 @@ class OperatorMixin:
     __int__ = __complex__ = __index__ = __float__
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(f"{self!r} is symbolic: run it in a session to get an array")
+        raise NotImplementedError(
+            f"Cannot convert a symbolic tf.Tensor to a numpy array. {self!r} is symbolic: run it in a session"
+        )
 
 
 # A comparison of a tensor with one of these means its value.

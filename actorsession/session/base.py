@@ -390,10 +390,12 @@ class BaseSession(ABC):
                 check_run_arguments(options, run_metadata)
             plan = request.plan
             if plan is None and request.needs_step:
-                # What is wrong with a value is said before what is wrong with the graph.
-                if values and not (self._converts_in_thread and request.converts_much(values)):
+                try:
+                    plan = await self._bound_plan(request)
+                except InvalidArgumentError:
+                    # What is wrong with a value is said before what is wrong with the graph.
                     request.feeds(values)
-                plan = await self._bound_plan(request)
+                    raise
             if (
                 values
                 and self._converts_in_thread

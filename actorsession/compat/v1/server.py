@@ -7,6 +7,7 @@ gets an event loop in a daemon thread, which ends with the program.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import concurrent.futures
 import re
 import socket
@@ -26,6 +27,8 @@ from actorsession.runtime.interruptible import result_of
 __all__ = ["Server"]
 
 _LOCAL = {"localhost": ["localhost:0"]}
+# The loops of servers by their threads.
+_RUNNING: dict[threading.Thread, asyncio.AbstractEventLoop] = {}
 # A task at any free port of this machine.
 _FREE = re.compile(r"(?:(?:grpc|tcp)://)?(localhost|127\.0\.0\.1|\[::1\]):0")
 
@@ -121,9 +124,11 @@ class Server:
         if self._loop is not None:
             return
         loop = self._loop = new_event_loop()
-        threading.Thread(
+        thread = threading.Thread(
             target=self._main, args=[loop], name="actorsession-server", daemon=True
-        ).start()
+        )
+        thread.start()
+        _RUNNING[thread] = loop
         try:
             result_of(asyncio.run_coroutine_threadsafe(self._server.start(), loop))
         except BaseException:
@@ -135,8 +140,10 @@ class Server:
         try:
             loop.run_forever()
         finally:
-            asyncio.set_event_loop(None)
-            loop.close()
+            # Where the program ends the loop is left as it is.
+            if _RUNNING.pop(threading.current_thread(), None) is not None:
+                asyncio.set_event_loop(None)
+                loop.close()
             self._ended.set()
 
     def join(self) -> None:
@@ -158,6 +165,17 @@ class Server:
         finally:
             loop.call_soon_threadsafe(loop.stop)
             self._ended.wait()
+
+
+@atexit.register
+def _leave_loops() -> None:
+    """End the threads of servers with the program, which may crash in a loop that runs while it ends."""
+    running = dict(_RUNNING)
+    _RUNNING.clear()
+    for loop in running.values():
+        loop.call_soon_threadsafe(loop.stop)
+    for thread in running:
+        thread.join(1.0)
 
 
 def _bound(
