@@ -10,8 +10,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.cluster.kit import PATIENCE
-
 __all__ = [
     "QUIET_ENGINES",
     "RAY_DID_NOT_START",
@@ -19,6 +17,8 @@ __all__ = [
     "kill_processes_of",
     "processes_of",
 ]
+
+_PATIENCE = 60.0  # seconds for processes to end
 
 # Settings of engines for tests: what they must not do in a user's name, and patience on a busy machine.
 QUIET_ENGINES = {
@@ -65,7 +65,7 @@ def engine_folder() -> Iterator[str]:
         except BaseException:
             kill_processes_of(name)
             raise
-        limit = time.monotonic() + PATIENCE
+        limit = time.monotonic() + _PATIENCE
         while (left := processes_of(name)) and time.monotonic() < limit:
             time.sleep(0.05)
         kill_processes_of(name)
