@@ -119,7 +119,7 @@ class _RayLauncher:
             return
         try:
             ray.init(**self._init)
-        except Exception as error:  # Ray raises just that if its processes do not start in time
+        except Exception as error:  # what Ray raises if its processes do not start in time
             address = self._init["address"]
             where = (
                 f"there is no Ray cluster at {address}" if address else "Ray does not start here"
