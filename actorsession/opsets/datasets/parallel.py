@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import InvalidArgumentError, OutOfRangeError
 from actorsession.opsets.datasets.runs import Run
 from actorsession.opsets.datasets.stages import Cursor, Element, Stage, kind, plain, restored
 
@@ -178,6 +178,14 @@ class _ParallelMap(Cursor):
         self._slow = 0 if self.stage.functions[0].compiled.is_prompt else _SLOW
 
     def __next__(self) -> Element:
+        try:
+            return self._made()
+        except OutOfRangeError:
+            self._ended = True
+            self._begun.clear()
+            raise StopIteration from None
+
+    def _made(self) -> Element:
         if self._slow < _SLOW and not self._begun and not self._ended:
             return self._at_once(next(self.source))
         while not self._ended and len(self._begun) < self._most:

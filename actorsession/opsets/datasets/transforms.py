@@ -15,6 +15,7 @@ from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     OpError,
+    OutOfRangeError,
 )
 from actorsession.graph import codec
 from actorsession.opsets.datasets.joining import join, padded, parts, split
@@ -49,10 +50,22 @@ class _SameCount(Cursor):
 
 @kind("map")
 class _Map(Cursor):
-    """What a function makes of each element."""
+    """What a function makes of each element; one that says so ends it."""
+
+    kept = ("ended",)
+
+    def start(self) -> None:
+        self.ended = False
 
     def __next__(self) -> Element:
-        return self.stage.functions[0](self.run, *next(self.source))
+        if self.ended:
+            raise StopIteration
+        element = next(self.source)
+        try:
+            return self.stage.functions[0](self.run, *element)
+        except OutOfRangeError:
+            self.ended = True
+            raise StopIteration from None
 
 
 @kind("filter")

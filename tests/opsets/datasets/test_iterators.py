@@ -60,6 +60,14 @@ def test_what_a_one_shot_iterator_cannot_have_is_named() -> None:
         Dataset.range(3).make_one_shot_iterator().initializer  # noqa: B018
 
 
+def test_an_iterator_is_in_the_graph_of_its_dataset() -> None:
+    with tf.Graph().as_default():
+        elsewhere = Dataset.range(3)
+    for make in (elsewhere.make_one_shot_iterator, elsewhere.make_initializable_iterator):
+        with pytest.raises(ValueError, match="different from the graph"):
+            make()
+
+
 def test_an_iterator_of_a_structure_goes_through_any_dataset_of_it() -> None:
     iterator = tf.data.Iterator.from_structure((tf.int64, tf.float32), ([], [None]))
     following = iterator.get_next()

@@ -207,6 +207,12 @@ def test_a_cache_in_a_file_is_found_by_others(tmp_path: Any) -> None:
     assert elements(other) == [(1, b"a"), (2, b"b"), (1, b"a"), (2, b"b"), END]
 
 
+def _up_to_one(number: Any) -> Any:
+    if number > 1:
+        raise StopIteration
+    return number
+
+
 ERRORS: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "elements of different shapes": (lambda: rising(3).batch(2), ["InvalidArgumentError", [[3, 3, 3]], END]),
     "an element larger than its padding": (
@@ -221,6 +227,9 @@ ERRORS: dict[str, tuple[Callable[[], Any], list[Any]]] = {
         .map(lambda x: tf.check_numerics(1 / x, "m"), num_parallel_calls=2)
         .prefetch(2),
         [1.0, "InvalidArgumentError", 0.5, END],
+    ),
+    "a function that says that this is the end": (
+        lambda: Dataset.range(4).map(lambda x: tf.py_func(_up_to_one, [x], tf.int64)), [0, 1, END],
     ),
     "errors that are left out": (
         lambda: Dataset.from_tensor_slices([1.0, 0.0, 2.0])
