@@ -168,6 +168,12 @@ class RequestValueError(RequestError, ValueError):
     """A feed or fetch that does not exist, or does not fit its tensor."""
 
 
+# Programs of TensorFlow print the names of the classes that they catch.
+RequestOverflowError.__name__ = "OverflowError"
+RequestTypeError.__name__ = "TypeError"
+RequestValueError.__name__ = "ValueError"
+
+
 class InvalidArgumentError(OpError, RequestError):
     """A value, name or graph that is invalid in any state of the system."""
 

@@ -282,7 +282,7 @@ def test_a_session_counts_how_its_runs_have_ended(session: Session) -> None:
     call(np.ones(4, np.float32))
     seen = session.statistics()
     assert seen.runs == 5
-    assert seen.errors == {"RequestValueError": 3, "InvalidArgumentError": 1}
+    assert seen.errors == {"ValueError": 3, "InvalidArgumentError": 1}
     samples, types = read(seen.prometheus())
     failed = "actorsession_session_failed_runs_total"
     assert value(samples, failed, **{"class": "InvalidArgumentError"}) == 1

@@ -36,6 +36,10 @@ def get_default_session() -> Any:
     return DEFAULT_SESSIONS.get()
 
 
+def _cannot(call: str) -> str:
+    return "Cannot evaluate tensor using" if call == "eval()" else "Cannot execute operation using"
+
+
 def run_in_session(
     element: Runnable, feed_dict: Mapping[Any, Any] | None, session: Any, call: str
 ) -> Any:
@@ -58,13 +62,14 @@ def run_in_session(
         session = DEFAULT_SESSIONS.get()
     if session is None:
         raise ValueError(
-            f"{element.name!r} cannot be run by {call}: No default session is registered. "
-            f"Use `with session.as_default():` around it or pass one: {call[:-1]}session=...)"
+            f"{_cannot(call)} `{call}`: No default session is registered. Use `with sess.as_default()` "
+            f"around it or pass an explicit session to `{call[:-1]}session=sess)`; it was {element.name!r}"
         )
     if session.graph is not element.graph:
-        which = "the session that was passed" if given else "the default session"
+        which = "session that was passed" if given else "default session"
+        what = "evaluate tensor" if call == "eval()" else "execute operation"
         raise ValueError(
-            f"{element.name!r} cannot be run by {call}: it belongs to another graph than that of "
-            f"{which}. Pass a session of its graph: {call[:-1]}session=...)"
+            f"Cannot use the {which} to {what}: {element.name!r} belongs to another graph. Pass a session of "
+            f"its graph to `{call[:-1]}session=sess)`"
         )
     return session.run(element, feed_dict)

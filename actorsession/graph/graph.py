@@ -160,7 +160,7 @@ class Graph:
         """
         if not isinstance(obj, str) and not hasattr(obj, "_as_graph_element"):
             kinds = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
-            raise TypeError(f"cannot convert a {type(obj).__name__} to a {kinds}: {obj!r:.100}")
+            raise TypeError(f"Can not convert a {type(obj).__name__} into a {kinds}: {obj!r:.100}")
         found: Any = obj if isinstance(obj, str) else obj._as_graph_element()
         if isinstance(found, str):  # objects may denote a name, as in TensorFlow
             return self._nodes.find(
@@ -246,7 +246,9 @@ class Graph:
                 f"inputs of {op_type} are tensors, got {type(tensor).__name__}: {tensor!r:.100}"
             )
         if tensor.op.graph is not self:
-            raise ValueError(f"input {tensor!r} of {op_type} belongs to another graph")
+            raise ValueError(
+                f"{tensor} must be from the same graph: an input of {op_type} belongs to another graph"
+            )
 
     def _infer(
         self, op_def: registry.OpDef, inputs: Sequence[Tensor], attrs: Mapping[str, Any]

@@ -26,7 +26,7 @@ def check_op_name(full_name: str) -> None:
     """
     if not _FULL.fullmatch(full_name):
         raise ValueError(
-            f"{full_name!r} is not a valid operation name; it must match {_FULL.pattern}"
+            f"`{full_name}` is not a valid node name. Accepted names conform to Regex /{_FULL.pattern}/"
         )
 
 
@@ -38,7 +38,10 @@ def check_scope_name(name: str, outer: str) -> None:
     """
     pattern = _INNER if outer else _FULL
     if not pattern.fullmatch(name):
-        raise ValueError(f"{name!r} is not a valid scope name; it must match {pattern.pattern}")
+        kind = "scope name. A" if outer else "root scope name. A root"
+        raise ValueError(
+            f"{name!r} is not a valid {kind} scope name has to match the following pattern: {pattern.pattern}"
+        )
 
 
 def free_name(wanted: str, *taken: Container[str]) -> str:

@@ -67,16 +67,24 @@ class NodeIndex:
         check_kind(name, ":" in name, allow_tensor, allow_operation)
         op_name, colon, index = name.partition(":")
         if colon and not (index.isascii() and index.isdigit()):
-            raise ValueError(f"malformed tensor name {name!r}: write 'operation:index'")
+            raise ValueError(
+                f"The name {name!r} looks like a Tensor name, but is not a valid one: malformed; tensor "
+                'names must be of the form "<op_name>:<output_index>".'
+            )
         op = self._by_name.get(op_name)
         if op is None:
-            raise KeyError(f"the name {name!r} refers to an operation that is not in the graph")
+            if colon:
+                raise KeyError(
+                    f"The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, "
+                    "does not exist in the graph."
+                )
+            raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
         if not colon:
             return op
         if int(index) >= len(op.outputs):
             raise KeyError(
-                f"the name {name!r} refers to output {index} of {op_name!r} ({op.type}), "
-                f"which has {len(op.outputs)}"
+                f"The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, "
+                f"exists but only has {len(op.outputs)} outputs."
             )
         return op.outputs[int(index)]
 
@@ -103,8 +111,9 @@ def check_kind(name: str, is_tensor: bool, allow_tensor: bool, allow_operation: 
         ValueError: with the name.
     """
     if is_tensor and not allow_tensor:
-        raise ValueError(f"{name!r} names a tensor; an operation is wanted here")
+        raise ValueError(f"Name {name!r} appears to refer to a Tensor, not a Operation.")
     if not is_tensor and not allow_operation:
         raise ValueError(
-            f"{name!r} names an operation; a tensor is wanted here, such as '{name}:0'"
+            f"The name {name!r} refers to an Operation, not a Tensor. Tensor names must be of the form "
+            f'"<op_name>:<output_index>", such as "{name}:0".'
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import reprlib
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -36,9 +36,14 @@ one is a tensor or variable.
 
 
 class OperatorMixin:
-    """Python operators for anything that denotes a tensor (tensors and variables)."""
+    """Python operators for anything that denotes a tensor (tensors and variables).
+
+    Attributes:
+        OVERLOADABLE_OPERATORS: the names of the methods that are operators.
+    """
 
     __slots__ = ()
+    OVERLOADABLE_OPERATORS: ClassVar[frozenset[str]] = frozenset()
     # numpy arrays on the left of an operator defer to it instead of looping over elements.
     __array_priority__ = 100
 
@@ -137,17 +142,21 @@ class OperatorMixin:
 
     def __bool__(self) -> NoReturn:
         raise OperatorNotAllowedInGraphError(
-            f"{self!r} has no truth value while the graph is built; "
-            "run it in a session, or use a graph op such as where or equal"
+            f"Using a symbolic `tf.Tensor` as a Python `bool` is not allowed. {self!r} has no truth value "
+            "while the graph is built; run it in a session, or use a graph op such as where or equal"
         )
 
     def __iter__(self) -> NoReturn:
         raise OperatorNotAllowedInGraphError(
-            f"{self!r} cannot be iterated while the graph is built; use unstack or split"
+            f"Iterating over a symbolic `tf.Tensor` is not allowed. {self!r} cannot be iterated while the "
+            "graph is built; use unstack or split"
         )
 
     def __len__(self) -> NoReturn:
-        raise TypeError(f"{self!r} has no length while the graph is built; use its shape, or size")
+        raise TypeError(
+            f"len is not well defined for a symbolic Tensor. {self!r} has no length while the graph is "
+            "built; use its shape, or size"
+        )
 
     def __float__(self) -> NoReturn:
         raise TypeError(f"{self!r} has no value while the graph is built; run it in a session")
@@ -155,7 +164,9 @@ class OperatorMixin:
     __int__ = __complex__ = __index__ = __float__
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(f"{self!r} is symbolic: run it in a session to get an array")
+        raise NotImplementedError(
+            f"Cannot convert a symbolic tf.Tensor to a numpy array. {self!r} is symbolic: run it in a session"
+        )
 
 
 # A comparison of a tensor with one of these means its value.
@@ -168,6 +179,14 @@ def _overload(name: str, *operands: Any) -> Tensor:
         raise TypeError(f"operator {name!r} is not defined: import {OPERATORS.filled_by}")
     result: Tensor = function(*operands)
     return result
+
+
+_CONVERSIONS = ["array", "bool", "complex", "float", "index", "int", "iter", "len"]
+OperatorMixin.OVERLOADABLE_OPERATORS = frozenset(
+    name
+    for name, value in vars(OperatorMixin).items()
+    if name.startswith("__") and callable(value) and name.strip("_") not in _CONVERSIONS
+)
 
 
 class Tensor(OperatorMixin):

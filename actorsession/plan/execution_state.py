@@ -17,6 +17,7 @@ from actorsession.config import ConfigProto, SessionOptions
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.node import NodeDef
 from actorsession.plan.collectives import check_collectives
+from actorsession.plan.control_flow.spreading import spread
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.fetched_reads import read_variables_last
 from actorsession.plan.partial import PartialParts, check_signature, make_partial
@@ -106,7 +107,9 @@ class GraphExecutionState:
                 f"the graph has grown since the session took it in, by {names}{more}, and the session was "
                 "made with optimize_for_static_graph=True: build all nodes before the first run"
             )
-        checked = self.view.checked(self._passes.new_nodes(nodes, self.view, self.devices))
+        added = self._passes.new_nodes(nodes, self.view, self.devices)
+        by_name = {node.name: node for node in added}
+        checked = self.view.checked(spread(by_name, self.view).values() if by_name else added)
         self._check()
         new = self.view.new_in(checked)
         if not self._options.place_pruned_graph:

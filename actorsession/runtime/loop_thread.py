@@ -7,9 +7,11 @@ was entered by a plain ``with`` has one for its processes.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import concurrent.futures
 import contextlib
 import threading
+import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -26,6 +28,22 @@ _GRACE = 10.0
 _INTERRUPT_GRACE = 0.1
 
 
+# Those that may run when the program ends.
+_LIVING: weakref.WeakSet[LoopThread] = weakref.WeakSet()
+# Seconds that the end of a program waits for their loops.
+_END = 0.5
+
+
+@atexit.register
+def _end_loops() -> None:
+    """End the loops with the program, which may crash if one of them runs while the interpreter ends."""
+    living = list(_LIVING)
+    for thread in living:
+        thread.request_stop()
+    for thread in living:
+        thread.end(_END)
+
+
 class LoopThread:
     """An event loop in a thread, which ends after ``stop`` once submitted work has ended.
 
@@ -39,6 +57,7 @@ class LoopThread:
         self._pending: set[concurrent.futures.Future[Any]] = set()
         self._thread = threading.Thread(target=self._main, name=name, daemon=True)
         self._thread.start()
+        _LIVING.add(self)
 
     def _main(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -103,6 +122,10 @@ class LoopThread:
         self.request_stop()
         if not self._pending and not self.is_current:
             self._thread.join(_GRACE)
+
+    def end(self, timeout: float) -> None:
+        """Wait until the thread of a stopped loop has ended, at most for a time."""
+        self._thread.join(timeout)
 
     def request_stop(self) -> None:
         """Stop the loop without waiting; callable from any thread, also after ``stop``."""

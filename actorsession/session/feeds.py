@@ -73,12 +73,12 @@ def feed_tensor(graph: Graph, key: Any) -> Tensor:
     construct = graph.construct_of(element)
     if construct is not None:
         raise InaccessibleTensorError(
-            f"tensor {element.name!r} may not be fed: it is inside {construct!r}, which may run it any "
+            f"Tensor {element.name} may not be fed. It is inside {construct!r}, which may run it any "
             f"number of times. Feed a placeholder outside that {construct!r} reads"
         )
     if not graph.is_feedable(element):
         raise RequestValueError(
-            f"tensor {element.name!r} may not be fed: its constant value was used to build the graph. "
+            f"Tensor {element.name} may not be fed. Its constant value was used to build the graph. "
             "Feed a placeholder in its place"
         )
     return element
@@ -195,7 +195,7 @@ def converter(tensor: Tensor, owner: object = None) -> Converter:
 def _check_shape(given: tuple[int, ...], shape: TensorShape, name: str) -> None:
     if not shape.is_compatible_with(given):
         raise RequestValueError(
-            f"Cannot feed value of shape {given} for tensor {name!r}, which has shape {shape}"
+            f"Cannot feed value of shape {given} for Tensor {name}, which has shape {shape}"
         )
 
 
@@ -220,8 +220,9 @@ def _convert(value: Any, tensor: Tensor, owner: object) -> Any:
             value = value._feed_value(tensor, owner)
         if isinstance(value, Tensor) or hasattr(value, "_as_graph_element"):
             raise RequestTypeError(
-                f"the value fed for {tensor.name!r} cannot be a tf.Tensor object: {value!r:.80}; feed Python "
-                "scalars, strings, lists or numpy arrays: run the tensor first"
+                f"The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python "
+                f"scalars, strings, lists, and numpy arrays. {tensor.name!r} was fed "
+                f"{value!r:.80}: run it first"
             )
     if isinstance(value, int):
         _check_int(value, tensor)

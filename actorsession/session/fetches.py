@@ -105,7 +105,9 @@ class _Mapper:
         if isinstance(fetches, (Tensor, Operation, str, bytes)):
             return self._leaf(fetches)
         if fetches is None:
-            raise RequestTypeError("fetch argument None has invalid type NoneType")
+            raise RequestTypeError(
+                'Argument `fetch` = None has invalid type "NoneType". Cannot be None'
+            )
         if isinstance(fetches, (list, tuple)):
             return self._sequence(fetches)
         if isinstance(fetches, Mapping):
@@ -120,9 +122,9 @@ class _Mapper:
         if dataclasses.is_dataclass(fetches) and not isinstance(fetches, type):
             return self._dataclass_object(fetches)
         raise RequestTypeError(
-            f"fetch argument {fetches!r:.100} has invalid type {type(fetches).__name__}: fetches are "
-            "tensors, operations, variables or names, or lists, tuples, dicts and attrs or dataclass "
-            "objects of such"
+            f'Argument `fetch` = {fetches!s:.100} has invalid type "{type(fetches).__name__}" must be a '
+            "string or Tensor: fetches are tensors, operations, variables or names, or lists, tuples, dicts "
+            "and attrs or dataclass objects of such"
         )
 
     def _leaf(self, fetch: Any) -> _Builder:
@@ -132,22 +134,24 @@ class _Mapper:
             )
         except KeyError as exc:
             raise RequestValueError(
-                f"fetch argument {fetch!r} cannot be found: {exc.args[0]}"
+                f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({exc.args[0]})"
             ) from None
         except ValueError as exc:
             raise RequestValueError(
-                f"fetch argument {fetch!r} cannot be interpreted: {exc}"
+                f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({exc})"
             ) from None
         if not self.graph.is_fetchable(element):
+            name = element.op.name if isinstance(element, Tensor) else element.name
             construct = self.graph.construct_of(element)
             if construct is not None:
                 raise InaccessibleTensorError(
-                    f"fetch argument {fetch!r} is inside {construct!r}, which may run it any number of "
-                    f"times: return its value from {construct!r} and fetch what that gives"
+                    f"Operation {name} has been marked as not fetchable. Typically this happens when it is "
+                    f"defined in a loop or branch: it is inside {construct!r}, which may run it any number "
+                    f"of times: return its value from {construct!r} and fetch what that gives"
                 )
             raise InaccessibleTensorError(
-                f"fetch argument {fetch!r} has been marked as not fetchable: fetch something that is "
-                "made of it instead"
+                f"Operation {name} has been marked as not fetchable. Typically this happens when it is "
+                "defined in another function or code block: fetch something that is made of it instead"
             )
         if isinstance(element, Tensor) and element.dtype.kind == "r":
             element = _known_reading(element)
@@ -172,7 +176,7 @@ class _Mapper:
         if isinstance(part, (Tensor, Operation, str, bytes)) or hasattr(part, "_as_graph_element"):
             return self._leaf(part)
         raise RequestTypeError(
-            f"fetch argument {whole!r:.100} stands for {part!r:.100} of type {type(part).__name__}, "
+            f"Argument `fetch` = {whole!s:.100} stands for {part!r:.100} of type {type(part).__name__}, "
             "which is no tensor, operation, variable or name"
         )
 

@@ -123,7 +123,8 @@ class Optimizer(Subclassing):
         )
         if all(grad is None for grad, _ in pairs):
             raise ValueError(
-                f"{loss!r} has no gradient for any variable of {[v.name for _, v in pairs]}; "
+                "No gradients provided for any variable, check your graph for ops that do not support "
+                f"gradients, between variables {[v.name for _, v in pairs]} and loss {loss}: "
                 "an operation between them may have no gradient, such as a cast to integers"
             )
         return self.apply_gradients(pairs, global_step, name)
@@ -445,5 +446,5 @@ def _with_gradients(pairs: list[tuple[Any, Any]]) -> list[tuple[SparseGradient, 
             grad = convert_to_tensor(grad, variable.dtype, graph=variable.graph)
         with_gradients.append((grad, variable))
     if not with_gradients:
-        raise ValueError(f"no gradient for any variable of {[v.name for _, v in pairs]}")
+        raise ValueError(f"No gradients provided for any variable: {[v.name for _, v in pairs]}.")
     return with_gradients

@@ -396,7 +396,7 @@ class Saver:
         # Tasks elsewhere may see files that this process does not; in that case the step reports missing
         # files.
         if not getattr(sess, "target", "") and not checkpoint_exists(save_path):
-            raise ValueError(f"save_path is not a checkpoint: there is no file at {save_path!r}")
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
         return self._def.restore_op_name, {self._def.filename_tensor_name: os.fspath(save_path)}
 
 
@@ -419,7 +419,9 @@ def _restore_errors(save_path: Any) -> Iterator[None]:
         yield
     except NotFoundError as exc:
         if exc.message.startswith(checkpoints.MISSING):
-            raise ValueError(f"save_path is not a checkpoint: {exc.message}") from exc
+            raise ValueError(
+                f"The passed save_path is not a valid checkpoint: {exc.message}"
+            ) from exc
         exc.message = _hint(save_path, exc.message, "lacks a variable of the graph")
         raise
     except InvalidArgumentError as exc:

@@ -245,7 +245,7 @@ def test_arrays_of_numpy_will_do(lengths: Any) -> None:
 def test_the_next_network_in_the_scope_has_to_share() -> None:
     x = tf.constant(X)
     first, _ = tf.nn.dynamic_rnn(cells.GRUCell(3), x, dtype=tf.float32)
-    with pytest.raises(ValueError, match="rnn/gru_cell/gates/kernel' already exists"):
+    with pytest.raises(ValueError, match="rnn/gru_cell/gates/kernel already exists"):
         tf.nn.dynamic_rnn(cells.GRUCell(3), x, dtype=tf.float32)
     with tf.variable_scope(tf.get_variable_scope(), reuse=True):
         second, _ = tf.nn.dynamic_rnn(cells.GRUCell(3), x, dtype=tf.float32)

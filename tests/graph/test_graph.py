@@ -78,8 +78,8 @@ OTHER = leaf(Graph(), "elsewhere")
         (("KitValue",), ValueError, r"needs a value for its attributes \['value'\]"),
         (("KitJoin", [3]), TypeError, "inputs of KitJoin are tensors, got int: 3"),
         (("KitJoin", ["a"]), TypeError, "inputs of KitJoin are tensors, got str"),
-        (("KitJoin", [OTHER]), ValueError, "'elsewhere:0'.* belongs to another graph"),
-        (("KitNothing", (), None, "bad name"), ValueError, "not a valid operation name"),
+        (("KitJoin", [OTHER]), ValueError, "elsewhere:0.* belongs to another graph"),
+        (("KitNothing", (), None, "bad name"), ValueError, "not a valid node name"),
         (("KitNothing", (), None, "taken/"), ValueError, "'taken' exists"),
         (("KitJoin", ["float32", "int8"]), TypeError, "inputs of one dtype"),
         (("KitJoin", ["float32", "wide"]), ValueError, r"\(2,\) and \(3,\) are not compatible"),
@@ -207,9 +207,9 @@ def test_elements_stand_for_themselves(named: Graph) -> None:
 
 def test_elements_of_the_wrong_kind_are_refused(named: Graph) -> None:
     tensor = named.get_tensor_by_name("a:0")
-    with pytest.raises(ValueError, match="names a tensor; an operation is wanted"):
+    with pytest.raises(ValueError, match="appears to refer to a Tensor, not a Operation"):
         named.as_graph_element(tensor, allow_tensor=False)
-    with pytest.raises(ValueError, match="names an operation; a tensor is wanted here, such as"):
+    with pytest.raises(ValueError, match="refers to an Operation, not a Tensor"):
         named.as_graph_element(tensor.op, allow_operation=False)
 
 
@@ -295,7 +295,7 @@ def test_a_finalized_graph_takes_nothing_into_its_collections(graph: Graph) -> N
     assert not graph.finalized
     graph.add_to_collection("v", 1)
     graph.finalize()
-    with pytest.raises(RuntimeError, match=r"graph is finalized .* collection 'v' was added to at"):
+    with pytest.raises(RuntimeError, match=r"Graph is finalized .* collection 'v' was added to at"):
         graph.add_to_collection("v", 2)
     assert graph.get_collection("v") == [1]
 

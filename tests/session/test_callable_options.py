@@ -90,7 +90,7 @@ async def test_there_is_one_value_for_each_feed(session: Any, chain: Any) -> Non
             await run(*values)
     with pytest.raises(InvalidArgumentError, match="takes 0 values, got 1"):
         await make(session, fetch=["a:0"])(1.0)
-    with pytest.raises(ValueError, match=r"shape \(3,\) for tensor 'x:0'"):
+    with pytest.raises(ValueError, match=r"shape \(3,\) for Tensor x:0"):
         await run([1, 2, 3])
 
 

@@ -59,7 +59,7 @@ async def test_values_are_converted_and_checked_as_in_a_run(session: Any) -> Non
     assert np.isnan(await run(None, 2))
     with pytest.raises(ValueError, match="could not convert string to float"):
         await run("x", 2)
-    with pytest.raises(ValueError, match=r"shape \(2,\) for tensor 'a:0'"):
+    with pytest.raises(ValueError, match=r"shape \(2,\) for Tensor a:0"):
         await run([1.0, 2.0], 2)
 
 

@@ -117,7 +117,7 @@ async def test_every_bad_key_is_a_type_error(session: Any, bad: Any) -> None:
 
 async def test_an_operation_is_no_key(session: Any) -> None:
     a = ops.placeholder("float32", [], name="a")
-    with pytest.raises(TypeError, match="'a' names an operation"):
+    with pytest.raises(TypeError, match="The name 'a' refers to an Operation"):
         await session.run(a + 1.0, {a.op: 1})
 
 
@@ -245,7 +245,7 @@ async def test_the_shape_of_strings_is_checked_before_what_they_are(session: Any
     x = ops.placeholder("string", [2], name="x")
     odd: list[Any] = [[1, 2, 3], None, "text", [["a"], ["b"]]]
     for value in odd:
-        with pytest.raises(ValueError, match=r"Cannot feed value of shape .* 'x:0'"):
+        with pytest.raises(ValueError, match=r"Cannot feed value of shape .* x:0"):
             await session.run(ops.identity(x), {x: value})
     no_text: list[Any] = [[1, 2], ["a", None], ["a", "\ud800"]]
     for value in no_text:
@@ -308,7 +308,7 @@ async def test_values_that_do_not_fit_are_refused(
 async def test_a_tensor_is_no_value(session: Any) -> None:
     x = ops.placeholder("float32", name="x")
     for value in (ops.constant(1.0), x, x.op, ops.Variable(1.0)):
-        with pytest.raises(TypeError, match="run the tensor first"):
+        with pytest.raises(TypeError, match=r"cannot be a tf.Tensor object"):
             await session.run(x + 1.0, {x: value})
     with pytest.raises(TypeError, match="annot feed"):
         await session.run(x + 1.0, {x: [ops.constant(1.0)]})
@@ -334,7 +334,7 @@ async def test_a_value_may_say_what_is_fed_in_its_place(session: Any) -> None:
     np.testing.assert_array_equal(await session.run(x, {x: _Stored([3, 4])}), [3, 4])
     with pytest.raises(ValueError, match="shape"):
         await session.run(x + 1.0, {x: _Stored([1])})
-    with pytest.raises(TypeError, match="run the tensor first"):
+    with pytest.raises(TypeError, match=r"cannot be a tf.Tensor object"):
         await session.run(x + 1.0, {x: _Stored(x)})
 
 
@@ -345,7 +345,7 @@ async def test_a_shape_that_does_not_fit_is_refused_before_any_step(
     x = ops.placeholder("float32", [None, 2], name="x")
     v = ops.Variable(0.0)
     await session.run(v.initializer)
-    with pytest.raises(ValueError, match=r"shape .* for tensor 'x:0', which has shape \(None, 2\)"):
+    with pytest.raises(ValueError, match=r"shape .* for Tensor x:0, which has shape \(None, 2\)"):
         await session.run([x + 1.0, v.assign_add(1.0)], {x: value})
     assert await session.run(v) == 0
     for good in ([[1, 2]], np.zeros((0, 2))):
@@ -397,7 +397,7 @@ async def test_an_unfeedable_tensor_is_refused(session: Any) -> None:
     assert not x.graph.is_feedable(x)
     assert x.graph.is_feedable(y)
     for key in (x, "x:0", (x,)):
-        with pytest.raises(ValueError, match="tensor 'x:0' may not be fed"):
+        with pytest.raises(ValueError, match="Tensor x:0 may not be fed"):
             await session.run(y, {key: (1,) if key == (x,) else 1})
     assert await session.run(y, {y: 5}) == 5
 

@@ -387,7 +387,7 @@ async def test_bad_fetches_are_refused_with_tensorflows_classes(
     session: Any, bad: Any, kind: type[Exception]
 ) -> None:
     ops.constant(1, name="x")
-    with pytest.raises(kind, match="fetch argument"):
+    with pytest.raises(kind, match="Argument `fetch`"):
         await session.run(bad)
 
 

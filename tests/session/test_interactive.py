@@ -52,18 +52,20 @@ def test_a_session_may_be_named_instead(graph: Graph) -> None:
 
 def test_without_a_session_eval_is_refused(graph: Graph) -> None:
     x = ops.constant(5.0, name="x")
-    with pytest.raises(ValueError, match=r"'x:0' cannot be run by eval\(\): No default session"):
+    with pytest.raises(ValueError, match=r"Cannot evaluate tensor using `eval\(\)`: No default"):
         x.eval()
-    with pytest.raises(ValueError, match=r"'x' cannot be run by run\(\).*run\(session=...\)"):
+    with pytest.raises(
+        ValueError, match=r"using `run\(\)`: No default session.*run\(session=sess\)"
+    ):
         x.op.run()
 
 
 def test_a_session_of_another_graph_is_refused(graph: Graph) -> None:
     x = ops.constant(5.0)
     with Session(graph=Graph()) as other:
-        with pytest.raises(ValueError, match="another graph than that of the default session"):
+        with pytest.raises(ValueError, match="Cannot use the default session to evaluate tensor"):
             x.eval()
-        with pytest.raises(ValueError, match="another graph than that of the session that was pas"):
+        with pytest.raises(ValueError, match="Cannot use the session that was passed"):
             x.eval(session=other)
 
 
@@ -185,7 +187,7 @@ def test_an_interactive_session_is_the_default_until_it_is_closed(graph: Graph) 
     session.close()
     session.close()
     assert get_default_session() is None
-    with pytest.raises(ValueError, match=r"[Nn]o default session"):
+    with pytest.raises(ValueError, match="No default session"):
         x.eval()
 
 

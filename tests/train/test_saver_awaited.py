@@ -29,7 +29,7 @@ async def test_an_async_session_saves_and_restores(graph: Graph, tmp_path: Path)
         await session.run(v.assign([0.0, 0.0]))
         await saver.restore_async(session, path)
         np.testing.assert_array_equal(await session.run(v), [1, 2])
-        with pytest.raises(ValueError, match="not a checkpoint"):
+        with pytest.raises(ValueError, match="not a valid checkpoint"):
             await saver.restore_async(session, str(tmp_path / "gone"))
 
 

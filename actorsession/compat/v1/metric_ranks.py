@@ -286,7 +286,8 @@ def mean_per_class_accuracy(
         added = ops.scatter_add(total, wanted, ones), ops.scatter_add(count, wanted, right)
         shares = ops.div_no_nan(ops.convert_to_tensor(count), ops.convert_to_tensor(total))
         value = ops.reduce_mean(shares, name="mean_accuracy")
-        update = ops.div_no_nan(*map(ops.convert_to_tensor, reversed(added)), name="update_op")
+        totals, counts = map(ops.convert_to_tensor, added)
+        update = ops.div_no_nan(counts, totals, name="update_op")
         return publish(value, update, metrics_collections, updates_collections)
 
 

@@ -7,6 +7,7 @@ gets an event loop in a daemon thread, which ends with the program.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import concurrent.futures
 import re
 import socket
@@ -26,6 +27,8 @@ from actorsession.runtime.interruptible import result_of
 __all__ = ["Server"]
 
 _LOCAL = {"localhost": ["localhost:0"]}
+# The loops of servers by their threads.
+_RUNNING: dict[threading.Thread, asyncio.AbstractEventLoop] = {}
 # A task at any free port of this machine.
 _FREE = re.compile(r"(?:(?:grpc|tcp)://)?(localhost|127\.0\.0\.1|\[::1\]):0")
 
@@ -78,6 +81,9 @@ class Server:
             listening_socket=listening,
         )
         task = DeviceSpec.parse(self._server.task)
+        # The name of a task is complete.
+        assert task.job is not None
+        assert task.task is not None
         self._address = bound.task_address(task.job, task.task)
         self._def = ServerDef(
             cluster=known.as_cluster_def(), job_name=task.job, task_index=task.task,
@@ -118,9 +124,11 @@ class Server:
         if self._loop is not None:
             return
         loop = self._loop = new_event_loop()
-        threading.Thread(
+        thread = threading.Thread(
             target=self._main, args=[loop], name="actorsession-server", daemon=True
-        ).start()
+        )
+        thread.start()
+        _RUNNING[thread] = loop
         try:
             result_of(asyncio.run_coroutine_threadsafe(self._server.start(), loop))
         except BaseException:
@@ -132,8 +140,10 @@ class Server:
         try:
             loop.run_forever()
         finally:
-            asyncio.set_event_loop(None)
-            loop.close()
+            # Where the program ends the loop is left as it is.
+            if _RUNNING.pop(threading.current_thread(), None) is not None:
+                asyncio.set_event_loop(None)
+                loop.close()
             self._ended.set()
 
     def join(self) -> None:
@@ -157,17 +167,28 @@ class Server:
             self._ended.wait()
 
 
+@atexit.register
+def _leave_loops() -> None:
+    """End the threads of servers with the program, which may crash in a loop that runs while it ends."""
+    running = dict(_RUNNING)
+    _RUNNING.clear()
+    for loop in running.values():
+        loop.call_soon_threadsafe(loop.stop)
+    for thread in running:
+        thread.join(1.0)
+
+
 def _bound(
     known: ClusterSpec, job_name: str | None, task_index: int | None, protocol: str | None
 ) -> tuple[ClusterSpec, socket.socket | None]:
     """Return a cluster in which a task at any free port has its port, and the socket that holds it."""
     job = job_name or (known.jobs[0] if len(known.jobs) == 1 else None)
-    if job not in known.jobs or protocol not in (None, "grpc", "tcp"):
+    if job is None or job not in known.jobs or protocol not in (None, "grpc", "tcp"):
         return known, None
     tasks = {i: known.task_address(job, i) for i in known.task_indices(job)}
     index = next(iter(tasks)) if task_index is None and len(tasks) == 1 else task_index
-    free = _FREE.fullmatch(tasks.get(index, ""))
-    if free is None:
+    free = None if index is None else _FREE.fullmatch(tasks.get(index, ""))
+    if index is None or free is None:
         return known, None
     host = free[1]
     listening = socket.socket(socket.AF_INET6 if "[" in host else socket.AF_INET)

@@ -86,11 +86,11 @@ def cond(
     true_fn, false_fn = _either(true_fn, fn1, "true_fn"), _either(false_fn, fn2, "false_fn")
     for function, argument in ((true_fn, "true_fn"), (false_fn, "false_fn")):
         if not callable(function):
-            raise TypeError(f"cond: {argument} must be callable, got {function!r:.100}")
+            raise TypeError(f"'{argument}' must be callable. cond: got {function!r:.100}")
     assert true_fn is not None
     assert false_fn is not None
     if isinstance(pred, bool):
-        raise TypeError(f"cond: pred must not be a Python bool, got {pred}: use if instead")
+        raise TypeError(f"'pred' must not be a Python bool. cond: got {pred}: use if instead")
     graph = graph_of(pred)
     with (
         graph.as_default(),
@@ -180,17 +180,17 @@ def while_loop(
     """
     for function, argument in ((cond, "cond"), (body, "body")):
         if not callable(function):
-            raise TypeError(f"while_loop: {argument} must be callable, got {function!r:.100}")
+            raise TypeError(f"'{argument}' must be callable. while_loop: got {function!r:.100}")
     if not isinstance(parallel_iterations, (int, np.integer)) or parallel_iterations < 1:
         raise TypeError(
-            f"while_loop: parallel_iterations is a positive integer, got {parallel_iterations!r:.100}"
+            f"'parallel_iterations' must be a positive integer. while_loop: got {parallel_iterations!r:.100}"
         )
     if not isinstance(loop_vars, (list, tuple)):
         raise TypeError(
             f"while_loop: loop_vars is a list, tuple or named tuple, got {type(loop_vars).__name__}"
         )
     if not flatten(loop_vars):
-        raise ValueError("while_loop: loop_vars must be provided: a loop without any never ends")
+        raise ValueError("'loop_vars' must be provided. while_loop: a loop without any never ends")
     graph = graph_of(*flatten(loop_vars), maximum_iterations)
     with graph.as_default(), graph.name_scope(name or "while") as scope:
         loop = _Loop(graph, scope, loop_vars, shape_invariants, maximum_iterations)

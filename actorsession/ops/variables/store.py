@@ -120,10 +120,10 @@ class VariableStore:
     def _get_single(self, asked: VariableRequest, part: PartitionInfo | None) -> Any:
         found = self._variables.get(asked.name)
         if found is not None:
-            _check_may_share(asked, found, "variable")
+            _check_may_share(asked, found, "Variable")
             return found
         if asked.reuse is True:
-            raise ValueError(_unknown("variable", asked.name))
+            raise ValueError(_unknown("Variable", asked.name))
         initial_value, dtype, shape = _initial(asked, part)
         made = Variable(
             initial_value=initial_value,
@@ -173,7 +173,7 @@ class VariableStore:
             partitions = called_partitioner(asked.partitioner, asked.shape, asked.dtype)
         found = self._partitioned.get(name)
         if found is not None:
-            _check_may_share(asked, found, "partitioned variable")
+            _check_may_share(asked, found, "Partitioned variable")
             if partitions is not None and found._get_partitions() != partitions:
                 raise ValueError(
                     f"partitioned variable {name!r} is cut as {found._get_partitions()}; it is asked for "
@@ -181,7 +181,7 @@ class VariableStore:
                 )
             return found
         if asked.reuse is True:
-            raise ValueError(_unknown("partitioned variable", name))
+            raise ValueError(_unknown("PartitionedVariable", name))
         assert partitions is not None, "without a partitioner only known variables are asked for"
         made = self._make_parts(asked, partitions)
         self._partitioned[name] = made
@@ -205,25 +205,26 @@ class VariableStore:
 
 def _unknown(kind: str, name: str) -> str:
     return (
-        f"{kind} {name!r} does not exist, or was not made by get_variable(); the scope shares variables "
-        "only (reuse=True): use reuse=tf.AUTO_REUSE to make those that are not there"
+        f"{kind} {name} does not exist, or was not created with tf.get_variable(). Did you mean to set "
+        "reuse=tf.AUTO_REUSE in VarScope?"
     )
 
 
 def _check_may_share(asked: VariableRequest, found: Any, kind: str) -> None:
     if not asked.reuse:
         raise ValueError(
-            f"{kind} {asked.name!r} already exists, disallowed: use reuse=True or "
-            "reuse=tf.AUTO_REUSE in the variable scope to share it"
+            f"{kind} {asked.name} already exists, disallowed. Did you mean to set reuse=True or "
+            "reuse=tf.AUTO_REUSE in VarScope?"
         )
     if not asked.shape.is_compatible_with(found.shape):
         raise ValueError(
-            f"{kind} {asked.name!r} has shape {found.shape}; it is asked for with shape {asked.shape}"
+            f"Trying to share {kind.lower()} {asked.name}, but specified shape {asked.shape} and found shape "
+            f"{found.shape}."
         )
     if asked.dtype is not as_dtype(found.dtype):
         raise ValueError(
-            f"{kind} {asked.name!r} holds {found.dtype.name}; it is asked for with dtype "
-            f"{asked.dtype.name}"
+            f"Trying to share {kind.lower()} {asked.name}, but specified dtype {asked.dtype.name} and found "
+            f"dtype {found.dtype.name}."
         )
 
 
@@ -242,8 +243,8 @@ def _initial(
     if not callable(initializer):
         if shape.rank is not None:
             raise ValueError(
-                f"variable {asked.name!r}: the initializer is a value and has its own shape; shape="
-                f"{shape} must be left out"
+                f"If initializer is a constant, do not specify shape: {asked.name!r} is asked for with shape "
+                f"{shape}"
             )
         return initializer, asked.dtype, None
     if not asked.shape.is_fully_defined():
@@ -266,7 +267,7 @@ def _initial(
 def _default_initializer(asked: VariableRequest) -> Any:
     if asked.shape.rank is None:
         raise ValueError(
-            f"variable {asked.name!r} has no initializer, so its shape=... must be specified"
+            f"Variable {asked.name} did not get an initializer, so its `shape` argument must be specified"
         )
     if asked.dtype.is_floating:
         return glorot_uniform_initializer()

@@ -173,8 +173,8 @@ def test_parts_are_shared_together_or_one_by_one() -> None:
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        ({"shape": [7, 3]}, r"has shape \(7, 2\)"),
-        ({"shape": [7, 2], "dtype": int32}, "holds float32"),
+        ({"shape": [7, 3]}, r"found shape \(7, 2\)"),
+        ({"shape": [7, 2], "dtype": int32}, "found dtype float32"),
         ({"shape": [7, 2], "partitioner": fixed_size_partitioner(2)}, r"cut as \[3, 1\]"),
     ],
 )
@@ -193,7 +193,7 @@ def test_a_name_is_in_parts_or_in_one_piece() -> None:
         cut("piece")
     with pytest.raises(ValueError, match="already exists"):
         cut("parts")
-    with scoped("", reuse=True), pytest.raises(ValueError, match="'new' does not exist"):
+    with scoped("", reuse=True), pytest.raises(ValueError, match="new does not exist"):
         cut("new")
 
 

@@ -168,7 +168,7 @@ def test_arguments_of_another_kind_are_refused(
 
 
 def test_a_malformed_name_leaves_no_scope_behind() -> None:
-    with pytest.raises(ValueError, match="not a valid scope name"), scoped("bad name"):
+    with pytest.raises(ValueError, match="not a valid root scope name"), scoped("bad name"):
         pass
     assert get_variable_scope().name == ""
     assert op_name() == "x"
