@@ -204,7 +204,7 @@ class IteratorState:
         current = self._current("Restoring")
         try:
             current.load(codec.unpack(state))
-        except (KeyError, TypeError, ValueError, IndexError) as exc:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as exc:
             raise InvalidArgumentError(
                 f"{self.label}: this is no position in its dataset ({exc})"
             ) from exc

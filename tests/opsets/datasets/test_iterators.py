@@ -156,6 +156,22 @@ def test_a_position_is_restored_from_a_checkpoint(name: str, tmp_path: Path) -> 
         assert [plain(sess.run(following)) for _ in range(3)] == wanted
 
 
+def test_what_is_no_position_is_refused() -> None:
+    iterator = Dataset.range(9).shuffle(3, seed=1).make_initializable_iterator()
+    saveable = E.make_saveable_from_iterator(iterator)
+    given = tf.placeholder(tf.string, [])
+    restore = saveable.restore([given], None)
+    with tf.Session() as sess:
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            sess.run(saveable.specs[0].tensor)
+        sess.run(iterator.initializer)
+        saved = sess.run(saveable.specs[0].tensor)
+        sess.run(restore, {given: saved})
+        for wrong in (b"", b"\x80", b"\xc0", saved[:-3], b"zzz"):
+            with pytest.raises(tf.errors.OpError):
+                sess.run(restore, {given: wrong})
+
+
 def test_positions_in_files_are_restored_and_those_of_generators_are_refused(
     tmp_path: Path,
 ) -> None:

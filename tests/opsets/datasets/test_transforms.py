@@ -91,6 +91,10 @@ SIMPLE: dict[str, tuple[Callable[[], Any], list[Any]]] = {
         [([1, 2], [3, 4])],
     ),
     "cache": (lambda: Dataset.range(3).cache().repeat(2), [0, 1, 2, 0, 1, 2]),
+    "caches of datasets that are made on the way": (
+        lambda: Dataset.range(6).flat_map(lambda x: Dataset.from_tensors(x).cache().repeat(2)),
+        [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5],
+    ),
     "unbatch": (lambda: Dataset.from_tensor_slices([[1, 2], [3, 4]]).apply(E.unbatch()), [1, 2, 3, 4]),
     "scan": (
         lambda: Dataset.range(4).apply(E.scan(np.int64(0), lambda s, x: (s + x, s * 10 + x))), [0, 1, 12, 33],
