@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Sequence
-from types import TracebackType
+from types import SimpleNamespace, TracebackType
 from typing import Any, Self
 
 from actorsession.compat.v1.checkpoint_hooks import CheckpointSaverHook
@@ -22,7 +22,7 @@ from actorsession.compat.v1.hooks import (
     SessionRunValues,
 )
 from actorsession.compat.v1.logging import get_logger
-from actorsession.compat.v1.messages import RunMetadata
+from actorsession.compat.v1.messages import RunMetadata, RunOptions
 from actorsession.compat.v1.session_creators import (
     ChiefSessionCreator,
     Scaffold,
@@ -74,6 +74,16 @@ class _StepContext:
         raise StopIteration("step_fn has requested the iterations to stop.")
 
 
+class _Layer:
+    """A session in place of one of those that TensorFlow's monitored session consists of."""
+
+    def __init__(self, session: Any) -> None:
+        self._sess = session
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sess, name)
+
+
 class MonitoredSession:
     """A session with hooks, which is recreated when it is lost.
 
@@ -85,6 +95,7 @@ class MonitoredSession:
 
     StepContext = _StepContext
     _recovers = True
+    _layers = 3
 
     def __init__(
         self,
@@ -98,6 +109,7 @@ class MonitoredSession:
         self._session: Any = None
         self._coord = Coordinator()
         self._closed = False
+        self._stopped = False
         self._was_final = get_default_graph().finalized
         for hook in self._hooks:
             hook.begin()
@@ -105,6 +117,7 @@ class MonitoredSession:
 
     def _create(self) -> None:
         self._coord = Coordinator()
+        self._stopped = False
         while True:
             try:
                 self._session = self._creator.create_session()
@@ -124,6 +137,25 @@ class MonitoredSession:
                 self._release_session()
                 raise
 
+    # Programs that need the session without hooks, such as for a saver, find it by TensorFlow's attributes.
+
+    @property
+    def _sess(self) -> Any:
+        found = self._session
+        for _ in range(self._layers if found is not None else 0):
+            found = _Layer(found)
+        return found
+
+    @property
+    def _coordinated_creator(self) -> Any:
+        return SimpleNamespace(tf_sess=self._session, coord=self._coord, hooks=self._hooks)
+
+    def _tf_sess(self) -> Any:
+        return self._session
+
+    def _is_closed(self) -> bool:
+        return self._closed
+
     @property
     def graph(self) -> Any:
         """The graph of the session."""
@@ -135,7 +167,7 @@ class MonitoredSession:
         A thread that has lost the session does not: the session is recreated.
         """
         if self._closed or not self._coord.should_stop():
-            return self._closed
+            return self._closed or self._stopped
         try:
             self._coord.raise_requested_exception()
         except _LOST as exc:
@@ -180,8 +212,8 @@ class MonitoredSession:
         names = tuple(inspect.signature(step_fn).parameters)
         if names not in {("step_context",), ("self", "step_context")}:
             raise ValueError(
-                "step_fn may either have one step_context argument, or self and step_context; got "
-                f"{names}"
+                "`step_fn` may either have one `step_context` argument, or `self` and `step_context` "
+                f"arguments if it's an instance method. Got {names} instead."
             )
         return self._recovering(
             lambda: step_fn(
@@ -219,7 +251,7 @@ class MonitoredSession:
         self._create()
 
     def _run(self, asked: SessionRunArgs, run_metadata: Any) -> Any:
-        if self._closed or self._coord.should_stop():
+        if self._closed or self._stopped:
             raise RuntimeError("Run called even after should_stop requested.")
         context = SessionRunContext(asked, self._session)
         feeds = dict(asked.feed_dict or {})
@@ -243,11 +275,14 @@ class MonitoredSession:
             [fetched[key] for key in keys], feeds or None, options, run_metadata
         )
         results = dict(zip(keys, found, strict=True))
+        if self._hooks:
+            options = RunOptions() if options is None else options
+            run_metadata = RunMetadata() if run_metadata is None else run_metadata
         for hook in self._hooks:
             values = SessionRunValues(results.get(hook), options, run_metadata)
             hook.after_run(context, values)
-        if context.stop_requested:
-            self._coord.request_stop()
+        # Threads go on until the session is closed, since hooks may need them at the end.
+        self._stopped = self._stopped or context.stop_requested
         return results["caller"]
 
     def close(self) -> None:
@@ -334,6 +369,7 @@ class SingularMonitoredSession(MonitoredSession):
     """
 
     _recovers = False
+    _layers = 2
 
     def __init__(
         self,
