@@ -315,8 +315,9 @@ def test_a_scaffold_has_one_saver_to_choose_from() -> None:
         tf.add_to_collection(tf.GraphKeys.SAVERS, tf.train.Saver())
     with pytest.raises(RuntimeError, match="More than one item in the collection"):
         tf.train.Scaffold().finalize()
+    wrong: Any = 1
     with pytest.raises(TypeError, match="copy_from_scaffold is not a Scaffold"):
-        tf.train.Scaffold(copy_from_scaffold=1)
+        tf.train.Scaffold(copy_from_scaffold=wrong)
 
 
 def test_the_session_without_hooks_is_found_as_in_tensorflow() -> None:
