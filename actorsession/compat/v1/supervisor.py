@@ -430,7 +430,7 @@ class _StepCounter(LooperThread):
 def _check_placed(graph: Any) -> None:
     """Refuse variables without a device: each replica would have its own ones."""
     for op in graph.get_operations():
-        if op.type in ("Variable", "VariableV2", "VarHandleOp") and not op.device:
+        if op.type in ("Variable", "VariableV2") and not op.device:
             raise ValueError(
                 f"When using replicas, all Variables must have their device set: {op.name!r} has none"
             )
