@@ -134,7 +134,8 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("ops", "linalg_ops linalg_ops_impl", ".linalg . .internals.generated"),
         ("ops", "manip_ops", ".manip"),
         ("ops", "metrics metrics_impl", ".metrics"),
-        ("ops", "candidate_sampling_ops ctc_ops embedding_ops nn nn_grad nn_impl rnn", ".nn"),
+        ("ops", "candidate_sampling_ops ctc_ops embedding_ops nn nn_grad nn_impl", ".nn"),
+        ("ops", "rnn", ".nn .internals.operations"),
         ("ops", "nn_ops", ".nn . .internals.generated"),
         ("ops", "rnn_cell", ".nn.rnn_cell"),
         ("ops", "rnn_cell_impl", ".nn.rnn_cell .contrib.rnn_cells .internals.operations"),
@@ -274,7 +275,7 @@ class _Rooms(ModuleType):
 _INSIDE = (
     "core_rnn", "core_rnn_cell", "feature_column", "framework", "initializers", "layers", "learn", "loader",
     "losses", "metrics", "ops", "optimizers", "python", "queues", "regularizers", "rnn", "rnn_cell",
-    "seq2seq", "slim", "training", "utils",
+    "seq2seq", "slim", "tfe", "training", "utils",
 )  # fmt: skip
 
 

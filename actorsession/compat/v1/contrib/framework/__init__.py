@@ -6,6 +6,7 @@ from actorsession.compat.v1.module_paths import add_modules
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
+    "actorsession.compat.v1.internals.nest": "*=nest",
     "actorsession.compat.v1.tensors": "is_tensor",
     "actorsession.train": (
         "assert_global_step create_global_step get_global_step get_or_create_global_step "
@@ -15,7 +16,6 @@ _NAMES = {
     ".checkpoints": (
         "assign_from_checkpoint assign_from_checkpoint_fn assign_from_values assign_from_values_fn"
     ),
-    ".nest": "*=nest",
     ".shapes": (
         "assert_or_get_global_step assert_same_float_dtype assert_scalar assert_scalar_int "
         "convert_to_tensor_or_sparse_tensor reduce_sum_n remove_squeezable_dimensions "

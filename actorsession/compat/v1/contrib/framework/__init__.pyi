@@ -10,7 +10,6 @@ from actorsession.compat.v1.contrib.framework.checkpoints import assign_from_che
 from actorsession.compat.v1.contrib.framework.checkpoints import assign_from_checkpoint_fn as assign_from_checkpoint_fn
 from actorsession.compat.v1.contrib.framework.checkpoints import assign_from_values as assign_from_values
 from actorsession.compat.v1.contrib.framework.checkpoints import assign_from_values_fn as assign_from_values_fn
-from actorsession.compat.v1.contrib.framework import nest as nest
 from actorsession.compat.v1.contrib.framework.shapes import assert_or_get_global_step as assert_or_get_global_step
 from actorsession.compat.v1.contrib.framework.shapes import assert_same_float_dtype as assert_same_float_dtype
 from actorsession.compat.v1.contrib.framework.shapes import assert_scalar as assert_scalar
@@ -36,6 +35,7 @@ from actorsession.compat.v1.contrib.framework.variables import global_variable a
 from actorsession.compat.v1.contrib.framework.variables import local_variable as local_variable
 from actorsession.compat.v1.contrib.framework.variables import model_variable as model_variable
 from actorsession.compat.v1.contrib.framework.variables import variable as variable
+from actorsession.compat.v1.internals import nest as nest
 from actorsession.compat.v1.tensors import is_tensor as is_tensor
 from actorsession.train import assert_global_step as assert_global_step
 from actorsession.train import create_global_step as create_global_step
