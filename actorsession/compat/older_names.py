@@ -19,10 +19,12 @@ import numpy as np
 __all__ = ["restore_older_names"]
 
 
+ArgSpec = collections.namedtuple("ArgSpec", "args varargs keywords defaults")
+
+
 def _getargspec(func: Any) -> Any:
     full = inspect.getfullargspec(func)
-    made = collections.namedtuple("ArgSpec", "args varargs keywords defaults")
-    return made(full.args, full.varargs, full.varkw, full.defaults)
+    return ArgSpec(full.args, full.varargs, full.varkw, full.defaults)
 
 
 def _former() -> list[tuple[Any, dict[str, Any]]]:

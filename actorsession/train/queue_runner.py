@@ -57,8 +57,8 @@ class QueueRunner:
         TypeError: if the exception types are no exception classes.
     """
 
-    # Seconds that a loop may take to end by itself.
-    _stop_grace = _STOP_GRACE
+    stop_grace = _STOP_GRACE
+    """Seconds that a loop may take to end by itself when the program stops."""
 
     def __init__(
         self,
@@ -257,7 +257,7 @@ class QueueRunner:
     ) -> None:
         """End the loops: those that wait for the queue by ``cancel_op``, the others after a grace period."""
         coord.wait_for_stop()
-        end = time.monotonic() + self._stop_grace
+        end = time.monotonic() + self.stop_grace
         try:
             sess.run(self._cancel_op, options=_AT_STOP)
         except Exception as exc:

@@ -137,7 +137,9 @@ class SyncReplicasOptimizer(WrappingOptimizer):
         if self._variable_averages is not None:
             with graph.control_dependencies([sync]):
                 sync = self._variable_averages.apply(self._variables_to_average)
-        self._runner = _ApplyingRunner(tokens, [sync])
+        self._runner = QueueRunner(tokens, [sync])
+        # Its loop waits for gradients, which need not come any more when training stops.
+        self._runner.stop_grace = 0.0
         for accumulator, device in self._accumulators:
             with graph.device(device):
                 chief.append(accumulator.set_global_step(cast(step.value(), int64)))
@@ -205,12 +207,6 @@ class SyncReplicasOptimizer(WrappingOptimizer):
                 return control.no_op(name="no_init_tokens")
             tokens = fill([num_tokens], self._global_step.value())
             return self._tokens.enqueue_many([tokens])
-
-
-class _ApplyingRunner(QueueRunner):
-    """A queue runner whose loop waits for gradients, which need not come any more when training stops."""
-
-    _stop_grace = 0.0
 
 
 def _cpu_of(variable: Variable) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import pkgutil
 import selectors
 import signal
 import sys
@@ -55,9 +56,11 @@ def main(arguments: Sequence[str]) -> int:
 
 def _import(library: str) -> None:
     if library == OURS:
-        import_module("actorsession.cli")
-        import_module("actorsession.compat.v1")
-        import_module("actorsession.session")
+        # Whatever a program may use, so that no fork has to import it again.
+        for name in ("cli", "compat.v1", "ops", "opsets", "session", "train"):
+            package = import_module(f"actorsession.{name}")
+            for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+                import_module(found.name)
         return
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")

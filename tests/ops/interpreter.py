@@ -59,6 +59,8 @@ def source(dtype: Any, shape: ShapeLike = None, graph: Graph | None = None) -> T
 class Holder:
     """State of one variable; never updates in place, so that borrowed values stay as they were."""
 
+    by_reference = False
+
     def __init__(self) -> None:
         self._value: Any = None
 

@@ -19,7 +19,7 @@ from actorsession.train import get_global_step
 __all__ = [
     "FeedFnHook", "FinalOpsHook", "LoggingTensorHook", "NanLossDuringTrainingError", "NanTensorHook",
     "SecondOrStepTimer", "SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunValues",
-    "StopAtStepHook", "step_of",
+    "StopAtStepHook", "step_after", "step_of",
 ]  # fmt: skip
 
 _log = get_logger()
@@ -167,6 +167,24 @@ def step_of(hook: Any) -> Any:
     if found is None:
         raise RuntimeError(f"Global step should be created to use {type(hook).__name__}.")
     return found
+
+
+def step_after(
+    context: SessionRunContext, timer: SecondOrStepTimer, step: Any, fetched: Any
+) -> int:
+    """Return the number of the next step, for a hook that has to decide before it.
+
+    Args:
+        context: the step that has ended.
+        timer: what decides.
+        step: the global step.
+        fetched: its value in the step that has ended: before or after the update. It is read again only where
+            that makes a difference.
+    """
+    known = int(fetched)
+    if timer.should_trigger_for_step(known + 2):
+        known = int(context.session.run(step))
+    return known + 1
 
 
 class StopAtStepHook(SessionRunHook):

@@ -81,6 +81,9 @@ class Server:
             listening_socket=listening,
         )
         task = DeviceSpec.parse(self._server.task)
+        # The name of a task is complete.
+        assert task.job is not None
+        assert task.task is not None
         self._address = bound.task_address(task.job, task.task)
         self._def = ServerDef(
             cluster=known.as_cluster_def(), job_name=task.job, task_index=task.task,
@@ -180,12 +183,12 @@ def _bound(
 ) -> tuple[ClusterSpec, socket.socket | None]:
     """Return a cluster in which a task at any free port has its port, and the socket that holds it."""
     job = job_name or (known.jobs[0] if len(known.jobs) == 1 else None)
-    if job not in known.jobs or protocol not in (None, "grpc", "tcp"):
+    if job is None or job not in known.jobs or protocol not in (None, "grpc", "tcp"):
         return known, None
     tasks = {i: known.task_address(job, i) for i in known.task_indices(job)}
     index = next(iter(tasks)) if task_index is None and len(tasks) == 1 else task_index
-    free = _FREE.fullmatch(tasks.get(index, ""))
-    if free is None:
+    free = None if index is None else _FREE.fullmatch(tasks.get(index, ""))
+    if index is None or free is None:
         return known, None
     host = free[1]
     listening = socket.socket(socket.AF_INET6 if "[" in host else socket.AF_INET)

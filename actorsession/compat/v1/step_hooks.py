@@ -16,6 +16,7 @@ from actorsession.compat.v1.hooks import (
     SessionRunContext,
     SessionRunHook,
     SessionRunValues,
+    step_after,
     step_of,
 )
 from actorsession.compat.v1.internals.timeline import Timeline
@@ -134,6 +135,8 @@ class GlobalStepWaiterHook(SessionRunHook):
 class ProfilerHook(SessionRunHook):
     """A hook that writes traces of steps as ``timeline-STEP.json`` for Perfetto or ``chrome://tracing``.
 
+    Their metadata go to the event file of the folder as well.
+
     Args:
         save_steps: steps between two traces.
         save_secs: seconds between two traces.
@@ -161,9 +164,10 @@ class ProfilerHook(SessionRunHook):
         self._due = False
 
     def begin(self) -> None:
-        """Find the global step."""
+        """Find the global step and the writer."""
         self._step = step_of(self)
         self._next_step = None
+        self._writer = FileWriterCache.get(self._folder) if self._folder else None
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Request statistics if a trace is due; never for the first step, which has extra work."""
@@ -175,15 +179,17 @@ class ProfilerHook(SessionRunHook):
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Write the trace if it was requested."""
-        before = int(run_values.results)
-        if self._next_step is None:
-            self._timer.update_last_triggered_step(before)
-        step = before + 1
+        fetched = run_values.results
+        if self._due or self._next_step is None:
+            fetched = step = int(run_context.session.run(self._step))
+        if self._next_step is None:  # the time begins before the first step
+            self._timer.update_last_triggered_step(step - 1)
         if self._due:
-            step = int(run_context.session.run(self._step))
             self._timer.update_last_triggered_step(step)
             self._draw(step, run_values.run_metadata.step_stats)
-        self._next_step = step + 1
+            if self._writer is not None:
+                self._writer.add_run_metadata(run_values.run_metadata, f"step_{step}", step)
+        self._next_step = step_after(run_context, self._timer, self._step, fetched)
 
     def _draw(self, step: int, statistics: Any) -> None:
         path = os.path.join(self._folder, f"timeline-{step}.json")

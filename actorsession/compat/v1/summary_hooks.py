@@ -13,6 +13,7 @@ from actorsession.compat.v1.hooks import (
     SessionRunContext,
     SessionRunHook,
     SessionRunValues,
+    step_after,
     step_of,
 )
 from actorsession.compat.v1.summary_writers import FileWriterCache
@@ -75,17 +76,15 @@ class SummarySaverHook(SessionRunHook):
         writer = self._summary_writer
         if writer is None:
             return
-        # A fetch within the step may return the number of the step before.
-        step = int(run_values.results["global_step"]) + 1
+        fetched = run_values.results["global_step"]
         if self._due:
-            step = int(run_context.session.run(self._step))
-        if self._next_step is None:
-            writer.add_session_log(SessionLog(status=SessionLog.START), step)
-        if self._due:
+            fetched = step = int(run_context.session.run(self._step))
+            if self._next_step is None:
+                writer.add_session_log(SessionLog(status=SessionLog.START), step)
             self._timer.update_last_triggered_step(step)
             for summary in run_values.results.get("summary", ()):
                 writer.add_summary(summary, step)
-        self._next_step = step + 1
+        self._next_step = step_after(run_context, self._timer, self._step, fetched)
 
     def end(self, session: Any) -> None:
         """Write what waits to disk."""

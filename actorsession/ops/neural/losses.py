@@ -243,7 +243,9 @@ def mean_pairwise_squared_error(
         squares = reduce_sum(elementwise.square(diffs), axis=axes, keepdims=True)
         total = reduce_sum(diffs, axis=axes, keepdims=True)
         fewer = arithmetic.maximum(count - 1.0, 0.0)
-        apart = div_no_nan(squares, fewer) - div_no_nan(elementwise.square(total), count * fewer)
+        # The result is the third node of this name, as in TensorFlow.
+        inner = div_no_nan(squares, fewer, name="value")
+        apart = inner - div_no_nan(elementwise.square(total), count * fewer, name="value")
         loss = reduce_sum(2.0 * apart * weight, name="value")
         add_loss(loss, loss_collection)
         return loss

@@ -140,10 +140,10 @@ class ReferenceVariable(Variable):
     def _attrs(self) -> dict[str, Any]:
         return {"dtype": self._handle.spec.dtype, "shape": as_shape(self.shape)}
 
-    def __iadd__(self, other: Any) -> Tensor:
+    def __iadd__(self, other: Any) -> Any:
         return self + other
 
-    def __isub__(self, other: Any) -> Tensor:
+    def __isub__(self, other: Any) -> Any:
         return self - other
 
     # -- updates -------------------------------------------------------------------------------

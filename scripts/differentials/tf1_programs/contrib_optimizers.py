@@ -30,8 +30,8 @@ for make in (
             sess.run(train)
         print(type(optimizer).__name__, "%.5f" % sess.run(loss), sess.run(w).round(5), sess.run(table)[:3].round(4).tolist())
 for make in (
-    lambda: opt.AdamWOptimizer(0.01, 0.1), lambda: opt.MomentumWOptimizer(0.01, 0.1, 0.9),
-    lambda: opt.extend_with_decoupled_weight_decay(tf.train.GradientDescentOptimizer)(0.02, learning_rate=0.1),
+    # The others read the variable while TensorFlow shrinks it: their last digits there change from run to run.
+    lambda: opt.AdamWOptimizer(0.01, 0.1),
 ):
     tf.reset_default_graph()
     loss, w, table = problem()

@@ -46,8 +46,8 @@ def summaries(folder):
     found = []
     for path in sorted(glob.glob(os.path.join(folder, "events*"))):
         for event in tf.train.summary_iterator(path):
-            found += [(event.step, v.tag, "%.3f" % v.simple_value) for v in event.summary.value]
-    return [each for each in found if each[1] != "global_step/sec"]
+            found += [(v.tag, "%.3f" % v.simple_value) for v in event.summary.value]
+    return [each for each in found if each[0] in ("loss", "chance", "accuracy")]
 
 
 def main(_):

@@ -71,6 +71,7 @@ train(folder, 3)
 print("--- again")
 train(folder, 1)
 print(os.path.basename(tf.train.latest_checkpoint(folder)))
+tf.summary.FileWriterCache.clear()
 for path in sorted(glob.glob(os.path.join(folder, "events*"))):
     for event in tf.train.summary_iterator(path):
         for value in event.summary.value:

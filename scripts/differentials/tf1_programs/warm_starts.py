@@ -76,23 +76,10 @@ def renamed():
     tf.train.warm_start(path, var_name_to_prev_var_name={"bias": "old/b"})
 
 
-def vocabulary():
-    for name, words in (("before", "a\nb\nc\n"), ("after", "c\nd\na\n")):
-        with open(os.path.join(folder, name), "w") as file:
-            file.write(words)
-    tf.get_variable("embedding", [4, 2])
-    info = tf.train.VocabInfo(
-        new_vocab=os.path.join(folder, "after"), new_vocab_size=3, num_oov_buckets=1,
-        old_vocab=os.path.join(folder, "before"), old_vocab_size=3,
-        backup_initializer=tf.constant_initializer(9.0),
-    )
-    tf.train.warm_start(path, var_name_to_vocab_info={"embedding": info})
-
-
 def unused():
     tf.get_variable("bias", [2])
     tf.train.warm_start(path, vars_to_warm_start="bias", var_name_to_prev_var_name={"nobody": "old/b"})
 
 
-for function in (scopes, by_name, wrong_shape, wrong_name, trainable, some, renamed, vocabulary, unused):
+for function in (scopes, by_name, wrong_shape, wrong_name, trainable, some, renamed, unused):
     show(function.__name__, function)

@@ -6,15 +6,18 @@ What is absent is an error that says why, as far as there is a reason.
 
 from actorsession.compat.v1.contrib import crf as crf
 from actorsession.compat.v1.contrib import data as data
+from actorsession.compat.v1.contrib import feature_column as feature_column
 from actorsession.compat.v1.contrib import framework as framework
 from actorsession.compat.v1.contrib import image as image
 from actorsession.compat.v1.contrib import layers as layers
 from actorsession.compat.v1.contrib import legacy_seq2seq as legacy_seq2seq
 from actorsession.compat.v1.contrib import lookup as lookup
+from actorsession.compat.v1.contrib import losses as losses
 from actorsession.compat.v1.contrib import metrics as metrics
 from actorsession.compat.v1.contrib import opt as opt
 from actorsession.compat.v1.contrib import rnn as rnn
 from actorsession.compat.v1.contrib import seq2seq as seq2seq
+from actorsession.compat.v1.contrib import slim as slim
 from actorsession.compat.v1.contrib import staging as staging
 from actorsession.compat.v1.contrib import training as training
 from actorsession.compat.v1.contrib import util as util
@@ -22,6 +25,7 @@ from actorsession.compat.v1 import distributions as distributions
 from actorsession.namespaces import signal as signal
 
 __all__ = [
-"crf", "data", "distributions", "framework", "image", "layers", "legacy_seq2seq", "lookup",
-"metrics", "opt", "rnn", "seq2seq", "signal", "staging", "training", "util"
+"crf", "data", "distributions", "feature_column", "framework", "image", "layers", "legacy_seq2seq",
+"lookup", "losses", "metrics", "opt", "rnn", "seq2seq", "signal", "slim", "staging", "training",
+"util"
 ]

@@ -30,7 +30,7 @@ def classifier_parse_example_spec(
     Raises:
         ValueError: if the label or the weight has the key of a feature.
     """
-    return _spec(feature_columns, label_key, [1], label_dtype, label_default, weight_column)
+    return _spec(feature_columns, label_key, (1,), label_dtype, label_default, weight_column)
 
 
 def regressor_parse_example_spec(
@@ -43,17 +43,17 @@ def regressor_parse_example_spec(
 ) -> dict[str, Any]:
     """Return the features to parse for a regressor; see ``classifier_parse_example_spec``."""
     return _spec(
-        feature_columns, label_key, [label_dimension], label_dtype, label_default, weight_column
+        feature_columns, label_key, (label_dimension,), label_dtype, label_default, weight_column
     )
 
 
 def _spec(
-    columns: Any, key: str, shape: list[int], dtype: Any, default: Any, weight_column: Any
+    columns: Any, key: str, shape: tuple[int, ...], dtype: Any, default: Any, weight_column: Any
 ) -> dict[str, Any]:
     found: dict[str, Any] = dict(make_parse_example_spec(columns))
     extra = {key: FixedLenFeature(shape, dtype, default)}
     if isinstance(weight_column, str):
-        extra[weight_column] = FixedLenFeature([1], float32)
+        extra[weight_column] = FixedLenFeature((1,), float32)
     elif weight_column is not None:
         extra |= make_parse_example_spec([weight_column])
     for name in extra:

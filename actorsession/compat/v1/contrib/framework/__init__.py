@@ -1,0 +1,31 @@
+"""``tf.contrib.framework``: scopes of arguments, variables of models, checkpoints, and the global step."""
+
+from __future__ import annotations
+
+from actorsession.lazy_names import lazy_names
+
+_NAMES = {
+    "actorsession.compat.v1.tensors": "is_tensor",
+    "actorsession.train": (
+        "assert_global_step create_global_step get_global_step get_or_create_global_step "
+        "init_from_checkpoint list_variables load_checkpoint load_variable"
+    ),
+    ".arg_scopes": ("add_arg_scope arg_scope arg_scoped_arguments current_arg_scope has_arg_scope"),
+    ".checkpoints": (
+        "assign_from_checkpoint assign_from_checkpoint_fn assign_from_values assign_from_values_fn"
+    ),
+    ".nest": "*=nest",
+    ".shapes": (
+        "assert_or_get_global_step assert_same_float_dtype assert_scalar assert_scalar_int "
+        "convert_to_tensor_or_sparse_tensor reduce_sum_n remove_squeezable_dimensions "
+        "with_same_shape with_shape"
+    ),
+    ".variables": (
+        "add_model_variable filter_variables get_local_variables get_model_variables "
+        "get_name_scope get_trainable_variables get_unique_variable get_variable_full_name "
+        "get_variables get_variables_by_name get_variables_by_suffix get_variables_to_restore "
+        "global_variable local_variable model_variable variable"
+    ),
+}
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

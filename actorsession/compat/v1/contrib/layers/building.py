@@ -1,0 +1,143 @@
+"""What the functions of ``contrib.layers`` share: scopes, the names of variables, collections and endings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from actorsession import ops
+from actorsession.compat.v1.contrib.framework.variables import model_variable
+from actorsession.graph.graph import add_to_collection, add_to_collections
+from actorsession.graph.operation import Tensor
+from actorsession.graph.shape import TensorShape
+from actorsession.train.layers.layer import Layer
+
+__all__ = [
+    "Collections",
+    "call_layer",
+    "collect_output",
+    "collected",
+    "finished",
+    "layer_scope",
+    "layout_of",
+    "pair",
+    "static_sizes",
+]  # fmt: skip
+
+Collections = Any
+"""The collections that variables join: names, or names by the variable's."""
+
+_LAYOUTS = {"NHWC": "channels_last", "NWC": "channels_last", "NDHWC": "channels_last"}
+_FIRST = {"NCHW": "channels_first", "NCW": "channels_first", "NCDHW": "channels_first"}
+
+
+def layout_of(data_format: str | None) -> str:
+    """Return how the library's layers call a format of data.
+
+    Raises:
+        ValueError: for another format.
+    """
+    known = {**_LAYOUTS, **_FIRST}
+    if data_format is None:
+        return "channels_last"
+    if data_format not in known:
+        raise ValueError(f"data_format has to be either {', '.join(known)}, got {data_format!r}")
+    return known[data_format]
+
+
+def collected(collections: Collections, name: str) -> list[str]:
+    """Return the collections that a variable joins."""
+    if isinstance(collections, Mapping):
+        collections = collections.get(name)
+    return list(collections or ())
+
+
+def layer_scope(
+    scope: Any,
+    default_name: str,
+    values: Sequence[Any],
+    reuse: Any,
+    renamed: Mapping[str, str] | None = None,
+) -> Any:
+    """Return the variable scope of a layer, in which layers of the library make variables of a model.
+
+    Args:
+        scope: the scope or its name, or ``None``.
+        default_name: the name if there is none, made unique.
+        values: tensors that determine the graph.
+        reuse: see ``tf.variable_scope``.
+        renamed: what variables are called here, by what the library's layers call them.
+    """
+
+    def custom_getter(getter: Callable[..., Any], name: str, **kwargs: Any) -> Any:
+        above, _, last = name.rpartition("/")
+        last = (renamed or {}).get(last, last)
+        kept: dict[str, Any] = {key: kwargs.get(key) for key in _OF_VARIABLES if key in kwargs}
+        return model_variable(f"{above}/{last}" if above else last, custom_getter=getter, **kept)
+
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    custom = custom_getter if renamed is not None else None
+    return ops.variable_scope(scope, default_name, tensors, reuse=reuse, custom_getter=custom)
+
+
+_OF_VARIABLES = (
+    "shape", "dtype", "initializer", "regularizer", "trainable", "caching_device", "partitioner",
+    "use_resource", "synchronization", "aggregation",
+)  # fmt: skip
+
+
+def call_layer(layer: Layer, scope: Any, inputs: Any, collections: Collections, **told: Any) -> Any:
+    """Call a layer of the library whose variables are those of a scope.
+
+    Args:
+        layer: the layer.
+        scope: the open scope.
+        inputs: its inputs.
+        collections: the collections that its variables join.
+        told: further arguments of the call.
+    """
+    layer._scope = scope
+    layer._reuse = scope.reuse
+    outputs = layer(inputs, **told)
+    for variable in layer.weights:
+        for name in collected(collections, variable.op.name.rsplit("/", 1)[-1]):
+            add_to_collection(name, variable)
+    return outputs
+
+
+def finished(
+    outputs: Any,
+    scope: Any,
+    activation_fn: Callable[..., Any] | None,
+    outputs_collections: Iterable[str] | str | None,
+    normalizer_fn: Callable[..., Any] | None = None,
+    normalizer_params: Mapping[str, Any] | None = None,
+) -> Any:
+    """Return outputs of a layer after its normaliser and its activation, in the wanted collections."""
+    if normalizer_fn is not None:
+        outputs = normalizer_fn(outputs, **(normalizer_params or {}))
+    if activation_fn is not None:
+        outputs = activation_fn(outputs)
+    return collect_output(outputs_collections, scope.name, outputs)
+
+
+def collect_output(collections: Iterable[str] | str | None, alias: str, outputs: Any) -> Any:
+    """Add outputs to collections, under an alias that ``slim.utils`` reads back, and return them."""
+    if collections:
+        outputs.aliases = [*getattr(outputs, "aliases", []), alias]
+        add_to_collections(collections, outputs)
+    return outputs
+
+
+def pair(given: Any, count: int = 2) -> list[int]:
+    """Return a number for each axis."""
+    if isinstance(given, (list, tuple, TensorShape)):
+        listed: list[Any] = list(given)
+        sizes = [int(each) for each in listed]
+        return sizes * count if len(sizes) == 1 else sizes
+    return [int(given)] * count
+
+
+def static_sizes(inputs: Any) -> tuple[int | None, ...] | None:
+    """Return the sizes that the graph knows of a tensor, or ``None``."""
+    return TensorShape(inputs.shape).sizes

@@ -1,0 +1,113 @@
+"""``slim.utils``: collections of outputs, aliases and shapes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Any
+
+from actorsession.compat.v1.contrib.layers.building import collect_output, static_sizes
+from actorsession.graph.graph import get_collection
+from actorsession.train.layers.layer import known_flag, smart_cond
+
+__all__ = [
+    "append_tensor_alias", "channel_dimension", "collect_named_outputs", "constant_value",
+    "convert_collection_to_dict", "first_dimension", "gather_tensors_aliases", "get_tensor_aliases",
+    "last_dimension", "n_positive_integers", "smart_cond", "two_element_tuple",
+]  # fmt: skip
+
+constant_value = known_flag
+
+
+def collect_named_outputs(collections: Any, alias: str, outputs: Any) -> Any:
+    """Add outputs to collections under an alias, and return them."""
+    return collect_output(collections, alias, outputs)
+
+
+def append_tensor_alias(tensor: Any, alias: str) -> Any:
+    """Give a tensor a further alias, and return it."""
+    tensor.aliases = [*getattr(tensor, "aliases", []), alias]
+    return tensor
+
+
+def get_tensor_aliases(tensor: Any) -> list[str]:
+    """Return the aliases of a tensor, or its name without output number."""
+    found = getattr(tensor, "aliases", None)
+    return list(found) if found else [tensor.op.name]
+
+
+def gather_tensors_aliases(tensors: Iterable[Any]) -> list[str]:
+    """Return the aliases of tensors."""
+    return [alias for tensor in tensors for alias in get_tensor_aliases(tensor)]
+
+
+def convert_collection_to_dict(
+    collection: str, clear_collection: bool = False
+) -> OrderedDict[str, Any]:
+    """Return the members of a collection by their aliases.
+
+    Args:
+        collection: the name of the collection.
+        clear_collection: whether it is emptied.
+    """
+    found: OrderedDict[str, Any] = OrderedDict()
+    for tensor in get_collection(collection):
+        for alias in get_tensor_aliases(tensor):
+            found[alias] = tensor
+    if clear_collection and found:
+        graph = next(iter(found.values())).graph
+        graph.clear_collection(collection)
+    return found
+
+
+def _dimension(inputs: Any, axis: int, least: int) -> int:
+    sizes = static_sizes(inputs)
+    if sizes is None or len(sizes) < least:
+        raise ValueError(f"rank of shape must be at least {least}, not: {sizes and len(sizes)}")
+    found = sizes[axis]
+    if found is None:
+        raise ValueError(f"dimension {axis} of shape must be known but is None")
+    return found
+
+
+def first_dimension(shape: Any, min_rank: int = 1) -> int:
+    """Return the size of the first axis of a shape."""
+    return _dimension(_Shaped(shape), 0, min_rank)
+
+
+def last_dimension(shape: Any, min_rank: int = 1) -> int:
+    """Return the size of the last axis of a shape."""
+    return _dimension(_Shaped(shape), -1, min_rank)
+
+
+def channel_dimension(shape: Any, data_format: str, min_rank: int = 1) -> int:
+    """Return the size of the axis of channels of a shape."""
+    return _dimension(_Shaped(shape), 1 if data_format == "NCHW" else -1, min_rank)
+
+
+class _Shaped:
+    def __init__(self, shape: Any) -> None:
+        self.shape = shape
+
+
+def two_element_tuple(int_or_tuple: Any) -> tuple[int, int]:
+    """Return two numbers for one or two.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    first, second = n_positive_integers(2, int_or_tuple)
+    return first, second
+
+
+def n_positive_integers(n: int, value: Any) -> tuple[int, ...]:
+    """Return ``n`` numbers for one or ``n``.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    listed = value if isinstance(value, (list, tuple)) else [value] * n
+    found = tuple(int(each) for each in listed)
+    if len(found) != n or any(each < 1 for each in found):
+        raise ValueError(f"Must provide an int or a sequence of {n} positive ints, got {value!r}")
+    return found

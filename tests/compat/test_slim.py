@@ -1,0 +1,286 @@
+"""``tf.contrib.layers``, ``framework``, ``slim`` and ``training``: names, arguments, values and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.compat.v1 as tf
+from tests.rows import for_each
+
+slim = tf.contrib.slim
+layers = tf.contrib.layers
+POINTS = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
+TRUTH = POINTS @ np.array([[1.0], [2.0], [-1.0]], np.float32)
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Any]:
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def run(fetches: Any, feeds: Any = None) -> Any:
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(fetches, feeds)
+
+
+def shapes() -> dict[str, list[int]]:
+    return {v.op.name: v.shape.as_list() for v in slim.get_model_variables()}
+
+
+IMAGES = np.random.default_rng(1).normal(size=(2, 6, 6, 3)).astype(np.float32)
+
+CALLS: dict[str, Any] = {
+    "fully_connected": (
+        lambda: slim.fully_connected(POINTS, 4),
+        {"fully_connected/weights": [3, 4], "fully_connected/biases": [4]},
+        [20, 4],
+    ),
+    "conv2d": (
+        lambda: slim.conv2d(IMAGES, 5, [3, 3], stride=2),
+        {"Conv/weights": [3, 3, 3, 5], "Conv/biases": [5]},
+        [2, 3, 3, 5],
+    ),
+    "conv2d_transpose": (
+        lambda: slim.conv2d_transpose(IMAGES, 4, 3, stride=2, scope="up"),
+        {"up/weights": [3, 3, 4, 3], "up/biases": [4]},
+        [2, 12, 12, 4],
+    ),
+    "separable_conv2d": (
+        lambda: slim.separable_conv2d(IMAGES, None, 3, normalizer_fn=slim.batch_norm),
+        {
+            "SeparableConv2d/depthwise_weights": [3, 3, 3, 1],
+            "SeparableConv2d/BatchNorm/beta": [3],
+            "SeparableConv2d/BatchNorm/moving_mean": [3],
+            "SeparableConv2d/BatchNorm/moving_variance": [3],
+        },
+        [2, 6, 6, 3],
+    ),
+    "repeat": (
+        lambda: slim.repeat(IMAGES, 2, slim.conv2d, 4, 3, biases_initializer=None, scope="c"),
+        {"c/c_1/weights": [3, 3, 3, 4], "c/c_2/weights": [3, 3, 4, 4]},
+        [2, 6, 6, 4],
+    ),
+    "stack": (
+        lambda: slim.stack(POINTS, slim.fully_connected, [5, 2], biases_initializer=None),
+        {
+            "Stack/fully_connected_1/weights": [3, 5],
+            "Stack/fully_connected_2/weights": [5, 2],
+        },
+        [20, 2],
+    ),
+    "layer_norm": (
+        lambda: layers.layer_norm(POINTS),
+        {"LayerNorm/beta": [3], "LayerNorm/gamma": [3]},
+        [20, 3],
+    ),
+    "embed_sequence": (
+        lambda: layers.embed_sequence([[1, 2, 0]], 4, 5),
+        {"EmbedSequence/embeddings": [4, 5]},
+        [1, 3, 5],
+    ),
+    "bias_add": (lambda: layers.bias_add(POINTS), {"BiasAdd/biases": [3]}, [20, 3]),
+    "max_pool2d": (lambda: slim.max_pool2d(IMAGES, 2), {}, [2, 3, 3, 3]),
+    "one_hot_encoding": (lambda: slim.one_hot_encoding([1, 0], 3), {}, [2, 3]),
+    "flatten": (lambda: slim.flatten(IMAGES), {}, [2, 108]),
+}
+
+
+@for_each("name", sorted(CALLS))
+def test_a_layer_makes_variables_of_slims_names(name: str) -> None:
+    call, variables, shape = CALLS[name]
+    outputs = call()
+    assert outputs.shape.as_list() == shape
+    assert shapes() == variables
+    assert run(outputs).shape == tuple(shape)
+
+
+def test_scopes_of_arguments_nest_and_are_used_again() -> None:
+    with slim.arg_scope([slim.fully_connected, slim.conv2d], activation_fn=None) as scope:
+        with slim.arg_scope([slim.fully_connected], biases_initializer=None):
+            slim.fully_connected(POINTS, 1, scope="a")
+        slim.fully_connected(POINTS, 1, scope="b")
+    with slim.arg_scope(scope):
+        last = slim.fully_connected(POINTS, 1, scope="c")
+    assert last.op.type == "BiasAdd"
+    assert sorted(shapes()) == ["a/weights", "b/biases", "b/weights", "c/biases", "c/weights"]
+    with pytest.raises(ValueError, match="is not decorated"), slim.arg_scope([len], x=1):
+        pass
+    with pytest.raises(ValueError, match="kwargs must be empty"), slim.arg_scope({}, x=1):
+        pass
+
+    @slim.add_arg_scope
+    def block(x: Any, factor: int = 1) -> Any:
+        return x * factor
+
+    with slim.arg_scope([block], factor=3):
+        assert (block(2), block(2, factor=5)) == (6, 10)
+    assert slim.has_arg_scope(block)
+    assert slim.arg_scoped_arguments(block) == ("factor",)
+
+
+def test_batch_norm_updates_in_place_or_in_a_collection() -> None:
+    first = slim.batch_norm(POINTS, decay=0.5, updates_collections=None, scope="now")
+    slim.batch_norm(POINTS, scope="later", scale=True)
+    assert len(tf.get_collection(tf.GraphKeys.UPDATE_OPS)) == 2
+    assert sorted(shapes())[:4] == [
+        "later/beta", "later/gamma", "later/moving_mean", "later/moving_variance",
+    ]  # fmt: skip
+    moving = slim.get_variables_by_name("moving_mean", "now")[0]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        found = session.run(first)
+        kept = session.run(moving)
+    spread = np.sqrt(POINTS.var(0) + 1e-3)
+    np.testing.assert_allclose(found, (POINTS - POINTS.mean(0)) / spread, atol=1e-5)
+    np.testing.assert_allclose(kept, 0.5 * POINTS.mean(0), rtol=1e-4, atol=1e-6)
+    with pytest.raises(NotImplementedError, match="does not take renorm"):
+        slim.batch_norm(POINTS, renorm=True)
+
+
+def test_layer_norm_is_over_all_axes_but_the_first() -> None:
+    found = run(layers.layer_norm(IMAGES))
+    flat = IMAGES.reshape(2, -1)
+    wanted = (flat - flat.mean(1, keepdims=True)) / flat.std(1, keepdims=True)
+    np.testing.assert_allclose(found.reshape(2, -1), wanted, atol=1e-4)
+
+
+def test_regularisers_and_their_sums() -> None:
+    w = tf.constant([[1.0, -2.0]])
+    losses = [
+        layers.l1_regularizer(0.5),
+        layers.l2_regularizer(0.1),
+        layers.l1_l2_regularizer(0.5, 0.1),
+    ]
+    assert run([each(w) for each in losses]) == pytest.approx([1.5, 0.25, 1.75])
+    total = layers.apply_regularization(losses[0], [w, w])
+    assert tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES) == [total]
+    assert run(total) == 3.0
+    slim.fully_connected(POINTS, 1, weights_regularizer=layers.l2_regularizer(0.0))
+    assert len(tf.losses.get_regularization_losses()) == 1
+
+
+def test_variables_are_found_by_scope_name_and_pattern() -> None:
+    with tf.variable_scope("net"):
+        slim.fully_connected(POINTS, 2, scope="a")
+        slim.fully_connected(POINTS, 2, scope="b")
+    assert [v.op.name for v in slim.get_variables_to_restore(exclude=["net/b"])] == [
+        "net/a/weights", "net/a/biases",
+    ]  # fmt: skip
+    assert len(slim.get_variables_by_name("weights")) == 2
+    assert slim.get_unique_variable("net/b/biases").op.name == "net/b/biases"
+    assert len(slim.filter_variables(tf.global_variables(), ["weights"], ["^net/a"])) == 1
+    assert slim.model_analyzer.analyze_vars(tf.global_variables()) == (16, 64)
+
+
+def model(scope: str = "fc") -> Any:
+    return slim.fully_connected(
+        tf.constant(POINTS), 1, activation_fn=None, scope=scope,
+        weights_initializer=tf.zeros_initializer(),
+    )  # fmt: skip
+
+
+def test_training_ends_at_its_step_and_leaves_a_checkpoint(tmp_path: Path) -> None:
+    slim.losses.mean_squared_error(model(), TRUTH)
+    loss = slim.losses.get_total_loss()
+    train = slim.learning.create_train_op(loss, tf.train.GradientDescentOptimizer(0.1))
+    last = slim.learning.train(train, str(tmp_path), number_of_steps=10, log_every_n_steps=0)
+    path = tf.train.latest_checkpoint(str(tmp_path))
+    assert path is not None
+    assert path.endswith("-10")
+    weights, bias = np.zeros((3, 1)), np.zeros(1)
+    for _ in range(10):
+        error = POINTS @ weights + bias - TRUTH
+        loss_now = (error**2).mean()
+        weights -= 0.1 * 2 * POINTS.T @ error / 20
+        bias -= 0.1 * 2 * error.mean()
+    assert last == pytest.approx(loss_now, rel=1e-3)
+
+    with tf.Graph().as_default():
+        model("other")
+        named = {"fc/weights": slim.get_unique_variable("other/weights")}
+        restore = slim.assign_from_checkpoint_fn(path, named)
+        assigned, feeds = slim.assign_from_checkpoint(path, named)
+        assert restore is not None
+        with tf.Session() as session:
+            for give in (restore, lambda session: session.run(assigned, feeds)):
+                session.run(tf.global_variables_initializer())
+                give(session)
+                found = session.run(named["fc/weights"])
+                np.testing.assert_allclose(found, weights, rtol=1e-3)
+        with pytest.raises(ValueError, match=r"missing variable \[nothing\]"):
+            slim.assign_from_checkpoint(path, {"nothing": named["fc/weights"]})
+
+    with tf.Graph().as_default():
+        tf.train.get_or_create_global_step()
+        value, update = tf.metrics.mean_squared_error(TRUTH, model())
+        values, updates = slim.metrics.aggregate_metric_map({"mse": (value, update)})
+        found = slim.evaluation.evaluate_once(
+            "", path, str(tmp_path), 2, eval_op=list(updates.values()), final_op=values
+        )
+    assert found["mse"] == pytest.approx(((POINTS @ weights + bias - TRUTH) ** 2).mean(), rel=1e-3)
+
+
+def test_a_loss_is_optimised_by_the_name_of_an_optimiser() -> None:
+    w = tf.get_variable("w", [], initializer=ONES)
+    step = tf.train.get_or_create_global_step()
+    loss = layers.optimize_loss(
+        tf.square(w), step, 0.1, "SGD", clip_gradients=1.0,
+        learning_rate_decay_fn=lambda rate, at: tf.train.exponential_decay(rate, at, 1, 0.5),
+    )  # fmt: skip
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        found = [session.run([loss, w, step]) for _ in range(2)]
+    np.testing.assert_allclose(found, [[1.0, 0.9, 1], [0.81, 0.85, 2]], rtol=1e-5)
+    with pytest.raises(ValueError, match="Optimizer name should be one of"):
+        layers.optimize_loss(tf.square(w), step, 0.1, "Sgd")
+
+
+ONES = tf.ones_initializer()
+
+
+def test_a_hook_ends_the_training_of_sessions(tmp_path: Path) -> None:
+    w = tf.get_variable("w", [], initializer=ONES)
+    train = tf.contrib.training.create_train_op(
+        tf.square(w), tf.train.GradientDescentOptimizer(0.1)
+    )
+    hook = tf.train.StopAtStepHook(num_steps=3)
+    last = tf.contrib.training.train(train, str(tmp_path), hooks=[hook], save_summaries_steps=None)
+    assert last == pytest.approx(0.8**4)
+
+
+def test_settings_are_read_from_text() -> None:
+    settings = tf.contrib.training.HParams(rate=0.1, layers=[1, 2], name="a", flag=True)
+    assert settings.parse("rate=1,layers=[3,4,5],flag=false").values() == {
+        "rate": 1.0, "layers": [3, 4, 5], "name": "a", "flag": False,
+    }  # fmt: skip
+    assert settings.parse("layers[1]=9").get("layers") == [3, 9, 5]
+    assert settings.override_from_dict({"rate": 2}).get("rate") == 2.0
+    assert settings.to_json(sort_keys=True).startswith('{"flag": false, "layers"')
+    for line, said in (
+        ("other=1", "Unknown hyperparameter"),
+        ("rate=a", "Could not parse"),
+        ("rate=[1]", "Must not pass a list"),
+        ("rate", "Malformed"),
+        ("rate=1,rate=2", "Multiple assignments"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            settings.parse(line)
+
+
+def test_structures_are_mapped_and_compared() -> None:
+    nest = tf.contrib.framework.nest
+    assert nest.flatten({"b": 1, "a": (2, [3])}) == [2, 3, 1]
+    assert nest.map_structure(lambda a, b: a + b, [1, (2,)], [10, (20,)]) == [11, (22,)]
+    assert nest.pack_sequence_as([0, (0,)], ["x", "y"]) == ["x", ("y",)]
+    assert nest.flatten_up_to([0, 0], [[1, 2], 3]) == [[1, 2], 3]
+    with pytest.raises(ValueError, match="had 2 elements"):
+        nest.pack_sequence_as([0, 0], [1])
+    with pytest.raises(TypeError, match="same sequence type"):
+        nest.assert_same_structure([1], (1,))
