@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,8 +30,8 @@ def test_a_function_may_wait_for_another_of_its_step(threads: int, depends: bool
         return np.int64(2)
 
     with acts.Graph().as_default() as graph:
-        before = [ops.py_func(lambda: np.int64(0), [], acts.int64)] if depends else []
-        first = ops.py_func(waits, before, acts.int64)
+        before: list[Any] = [ops.py_func(lambda: np.int64(0), [], acts.int64)] if depends else []
+        first: Any = ops.py_func(waits, before, acts.int64)
         second = ops.py_func(signals, [], acts.int64)
         with acts.Session(
             graph=graph, config=ConfigProto(inter_op_parallelism_threads=threads)
@@ -47,7 +48,7 @@ def test_functions_that_depend_on_each_other_run_one_after_the_other() -> None:
         return np.int64(x + 1)
 
     with acts.Graph().as_default() as graph:
-        last = ops.constant(0, acts.int64)
+        last: Any = ops.constant(0, acts.int64)
         for _ in range(4):
             last = ops.py_func(step, [last], acts.int64)
         with acts.Session(graph=graph) as session:
