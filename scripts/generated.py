@@ -38,6 +38,7 @@ LAZY_PACKAGES = (
     "actorsession.compat.v1.contrib",
     "actorsession.compat.v1.contrib.framework",
     "actorsession.compat.v1.contrib.layers",
+    "actorsession.compat.v1.contrib.seq2seq",
     "actorsession.compat.v1.contrib.slim",
     "actorsession.compat.v1.estimator",
     "actorsession.compat.v1.feature_column",

@@ -125,6 +125,9 @@ class Outbox:
             self.nbytes = size = self.nbytes + size
             if size > _MOST_HELD:
                 self.flush()
+        elif len(pieces) == 1 and not held:  # what flush() does, without a call
+            if not self._transport.is_closing():
+                self._transport.write(pieces[0])
         else:
             held += pieces
             self.nbytes += size

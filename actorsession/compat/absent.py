@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-__all__ = ["explain", "reason_for"]
+__all__ = ["explain", "reason_for", "saying_why"]
 
 _TARGET = "actorsession.compat.v1"
 _PARTS = ("python", "core", "examples")
@@ -69,17 +69,53 @@ _REASONS = {
 }  # fmt: skip
 
 
+# What names of TensorFlow before 1.0 became.
+_RENAMED = {
+    "audio_summary": "summary.audio", "batch_cholesky": "cholesky",
+    "batch_fft": "fft", "batch_matrix_band_part": "matrix_band_part", "batch_matrix_diag": "matrix_diag",
+    "batch_matrix_inverse": "matrix_inverse", "batch_matrix_solve": "matrix_solve",
+    "batch_matrix_transpose": "matrix_transpose", "batch_self_adjoint_eig": "self_adjoint_eig",
+    "batch_svd": "svd", "complex_abs": "abs", "concat_v2": "concat", "histogram_summary": "summary.histogram",
+    "image_summary": "summary.image", "inv": "reciprocal", "listdiff": "setdiff1d",
+    "merge_all_summaries": "summary.merge_all", "merge_summary": "summary.merge",
+    "nn.rnn_cell.linear": "layers.dense", "scalar_summary": "summary.scalar", "select": "where",
+    "train.SummaryWriter": "summary.FileWriter",
+}  # fmt: skip
+
+
 def reason_for(name: str) -> str | None:
     """Return why a name, or a module that holds it, is not here; ``None`` if that is nowhere said.
 
     Args:
         name: a dotted name without ``tensorflow`` in front.
     """
+    if name in _RENAMED:
+        return f"since TensorFlow 1.0 it is tf.{_RENAMED[name]}"
     while name:
         if name in _REASONS:
             return _REASONS[name]
         name = name.rpartition(".")[0]
     return None
+
+
+def saying_why(load: Callable[[str], Any], module: str = "") -> Callable[[str], Any]:
+    """Return a module's ``__getattr__`` whose errors have the reasons of names that are absent.
+
+    Args:
+        load: the ``__getattr__`` without them.
+        module: the module's name in TensorFlow; "" for ``tf`` itself.
+    """
+
+    def find(name: str) -> Any:
+        try:
+            return load(name)
+        except AttributeError as exc:
+            reason = reason_for(f"{module}.{name}".lstrip("."))
+            if reason is None:
+                raise
+            raise AttributeError(f"{exc.args[0]}: {reason}", name=name) from None
+
+    return find
 
 
 def explain(module: Sequence[str], name: str, holder: object) -> str:

@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from actorsession.compat.absent import explain
+from actorsession.compat.v1.module_paths import inside_contrib
 
 __all__ = [
     "MissingAttributeError", "MissingModuleError", "find_name", "install_alias", "remove_alias",
@@ -94,6 +95,8 @@ def find_name(name: str) -> Any:
     parts = _without_same(name)
     for done, part in enumerate(parts):
         holder, found = found, getattr(found, part, _NOTHING)
+        if found is _NOTHING and part == "python" and done == 2 and parts[0] == "contrib":
+            found = inside_contrib(parts[1])
         if found is _NOTHING:
             raise LookupError(explain(parts[:done], part, holder))
     return found

@@ -48,6 +48,17 @@ class Findings:
         self.uses: dict[str, list[Use]] = {}
         self.missing: dict[str, str] = {}
         self.unreadable: dict[str, str] = {}
+        self._own: set[str] = set()
+
+    def own(self, name: str) -> None:
+        """Add a name that a program gives a value, so that it need not be here."""
+        self._own.add(name)
+
+    def without_own(self) -> Findings:
+        """Return the findings without the names that programs give values themselves."""
+        for name in self._own & set(self.missing):
+            del self.uses[name], self.missing[name]
+        return self
 
     def add(self, name: str, use: Use) -> None:
         """Add a place where a name is used.
@@ -113,7 +124,7 @@ def find_names(files: Iterable[Path]) -> Findings:
             found.unreadable[str(file)] = f"{file}:{line}: no program of Python 3: {exc.args[0]}"
             continue
         _File(str(file), found).visit(tree)
-    return found
+    return found.without_own()
 
 
 class _File(ast.NodeVisitor):
@@ -181,6 +192,8 @@ class _File(ast.NodeVisitor):
         path = self._path(node)
         if path is None:
             self.generic_visit(node)
+        elif path and isinstance(node.ctx, ast.Store):
+            self._found.own(path)
         elif path:
             self._use(path, node)
 

@@ -289,6 +289,7 @@ class FunctionBody:
         owner: the data of its loop or cond, once that is built; see ``ops.flow.constructs``.
         mirrors: for a body of a gradient, the body that it differentiates.
         bring: for such a body, from a tensor of the other to one here that has its value.
+        by_value: whether reference variables are captured as the values that they have outside.
     """
 
     def __init__(self, graph: Graph, construct: str, *, is_loop: bool) -> None:
@@ -301,6 +302,7 @@ class FunctionBody:
         self.owner: Any = None
         self.mirrors: FunctionBody | None = None
         self.bring: Callable[[Tensor], Tensor] | None = None
+        self.by_value = False
 
     @contextlib.contextmanager
     def building(self) -> Iterator[None]:

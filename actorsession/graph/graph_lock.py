@@ -52,7 +52,7 @@ class GraphLock:
         """
         if self._finalized_at is not None:
             raise RuntimeError(
-                f"graph is finalized and cannot be changed: {what}, finalize() was called at "
+                f"Graph is finalized and cannot be modified: {what}, finalize() was called at "
                 f"{self._finalized_at or 'an unknown line'}. Build everything before that, or "
                 "leave the graph open: running sessions accept a graph that grows"
             )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import reprlib
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -36,9 +36,14 @@ one is a tensor or variable.
 
 
 class OperatorMixin:
-    """Python operators for anything that denotes a tensor (tensors and variables)."""
+    """Python operators for anything that denotes a tensor (tensors and variables).
+
+    Attributes:
+        OVERLOADABLE_OPERATORS: the names of the methods that are operators.
+    """
 
     __slots__ = ()
+    OVERLOADABLE_OPERATORS: ClassVar[frozenset[str]] = frozenset()
     # numpy arrays on the left of an operator defer to it instead of looping over elements.
     __array_priority__ = 100
 
@@ -174,6 +179,14 @@ def _overload(name: str, *operands: Any) -> Tensor:
         raise TypeError(f"operator {name!r} is not defined: import {OPERATORS.filled_by}")
     result: Tensor = function(*operands)
     return result
+
+
+_CONVERSIONS = ["array", "bool", "complex", "float", "index", "int", "iter", "len"]
+OperatorMixin.OVERLOADABLE_OPERATORS = frozenset(
+    name
+    for name, value in vars(OperatorMixin).items()
+    if name.startswith("__") and callable(value) and name.strip("_") not in _CONVERSIONS
+)
 
 
 class Tensor(OperatorMixin):

@@ -7,7 +7,7 @@ other objects is written and read. ``meta_graph`` uses this module.
 
 from __future__ import annotations
 
-import logging
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,8 +25,6 @@ __all__ = [
     "collection_proto", "is_restored_by_function", "register_proto_function", "restore_collection",
     "variable_from_proto", "variable_to_proto", "without_scope",
 ]  # fmt: skip
-
-_log = logging.getLogger(__name__)
 
 
 # -- variables -----------------------------------------------------------------------------------
@@ -223,9 +221,15 @@ def collection_proto(key: str, values: list[Any], scope: str | None) -> protos.C
         made.bytes_list.value.extend([v.encode() if isinstance(v, str) else v for v in values])
     elif all(isinstance(v, float) for v in values):
         made.float_list.value.extend(values)
+    elif all(isinstance(v, protos.Any) for v in values):
+        made.any_list.value.extend(values)
     else:
         made.int64_list.value.extend(values)
     return made
+
+
+# How TensorFlow knows its branches and loops again, which are found in the graph here.
+_OF_CONTROL_FLOW = frozenset({"cond_context", "while_context"})
 
 
 def restore_collection(
@@ -233,7 +237,7 @@ def restore_collection(
 ) -> None:
     """Add the elements that a message holds to a collection of a graph; their names are below ``scope``."""
     kind = written.WhichOneof("kind")
-    if kind is None:
+    if kind is None or key in _OF_CONTROL_FLOW:
         return
     values = list(getattr(written, kind).value)
     functions = _FUNCTIONS.get(key)
@@ -245,10 +249,12 @@ def restore_collection(
     elif kind == "node_list":
         for value in values:
             graph.add_to_collection(key, _element(value, graph, scope))
-    elif kind == "any_list":
-        _log.warning("collection %r contains messages of type Any, which are not supported", key)
     else:
         for value in values:
+            # As in TensorFlow, any text counts as a name.
+            if isinstance(value, bytes) and scope:
+                with contextlib.suppress(UnicodeDecodeError):
+                    value = _within(value.decode(), scope)
             graph.add_to_collection(key, value)
 
 

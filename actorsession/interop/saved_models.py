@@ -32,8 +32,7 @@ def read_saved_model(export_dir: str | os.PathLike[str]) -> SavedModel:
     """Read the saved model of a folder in binary or text form.
 
     Raises:
-        FileNotFoundError: if the folder holds no such file.
-        OSError: if the file cannot be read or parsed.
+        OSError: if the folder holds no such file, or it cannot be read or parsed.
     """
     folder = Path(os.fsdecode(export_dir))
     for name in (FILENAME, TEXT_FILENAME):
@@ -47,9 +46,7 @@ def read_saved_model(export_dir: str | os.PathLike[str]) -> SavedModel:
             return text_format.Parse(content, SavedModel())
         except (ValueError, DataLossError) as exc:
             raise OSError(f"Cannot parse file {path}: {exc}.") from exc
-    raise FileNotFoundError(
-        f"SavedModel file does not exist at: {folder}/{{{TEXT_FILENAME}|{FILENAME}}}"
-    )
+    raise OSError(f"SavedModel file does not exist at: {folder}/{{{TEXT_FILENAME}|{FILENAME}}}")
 
 
 def write_saved_model(

@@ -96,6 +96,7 @@ def make_tensor_proto(
     if isinstance(values, TensorProto):
         return values
     array = _array(values, None if dtype is None else as_dtype(dtype))
+    given = array.reshape(-1)
     if shape is not None:
         array = _shaped(array, tuple(int(d) for d in shape), verify_shape)
     kind = as_dtype(array.dtype)
@@ -105,9 +106,21 @@ def make_tensor_proto(
     proto.tensor_shape.SetInParent()
     if kind is string:
         proto.string_val.extend([_as_bytes(item) for item in array.flat])
+    elif given.size <= 1 and kind.name in _LISTS:
+        _add_to_list(proto, kind, given)  # it is repeated where the shape has more elements
     else:
         proto.tensor_content = array.astype(kind.np_dtype.newbyteorder("<"), copy=False).tobytes()
     return proto
+
+
+def _add_to_list(proto: TensorProto, kind: DType, values: Array) -> None:
+    """Add elements to the list of their type."""
+    name, _ = _LISTS[kind.name]
+    if name == "half_val":
+        values = values.view(np.uint16)
+    elif kind.kind == "c":
+        values = np.stack([values.real, values.imag], axis=-1).reshape(-1)
+    getattr(proto, name).extend(values.tolist())
 
 
 def _array(values: Any, dtype: DType | None) -> Array:

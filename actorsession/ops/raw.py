@@ -646,19 +646,19 @@ def CumulativeLogsumexp(x: Operand, axis: Operand, *, exclusive: bool = False, r
     return one("CumulativeLogsumexp", (x, axis,), {"exclusive": exclusive, "reverse": reverse}, name)
 
 def Dataset(inputs: Operands, *, kind: str | bytes, sources: int = 0, settings: Sequence[str | bytes] = (), functions: Sequence[Value] = (), layout: str | bytes = '', name: str | None = None) -> Tensor:
-    """inputs:[Tin] -> handle:variant"""
+    """inputs:[Tin] -> handle:resource"""
     return one("Dataset", (inputs,), {"kind": kind, "sources": sources, "settings": settings, "functions": functions, "layout": layout}, name)
 
 def DatasetCardinality(dataset: Operand, *, name: str | None = None) -> Tensor:
-    """dataset:variant -> cardinality:int64"""
+    """dataset:resource -> cardinality:int64"""
     return one("DatasetCardinality", (dataset,), {}, name)
 
 def DatasetElement(dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> list[Tensor]:
-    """dataset:variant -> components:[output_types]"""
+    """dataset:resource -> components:[output_types]"""
     return many("DatasetElement", (dataset,), {"output_types": output_types, "output_shapes": output_shapes}, name)
 
 def DatasetReduce(dataset: Operand, inputs: Operands, *, functions: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> list[Tensor]:
-    """dataset:variant inputs:[Tin] -> components:[output_types]"""
+    """dataset:resource inputs:[Tin] -> components:[output_types]"""
     return many("DatasetReduce", (dataset, inputs,), {"functions": functions, "output_types": output_types, "output_shapes": output_shapes}, name)
 
 def DecodeAndCropJpeg(contents: Operand, crop_window: Operand, *, channels: int = 0, ratio: int = 1, name: str | None = None) -> Tensor:
@@ -1278,7 +1278,7 @@ def Lu(input: Operand, *, output_idx_type: DTypeLike = int32, name: str | None =
     return many("Lu", (input,), {"output_idx_type": output_idx_type}, name)
 
 def MakeIterator(dataset: Operand, iterator: Operand, *, name: str | None = None) -> Operation:
-    """dataset:variant iterator:resource ->"""
+    """dataset:resource iterator:resource ->"""
     return node("MakeIterator", (dataset, iterator,), {}, name)
 
 def MapClear(*, dtypes: Sequence[DTypeLike], capacity: int = 0, memory_limit: int = 0, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Operation:

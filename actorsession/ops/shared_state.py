@@ -28,6 +28,8 @@ __all__ = ["check_handle_of", "dtypes_of", "make_handle", "register_state"]
 
 # Attributes in which nodes that share some state may differ.
 _OWN = frozenset({"container", "shared_name", "seed", "seed2"})
+# What messages call attributes.
+_SAID = {"component_types": "component types", "shapes": "component shapes"}
 
 
 def register_state(
@@ -52,7 +54,7 @@ def register_state(
 
         if ctx.attrs["shared_name"]:
             keys = [key for key in lookup(op_type).attrs if key not in _OWN]
-            said = [f"{key} {_text(ctx.attrs[key])}" for key in keys]
+            said = [f"{_SAID.get(key, key)} {_text(ctx.attrs[key])}" for key in keys]
             spec = f"a {label} of {', '.join(said)}"
             state = ctx.resources.lookup_or_create(ctx.attrs["container"], name, kind, new, spec)
         else:

@@ -57,7 +57,7 @@ from actorsession.messages import (
 )
 from actorsession.messages.step_frames import SHORT_STARTS, is_step_frame
 from actorsession.metrics import LinkMetrics, add_link, end_link
-from actorsession.rpc.backpressure import Backpressure
+from actorsession.rpc.backpressure import BACKLOG, Backpressure
 from actorsession.rpc.link_statistics import LinkStatistics
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
@@ -186,13 +186,17 @@ class Link:
     @property
     def backlogged(self) -> bool:
         """Whether so many bytes are unsent that their producers should pause."""
-        return self._over is None and self._backpressure.is_backlogged()
+        return self._over is None and self._connection.unsent > BACKLOG
 
     @property
     def must_wait(self) -> bool:
         """Whether a run of a step program would have to wait before it is sent, or the link has ended."""
-        busy = self.steps.pending >= MAX_PENDING or self._backpressure.is_congested
-        return self._over is not None or busy
+        return (
+            self._over is not None
+            or self.steps.pending >= MAX_PENDING
+            or self._backpressure.waiting > 0
+            or self._connection.congested
+        )
 
     async def drain(self) -> None:
         """Wait while the link is backlogged; return when it has ended."""

@@ -24,6 +24,8 @@ from contextlib import suppress
 from itertools import repeat
 from typing import Any, Protocol
 
+from msgpack import unpackb
+
 from actorsession.actors.supervision import Children
 from actorsession.errors import (
     CancelledError,
@@ -116,26 +118,23 @@ class ServedRun:
 
     Attributes:
         call: its number, chosen by the peer.
+        peer: the cluster task of the peer.
         seconds: how long the peer waits at most; ``None`` for no limit.
         values: its feeds; checked, and not decoded.
         on_cancel: called if the peer cancels the run or the link ends before it was answered.
     """
 
-    __slots__ = ("_calls", "call", "on_cancel", "seconds", "values")
+    __slots__ = ("_calls", "call", "on_cancel", "peer", "seconds", "values")
 
     def __init__(
         self, calls: StepCalls, call: int, seconds: float | None, values: WireValues
     ) -> None:
         self._calls = calls
+        self.peer = calls.peer
         self.call = call
         self.seconds = seconds
         self.values = values
         self.on_cancel: Callable[[], None] | None = None
-
-    @property
-    def peer(self) -> str:
-        """The cluster task of the peer."""
-        return self._calls.peer
 
     @property
     def waits(self) -> bool:
@@ -144,8 +143,9 @@ class ServedRun:
 
     def done(self, values: WireValues, extra: Any = None) -> None:
         """Answer the run with its values."""
-        if self._calls.finish(self.call):
-            self._calls.answer(self.call, [DONE, self.call, extra, *values.items], values.segments)
+        calls, call = self._calls, self.call
+        if calls.finish(call):
+            calls.answer(call, [DONE, call, extra, *values.items], values.segments)
 
     def fail(self, error: OpError) -> None:
         """Answer the run with an error."""
@@ -303,7 +303,13 @@ class StepCalls:
             ProtocolError: the frame is malformed, or does not fit the state of the link.
             ResourceExhaustedError: it pushes values and the receiver has no room for them.
         """
-        wire = read_header(header)
+        try:
+            wire = unpackb(header) if len(header) <= LONG_HEADER else None
+        except Exception:  # whatever it is, read_header() says it
+            wire = None
+        # What read_header() does, without a call; it reads long headers, and raises for what is none.
+        if type(wire) is not list or len(wire) < 2 or type(wire[1]) is not int or wire[1] < 0:
+            wire = read_header(header)
         try:
             receive = _RECEIVERS[wire[0]]
         except (KeyError, TypeError):
@@ -341,7 +347,10 @@ class StepCalls:
         elif self._held or self._congested():
             self._hold(program, run)
         else:
-            self._begin(program, run)
+            try:  # what _begin() does, without a call
+                program.begin(run)
+            except Exception as exc:
+                run.fail(from_exception(exc))
 
     def _begin(self, program: StepProgram, run: ServedRun) -> None:
         try:

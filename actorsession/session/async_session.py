@@ -116,7 +116,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         options: RunOptions | None,
         run_metadata: RunMetadata | None,
     ) -> Coroutine[Any, Any, Sequence[Any]]:
-        limit = self._timeout(options)
+        limit = self._limit if options is None else self._timeout(options)
         return self._session.run(plan, feeds, limit, options, run_metadata)
 
     async def warm_up(self, fetches: Any, feeds: Any = None, *, partial: bool = False) -> None:

@@ -25,6 +25,7 @@ from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
 from actorsession.plan.wiring import check_devices
 from actorsession.runtime.debug.dump import DebugDump, DebugReport, DumpStore
+from actorsession.runtime.kept_feeds import large_arrays
 from actorsession.session.callable_options import named_run
 from actorsession.session.callables import (
     Arguments,
@@ -157,6 +158,7 @@ class BaseSession(ABC):
         self._target = target
         self._graph = graph if graph is not None else get_default_graph()
         self._config = config or ConfigProto()
+        self._limit = self._config.operation_timeout  # of a run without options, in seconds
         self._requests = RequestCache()
         self._restrictions = self._graph.restrictions
         self._pid, self._forks = os.getpid(), _forks
@@ -394,7 +396,12 @@ class BaseSession(ABC):
                     # What is wrong with a value is said before what is wrong with the graph.
                     request.feeds(values)
                     raise
-            if values and self._converts_in_thread and request.converts_much(values):
+            if (
+                values
+                and self._converts_in_thread
+                and large_arrays(values)
+                and request.converts_much(values)
+            ):
                 feeds = await self._session.offload(partial(request.feeds, values))
             else:
                 feeds = request.feeds(values)
@@ -524,7 +531,7 @@ class BaseSession(ABC):
     def _timeout(self, options: RunOptions | None) -> float | None:
         """Return the limit that the caller set for a run, in seconds; ``None`` for the default."""
         own = None if options is None else self._own_limit(options)
-        return own or self._config.operation_timeout
+        return own or self._limit
 
     @staticmethod
     def _own_limit(options: RunOptions | None) -> float | None:

@@ -85,7 +85,11 @@ class Request:
 
     def feeds(self, values: Sequence[Any]) -> list[Any]:
         """Return the caller's values as arrays in the order of the plan's feeds."""
-        converted = [convert(values[i]) for convert, i in self.conversions]
+        if len(self.conversions) == 1:  # the frame of a comprehension takes as long as a conversion
+            convert, at = self.conversions[0]
+            converted = [convert(values[at])]
+        else:
+            converted = [convert(values[i]) for convert, i in self.conversions]
         if not self.as_given:
             return converted
         return _Feeds(converted, {i: strings_as_fed(values[i]) for i in self.as_given})

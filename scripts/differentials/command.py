@@ -1,7 +1,7 @@
 """The driver: runs all programs on both sides, compares the records, and prints the differences.
 
 A side that dies in a program is restarted with the next program, and the program counts as broken. Whole
-programs are compared by what they print; see ``whole``.
+programs are compared by what they print; see ``whole``. Files go in both directions; see ``interchange``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from .families import programs
+from .interchange import compare_interchange
 from .program import Program
 from .report import Outcome, judge, stale, summary, table
 from .side import OURS, THEIRS
@@ -30,6 +31,10 @@ _SAME, _DIFFERS, _CALLED_WRONGLY, _INTERRUPTED = 0, 1, 2, 130
 # Seconds for all programs of one side; the slower side takes half a minute on an idle machine.
 _PATIENCE = 1200.0
 _KEPT = 1500
+
+
+# The name of the exchanges of files among the programs.
+_INTERCHANGE = "interchange/all"
 
 
 class SideError(Exception):
@@ -50,20 +55,24 @@ def main(arguments: Sequence[str]) -> int:
     pattern = _pattern(options.only)
     chosen = [each for each in programs() if fnmatchcase(each.name, pattern)]
     whole = [each for each in whole_programs() if fnmatchcase(each.name, pattern)]
-    if not chosen and not whole:
+    exchanges = fnmatchcase(_INTERCHANGE, pattern)
+    if not chosen and not whole and not exchanges:
         return _print_error(f"--only {options.only}: no program; --list shows all", _CALLED_WRONGLY)
     if options.list:
-        print("\n".join([program.name for program in chosen] + [each.name for each in whole]))
+        names = [program.name for program in chosen] + [each.name for each in whole]
+        print("\n".join(names + [_INTERCHANGE] * exchanges))
         return _SAME
     named = {"2.21": options.peer, "1.15": options.peer_1}
     peers = {version: _placed(python) for version, python in named.items() if python is not None}
-    if "2.21" not in peers and (chosen or not peers):
+    if "2.21" not in peers and (chosen or exchanges or not peers):
         return _print_error("--peer: a Python that has tensorflow is needed", _CALLED_WRONGLY)
     if options.record:
         return _record(whole, peers)
     codes = []
     if whole:
         codes.append(_compare_whole(whole, peers))
+    if exchanges:
+        codes.append(_DIFFERS if compare_interchange(peers["2.21"]) else _SAME)
     if chosen:
         codes.append(_compare(chosen, peers["2.21"], options.seed))
     return max(codes)

@@ -102,3 +102,15 @@ def test_libraries_that_tensorflow_brought_along_need_not_be_installed(tmp_path:
         "print(list(xrange(2)), six.PY3, urllib.parse.quote('a b'), graph.node[0].name)\n"
     )
     assert run(tmp_path, "program.py") == (0, "[0, 1] True a%20b a\n", "")
+
+
+@pytest.mark.process
+def test_flags_of_absl_and_of_tf_are_read_from_one_command_line(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "from absl import flags\nimport tensorflow as tf\n"
+        "flags.DEFINE_integer('steps', 1, '')\ntf.app.flags.DEFINE_integer('size', 1, '')\n"
+        "def main(rest):\n    print(flags.FLAGS.steps, tf.app.flags.FLAGS.size, rest[1:])\n"
+        "tf.app.run(main)\n"
+    )
+    said = "3 4 ['rest']\n"
+    assert run(tmp_path, "program.py", "--steps=3", "rest", "--size", "4") == (0, said, "")

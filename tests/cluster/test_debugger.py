@@ -609,27 +609,32 @@ async def test_a_plain_step_costs_nothing_more(
     cluster: InProcess, hop: Hop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No message, no field and no graph of a plain run has anything of the debugger, also beside one."""
-    messages: list[Any] = []
-    seen_by = WorkerSession._begin_or_hold
+    begun: list[tuple[str, Any]] = []
+    by_message, by_program = WorkerSession._begin_or_hold, WorkerSession.begin_part
 
     def note(self: WorkerSession, message: RunGraph) -> Any:
-        messages.append(message)
-        return seen_by(self, message)
+        begun.append((message.graph_handle, message.debug_run))
+        return by_message(self, message)
+
+    def note_part(self: WorkerSession, registered: Any, *args: Any) -> Any:
+        begun.append((registered.handle, registered.debug))
+        return by_program(self, registered, *args)
 
     monkeypatch.setattr(WorkerSession, "_begin_or_hold", note)
+    monkeypatch.setattr(WorkerSession, "begin_part", note_part)
     async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
         feeds = {hop.x: [0.0]}
         await session.run(hop.z, feeds)
         graphs = {s.task: s.statistics().graphs for s in cluster.servers}
-        plain = {m.graph_handle for m in messages}
+        plain = {*begun}
         await session.run(hop.z, feeds, watch("z"))
         await session.run(hop.z, feeds, watch("z", global_step=9))  # another run of the same plan
         more = {s.task: s.statistics().graphs for s in cluster.servers}
         assert more == {task: count + 1 for task, count in graphs.items()}
-        messages.clear()
+        begun.clear()
         await session.run(hop.z, feeds)
-        assert {m.graph_handle for m in messages} == plain
-        assert [m.debug_run for m in messages] == [None, None]
+        assert {*begun} == plain
+        assert [debugged for _, debugged in begun] == [None, None]
         assert len(session.debug_reports()) == 2
         assert kept_at_workers(cluster) == 0
 

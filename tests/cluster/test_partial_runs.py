@@ -213,9 +213,10 @@ async def test_parts_are_begun_at_setup_with_nothing_fed_and_no_limit_in_time(
         begun[session.task] = (message.feeds, call.deadline.at)
         return session.on_run_graph(message, call)
 
-    def watch_part(session: WorkerSession, message: RunGraph, waiter: Any, peer: str) -> Any:
-        begun[session.task] = (message.feeds, None)
-        return begin(session, message, waiter, peer)
+    def watch_part(session: WorkerSession, *args: Any) -> Any:
+        _, _, _, feeds, _ = args
+        begun[session.task] = (feeds, None)
+        return begin(session, *args)
 
     def watch_frame(calls: StepCalls, call: int, program: int, seconds: Any, *args: Any) -> None:
         assert seconds is None

@@ -119,3 +119,37 @@ def test_tensorflow_itself_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(RuntimeError, match=r"imported already, from /site-packages/tensorflow"):
         install_alias()
     monkeypatch.undo()
+
+
+def test_the_folders_of_contrib_have_the_names_of_their_part() -> None:
+    layers = module("tensorflow.contrib.layers")
+    assert module("tensorflow.contrib.layers.python.layers.layers").conv2d is layers.conv2d
+    assert module("tensorflow.contrib.layers.python").layers.conv2d is layers.conv2d
+    assert find_name("contrib.framework.python.ops.arg_scope") is ours.contrib.framework.arg_scope
+    with pytest.raises(
+        ModuleNotFoundError, match=r"tensorflow has no contrib.layers.python.nothing"
+    ):
+        module("tensorflow.contrib.layers.python.nothing")
+
+
+def test_the_names_of_operators_are_those_of_tensors() -> None:
+    tensor = module("tensorflow").Tensor
+    assert {"__add__", "__rmatmul__", "__getitem__", "__neg__"} <= tensor.OVERLOADABLE_OPERATORS
+    assert [name for name in tensor.OVERLOADABLE_OPERATORS if not hasattr(tensor, name)] == []
+    assert not {"__bool__", "__iter__", "__array__"} & tensor.OVERLOADABLE_OPERATORS
+
+
+@for_each(
+    "name, said",
+    [
+        ("keras", "has no attribute 'keras': Keras is a library of its own"),
+        ("scalar_summary", "has no attribute 'scalar_summary': since TensorFlow 1.0 it is tf.summary.scalar"),
+        ("contrib.eager", "has no attribute 'eager': operations run in graphs and sessions alone"),
+        ("global_variable", "has no attribute 'global_variable'; did you mean global_variables"),
+    ],
+)  # fmt: skip
+def test_the_face_without_the_alias_gives_reasons_too(name: str, said: str) -> None:
+    holder, _, last = name.rpartition(".")
+    with pytest.raises(AttributeError) as error:
+        getattr(getattr(ours, holder, ours), last)
+    assert said in str(error.value)

@@ -390,3 +390,63 @@ def test_wrong_arguments_are_refused(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(kind, match=said):
         make()
+
+
+# -- hooks of evaluations ------------------------------------------------------------------------
+
+
+def test_further_metrics_are_added(tmp_path: Path) -> None:
+    model = made(tmp_path).train(rows(None), steps=2)
+
+    def metric_fn(labels: Any, features: Any) -> Any:
+        return {"labels": tf.metrics.mean(labels), "x": tf.metrics.mean(features["x"])}
+
+    found = estimator.add_metrics(model, metric_fn).evaluate(rows())
+    assert set(found) == {"loss", "mae", "labels", "x", "global_step"}
+    assert np.isclose(found["labels"], Y.mean())
+    with pytest.raises(ValueError, match="not expected args"):
+        estimator.add_metrics(model, lambda other: {})
+
+
+@for_each(
+    "make, ends",
+    [
+        (lambda m: estimator.experimental.stop_if_lower_hook(m, "loss", 1e9, run_every_secs=None,
+                                                             run_every_steps=1), 3),
+        (lambda m: estimator.experimental.stop_if_higher_hook(m, "loss", 1e9, run_every_secs=None,
+                                                              run_every_steps=1), 9),
+        (lambda m: estimator.experimental.stop_if_no_increase_hook(m, "loss", 1, run_every_secs=None,
+                                                                   run_every_steps=1), 5),
+        (lambda m: estimator.experimental.stop_if_no_decrease_hook(m, "loss", 1, run_every_secs=None,
+                                                                   run_every_steps=1), 9),
+        (lambda m: estimator.experimental.make_early_stopping_hook(m, lambda: True), 3),
+    ],
+)  # fmt: skip
+def test_training_ends_when_an_evaluation_says_so(tmp_path: Path, make: Any, ends: int) -> None:
+    """Two evaluations lie before; the loss decreases."""
+    model = made(tmp_path / str(len(os.listdir(tmp_path))))
+    model.train(rows(None), steps=1).evaluate(rows())
+    model.train(rows(None), steps=1).evaluate(rows())
+    model.evaluate(rows(), name="other")
+    if ends == 5:
+        model.train(rows(None), steps=2).evaluate(rows())
+    model.train(rows(None), max_steps=9, hooks=[make(model)])
+    assert model.get_variable_value("global_step") == ends
+
+
+def test_a_hook_evaluates_while_the_model_is_trained(tmp_path: Path) -> None:
+    model = made(tmp_path, save_checkpoints_steps=2)
+    hook = estimator.experimental.InMemoryEvaluatorHook(model, rows(), every_n_iter=2)
+    model.train(rows(None), steps=4, hooks=[hook])
+    tf.summary.FileWriterCache.clear()
+    steps = [
+        event.step
+        for file in Path(model.eval_dir()).glob("events*")
+        for event in tf.train.summary_iterator(file)
+        if event.HasField("summary")
+    ]
+    assert steps == [2, 4]
+    with pytest.raises(ValueError, match="every_n_iter=0"):
+        estimator.experimental.InMemoryEvaluatorHook(model, rows(), every_n_iter=0)
+    with pytest.raises(TypeError, match="must have type"):
+        estimator.experimental.make_early_stopping_hook(3, bool)

@@ -301,3 +301,11 @@ def test_a_separable_convolution_of_sequences_is_that_of_images_of_one_row() -> 
             theirs.load(session.run(ours).reshape(theirs.shape.as_list()), session)
         a, b = session.run([found, image])
     np.testing.assert_allclose(a, b[:, 0], rtol=1e-5)
+
+
+def test_keras_is_refused_with_the_reason() -> None:
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'keras': Keras is a library of its own"
+    ):
+        getattr(tf, "keras")  # noqa: B009 - a type checker knows that it is absent
+    assert not hasattr(tf, "keras")

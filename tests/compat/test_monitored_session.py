@@ -286,3 +286,33 @@ def test_steps_are_counted_from_where_the_session_begins(tmp_path: Path) -> None
                     sess.run(step)
                 assert sess.run_step_fn(current) == total
                 assert now in (total, total - 1)
+
+
+def test_a_thread_that_has_lost_the_session_does_not_stop_it() -> None:
+    counting = tf.train.get_or_create_global_step().assign_add(1)
+    with tf.train.MonitoredSession() as sess:
+        assert sess.run(counting) == 1
+        sess._coord.request_stop(tf.errors.AbortedError(None, None, "gone"))
+        assert not sess.should_stop()  # it is created again
+        assert sess.run(counting) == 1
+        sess._coord.request_stop(tf.errors.UnavailableError(None, None, "gone"))
+        assert sess.run(counting) == 1
+        sess._coord.request_stop(ZeroDivisionError("a thread"))
+        assert sess.should_stop()
+        with pytest.raises(ZeroDivisionError, match="a thread"):
+            sess.run(counting)
+        sess._coord.clear_stop()
+    with tf.train.SingularMonitoredSession() as sess:
+        sess._coord.request_stop(tf.errors.AbortedError(None, None, "gone"))
+        assert sess.should_stop()
+        sess._coord.clear_stop()
+
+
+def test_a_scaffold_has_one_saver_to_choose_from() -> None:
+    tf.Variable(1.0)
+    for _ in range(2):
+        tf.add_to_collection(tf.GraphKeys.SAVERS, tf.train.Saver())
+    with pytest.raises(RuntimeError, match="More than one item in the collection"):
+        tf.train.Scaffold().finalize()
+    with pytest.raises(TypeError, match="copy_from_scaffold is not a Scaffold"):
+        tf.train.Scaffold(copy_from_scaffold=1)

@@ -61,7 +61,7 @@ def test_functions_are_mapped_over_structures() -> None:
     "one, other, error",
     [
         ([1], [1, 2], ValueError), ({"a": 1}, {"b": 1}, ValueError), (1, [1], ValueError),
-        ([1], (1,), TypeError), (Point(1, 2), (1, 2), TypeError),
+        ([1], (1,), TypeError), (Point(1, 2), (1, 2), TypeError), ({"a": 1}, [1], TypeError),
     ],
 )  # fmt: skip
 def test_structures_of_other_forms_are_told_apart(one: Any, other: Any, error: Any) -> None:

@@ -44,6 +44,8 @@ def names_of(folder: Path, text: str) -> dict[str, list[int]]:
         # Parameters and other values hide names.
         ("import tensorflow as tf\ndef f(tf, x=tf.add):\n    tf.nothing", {"add": [2]}),
         ("import tensorflow as tf\ng = lambda tf: tf.nothing\ntf = 3\ntf.real", {}),
+        # What a program defines itself is not missing.
+        ("import tensorflow as tf\ntf.GraphKeys.MINE = 'mine'\ntf.GraphKeys.MINE", {}),
         ("import numpy as tf\ntf.zeros", {}),
         ("from .tensorflow import x\nx.y", {}),
     ],

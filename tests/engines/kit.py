@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +19,7 @@ from actorsession.errors import OpError, WorkerRestartedError
 from actorsession.graph.graph import Graph
 from actorsession.ops.variables.variable import Variable
 from actorsession.session import AsyncSession
-from tests.cluster.kit import PS0, W0, on, soon
+from tests.cluster.kit import PATIENCE, PS0, W0, on
 
 __all__ = ["Desk", "DeskCluster", "model", "reattached"]
 
@@ -114,6 +115,8 @@ async def reattached(cluster: Cluster, session: AsyncSession, v: Variable, fetch
             except OpError:  # the step that was under way with the task
                 pass
 
-    await soon(until_told())
-    assert (await soon(session.reattach(v.initializer))).lost == ("v",)
-    return await soon(session.run(fetch))
+    # An engine starts a process in up to a minute on a busy machine.
+    async with asyncio.timeout(4 * PATIENCE):
+        await until_told()
+        assert (await session.reattach(v.initializer)).lost == ("v",)
+        return await session.run(fetch)

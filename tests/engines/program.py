@@ -136,7 +136,7 @@ def killed(*words: str) -> list[str]:
         left = list(json.loads(line)["tasks"].values())
         driver.kill()
         await driver.wait()
-        limit = time.monotonic() + PATIENCE
+        limit = time.monotonic() + 4 * PATIENCE
         while left and time.monotonic() < limit:
             left = [address for address in left if await answers(address)]
         return left

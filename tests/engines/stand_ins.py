@@ -6,17 +6,16 @@ says what the program would say.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import os
 import re
-import signal
 import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 from tests.cluster.script import ROOT
+from tests.engines.processes import kill_processes_of
 
 
 def pip(*words: str) -> None:
@@ -90,12 +89,7 @@ def check_object(name: str) -> None:
 def ray(*words: str) -> None:
     """``ray stop`` for the Ray whose files are in this block's folder, and no other."""
     assert words == ("stop",), words
-    mark = os.environ["RAY_TMPDIR"].encode()
-    own = {os.getpid(), os.getppid(), os.getsid(0)}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if mark in (folder / "cmdline").read_bytes() and int(folder.name) not in own:
-                os.kill(int(folder.name), signal.SIGTERM)
+    kill_processes_of(os.environ["RAY_TMPDIR"])
 
 
 def say(line: str) -> None:

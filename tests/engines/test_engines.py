@@ -6,14 +6,15 @@ engine has no part in is in ``test_engine_cluster``. An engine that is not insta
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from actorsession.engines import DaskCluster, RayCluster
 from actorsession.errors import InvalidArgumentError
 from tests.cluster.kit import PS0, W0
 from tests.cluster.script import ROOT, environment
+from tests.engines.processes import QUIET_ENGINES, engine_folder
 from tests.engines.program import FED
 
 # Ray starts in seconds on a quiet machine, and in a minute on a busy one.
@@ -36,11 +38,10 @@ pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.timeout(600)]
 
 def _run(*words: str) -> tuple[str, bytes]:
     """Run a Python program; return what it has written, and all logs that its engine has."""
-    with tempfile.TemporaryDirectory(prefix="as") as home:
-        # Ray writes a secret into the home folder, sockets into the temporary one, and reports its use.
+    with engine_folder() as home:
+        # Ray writes a secret into the home folder, and sockets into the temporary one.
         more = {
-            "HOME": home, "RAY_TMPDIR": home, "RAY_AUTH_MODE": "disabled",
-            "RAY_USAGE_STATS_ENABLED": "0",
+            **QUIET_ENGINES, "HOME": home, "RAY_TMPDIR": home, "RAY_AUTH_MODE": "disabled",
             # A node that is gone is noticed after five of these, and not after five times 3 s.
             "RAY_health_check_period_ms": "500",
         }  # fmt: skip
@@ -48,7 +49,10 @@ def _run(*words: str) -> tuple[str, bytes]:
             [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=_LIMIT,
             env=environment(**more), check=False,
         )  # fmt: skip
-        logs = [path.read_bytes() for path in Path(home).rglob("*") if path.is_file()]
+        logs = []
+        for path in Path(home).rglob("*"):
+            with contextlib.suppress(OSError):  # a folder or socket, or gone by now
+                logs.append(path.read_bytes())
     assert run.returncode == 0, run.stderr[-5000:]
     return run.stdout, b"".join([run.stderr.encode(), *logs])
 
@@ -78,6 +82,9 @@ def test_a_step_runs_over_tasks_that_the_engine_has_placed(seen: dict[str, Any])
     assert (seen["first"], seen["synchronous"]) == (EXPECTED, EXPECTED)
     assert len(seen["nodes"]) == 2
     assert all(seen["nodes"])
+    # Each listens at the address of its node: in Ray's words that address, in Dask's that of a worker there.
+    for address in seen["tasks"].values():
+        assert any(str(urlsplit(address).hostname) in node for node in seen["nodes"]), seen
 
 
 def test_a_task_whose_process_is_killed_comes_back_and_the_session_goes_on(

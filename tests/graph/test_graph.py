@@ -295,7 +295,7 @@ def test_a_finalized_graph_takes_nothing_into_its_collections(graph: Graph) -> N
     assert not graph.finalized
     graph.add_to_collection("v", 1)
     graph.finalize()
-    with pytest.raises(RuntimeError, match=r"graph is finalized .* collection 'v' was added to at"):
+    with pytest.raises(RuntimeError, match=r"Graph is finalized .* collection 'v' was added to at"):
         graph.add_to_collection("v", 2)
     assert graph.get_collection("v") == [1]
 

@@ -44,7 +44,7 @@ def test_collections_come_back_in_another_graph() -> None:
     assert values["mine"] == [v]
     assert values["nodes"][0].name == "in/mul:0"
     assert values["ops"] == [v.initializer]
-    assert (values["words"], values["numbers"], values["floats"]) == ([b"spam"], [3], [0.5])
+    assert (values["words"], values["numbers"], values["floats"]) == (["in/spam"], [3], [0.5])
 
 
 def test_variables_come_back_as_variables() -> None:

@@ -40,11 +40,15 @@ def arrived(values: WireValues) -> WireValues:
     return WireValues.received(wire[4:], [bytearray(segment) for segment in values.segments])
 
 
+def as_array(value: Any) -> Any:
+    return np.asarray(value) if isinstance(value, np.generic) else value
+
+
 @given(st.lists(tensors, max_size=4))
 def test_values_arrive_as_they_were_sent(sent: list[Any]) -> None:
     got = arrived(WireValues.of(sent)).read_all()
     assert len(got) == len(sent)
-    assert all(same(value, found) for value, found in zip(sent, got, strict=True))
+    assert all(same(value, as_array(found)) for value, found in zip(sent, got, strict=True))
 
 
 @given(st.lists(tensors, min_size=1, max_size=3), st.lists(tensors, max_size=3))
@@ -55,7 +59,23 @@ def test_values_may_be_passed_on_as_they_came(first: list[Any], second: list[Any
     for number in reversed(range(len(first))):
         received.pass_on(number, out)
     got = arrived(out).read_all()
-    assert all(same(v, g) for v, g in zip([*second, *reversed(first)], got, strict=True))
+    sent = [*second, *reversed(first)]
+    assert all(same(v, as_array(g)) for v, g in zip(sent, got, strict=True))
+
+
+@for_each("kind", [np.float32, np.float64, np.int8, np.uint64, np.bool_, np.complex64])
+def test_a_tensor_of_rank_0_is_a_scalar_as_in_a_step_of_one_process(kind: Any) -> None:
+    for sent in (kind(1), np.array(kind(1))):
+        (got,) = arrived(WireValues.of([sent])).read_all()
+        assert type(got) is kind
+        assert got == sent
+
+
+def test_the_bits_of_a_scalar_stay() -> None:
+    """Those of a signalling NaN would not, as a number of Python's."""
+    sent = np.array([0x7F800001], np.uint32).view(np.float32)[0]
+    (got,) = arrived(WireValues.of([sent])).read_all()
+    assert got.tobytes() == sent.tobytes()
 
 
 @for_each(

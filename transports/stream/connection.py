@@ -208,6 +208,14 @@ class StreamConnection(Connection):
         return written if self._shared is None else written + self._shared.unread
 
     @property
+    def congested(self) -> bool:
+        """Whether the unsent bytes exceed the high-water mark."""
+        # What ``unsent`` adds up, without a call: each run of a step program asks.
+        written = self._outbox.nbytes + self._transport.get_write_buffer_size() + self._bulk.nbytes
+        shared = self._shared
+        return (written if shared is None else written + shared.unread) > HIGH_WATER
+
+    @property
     def ahead(self) -> int:
         """The number of bytes in outbox and transport, where no frame overtakes another."""
         return self._outbox.nbytes + self._transport.get_write_buffer_size()

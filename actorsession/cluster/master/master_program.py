@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.timer_wheel import Alarm
 from actorsession.cluster.master.client_graph import ClientGraph
-from actorsession.cluster.master.master_step import step_too_late
+from actorsession.cluster.master.master_step import STEP_IDS, step_too_late
 from actorsession.cluster.master.step_parts import BoundPart, StepParts, bind_parts
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError
-from actorsession.messages.step_frames import WireValues
+from actorsession.messages.step_frames import WireValues, write_value
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.local_calls import LocalRun, LocalValues
 from actorsession.rpc.step_calls import ServedRun
@@ -54,7 +54,7 @@ def passed_on(parts: Parts, fetches: Iterable[tuple[int, int]]) -> WireValues:
             found.pass_on(at, out)
         else:
             assert found is not None  # every part has returned
-            out.add(found[at])
+            write_value(found[at], out.items, out.segments)
     return out
 
 
@@ -179,7 +179,16 @@ class ProgramStep(StepParts):
         nbytes: int,
         seconds: float,
     ) -> None:
-        super().__init__(program.session, graph, program.parts)
+        # What the base class does, without a call.
+        parts = program.parts
+        self.step_id = next(STEP_IDS)
+        self._session = program.session
+        self._graph = graph
+        self._parts = parts
+        self._answers = [None] * len(parts)
+        self._left = len(parts)
+        self._pushed = 0
+        self._errors = []
         self.since = time.monotonic()
         self._program = program
         self._run = run

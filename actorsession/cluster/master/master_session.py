@@ -393,13 +393,14 @@ class MasterSession(Actor):
         self._graphs.release(graph)
         self.admission.leave(nbytes)
 
-    def bind_part(self, task: str) -> BeginPart:
-        """Return what begins the partitions of the master's own task; see ``BindPart``.
+    def bind_part(self, task: str, graph_handle: str) -> BeginPart:
+        """Return what begins partitions of the master's own task; see ``BindPart``.
 
         Raises:
-            OpError: if the session is gone there.
+            OpError: if the session or the partitions are gone there.
         """
-        bound: BeginPart = self._workers[task].submit(BindPart(self.handle), _LOCAL_STEP)
+        request = BindPart(self.handle, graph_handle)
+        bound: BeginPart = self._workers[task].submit(request, _LOCAL_STEP)
         return bound
 
     @property

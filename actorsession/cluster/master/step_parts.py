@@ -20,7 +20,6 @@ from actorsession.cluster.master.master_step import STEP_IDS, clean_up, part_err
 from actorsession.cluster.worker.worker_session import BeginPart
 from actorsession.errors import AbortedError, OpError, ProtocolError, first_error
 from actorsession.messages.step_frames import WireValues
-from actorsession.messages.worker import GraphDone, RunGraph
 from actorsession.records import dataclass
 from actorsession.rpc.local_calls import LocalValues
 from actorsession.rpc.step_calls import StepCalls
@@ -39,8 +38,8 @@ class PartsOwner(Protocol):
     def workers(self) -> Mapping[str, Ref]:
         """The worker of each task."""
 
-    def bind_part(self, task: str) -> BeginPart:
-        """Return what begins the partitions of the master's own task."""
+    def bind_part(self, task: str, graph_handle: str) -> BeginPart:
+        """Return what begins partitions of the master's own task."""
 
     def step_calls(self, task: str) -> StepCalls | None:
         """Return the step frames of the link to another task."""
@@ -77,13 +76,16 @@ def bind_parts(
     for number, part in enumerate(graph.parts):
         steps = begin = None
         if number == graph.here:
-            begin = session.bind_part(part.task)
+            begin = session.bind_part(part.task, part.graph_handle)
         else:
             steps = session.step_calls(part.task)
             if steps is None or not part.program:
                 return None
         bound.append(BoundPart(part, tuple([feeds[at] for at in part.feeds]), steps, begin))
     return tuple(bound)
+
+
+_NO_VALUES = WireValues([])
 
 
 class StepParts:
@@ -132,23 +134,19 @@ class StepParts:
         bound = self._parts[here]
         assert bound.begin is not None  # it is the part of this task
         try:
-            message = RunGraph(
-                session_handle=self._session.handle, graph_handle=bound.part.graph_handle,
-                step_id=self.step_id, feeds=list(map(values.read, bound.feeds)), trace=False,
-            )  # fmt: skip
-            answer = bound.begin(message, self)
+            answer = bound.begin(self.step_id, list(map(values.read, bound.feeds)), self)
         except OpError as error:
             self.part_failed(error)
             return
         if answer is not None:
-            self.part_done(answer)
+            self.done(here, *answer)
 
     def begin_there(self, values: WireValues | LocalValues) -> None:
         """Begin the parts of the other tasks, unless one has failed."""
         for number, bound in enumerate(self._parts):
             if bound.steps is None or self._errors:
                 continue
-            sent = WireValues([])
+            sent = WireValues([]) if bound.feeds else _NO_VALUES
             waiter = _RemotePart(self, number, len(bound.part.fetches))
             try:
                 for at in bound.feeds:
@@ -159,10 +157,10 @@ class StepParts:
 
     # -- what the parts report -----------------------------------------------------------------
 
-    def part_done(self, answer: GraphDone) -> None:
+    def part_done(self, values: Sequence[Any], pushed: int) -> None:
         """Take what the part of this task has returned; see ``PartWaiter.part_done``."""
         assert self._graph.here is not None
-        self.done(self._graph.here, answer.values, answer.pushed)
+        self.done(self._graph.here, values, pushed)
 
     def part_failed(self, error: OpError) -> None:
         """Take the error of the part of this task; see ``PartWaiter.part_failed``."""
@@ -218,7 +216,7 @@ class _RemotePart:
 
     def done(self, values: WireValues, extra: Any) -> None:
         """See ``RunWaiter.done``."""
-        if len(values) != self._fetches or not (
+        if len(values.items) != 2 * self._fetches or not (
             extra is None or (type(extra) is int and extra >= 0)
         ):
             raise ProtocolError(

@@ -83,7 +83,9 @@ class WorkerRendezvous(Rendezvous):
     )  # fmt: skip
 
     def __init__(self, step_id: int, task: str, push: Push) -> None:
-        super().__init__()
+        # What the base class does, without a call.
+        self._expected, self._sent, self._waiting = {}, {}, {}
+        self._aborted, self._closed = None, False
         self.step_id = step_id
         self._what = ""
         self.begun = False

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from typing import Any, Protocol, TypeAlias
@@ -59,7 +59,7 @@ from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
 from actorsession.rpc.step_calls import ServedRun
 from actorsession.runtime.collective.groups import GroupResolver, GroupTable
-from actorsession.runtime.debug.task_debugger import TaskDebugPlan, TaskWatches
+from actorsession.runtime.debug.task_debugger import TaskDebugPlan, TaskDebugRun, TaskWatches
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.inline_run import Gate
@@ -136,15 +136,17 @@ class OpenStepRendezvous:
 class PartWaiter(Protocol):
     """Receives the outcome of the partitions of a step at this worker, in the same process."""
 
-    def part_done(self, answer: GraphDone) -> None:
-        """They have run."""
+    def part_done(self, values: Sequence[Any], pushed: int) -> None:
+        """They have run, returned these values and pushed so many bytes."""
 
     def part_failed(self, error: OpError) -> None:
         """They have failed."""
 
 
-BeginPart: TypeAlias = Callable[[RunGraph, PartWaiter], "GraphDone | None"]
-"""Begins partitions; returns what they have returned, or ``None`` if the waiter is called with it later."""
+PartValues: TypeAlias = tuple[Sequence[Any], int]
+"""What partitions have returned, and how many bytes they have pushed."""
+BeginPart: TypeAlias = Callable[[int, Sequence[Any], PartWaiter], "PartValues | None"]
+"""Begins partitions for a step, with their feeds; returns what they do, or ``None`` if the waiter gets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +157,11 @@ class BindPart:
 
     Attributes:
         session_handle: the session.
+        graph_handle: the partitions.
     """
 
     session_handle: str
+    graph_handle: str
 
 
 @dataclass(slots=True)
@@ -171,32 +175,32 @@ class _Registered:
     sends_to: tuple[str, ...] = ()
     debug: TaskDebugPlan | None = None
     drop_program: Callable[[], None] | None = None
+    handle: str = ""
+    released: bool = False
 
 
 class _PartProgram:
     """The step program of registered partitions, for a master at another task; see ``rpc.step_calls``."""
 
-    __slots__ = ("_graph_handle", "_session")
+    __slots__ = ("_registered", "_session")
 
-    def __init__(self, session: WorkerSession, graph_handle: str) -> None:
+    def __init__(self, session: WorkerSession, registered: _Registered) -> None:
         self._session = session
-        self._graph_handle = graph_handle
+        self._registered = registered
 
     def begin(self, run: ServedRun) -> None:
         """Run the partitions for the step whose id is the number of the run."""
-        session = self._session
-        if not session.has_graph(self._graph_handle):
+        session, registered = self._session, self._registered
+        if registered.released:
             run.gone()
             return
-        message = RunGraph(
-            session_handle=session.handle, graph_handle=self._graph_handle, step_id=run.call,
-            feeds=run.values.read_all(), trace=False,
-        )  # fmt: skip
         waiter = _RemoteWaiter(run)
-        run.on_cancel = lambda: session.cancel_part(run.call)
-        answer = session.begin_part(message, waiter, run.peer)
-        if answer is not None:
-            waiter.part_done(answer)
+        feeds = run.values.read_all()
+        answer = session.begin_part(registered, run.peer, run.call, feeds, waiter)
+        if answer is None:
+            run.on_cancel = partial(session.cancel_part, run.call)
+        else:
+            waiter.part_done(*answer)
 
 
 class _RemoteWaiter:
@@ -207,14 +211,14 @@ class _RemoteWaiter:
     def __init__(self, run: ServedRun) -> None:
         self._run = run
 
-    def part_done(self, answer: GraphDone) -> None:
+    def part_done(self, values: Sequence[Any], pushed: int) -> None:
         """See ``PartWaiter.part_done``."""
         try:
-            values = WireValues.of(answer.values)
+            wire = WireValues.of(values)
         except OpError as error:  # a value that cannot be encoded
             self._run.fail(error)
         else:
-            self._run.done(values, answer.pushed or None)
+            self._run.done(wire, pushed or None)
 
     def part_failed(self, error: OpError) -> None:
         """See ``PartWaiter.part_failed``."""
@@ -322,11 +326,11 @@ class WorkerSession(Actor):
         return LedGroups(message.group_scope, lambda: env.workers.worker(leader), self.children)
 
     def _keep(self, registered: _Registered, call: CallContext) -> GraphRegistered:
-        handle = secrets.token_hex(8)
+        handle = registered.handle = secrets.token_hex(8)
         self._graphs[handle] = registered
         program, programs = 0, call.programs
         if programs is not None and registered.debug is None:
-            program = programs.register(_PartProgram(self, handle))
+            program = programs.register(_PartProgram(self, registered))
             registered.drop_program = partial(programs.drop, program)
         if isinstance(registered.groups, GroupTable):
             self._env.groups.lead(registered.group_scope, registered.groups)
@@ -338,9 +342,12 @@ class WorkerSession(Actor):
 
     def _release(self, graph_handle: str) -> None:
         registered = self._graphs.pop(graph_handle, None)
-        if registered is not None and registered.drop_program is not None:
+        if registered is None:
+            return
+        registered.released = True
+        if registered.drop_program is not None:
             registered.drop_program()
-        if registered is not None and isinstance(registered.groups, GroupTable):
+        if isinstance(registered.groups, GroupTable):
             self._env.groups.stop_leading(registered.group_scope)
 
     def _check_incarnations(self, partitions: list[Partition]) -> None:
@@ -417,32 +424,49 @@ class WorkerSession(Actor):
     @answers(BindPart, direct=True)
     def on_bind_part(self, message: BindPart, call: CallContext) -> BeginPart:
         """Return what runs this worker's partitions for steps of a master in this process."""
-        return self._begin_local_part
+        return partial(self.begin_part, self._registered(message.graph_handle), LOCAL)
 
-    def _begin_local_part(self, message: RunGraph, waiter: PartWaiter) -> GraphDone | None:
-        return self.begin_part(message, waiter, LOCAL)
-
-    def begin_part(self, message: RunGraph, waiter: PartWaiter, peer: str) -> GraphDone | None:
-        """Run partitions for one step of a peer; return their answer or call the waiter with it later."""
+    def begin_part(
+        self, registered: _Registered, peer: str, step_id: int, feeds: Sequence[Any],
+        waiter: PartWaiter,
+    ) -> PartValues | None:  # fmt: skip
+        """Run partitions for one step of a peer; return their values or call the waiter with them later."""
         if self._env.log.enabled:
-            self._note_run(message, peer)
-        started = self._begin_or_hold(message)
-        if isinstance(started, GraphDone):
-            return started
-        if isinstance(started, Step):
-            started.on_done(partial(self._report, started, waiter))
-        else:
-            self._held_parts[message.step_id] = started
-            started.add_done_callback(partial(self._report_held, message.step_id, waiter))
+            self._env.log.note(step_id, "RunGraph", peer, feeds)
+        if self._over is not None or registered.released or len(feeds) != registered.feeds:
+            raise self._refusal(registered, feeds)
+        if registered.sends_to:
+            link = self._held_steps.blocked(registered.sends_to)
+            if link is not None:
+                self._hold_part(link, registered, step_id, feeds, waiter)
+                return None
+        started = self._start(registered, step_id, feeds)
+        if isinstance(started, list):
+            return started, 0
+        if started.done:
+            return self._finish(started)
+        started.on_done(partial(self._report, started, waiter))
         return None
+
+    def _hold_part(
+        self, link: str, registered: _Registered, step_id: int, feeds: Sequence[Any],
+        waiter: PartWaiter,
+    ) -> None:  # fmt: skip
+        """Hold a step of a program, as one that was requested by a message."""
+        message = RunGraph(
+            session_handle=self.handle, graph_handle=registered.handle, step_id=step_id,
+            feeds=list(feeds), trace=False,
+        )  # fmt: skip
+        held = self._held_parts[step_id] = self._held_steps.hold(link, message)
+        held.add_done_callback(partial(self._report_held, step_id, waiter))
 
     def _report(self, step: Step, waiter: PartWaiter) -> None:
         try:
-            answer = self._finish(step)
+            values, pushed = self._finish(step)
         except OpError as error:
             waiter.part_failed(error)
         else:
-            waiter.part_done(answer)
+            waiter.part_done(values, pushed)
 
     def _report_held(
         self, step_id: int, waiter: PartWaiter, held: asyncio.Future[GraphDone]
@@ -450,7 +474,8 @@ class WorkerSession(Actor):
         self._held_parts.pop(step_id, None)
         error = CancelledError(_CANCELLED.format(step_id)) if held.cancelled() else held.exception()
         if error is None:
-            waiter.part_done(held.result())
+            done = held.result()
+            waiter.part_done(done.values, done.pushed)
         else:
             waiter.part_failed(from_exception(error))
 
@@ -462,10 +487,6 @@ class WorkerSession(Actor):
         if step is not None:
             step.fail(CancelledError(_CANCELLED.format(step_id), derived=True))
 
-    def has_graph(self, graph_handle: str) -> bool:
-        """Return whether partitions are registered."""
-        return graph_handle in self._graphs
-
     def _begin_or_hold(self, message: RunGraph) -> GraphDone | Step | asyncio.Future[GraphDone]:
         """Begin this worker's partitions for one step, or hold it while a link that it needs is backlogged.
 
@@ -474,31 +495,42 @@ class WorkerSession(Actor):
         Returns:
             What the partitions have returned, the step if they have to wait, or the answer of a held step.
         """
-        registered = self._graph_of(message)
+        registered = self._registered(message.graph_handle)
+        if len(message.feeds) != registered.feeds:
+            raise self._refusal(registered, message.feeds)
         if registered.sends_to:
             link = self._held_steps.blocked(registered.sends_to)
             if link is not None:
                 return self._held_steps.hold(link, message)
-        graph = registered.graph
-        pool = self._pool
-        self._env.counters.runs += 1
-        self._tally.runs += 1
-        inline = None if message.trace or registered.debug is not None else graph.inline
-        if inline is not None and (pool is None or not inline.is_expensive(message.feeds)):
-            return GraphDone(values=list(inline.run(message.feeds, self._gate)), stats=None)
-        env = self._env
         debug = None
         if registered.debug is not None:
             debug = self._debug_runs.begin(registered.debug, message)
-        rendezvous = env.rendezvous.begin(message.step_id, env.peers)
+        started = self._start(
+            registered, message.step_id, message.feeds, trace=message.trace, debug=debug
+        )
+        if not isinstance(started, Step):
+            return GraphDone(values=started, stats=None)
+        return self._graph_done(started) if started.done else started
+
+    def _start(
+        self, registered: _Registered, step_id: int, feeds: Sequence[Any], *, trace: bool = False,
+        debug: TaskDebugRun | None = None,
+    ) -> list[Any] | Step:  # fmt: skip
+        """Begin partitions; return the step, or the values of a plan that is a single call."""
+        graph, pool, env = registered.graph, self._pool, self._env
+        env.counters.runs += 1
+        self._tally.runs += 1
+        inline = None if trace or debug is not None else graph.inline
+        if inline is not None and (pool is None or not inline.is_expensive(feeds)):
+            return list(inline.run(feeds, self._gate))
         step = Step(
-            message.step_id, rendezvous, len(graph.fetches), partitions=len(graph.parts),
-            pool=pool, loop=asyncio.get_running_loop(),
-            trace=message.trace, debug=debug, groups=registered.groups,
+            step_id, env.rendezvous.begin(step_id, env.peers), len(graph.fetches),
+            partitions=len(graph.parts), pool=pool, loop=asyncio.get_running_loop(),
+            trace=trace, debug=debug, groups=registered.groups,
         )  # fmt: skip
-        self._steps[message.step_id] = step
-        graph.begin(step, message.feeds)
-        return self._finish(step) if step.done else step
+        self._steps[step_id] = step
+        graph.begin(step, feeds)
+        return step
 
     @answers(OpenStepRendezvous, direct=True)
     def on_open_rendezvous(
@@ -510,22 +542,29 @@ class WorkerSession(Actor):
         env = self._env
         return env.rendezvous.hold(message.step_id, env.peers)
 
-    def _graph_of(self, message: RunGraph) -> _Registered:
+    def _registered(self, graph_handle: str) -> _Registered:
         if self._over is not None:
             raise self._over
-        registered = self._graphs.get(message.graph_handle)
+        registered = self._graphs.get(graph_handle)
         if registered is None:
-            raise AbortedError(
-                f"graph handle {message.graph_handle!r} is not registered: the worker has probably "
-                f"restarted",
-                task=self._env.task,
-            )
-        if len(message.feeds) != registered.feeds:
-            raise InvalidArgumentError(
-                f"graph {message.graph_handle!r} is fed {registered.feeds} values, "
-                f"got {len(message.feeds)}"
-            )
+            raise self._unknown_graph(graph_handle)
         return registered
+
+    def _refusal(self, registered: _Registered, feeds: Sequence[Any]) -> OpError:
+        """Return why partitions cannot be run with these feeds."""
+        if self._over is not None:
+            return self._over
+        if registered.released:
+            return self._unknown_graph(registered.handle)
+        return InvalidArgumentError(
+            f"graph {registered.handle!r} is fed {registered.feeds} values, got {len(feeds)}"
+        )
+
+    def _unknown_graph(self, graph_handle: str) -> OpError:
+        return AbortedError(
+            f"graph handle {graph_handle!r} is not registered: the worker has probably restarted",
+            task=self._env.task,
+        )
 
     def _answer_later(self, step: Step) -> asyncio.Future[GraphDone]:
         answer: asyncio.Future[GraphDone] = asyncio.get_running_loop().create_future()
@@ -536,7 +575,7 @@ class WorkerSession(Actor):
                 step.give_back()
                 return
             try:
-                answer.set_result(self._finish(step))
+                answer.set_result(self._graph_done(step))
             except OpError as error:
                 answer.set_exception(error)
 
@@ -548,15 +587,25 @@ class WorkerSession(Actor):
         answer.add_done_callback(cancelled)
         return answer
 
-    def _finish(self, step: Step) -> GraphDone:
+    def _graph_done(self, step: Step) -> GraphDone:
+        values, pushed = self._finish(step)
+        stats = None if step.collector is None else step.stats
+        wire = None if stats is None else stats.to_wire()
+        return GraphDone(values=values, stats=wire, pushed=pushed)
+
+    def _finish(self, step: Step) -> tuple[list[Any], int]:
+        """Return the values of a step that is done, and how many bytes it has pushed.
+
+        Raises:
+            OpError: the step's first error.
+        """
         self._end(step)
         values = step.result()
         if step.takes:
             self._unsettled[step.step_id] = step
-        stats = None if step.collector is None else step.stats
-        pushed = step.rendezvous.pushed if isinstance(step.rendezvous, WorkerRendezvous) else 0
-        wire = None if stats is None else stats.to_wire()
-        return GraphDone(values=values, stats=wire, pushed=pushed)
+        rendezvous = step.rendezvous
+        assert isinstance(rendezvous, WorkerRendezvous)  # begin() has made it
+        return values, rendezvous.pushed
 
     def _end(self, step: Step) -> None:
         self._steps.pop(step.step_id, None)
@@ -598,7 +647,7 @@ class WorkerSession(Actor):
         """
         step = self._unsettled.pop(step_id, None)
         if step is not None and error is not None and ended_from_outside(error):
-            step.takes.roll_back(ran=ran, handed_out=handed_out)
+            step.roll_back(ran=ran, handed_out=handed_out)
 
     # -- the end -------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from actorsession import ops as _ops
 from actorsession import opsets as _opsets
+from actorsession.compat.absent import saying_why as _saying_why
 from actorsession.graph import dtypes as _types
 from actorsession.lazy_names import lazy_names
 
@@ -112,6 +113,7 @@ _NAMES = {
 }
 
 __all__, _load, __dir__ = lazy_names(__name__, _NAMES)
+_load = _saying_why(_load)
 
 
 def __getattr__(name: str) -> Any:
@@ -121,7 +123,16 @@ def __getattr__(name: str) -> Any:
             _types.as_dtype(name)
         except TypeError as exc:
             raise AttributeError(str(exc)) from None
-    found = _load(name)
+    try:
+        found = _load(name)
+    except AttributeError:
+        from actorsession.compat.absent import reason_for
+
+        reason = reason_for(name)
+        if reason is None:
+            raise
+        said = f"module {__name__!r} has no attribute {name!r}: {reason}"
+        raise AttributeError(said, name=name) from None
     # Who asks for a name is about to build, most often in the thread's own graph.
     from actorsession.compat.v1.graphs import adopt_fallback
 

@@ -13,6 +13,17 @@ __all__ = ["flags", "run"]
 _HELP = ("--help", "-help", "-h", "--h", "--helpshort", "--helpfull")
 
 
+def _errors_of_absl() -> tuple[Any, ...]:
+    found = sys.modules.get("absl.flags")
+    return (found.Error,) if found is not None and hasattr(found, "Error") else ()
+
+
+def absl_flags() -> Any:
+    """Return the flags of ``absl`` itself, if the program has imported it; else ``None``."""
+    found = sys.modules.get("absl.flags")
+    return None if found is None else getattr(found, "FLAGS", None)
+
+
 def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | None = None) -> None:
     """Parse the flags, call ``main`` with the remaining arguments, and exit with its result.
 
@@ -31,7 +42,10 @@ def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | No
         sys.exit(1)
     try:
         rest = flags.FLAGS(words, known_only=True)
-    except flags.Error as error:
+        of_absl = absl_flags()
+        if of_absl is not None and of_absl is not flags.FLAGS:
+            rest = of_absl(rest, known_only=True)
+    except (flags.Error, *_errors_of_absl()) as error:
         said = f"FATAL Flags parsing error:\n  {error}\nPass --help to see help on flags.\n"
         sys.stderr.write(said)
         sys.exit(1)

@@ -19,7 +19,7 @@ from actorsession.compat.v1.hooks import (
     step_of,
 )
 from actorsession.compat.v1.logging import get_logger
-from actorsession.compat.v1.summary_writers import FileWriterCache
+from actorsession.compat.v1.summary_writers import FileWriterCache, write_whole_graph
 from actorsession.interop import write_graph
 from actorsession.interop.event_protos import SessionLog
 from actorsession.ops import GraphKeys
@@ -96,7 +96,7 @@ class CheckpointSaverHook(SessionRunHook):
         step = int(session.run(self._step))
         if self._save_graph_def:
             write_graph_text(get_default_graph(), self._folder)
-        self._summary_writer.add_graph_with_collections(get_default_graph())
+        write_whole_graph(self._summary_writer, get_default_graph(), self._found_saver())
         self._save(session, step)
         self._timer.update_last_triggered_step(step)
 

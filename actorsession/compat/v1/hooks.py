@@ -14,6 +14,7 @@ import numpy as np
 
 from actorsession.compat.v1.graphs import get_default_graph
 from actorsession.compat.v1.logging import get_logger
+from actorsession.errors import OutOfRangeError
 from actorsession.train import get_global_step
 
 __all__ = [
@@ -110,6 +111,8 @@ class SessionRunHook:
 class SecondOrStepTimer:
     """A timer that triggers after a number of seconds or steps.
 
+    It reads ``time.time``, which tests of programs replace.
+
     Args:
         every_secs: seconds between two triggers.
         every_steps: steps between two triggers.
@@ -137,7 +140,7 @@ class SecondOrStepTimer:
         if step == self._step:
             return False
         if self._every_secs is not None:
-            return time.monotonic() >= self._time + self._every_secs
+            return time.time() >= self._time + self._every_secs
         assert self._every_steps is not None
         return step >= self._step + self._every_steps
 
@@ -147,7 +150,7 @@ class SecondOrStepTimer:
         Returns:
             The seconds and the steps since the previous trigger; ``None`` each at the first one.
         """
-        now = time.monotonic()
+        now = time.time()
         since = (None, None) if self._step is None else (now - self._time, step - self._step)
         self._step, self._time = step, now
         return since
@@ -361,8 +364,17 @@ class FinalOpsHook(SessionRunHook):
 
     def end(self, session: Any) -> None:
         """Fetch the values."""
-        if self._final_ops is not None:
+        if self._final_ops is None:
+            return
+        try:
             self._values = session.run(self._final_ops, self._feeds)
+        except (OutOfRangeError, StopIteration):
+            _log.warning(
+                "An OutOfRangeError or StopIteration exception is raised by the code in FinalOpsHook. This "
+                "typically means the Ops running by the FinalOpsHook have a dependency back to some input "
+                "source, which should not happen."
+            )
+            raise
 
 
 class FeedFnHook(SessionRunHook):

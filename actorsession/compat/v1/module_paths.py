@@ -17,11 +17,40 @@ from typing import Any
 
 from actorsession.lazy_names import NoAttributeError
 
-__all__ = ["TABLE", "add_modules", "module_paths"]
+__all__ = ["TABLE", "add_modules", "inside_contrib", "module_paths"]
 
 _V1 = __name__.rpartition(".")[0]
 # The package, modules of it, and where their names are.
 TABLE: dict[str, list[tuple[str, str, str]]] = {
+    "contrib.framework": [
+        ("python.framework", "checkpoint_utils tensor_util", ".contrib.framework"),
+        ("python.ops", "arg_scope ops variables", ".contrib.framework"),
+    ],
+    "contrib.layers": [
+        ("python.layers", (
+            "embedding_ops encoders feature_column initializers layers normalization optimizers "
+            "regularizers rev_block_lib summaries"
+        ), ".contrib.layers"),
+        ("python.layers", "utils", ".contrib.slim.utils"),
+        ("python.ops", "sparse_ops", ".contrib.layers"),
+    ],
+    "contrib.rnn": [
+        ("python.ops", (
+            "core_rnn core_rnn_cell core_rnn_cell_impl fused_rnn_cell gru_ops lstm_ops rnn rnn_cell"
+        ), ".contrib.rnn .contrib.rnn_cells"),
+    ],
+    "contrib.seq2seq": [
+        ("python.ops", (
+            "attention_wrapper basic_decoder beam_search_decoder beam_search_ops decoder helper loss"
+        ), ".contrib.seq2seq"),
+    ],
+    "contrib.slim": [
+        ("python.slim", "evaluation", ".contrib.slim.evaluation"),
+        ("python.slim", "learning", ".contrib.slim.learning"),
+        ("python.slim", "model_analyzer", ".contrib.slim.model_analyzer"),
+        ("python.slim", "queues", ".contrib.slim.queues"),
+        ("python.slim", "summaries", ".contrib.slim"),
+    ],
     "core": [("lib.core", "error_codes_pb2", ".core.protobuf.error_codes_pb2")],
     "examples": [
         ("tutorials.mnist", "input_data", ".internals.mnist_data"),
@@ -38,7 +67,8 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("client", "timeline", ".internals.timeline actorsession.observe.timeline"),
         ("data.ops", "dataset_ops iterator_ops readers", ".data"),
         ("eager", "context", ".internals.framework"),
-        ("estimator", "estimator estimator_lib model_fn run_config training util", ".estimator"),
+        ("estimator", "estimator estimator_lib model_fn run_config training", ".estimator"),
+        ("estimator", "util", ".estimator .internals.python_tools"),
         ("estimator.canned", "baseline dnn dnn_linear_combined linear", ".estimator"),
         ("estimator.canned", "head metric_keys prediction_keys", ".estimator"),
         ("estimator.export", "export export_lib export_output", ".estimator.export"),
@@ -46,7 +76,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("feature_column", "feature_column feature_column_lib", ".feature_column"),
         ("framework", "config constant_op importer indexed_slices load_library tensor tensor_spec", "."),
         ("framework", "ops", ". .internals.framework"),
-        ("framework", "dtypes", ".dtypes ."),
+        ("framework", "dtypes", ".dtypes . .internals.framework"),
         ("framework", "errors errors_impl", ".errors"),
         ("framework", "graph_util graph_util_impl", ".graph_util"),
         ("framework", (
@@ -104,10 +134,11 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("ops", "linalg_ops linalg_ops_impl", ".linalg . .internals.generated"),
         ("ops", "manip_ops", ".manip"),
         ("ops", "metrics metrics_impl", ".metrics"),
-        ("ops", "candidate_sampling_ops ctc_ops embedding_ops nn nn_grad nn_impl rnn", ".nn"),
+        ("ops", "candidate_sampling_ops ctc_ops embedding_ops nn nn_grad nn_impl", ".nn"),
+        ("ops", "rnn", ".nn .internals.operations"),
         ("ops", "nn_ops", ".nn . .internals.generated"),
         ("ops", "rnn_cell", ".nn.rnn_cell"),
-        ("ops", "rnn_cell_impl", ".nn.rnn_cell .internals.operations"),
+        ("ops", "rnn_cell_impl", ".nn.rnn_cell .contrib.rnn_cells .internals.operations"),
         ("ops", "sets sets_impl", ".sets"),
         ("ops", "summary_op_util summary_ops", ".summary"),
         ("ops", "gradient_checker", ".test"),
@@ -168,7 +199,7 @@ def module_paths(root: str) -> Iterator[tuple[str, list[str]]]:
     """Return the modules of one part of the table, with the modules that have their names.
 
     Args:
-        root: ``python`` or ``examples``.
+        root: ``python``, ``examples``, or a package of ``contrib`` such as ``contrib.layers``.
     """
     for package, names, rooms in TABLE[root]:
         for name in names.split():
@@ -182,7 +213,7 @@ def add_modules(package: str) -> None:
         package: full name of the package below this one whose name is the part of the table; it has been
             imported.
     """
-    for path, rooms in module_paths(package.rpartition(".")[2]):
+    for path, rooms in module_paths(package.removeprefix(f"{_V1}.")):
         holder = package
         *packages, last = path.split(".")
         for inner in packages:
@@ -238,6 +269,37 @@ class _Rooms(ModuleType):
             found = _room(room)
             names.update(getattr(found, "__all__", None) or dir(found))
         return sorted(name for name in names if not name.startswith("_"))
+
+
+# Names of packages and modules below ``contrib.PART.python``, in any order.
+_INSIDE = (
+    "core_rnn", "core_rnn_cell", "feature_column", "framework", "initializers", "layers", "learn", "loader",
+    "losses", "metrics", "ops", "optimizers", "python", "queues", "regularizers", "rnn", "rnn_cell",
+    "seq2seq", "slim", "training", "utils",
+)  # fmt: skip
+
+
+class _InsideContrib(_Rooms):
+    """``contrib.PART.python`` and all that is below it: the names of that part."""
+
+    def __init__(self, name: str, rooms: list[str]) -> None:
+        super().__init__(name, rooms)
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _INSIDE:
+            return self
+        return super().__getattr__(name)
+
+
+def inside_contrib(part: str) -> ModuleType:
+    """Return the module that stands for ``contrib.PART.python`` and for each below it.
+
+    Args:
+        part: the part of ``contrib``, such as ``layers``.
+    """
+    rooms = [f".contrib.{part}", ".contrib.slim.utils", ".contrib.framework", "."]
+    return _InsideContrib(f"{_V1}.contrib.{part}.python", rooms)
 
 
 def _room(room: str) -> Any:

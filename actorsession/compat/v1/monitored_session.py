@@ -130,8 +130,21 @@ class MonitoredSession:
         return None if self._session is None else self._session.graph
 
     def should_stop(self) -> bool:
-        """Return whether a hook, a thread or the end of input has requested to stop."""
-        return self._closed or self._coord.should_stop()
+        """Return whether a hook, a thread or the end of input has requested to stop.
+
+        A thread that has lost the session does not: the session is recreated.
+        """
+        if self._closed or not self._coord.should_stop():
+            return self._closed
+        try:
+            self._coord.raise_requested_exception()
+        except _LOST as exc:
+            if self._recovers:
+                self._recreate(exc)
+                return False
+        except Exception as exc:
+            _log.debug("the session stops because of the error of a thread: %r", exc)
+        return True
 
     def run(
         self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
@@ -187,20 +200,26 @@ class MonitoredSession:
             raise RuntimeError("Run called even after should_stop requested.")
         while True:
             try:
-                return act()
+                try:
+                    return act()
+                except _LOST:
+                    raise
+                except Exception:
+                    # In most cases, the error of a thread is the cause of the failed step.
+                    self._coord.raise_requested_exception()
+                    raise
             except _LOST as exc:
                 if not self._recovers:
                     raise
-                _log.info("the session was lost, and is created again: %s", exc)
-                self._release_session()
-                self._create()
-            except Exception:
-                # In most cases, the error of a thread is the cause of the failed step.
-                self._coord.raise_requested_exception()
-                raise
+                self._recreate(exc)
+
+    def _recreate(self, exc: Exception) -> None:
+        _log.info("the session was lost, and is created again: %s", exc)
+        self._release_session()
+        self._create()
 
     def _run(self, asked: SessionRunArgs, run_metadata: Any) -> Any:
-        if self.should_stop():
+        if self._closed or self._coord.should_stop():
             raise RuntimeError("Run called even after should_stop requested.")
         context = SessionRunContext(asked, self._session)
         feeds = dict(asked.feed_dict or {})

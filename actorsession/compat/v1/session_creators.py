@@ -55,7 +55,7 @@ class Scaffold:
     ) -> None:
         if copy_from_scaffold is not None and not isinstance(copy_from_scaffold, Scaffold):
             raise TypeError(
-                f"copy_from_scaffold must be a Scaffold, got {copy_from_scaffold!r:.100}"
+                f"copy_from_scaffold is not a Scaffold instance: {copy_from_scaffold!r:.100}"
             )
 
         def part(name: str, given: Any) -> Any:
@@ -97,7 +97,11 @@ class Scaffold:
         return default_local_init_op()
 
     def finalize(self) -> Scaffold:
-        """Find or create the missing operations, and finalize the default graph."""
+        """Find or create the missing operations, and finalize the default graph.
+
+        Raises:
+            RuntimeError: if a collection has several elements to choose from.
+        """
         graph = get_default_graph()
         made: Mapping[str, tuple[str, Callable[[], Any]]] = {
             "init_op": (GraphKeys.INIT_OP, ops.global_variables_initializer),
@@ -112,7 +116,7 @@ class Scaffold:
         }
         for name, (key, make) in made.items():
             if getattr(self, name) is None:
-                setattr(self, name, get_or_create(key, make))
+                setattr(self, name, self.get_or_default(name, key, make))
         self.saver.build()
         graph.finalize()
         return self

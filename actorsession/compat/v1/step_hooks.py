@@ -127,7 +127,9 @@ class GlobalStepWaiterHook(SessionRunHook):
                     f"{self._wait_until_step}"
                 )
             # TensorFlow polls at the same interval.
-            if self._coord.wait_for_stop(min(0.5, self._limit)):
+            if self._coord is None:
+                time.sleep(0.5)
+            elif self._coord.wait_for_stop(min(0.5, self._limit)):
                 return
         self._begun = True
 

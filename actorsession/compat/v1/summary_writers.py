@@ -21,8 +21,9 @@ from actorsession.graph.graph import Graph
 from actorsession.interop.event_protos import Event, SessionLog, Summary
 from actorsession.observe.event_files import EventFileWriter
 from actorsession.opsets.parsing.records import RecordReader
+from actorsession.train import Saver
 
-__all__ = ["FileWriter", "FileWriterCache", "summary_iterator"]
+__all__ = ["FileWriter", "FileWriterCache", "summary_iterator", "write_whole_graph"]
 
 _log = get_logger()
 
@@ -60,29 +61,20 @@ class FileWriter:
         )
         self._tags_with_metadata: set[str] = set()
         self._run_tags: set[str] = set()
-        self._warned = False
+        # A graph that is written with the next event, because more may be built until then.
+        self._waiting_graph: Any = None
         if graph is not None or graph_def is not None:
             self._add_first_graph(graph, graph_def)
 
     def _add_first_graph(self, graph: Any, graph_def: Any) -> None:
         if isinstance(graph, Graph) and graph_def is None:
-            self.add_graph_with_collections(graph)
-        else:
-            self.add_graph(graph, graph_def=graph_def)
-
-    def add_graph_with_collections(self, graph: Any) -> None:
-        """Write a graph, and then the graph with its collections.
-
-        Args:
-            graph: the graph; one without a form of TensorFlow's is only a warning in the log.
-        """
-        self.add_graph(graph)
-        try:
-            found = interop.export_meta_graph(graph=as_compat_graph(graph))
-        except ValueError as exc:
-            _log.warning("the graph is not written: %s", exc)
+            write_whole_graph(self, graph)
             return
-        self.add_meta_graph(found)
+        self.add_graph(graph, graph_def=graph_def)
+        nodes = graph if graph_def is None else graph_def
+        self.add_meta_graph(
+            interop.export_meta_graph(graph_def=nodes, graph=as_compat_graph(get_default_graph()))
+        )
 
     # -- events --------------------------------------------------------------------------------
 
@@ -186,10 +178,16 @@ class FileWriter:
         self.event_writer.write(event.SerializeToString())
 
     def _add(self, event: Event, step: Any) -> None:
+        self._write_waiting_graph()
         event.wall_time = time.time()
         if step is not None:
             event.step = int(step)
         self.add_event(event)
+
+    def _write_waiting_graph(self) -> None:
+        graph, self._waiting_graph = self._waiting_graph, None
+        if graph is not None:
+            write_whole_graph(self, graph)
 
     # -- the file ------------------------------------------------------------------------------
 
@@ -200,10 +198,12 @@ class FileWriter:
     def flush(self) -> None:
         """Write waiting events to disk."""
         self._warn_if_closed()
+        self._write_waiting_graph()
         self.event_writer.flush()
 
     def close(self) -> None:
         """Write waiting events and end the file; ``reopen`` begins another one."""
+        self._write_waiting_graph()
         self.event_writer.close()
 
     def reopen(self) -> None:
@@ -228,6 +228,32 @@ class FileWriter:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def write_whole_graph(writer: Any, graph: Any, saver: Any = None) -> None:
+    """Write a graph, and then the graph with its collections.
+
+    Args:
+        writer: a ``FileWriter``, or an object with the same methods.
+        graph: the graph; one without a form of TensorFlow's is only a warning in the log.
+        saver: a saver that is written with the collections.
+    """
+    if isinstance(writer, FileWriter):
+        writer._waiting_graph = None
+    definition = interop.saver_to_proto(saver) if isinstance(saver, Saver) else None
+    try:
+        nodes = interop.graph_def_of(graph, add_shapes=True)
+        found = interop.export_meta_graph(
+            graph_def=nodes, saver_def=definition, graph=as_compat_graph(graph)
+        )
+    except ValueError as exc:
+        _log.warning("the graph is not written: %s", exc)
+        return
+    if isinstance(writer, FileWriter):
+        writer.add_graph(None, graph_def=nodes)
+    else:
+        writer.add_graph(graph)
+    writer.add_meta_graph(found)
 
 
 def _folder(logdir: Any) -> str:
@@ -267,7 +293,8 @@ class FileWriterCache:
         with FileWriterCache._lock:
             found = FileWriterCache._writers.get(folder)
             if found is None:
-                found = FileWriter(folder, graph=get_default_graph())
+                found = FileWriter(folder)
+                found._waiting_graph = get_default_graph()
                 FileWriterCache._writers[folder] = found
             return found
 

@@ -22,7 +22,7 @@ from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.savers import Saver
 from actorsession.compat.v1.session_manager import SessionManager
 from actorsession.compat.v1.sessions import Session
-from actorsession.compat.v1.summary_writers import FileWriter
+from actorsession.compat.v1.summary_writers import FileWriter, write_whole_graph
 from actorsession.interop.event_protos import SessionLog, Summary
 from actorsession.ops import GraphKeys
 from actorsession.opsets.summaries.functions import merge_all
@@ -190,7 +190,7 @@ class Supervisor:
         if self._logdir:
             write_graph_text(self._graph, self._logdir)
         if self.summary_writer is not None and not self._graph_written:
-            self.summary_writer.add_graph_with_collections(self._graph)
+            write_whole_graph(self.summary_writer, self._graph)
             self._graph_written = True
 
     @contextlib.contextmanager

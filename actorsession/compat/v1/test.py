@@ -11,6 +11,7 @@ import os
 import random
 import re
 import shutil
+import sys
 import tempfile
 import unittest
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,8 @@ from unittest import mock
 import numpy as np
 
 from actorsession import ops
+from actorsession.compat.v1 import flags
+from actorsession.compat.v1.app import absl_flags
 from actorsession.compat.v1.assertions import Assertions
 from actorsession.compat.v1.graphs import get_default_graph, reset_default_graph
 from actorsession.compat.v1.local_clusters import create_local_cluster
@@ -42,6 +45,9 @@ _SEED = 87654321  # of graphs in tests, as in TensorFlow
 
 def main(argv: list[str] | None = None) -> None:
     """Run the tests of the program, and exit."""
+    for known in (flags.FLAGS, absl_flags()):
+        if known is not None and not known.is_parsed():
+            known((argv or sys.argv or [""])[:1])
     unittest.main(argv=argv)
 
 

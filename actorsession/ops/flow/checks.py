@@ -18,7 +18,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.arrays.dimensions import rank as rank_of
 from actorsession.ops.arrays.dimensions import shape as shape_of
 from actorsession.ops.arrays.joining import stack
-from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.elements.arithmetic import maximum, subtract
 from actorsession.ops.elements.comparison import (
     equal,
@@ -73,10 +73,10 @@ def _binary(
         Raises:
             InvalidArgumentError: immediately if the comparison is known to fail, else in the step.
         """
-        left = convert_to_tensor(x)
-        graph = left.graph
+        graph = graph_of(x, y)
         with graph.as_default(), graph.name_scope(name or opname):
-            right = convert_to_tensor(y, left.dtype)
+            left = convert_to_tensor(x, name="x")
+            right = convert_to_tensor(y, left.dtype, name="y")
             head = f"Condition x {sign} y did not hold element-wise:"
             named = (f"x ({left.name}) = ", f"y ({right.name}) = ")
             values = get_static_value(left), get_static_value(right)
@@ -116,9 +116,9 @@ def _sign(
         name: str | None = None,
     ) -> Operation:
         """Assert the sign of all elements; the name tells which one. Arguments as ``assert_equal``."""
-        tensor = convert_to_tensor(x)
-        graph = tensor.graph
+        graph = graph_of(x)
         with graph.as_default(), graph.name_scope(name or opname):
+            tensor = convert_to_tensor(x, name="x")
             head = f"Condition x {sign} 0 did not hold element-wise:"
             shown = (
                 [message or "", head, f"x ({tensor.name}) = ", tensor]
@@ -170,10 +170,10 @@ def assert_near(
         message: beginning of the error message.
         name: wanted name.
     """
-    left = convert_to_tensor(x)
-    graph = left.graph
+    graph = graph_of(x, y)
     with graph.as_default(), graph.name_scope(name or "assert_near"):
-        right = convert_to_tensor(y, left.dtype)
+        left = convert_to_tensor(x, name="x")
+        right = convert_to_tensor(y, left.dtype, name="y")
         precision = 10 * float(np.finfo(left.dtype.np_dtype).eps) if left.dtype.is_floating else 0.0
         relative = convert_to_tensor(precision if rtol is None else rtol, left.dtype)
         total = convert_to_tensor(precision if atol is None else atol, left.dtype)
@@ -195,8 +195,9 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
     Raises:
         TypeError: if it is not.
     """
-    tensor = convert_to_tensor(x)
-    with tensor.graph.as_default(), tensor.graph.name_scope(name or "assert_integer"):
+    graph = graph_of(x)
+    with graph.as_default(), graph.name_scope(name or "assert_integer"):
+        tensor = convert_to_tensor(x, name="x")
         if not tensor.dtype.is_integer:
             raise TypeError(
                 f'{message or ""}Expected "x" to be integer type.  Found: {tensor.name} of dtype '

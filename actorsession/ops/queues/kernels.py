@@ -159,8 +159,8 @@ def _dequeue_many_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(f"{ctx.op}: n is at least 0, got {n}")
         if not pads and any(not s.shape.is_fully_defined() for s in specs):
             raise InvalidArgumentError(
-                f"{queue.label}: taking several elements as one needs components of known shape; give "
-                "the queue shapes, or use a PaddingFIFOQueue"
+                f"{queue.label}: DequeueMany and DequeueUpTo require the components to have specified "
+                "shapes; give the queue shapes, or use a PaddingFIFOQueue"
             )
         return queue.dequeue(int(n), lambda taken: join_many(taken, specs), up_to=up_to)
 
@@ -194,7 +194,9 @@ def _selected(ctx: InferContext) -> Sequence[TensorShape]:
 
 def _select(index: Any, *handles: Any) -> Any:
     if not 0 <= index < len(handles):
-        raise InvalidArgumentError(f"index {index} selects one of {len(handles)} inputs")
+        raise InvalidArgumentError(
+            f"index {index} is not in [0, {len(handles)}): it selects one of {len(handles)} inputs"
+        )
     return handles[int(index)]
 
 

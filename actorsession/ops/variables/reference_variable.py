@@ -129,7 +129,7 @@ class ReferenceVariable(Variable):
 
     def new_read(self) -> Tensor:
         """Return the read that stands for the variable, or inside of a body a new one."""
-        if not self._is_inside():
+        if not self._is_inside() or self._is_captured_by_value():
             return self._element
         with self.graph.colocate_with(self.op):
             return make_one("ReadVariableOp", [self._inner_handle()], self._attrs())
@@ -222,6 +222,13 @@ class ReferenceVariable(Variable):
     def _is_inside(self) -> bool:
         """Return whether a loop body or branch is being built."""
         return scope_of(self.graph).body is not None
+
+    def _is_captured_by_value(self) -> bool:
+        """Return whether a function is being built that gets the value of the variable from outside."""
+        body = scope_of(self.graph).body
+        while body is not None and not body.by_value:
+            body = body.outer
+        return body is not None
 
     def _inner_handle(self) -> Tensor:
         return _inner_handle(self._handle)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from actorsession.graph.dtypes import DType, as_dtype, int64, variant
+from actorsession.graph.dtypes import DType, as_dtype, int64, resource
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape, as_shape, scalar_shape
@@ -194,7 +194,7 @@ def flat_specs(structure: Any) -> list[TensorSpec]:
                 TensorSpec(int64, TensorShape([rank])),
             ]  # fmt: skip
         elif isinstance(leaf, DatasetSpec):
-            made.append(TensorSpec(variant, scalar_shape))
+            made.append(TensorSpec(resource, scalar_shape))
         else:
             made.append(leaf)
     return made

@@ -155,11 +155,17 @@ class Iterator:
 
         Raises:
             TypeError: if its dtypes or shapes are not those of the iterator.
+            ValueError: if its elements are of another structure.
         """
         ours, theirs = leaves(self._structure), leaves(dataset._structure)
-        kinds = mapped(lambda leaf: type(leaf).__name__, self._structure)
-        if kinds != mapped(lambda leaf: type(leaf).__name__, dataset._structure) or any(
-            a.dtype is not b.dtype for a, b in zip(ours, theirs, strict=True) if hasattr(a, "dtype")
+        if mapped(_place, self._structure) != mapped(_place, dataset._structure):
+            raise ValueError(
+                "The two structures don't have the same nested structure: elements of the iterator are of "
+                f"{self.output_types!r}, those of the dataset of {dataset.output_types!r}"
+            )
+        if any(
+            type(a) is not type(b) or getattr(a, "dtype", None) is not getattr(b, "dtype", None)
+            for a, b in zip(ours, theirs, strict=True)
         ):
             raise TypeError(
                 f"Expected output types {self.output_types!r} but got dataset with output types "
@@ -218,6 +224,10 @@ class Iterator:
 
     def __repr__(self) -> str:
         return f"<Iterator {self._iterator_resource.op.name!r} of {leaves(self._structure)}>"
+
+
+def _place(leaf: Any) -> None:
+    """Return the same for all leaves, to compare structures alone."""
 
 
 def make_initializable(dataset: Dataset, shared_name: str | None) -> Iterator:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, variant
+from actorsession.graph.dtypes import as_dtype, resource
 from actorsession.graph.function import FunctionDef
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
@@ -79,7 +79,7 @@ def _dataset_kernel(ctx: KernelContext) -> Kernel:
 def _dataset_shape(ctx: InferContext) -> Sequence[TensorShape]:
     count = ctx.attrs["sources"]
     for k, spec in enumerate(ctx.inputs):
-        if k < count and spec.dtype is not variant:
+        if k < count and spec.dtype is not resource:
             raise TypeError(f"{ctx.op}: input {k} is a dataset, got a {spec.dtype.name} tensor")
     return [scalar_shape]
 
@@ -176,7 +176,7 @@ def _iterator_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _make(ctx: InferContext) -> Sequence[TensorShape]:
-    if ctx.inputs[0].dtype is not variant:
+    if ctx.inputs[0].dtype is not resource:
         raise TypeError(
             f"{ctx.op} takes a dataset as input 0, got a {ctx.inputs[0].dtype.name} tensor"
         )

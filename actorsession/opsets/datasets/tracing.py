@@ -56,6 +56,7 @@ def traced(
     around = entered(graph, name=scope, devices=(), control=(), colocation=())
     with around, graph.as_default(), ConstructBuilder(graph, scope, is_loop=False) as builder:
         body = builder.function()
+        body.by_value = True
         with body.building():
             for k, spec in enumerate(specs):
                 attrs = {"dtype": spec.dtype, "shape": spec.shape}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from actorsession.graph.dtypes import string, variant
+from actorsession.graph.dtypes import resource, string, variant
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import Array, InferContext, OpDef
 from actorsession.plan.codegen.node_context import NodeContext
@@ -68,7 +68,7 @@ def evaluated(
     """
     specs = tuple([c.spec for c in read])
     arrays = tuple([c.array for c in read])
-    if any(output.dtype is variant for output in node.outputs):
+    if any(output.dtype in (variant, resource) for output in node.outputs):
         return None  # a list of tensors is no array, and no constant that can be sent
     found = _with_known_shapes(node, definition, specs, arrays)
     if found is None or max([_nbytes(s) for s in found.outputs], default=0) > most_bytes:

@@ -152,7 +152,7 @@ class DataflowEngine(ControlFlowContext):
         if take is not None and takes is not None:
             # It is not tracked which iteration has stored the value.
             stored = takes.uses.stored
-            self.step.takes.add(Taken(take, takes.uses, lambda: stored))
+            self.step.took(Taken(take, takes.uses, lambda: stored))
         self._propagation.give(plan, iteration, self._outputs(plan, values, begin))
         self._go_on()
 

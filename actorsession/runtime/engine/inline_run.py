@@ -111,7 +111,8 @@ class InlineRun:
 
     def is_expensive(self, feeds: Sequence[Any]) -> bool:
         """Return whether the segment, with these feeds, should not run on an event loop."""
-        return self._policy.is_expensive(self.segment, feeds, self.places)
+        segment = self.segment
+        return not segment.is_short and self._policy.is_expensive(segment, feeds, self.places)
 
     def run(self, feeds: Sequence[Any], gate: Gate) -> Sequence[Any]:
         """Run the step in the calling thread.

@@ -81,8 +81,9 @@ class SegmentEngine(SegmentContext):
     def start(self) -> None:
         """See ``Engine.start``."""
         bound, step = self.bound, self.step
-        for index in bound.initial:
-            step.ready(self, index)
+        if step.error is None:  # what Step.ready() does, without a call
+            for index in bound.initial:
+                step.queue.append((self, index))
         if bound.slot_of:
             step.rendezvous.expect(bound.slot_of, self)
         if not self.waits:
@@ -130,7 +131,7 @@ class SegmentEngine(SegmentContext):
             uses, ran = compiled.takes.get(number), self._ran
             if take is not None and uses is not None:
                 stored_by = uses.stored_by
-                self.step.takes.add(Taken(take, uses.uses, lambda: not stored_by.isdisjoint(ran)))
+                self.step.took(Taken(take, uses.uses, lambda: not stored_by.isdisjoint(ran)))
             ran.add(-1 - number)
         several = (values,) if len(suspension.slots) == 1 else values or ()
         for slot, value in zip(suspension.slots, several, strict=True):
@@ -378,7 +379,7 @@ def wait_in_step(engine: Engine, pending: PendingValues, check: Callable[[], Non
     uses = engine.bound.compiled.taken_inside
     if isinstance(pending, Take) and uses is not None:
         # It is not tracked which iteration of the loop has stored the value.
-        step.takes.add(Taken(pending, uses, lambda: uses.stored))
+        step.took(Taken(pending, uses, lambda: uses.stored))
     return values
 
 

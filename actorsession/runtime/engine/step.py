@@ -16,7 +16,7 @@ import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from actorsession.actors.deadline import NEVER, Deadline
@@ -29,7 +29,7 @@ from actorsession.runtime.collective.executor import CollectiveExecutor
 from actorsession.runtime.collective.groups import GroupResolver
 from actorsession.runtime.engine.engine import Engine, OffloadedWork
 from actorsession.runtime.engine.suspended_nodes import Suspended
-from actorsession.runtime.engine.takes import Takes, ended_from_outside
+from actorsession.runtime.engine.takes import Taken, Takes, ended_from_outside
 from actorsession.runtime.float_errors import FLOAT_ERRORS, IGNORED
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.rendezvous import Rendezvous
@@ -73,7 +73,7 @@ class Step:
         loop: the argument ``loop``.
         queue: the engines and segments that run next, in the thread of the step; nothing may be added once
             the step has failed.
-        takes: what the step has taken out of queues and the like.
+        takes: what the step has taken out of queues and the like; ``None`` for nothing.
     """
 
     __slots__ = (
@@ -113,7 +113,7 @@ class Step:
         self._unfinished = partitions
         self._in_pool = 0
         self.pooled: set[OffloadedWork] = set()
-        self.takes = Takes()
+        self.takes: Takes | None = None
         # Positions of a partial run's fetches whose values the caller has received.
         self.handed_out: set[int] = set()
         self.since = time.monotonic()
@@ -246,7 +246,19 @@ class Step:
     def give_back(self) -> None:
         """Put back what a finished step has taken, because its values do not reach the caller."""
         if self.error is None and self.done:
-            self.takes.roll_back(ran=True, handed_out=self.handed_out)
+            self.roll_back(ran=True, handed_out=self.handed_out)
+
+    def took(self, taken: Taken) -> None:
+        """Record a take."""
+        if self.takes is None:
+            self.takes = Takes()
+        self.takes.add(taken)
+
+    def roll_back(self, *, ran: bool = False, handed_out: Collection[int] = ()) -> None:
+        """Put back what the step has taken, and what it will still take; see ``Takes.roll_back``."""
+        if self.takes is None:
+            self.takes = Takes()
+        self.takes.roll_back(ran=ran, handed_out=handed_out)
 
     def settle(self, *, received: bool) -> None:
         """Put back what a finished step has taken, unless its values have reached the caller."""
@@ -271,7 +283,7 @@ class Step:
     def _settle(self) -> None:
         """Release the engines of a step that is done, and call those who wait for its end."""
         if self.error is not None and ended_from_outside(self.error):
-            self.takes.roll_back(handed_out=self.handed_out)
+            self.roll_back(handed_out=self.handed_out)
         engines, self.engines = self.engines, []
         for engine in engines:
             engine.executor.ended(engine)

@@ -61,7 +61,7 @@ class DirectPlan:
         self.signature = signature
         self.graph = graph
         self.inline: InlineRun | None = graph.inline
-        # What a loop on one device waits for may come from another, and functions may wait for each other.
+        # What one device waits for may come from another one, and functions may wait for each other.
         self.needs_loop = graph.suspends or graph.overlaps
 
 

@@ -690,9 +690,14 @@ class RemoteSession(SessionInterface[RemotePlan]):
         Raises:
             CancelledError: if the session is closed.
         """
-        self._check_open()
+        if self._closed:
+            raise CancelledError(_CLOSED)
         way = program.way
-        if way is not self._master.way or way.must_wait or self._restart.is_due:
+        if (
+            way is not self._master.way
+            or way.must_wait
+            or (self._restart.wait and self._restart.is_due)
+        ):
             return False
         run.nbytes = 0 if self._may_wait or nbytes <= INLINE_LIMIT else nbytes
         if not self._inflight.enter_nowait(run.nbytes):

@@ -292,7 +292,7 @@ class Layer:
             if outputs is None:
                 raise ValueError(f"{type(self).__name__}.call returned None; {self._returns}")
             if self._activity_regularizer is not None:
-                loss = self._activity_regularizer(outputs)
+                loss = self._activity_loss(outputs)
                 if loss is not None:
                     self.add_loss(loss)
         # Set only now, because ``call`` may create variables.
@@ -300,6 +300,11 @@ class Layer:
         return outputs
 
     _returns = "it must return its outputs"
+
+    def _activity_loss(self, outputs: Any) -> Any:
+        """Return the loss that the regulariser of outputs gives."""
+        assert self._activity_regularizer is not None
+        return self._activity_regularizer(outputs)
 
     def _converted(self, inputs: Any) -> Any:
         """Return the inputs as tensors."""

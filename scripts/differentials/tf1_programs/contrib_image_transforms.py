@@ -1,5 +1,6 @@
 # peer: 1.15: contrib
 """Augments images by rotation and translation."""
+
 import numpy as np
 import tensorflow as tf
 
@@ -12,8 +13,13 @@ with tf.Session() as sess:
         print(sess.run(turned)[..., 0].round(3))
         print(sess.run(tf.contrib.image.translate(images, [1.5, -1.0], how))[0, :, :, 0])
     flat = tf.contrib.image.compose_transforms(
-        [1, 0, 2, 0, 1, 1, 0, 0.0], tf.contrib.image.angles_to_projective_transforms(0.3, 4, 6))
+        [1, 0, 2, 0, 1, 1, 0, 0.0], tf.contrib.image.angles_to_projective_transforms(0.3, 4, 6)
+    )
     print(sess.run(flat).round(4))
     bytes_ = np.arange(24, dtype=np.uint8).reshape(4, 6)
     print(sess.run(tf.contrib.image.rotate(bytes_, np.pi / 2)))
-    print(sess.run(tf.contrib.image.transform(images[0], [0.5, 0, 0, 0, 0.5, 0, 0, 0], "BILINEAR"))[:, :, 0])
+    print(
+        sess.run(tf.contrib.image.transform(images[0], [0.5, 0, 0, 0, 0.5, 0, 0, 0], "BILINEAR"))[
+            :, :, 0
+        ]
+    )

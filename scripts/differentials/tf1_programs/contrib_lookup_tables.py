@@ -1,5 +1,6 @@
 # peer: 1.15: contrib
 """Words to ids and back, with buckets for unknown words and a table that steps change."""
+
 import os
 
 import tensorflow as tf
@@ -12,10 +13,12 @@ table = tf.contrib.lookup.index_table_from_file(vocabulary_file="vocab.txt", num
 plain = tf.contrib.lookup.index_table_from_tensor(tf.constant(["lake", "palmer"]), default_value=7)
 back = tf.contrib.lookup.index_to_string_table_from_file("vocab.txt", default_value="UNKNOWN")
 pairs = tf.contrib.lookup.HashTable(
-    tf.contrib.lookup.KeyValueTensorInitializer(["a", "b"], [1.5, 2.5]), -1.0)
+    tf.contrib.lookup.KeyValueTensorInitializer(["a", "b"], [1.5, 2.5]), -1.0
+)
 counts = tf.contrib.lookup.MutableHashTable(tf.string, tf.int64, 0)
 dense = tf.contrib.lookup.MutableDenseHashTable(
-    tf.int64, tf.int64, default_value=-1, empty_key=0, deleted_key=-2)
+    tf.int64, tf.int64, default_value=-1, empty_key=0, deleted_key=-2
+)
 with tf.Session() as sess:
     try:
         sess.run(table.lookup(features))
@@ -38,6 +41,11 @@ with tf.Session() as sess:
         sess.run(dense.insert(tf.constant([0], tf.int64), tf.constant([1], tf.int64)))
     except tf.errors.InvalidArgumentError:
         print("InvalidArgumentError")
-    print(sess.run(tf.contrib.lookup.string_to_index(features, tf.constant(["and"]))
-                   if False else plain.lookup(tf.constant(["lake"]))))
+    print(
+        sess.run(
+            tf.contrib.lookup.string_to_index(features, tf.constant(["and"]))
+            if False
+            else plain.lookup(tf.constant(["lake"]))
+        )
+    )
 os.remove("vocab.txt")

@@ -1,5 +1,6 @@
 # peer: 1.15: contrib
 """Double buffering: a step computes with the batch that the step before has staged."""
+
 import numpy as np
 import tensorflow as tf
 from tensorflow.contrib.staging import StagingArea

@@ -1,4 +1,5 @@
 """Columns of every kind, what input_layer and linear_model make of them, and a linear classifier that is trained on them."""
+
 import os
 import tempfile
 
@@ -27,7 +28,9 @@ def columns(folder):
     sizes = fc.bucketized_column(fc.numeric_column("size", shape=(2,)), [2.0, 20.0])
     city = fc.categorical_column_with_vocabulary_list("city", ["oslo", "rome"], num_oov_buckets=1)
     code = fc.categorical_column_with_identity("code", 5, default_value=4)
-    job = fc.categorical_column_with_vocabulary_file("job", words, vocabulary_size=2, default_value=0)
+    job = fc.categorical_column_with_vocabulary_file(
+        "job", words, vocabulary_size=2, default_value=0
+    )
     hashed = fc.categorical_column_with_hash_bucket("job", 7)
     numbers = fc.categorical_column_with_hash_bucket("code", 6, dtype=tf.int64)
     crossed = fc.crossed_column(["city", ages], 11)
@@ -46,7 +49,12 @@ def main(_):
     embedded = fc.embedding_column(city, 2, initializer=table)
     weighted = fc.weighted_categorical_column(code, "age")
     dense = [
-        ages, sizes, age, embedded, fc.indicator_column(code), fc.indicator_column(job),
+        ages,
+        sizes,
+        age,
+        embedded,
+        fc.indicator_column(code),
+        fc.indicator_column(job),
         fc.indicator_column(crossed),
     ]
     outputs, variables = {}, {}
@@ -56,9 +64,7 @@ def main(_):
     for name, column in (("hashed", hashed), ("numbers", numbers), ("weighted", weighted)):
         others[name] = fc.input_layer(features, [fc.indicator_column(column)])
     parts = {}
-    total = fc.linear_model(
-        features, [age, ages, city, crossed, hashed], cols_to_vars=parts
-    )
+    total = fc.linear_model(features, [age, ages, city, crossed, hashed], cols_to_vars=parts)
     print(total.shape, sorted(v.name for v in tf.get_collection(tf.GraphKeys.MODEL_VARIABLES)))
     print(sorted(len(found) for found in parts.values()), parts["bias"][0].shape)
     loss = tf.losses.sigmoid_cross_entropy(labels, total)

@@ -1,5 +1,6 @@
 # peer: 1.15: contrib
 """A training script's settings: flags on the command line, hyperparameters as one string."""
+
 import sys
 
 import tensorflow as tf
@@ -21,7 +22,15 @@ def default_hparams():
 
 
 def main(unused_argv):
-    print(FLAGS.steps, FLAGS.learning_rate, FLAGS.verbose, FLAGS.layers, FLAGS.mode, FLAGS.tag, unused_argv[1:])
+    print(
+        FLAGS.steps,
+        FLAGS.learning_rate,
+        FLAGS.verbose,
+        FLAGS.layers,
+        FLAGS.mode,
+        FLAGS.tag,
+        unused_argv[1:],
+    )
     hparams = default_hparams().parse(FLAGS.hparams)
     print(hparams.hidden, hparams.rate, hparams.act, hparams.layers, hparams.bias)
     print(hparams.to_json(sort_keys=True))
@@ -45,6 +54,14 @@ def main(unused_argv):
 
 
 if __name__ == "__main__":
-    sys.argv += ["--steps=5", "--learning_rate", "0.25", "--verbose", "--layers=3,3,1", "--tag=a", "--tag=b",
-                 "--hparams=hidden=32,rate=1,act=tanh,layers=[2,1],bias=false"]
+    sys.argv += [
+        "--steps=5",
+        "--learning_rate",
+        "0.25",
+        "--verbose",
+        "--layers=3,3,1",
+        "--tag=a",
+        "--tag=b",
+        "--hparams=hidden=32,rate=1,act=tanh,layers=[2,1],bias=false",
+    ]
     tf.app.run()

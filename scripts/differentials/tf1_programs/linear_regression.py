@@ -25,10 +25,13 @@ init = tf.global_variables_initializer()
 with tf.Session() as sess:
     sess.run(init)
     for epoch in range(training_epochs):
-        for (x, y) in zip(train_X, train_Y):
+        for x, y in zip(train_X, train_Y):
             sess.run(optimizer, feed_dict={X: x, Y: y})
         if (epoch + 1) % display_step == 0:
             c = sess.run(cost, feed_dict={X: train_X, Y: train_Y})
             print("Epoch:", "%04d" % (epoch + 1), "cost=", "{:.6f}".format(c))
     print("W=%.4f" % sess.run(W), "b=%.4f" % b.eval())
-    print([v.name for v in tf.trainable_variables()], [d.name for d in tf.get_default_graph().get_collection("train_op")])
+    print(
+        [v.name for v in tf.trainable_variables()],
+        [d.name for d in tf.get_default_graph().get_collection("train_op")],
+    )

@@ -26,6 +26,8 @@ ELSEWHERE: dict[str, str] = {
     "LookupTableInsertV2": "tests/opsets/tables/test_lookup.py",
     "LookupTableImportV2": "tests/opsets/tables/test_lookup.py",
     "LookupTableRemoveV2": "tests/opsets/tables/test_lookup.py",
+    "SparseCross": "tests/opsets/sparse/test_crosses.py",
+    "SparseCrossV2": "tests/opsets/sparse/test_crosses.py",
     "ReadFile": "tests/opsets/parsing/test_files.py",
     "WriteFile": "tests/opsets/parsing/test_files.py",
     "MatchingFiles": "tests/opsets/parsing/test_files.py",

@@ -72,8 +72,10 @@ def test_an_iterator_of_a_structure_goes_through_any_dataset_of_it() -> None:
             sess.run(start)
             assert plain(sess.run(following)) == (first, [1.0, 1.0])
     assert iterator.output_types == (tf.int64, tf.float32)
-    with pytest.raises(TypeError, match="types"):
+    with pytest.raises(ValueError, match="structure"):
         iterator.make_initializer(Dataset.range(3))
+    with pytest.raises(TypeError, match="types"):
+        iterator.make_initializer(Dataset.from_tensors((1, np.ones(2, np.float32))))
     with pytest.raises(TypeError, match="shapes"):
         iterator.make_initializer(Dataset.from_tensors((np.int64(1), np.float32(1))))
 

@@ -156,6 +156,21 @@ def test_functions_of_several_elements_run_side_by_side() -> None:
     assert elements(made) == [0, 1, 2, 3, END]
 
 
+def test_a_reference_variable_has_the_value_that_it_had_at_the_initialisation() -> None:
+    """As in TensorFlow, where the function captures what reads the variable outside of it."""
+    offset = tf.Variable(np.int64(1), use_resource=False)
+    iterator = Dataset.range(3).map(lambda x: x + offset).make_initializable_iterator()
+    following = iterator.get_next()
+    with tf.Session() as sess:
+        sess.run(offset.initializer)
+        sess.run(iterator.initializer)
+        assert sess.run(following) == 1
+        sess.run(offset.assign(10))
+        assert sess.run(following) == 2
+        sess.run(iterator.initializer)
+        assert sess.run(following) == 10
+
+
 def test_variables_and_tables_are_read_for_each_element() -> None:
     with tf.variable_scope("", use_resource=True):
         offset = tf.get_variable("offset", initializer=np.int64(1))

@@ -5,6 +5,7 @@ What is absent is an error that says why, as far as there is a reason.
 
 from __future__ import annotations
 
+from actorsession.compat.absent import saying_why as _saying_why
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
@@ -16,6 +17,7 @@ _NAMES = {
     ".framework": "*=framework",
     ".image": "*=image",
     ".layers": "*=layers",
+    ".learn": "*=learn",
     ".legacy_seq2seq": "*=legacy_seq2seq",
     ".lookup": "*=lookup",
     ".losses": "*=losses",
@@ -29,4 +31,5 @@ _NAMES = {
     ".util": "*=util",
 }
 
-__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
+__all__, _load, __dir__ = lazy_names(__name__, _NAMES)
+__getattr__ = _saying_why(_load, "contrib")

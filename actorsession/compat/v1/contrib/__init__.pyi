@@ -10,6 +10,7 @@ from actorsession.compat.v1.contrib import feature_column as feature_column
 from actorsession.compat.v1.contrib import framework as framework
 from actorsession.compat.v1.contrib import image as image
 from actorsession.compat.v1.contrib import layers as layers
+from actorsession.compat.v1.contrib import learn as learn
 from actorsession.compat.v1.contrib import legacy_seq2seq as legacy_seq2seq
 from actorsession.compat.v1.contrib import lookup as lookup
 from actorsession.compat.v1.contrib import losses as losses
@@ -25,7 +26,7 @@ from actorsession.compat.v1 import distributions as distributions
 from actorsession.namespaces import signal as signal
 
 __all__ = [
-"crf", "data", "distributions", "feature_column", "framework", "image", "layers", "legacy_seq2seq",
-"lookup", "losses", "metrics", "opt", "rnn", "seq2seq", "signal", "slim", "staging", "training",
-"util"
+"crf", "data", "distributions", "feature_column", "framework", "image", "layers", "learn",
+"legacy_seq2seq", "lookup", "losses", "metrics", "opt", "rnn", "seq2seq", "signal", "slim",
+"staging", "training", "util"
 ]

@@ -2,6 +2,26 @@
 
 from __future__ import annotations
 
+from actorsession.compat.v1.contrib.rnn_cells import (
+    AttentionCellWrapper,
+    CompiledWrapper,
+    Conv1DLSTMCell,
+    Conv2DLSTMCell,
+    Conv3DLSTMCell,
+    ConvLSTMCell,
+    EmbeddingWrapper,
+    GRUBlockCell,
+    GRUBlockCellV2,
+    HighwayWrapper,
+    InputProjectionWrapper,
+    LayerNormBasicLSTMCell,
+    LSTMBlockCell,
+    LSTMBlockFusedCell,
+    OutputProjectionWrapper,
+    TimeReversedFusedRNN,
+    UGRNNCell,
+)
+from actorsession.compat.v1.module_paths import add_modules
 from actorsession.compat.v1.recurrent.layers import (
     stack_bidirectional_dynamic_rnn,
     stack_bidirectional_rnn,
@@ -27,8 +47,14 @@ from actorsession.train.layers.recurrent.cell import LayerRNNCell
 from actorsession.train.layers.recurrent.steps import transposed as transpose_batch_time
 
 __all__ = [
-    "BasicLSTMCell", "BasicRNNCell", "DeviceWrapper", "DropoutWrapper", "GRUCell", "LSTMCell",
-    "LSTMStateTuple", "LayerRNNCell", "MultiRNNCell", "RNNCell", "ResidualWrapper",
-    "stack_bidirectional_dynamic_rnn", "stack_bidirectional_rnn", "static_bidirectional_rnn",
-    "static_rnn", "static_state_saving_rnn", "transpose_batch_time",
+    "AttentionCellWrapper", "BasicLSTMCell", "BasicRNNCell", "CompiledWrapper", "Conv1DLSTMCell",
+    "Conv2DLSTMCell", "Conv3DLSTMCell", "ConvLSTMCell", "DeviceWrapper", "DropoutWrapper",
+    "EmbeddingWrapper", "GRUBlockCell", "GRUBlockCellV2", "GRUCell", "HighwayWrapper",
+    "InputProjectionWrapper", "LSTMBlockCell", "LSTMBlockFusedCell", "LSTMCell", "LSTMStateTuple",
+    "LayerNormBasicLSTMCell", "LayerRNNCell", "MultiRNNCell", "OutputProjectionWrapper", "RNNCell",
+    "ResidualWrapper", "TimeReversedFusedRNN", "UGRNNCell", "stack_bidirectional_dynamic_rnn",
+    "stack_bidirectional_rnn", "static_bidirectional_rnn", "static_rnn", "static_state_saving_rnn",
+    "transpose_batch_time",
 ]  # fmt: skip
+
+add_modules(__name__)

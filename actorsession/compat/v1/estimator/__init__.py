@@ -14,14 +14,22 @@ _NAMES = {
         "DNNClassifier DNNLinearCombinedClassifier DNNLinearCombinedRegressor DNNRegressor "
         "LinearClassifier LinearRegressor"
     ),
+    ".early_stopping": "*=experimental",
     ".estimator": "Estimator",
     ".export": "*=export",
     ".exporters": "BestExporter Exporter FinalExporter LatestExporter",
+    ".extra_metrics": "add_metrics",
     ".inputs": "*=inputs",
     ".parse_specs": "classifier_parse_example_spec regressor_parse_example_spec",
     ".run_config": "RunConfig",
     ".specs": "EstimatorSpec EvalSpec ModeKeys TrainSpec",
     ".training": "train_and_evaluate",
+    "actorsession.compat.v1.train": (
+        "CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook GlobalStepWaiterHook "
+        "LoggingTensorHook NanLossDuringTrainingError NanTensorHook ProfilerHook SecondOrStepTimer "
+        "SessionRunArgs SessionRunContext SessionRunHook SessionRunValues StepCounterHook "
+        "StopAtStepHook SummarySaverHook"
+    ),
     "actorsession.compat.v1.warm_starts": "VocabInfo WarmStartSettings",
 }
 

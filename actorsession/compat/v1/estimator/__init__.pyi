@@ -12,12 +12,14 @@ from actorsession.compat.v1.estimator.canned import DNNLinearCombinedRegressor a
 from actorsession.compat.v1.estimator.canned import DNNRegressor as DNNRegressor
 from actorsession.compat.v1.estimator.canned import LinearClassifier as LinearClassifier
 from actorsession.compat.v1.estimator.canned import LinearRegressor as LinearRegressor
+from actorsession.compat.v1.estimator import early_stopping as experimental
 from actorsession.compat.v1.estimator.estimator import Estimator as Estimator
 from actorsession.compat.v1.estimator import export as export
 from actorsession.compat.v1.estimator.exporters import BestExporter as BestExporter
 from actorsession.compat.v1.estimator.exporters import Exporter as Exporter
 from actorsession.compat.v1.estimator.exporters import FinalExporter as FinalExporter
 from actorsession.compat.v1.estimator.exporters import LatestExporter as LatestExporter
+from actorsession.compat.v1.estimator.extra_metrics import add_metrics as add_metrics
 from actorsession.compat.v1.estimator import inputs as inputs
 from actorsession.compat.v1.estimator.parse_specs import classifier_parse_example_spec as classifier_parse_example_spec
 from actorsession.compat.v1.estimator.parse_specs import regressor_parse_example_spec as regressor_parse_example_spec
@@ -27,13 +29,34 @@ from actorsession.compat.v1.estimator.specs import EvalSpec as EvalSpec
 from actorsession.compat.v1.estimator.specs import ModeKeys as ModeKeys
 from actorsession.compat.v1.estimator.specs import TrainSpec as TrainSpec
 from actorsession.compat.v1.estimator.training import train_and_evaluate as train_and_evaluate
+from actorsession.compat.v1.train import CheckpointSaverHook as CheckpointSaverHook
+from actorsession.compat.v1.train import CheckpointSaverListener as CheckpointSaverListener
+from actorsession.compat.v1.train import FeedFnHook as FeedFnHook
+from actorsession.compat.v1.train import FinalOpsHook as FinalOpsHook
+from actorsession.compat.v1.train import GlobalStepWaiterHook as GlobalStepWaiterHook
+from actorsession.compat.v1.train import LoggingTensorHook as LoggingTensorHook
+from actorsession.compat.v1.train import NanLossDuringTrainingError as NanLossDuringTrainingError
+from actorsession.compat.v1.train import NanTensorHook as NanTensorHook
+from actorsession.compat.v1.train import ProfilerHook as ProfilerHook
+from actorsession.compat.v1.train import SecondOrStepTimer as SecondOrStepTimer
+from actorsession.compat.v1.train import SessionRunArgs as SessionRunArgs
+from actorsession.compat.v1.train import SessionRunContext as SessionRunContext
+from actorsession.compat.v1.train import SessionRunHook as SessionRunHook
+from actorsession.compat.v1.train import SessionRunValues as SessionRunValues
+from actorsession.compat.v1.train import StepCounterHook as StepCounterHook
+from actorsession.compat.v1.train import StopAtStepHook as StopAtStepHook
+from actorsession.compat.v1.train import SummarySaverHook as SummarySaverHook
 from actorsession.compat.v1.warm_starts import VocabInfo as VocabInfo
 from actorsession.compat.v1.warm_starts import WarmStartSettings as WarmStartSettings
 
 __all__ = [
-"BestExporter", "DNNClassifier", "DNNLinearCombinedClassifier", "DNNLinearCombinedRegressor",
-"DNNRegressor", "Estimator", "EstimatorSpec", "EvalSpec", "Exporter", "FinalExporter",
-"LatestExporter", "LinearClassifier", "LinearRegressor", "ModeKeys", "RunConfig", "TrainSpec",
-"VocabInfo", "WarmStartSettings", "classifier_parse_example_spec", "export", "inputs",
-"regressor_parse_example_spec", "train_and_evaluate"
+"BestExporter", "CheckpointSaverHook", "CheckpointSaverListener", "DNNClassifier",
+"DNNLinearCombinedClassifier", "DNNLinearCombinedRegressor", "DNNRegressor", "Estimator",
+"EstimatorSpec", "EvalSpec", "Exporter", "FeedFnHook", "FinalExporter", "FinalOpsHook",
+"GlobalStepWaiterHook", "LatestExporter", "LinearClassifier", "LinearRegressor",
+"LoggingTensorHook", "ModeKeys", "NanLossDuringTrainingError", "NanTensorHook", "ProfilerHook",
+"RunConfig", "SecondOrStepTimer", "SessionRunArgs", "SessionRunContext", "SessionRunHook",
+"SessionRunValues", "StepCounterHook", "StopAtStepHook", "SummarySaverHook", "TrainSpec",
+"VocabInfo", "WarmStartSettings", "add_metrics", "classifier_parse_example_spec", "experimental",
+"export", "inputs", "regressor_parse_example_spec", "train_and_evaluate"
 ]

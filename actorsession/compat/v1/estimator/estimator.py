@@ -52,7 +52,7 @@ from actorsession.train import (
     replica_device_setter,
 )
 
-__all__ = ["Estimator"]
+__all__ = ["Estimator", "argument_names"]
 
 _log = get_logger()
 
@@ -501,7 +501,7 @@ class Estimator:
         return self._call_model_fn(features, labels, mode, self._config), step, hooks
 
     def _inputs(self, input_fn: Any, mode: str) -> tuple[Any, Any, list[SessionRunHook]]:
-        names = _argument_names(input_fn)
+        names = argument_names(input_fn)
         values = {"mode": mode, "params": self.params, "config": self.config}
         given = {key: value for key, value in values.items() if key in names}
         with device("/cpu:0"):
@@ -520,7 +520,7 @@ class Estimator:
         return found, None, hooks
 
     def _call_model_fn(self, features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
-        names = _argument_names(self._model_fn)
+        names = argument_names(self._model_fn)
         given: dict[str, Any] = {}
         if "labels" in names:
             given["labels"] = labels
@@ -559,13 +559,13 @@ class _LastValues(SessionRunHook):
         self.values = dict(session.run(self._fetches))
 
 
-def _argument_names(function: Any) -> set[str]:
+def argument_names(function: Any) -> set[str]:
     """Return the names of the arguments that a function has left open."""
     return set(inspect.signature(function).parameters)
 
 
 def _check_model_fn(model_fn: Any, params: Any) -> None:
-    names = _argument_names(model_fn)
+    names = argument_names(model_fn)
     if "features" not in names:
         raise ValueError(f"model_fn ({model_fn}) must include features argument.")
     if params is not None and "params" not in names:

@@ -15,7 +15,9 @@ from actorsession.compat.v1.graphs import get_default_graph
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.dimension import as_dimension
+from actorsession.graph.dtypes import as_dtype, reference_dtype
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import NOT_DIFFERENTIABLE
 from actorsession.graph.shape import TensorShape, as_shape, broadcast_shapes
 from actorsession.interop.collections import register_proto_function
 from actorsession.interop.signatures import GRAPH_DEF_VERSION
@@ -26,20 +28,66 @@ from actorsession.ops.randomness.numbers import get_seed
 from actorsession.opsets import SparseTensor, SparseTensorValue
 
 __all__ = [
-    "DEFAULT_GRAPH_SEED", "EAGER_MODE", "GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER",
-    "GRAPH_DEF_VERSION_MIN_PRODUCER", "GRAPH_MODE", "MakeNdarray", "NoGradient", "RegisterShape",
-    "RegisterStatistics", "ShapeEquals", "TensorShapeProtoToList", "as_dimension", "as_shape",
-    "broadcast_shape", "canonical_name", "check_valid", "constant_value",
-    "constant_value_as_shape", "context", "convert_n_to_tensor", "eager_mode", "enabled",
-    "executing_eagerly", "executing_eagerly_outside_functions", "export_scoped_meta_graph",
-    "get_all_collection_keys", "get_default_session", "get_gradient_function", "get_name_scope",
-    "get_seed", "graph_mode", "import_scoped_meta_graph", "in_eager_mode", "in_graph_mode",
-    "init_scope", "inside_function", "internal_convert_n_to_tensor", "internal_convert_to_tensor",
-    "is_broadcast_compatible", "is_dense_tensor_like", "is_device_spec", "is_sparse",
-    "is_tf_type", "matrix", "merge_device", "name_from_scope_name", "num_gpus",
-    "prepend_name_scope", "read_meta_graph_file", "register_proto_function",
-    "register_tensor_conversion_function", "scalar", "set_shapes_for_outputs", "strip_name_scope",
-    "uid", "unchanged_shape", "unknown_shape", "vector",
+    "DEFAULT_GRAPH_SEED",
+    "EAGER_MODE",
+    "GRAPH_DEF_VERSION",
+    "GRAPH_DEF_VERSION_MIN_CONSUMER",
+    "GRAPH_DEF_VERSION_MIN_PRODUCER",
+    "GRAPH_MODE",
+    "EagerTensor",
+    "MakeNdarray",
+    "NoGradient",
+    "RegisterShape",
+    "RegisterStatistics",
+    "ShapeEquals",
+    "TensorShapeProtoToList",
+    "as_dimension",
+    "as_shape",
+    "broadcast_shape",
+    "canonical_name",
+    "check_valid",
+    "constant_value",
+    "constant_value_as_shape",
+    "context",
+    "convert_n_to_tensor",
+    "eager_mode",
+    "enabled",
+    "executing_eagerly",
+    "executing_eagerly_outside_functions",
+    "export_scoped_meta_graph",
+    "get_all_collection_keys",
+    "get_default_session",
+    "get_gradient_function",
+    "get_name_scope",
+    "get_seed",
+    "graph_mode",
+    "import_scoped_meta_graph",
+    "in_eager_mode",
+    "in_graph_mode",
+    "init_scope",
+    "inside_function",
+    "internal_convert_n_to_tensor",
+    "internal_convert_to_tensor",
+    "is_broadcast_compatible",
+    "is_dense_tensor_like",
+    "is_device_spec",
+    "is_sparse",
+    "is_tf_type",
+    "matrix",
+    "merge_device",
+    "name_from_scope_name",
+    "num_gpus",
+    "prepend_name_scope",
+    "read_meta_graph_file",
+    "register_proto_function",
+    "register_tensor_conversion_function",
+    "scalar",
+    "set_shapes_for_outputs",
+    "strip_name_scope",
+    "uid",
+    "unchanged_shape",
+    "unknown_shape",
+    "vector",
 ]  # fmt: skip
 
 DEFAULT_GRAPH_SEED = 87654321
@@ -137,7 +185,7 @@ def get_gradient_function(op: Operation) -> Callable[..., Any] | None:
         LookupError: if its type has no gradient.
     """
     found: Any = gradient_of(op)
-    return found if callable(found) else None
+    return None if found is NOT_DIFFERENTIABLE else found
 
 
 def inside_function() -> bool:
@@ -158,6 +206,31 @@ def is_dense_tensor_like(value: Any) -> bool:
 
 
 is_tf_type = is_dense_tensor_like
+
+
+class EagerTensor:
+    """The class of tensors of eager execution, of which there are none."""
+
+
+def _get_graph_from_inputs(op_input_list: Sequence[Any], graph: Any = None) -> Any:
+    """Return the graph to which operands belong.
+
+    Args:
+        op_input_list: the operands.
+        graph: the graph to which they have to belong.
+
+    Raises:
+        ValueError: if they belong to others.
+    """
+    found = graph
+    for operand in op_input_list:
+        home = getattr(operand, "graph", None)
+        if home is not None and found is not None and home is not found:
+            raise ValueError(
+                f"{operand!r:.100} is not from the passed-in graph, or from that of the others"
+            )
+        found = found if home is None else home
+    return get_default_graph() if found is None else found
 
 
 class RegisterShape:
@@ -244,6 +317,14 @@ enabled = executing_eagerly
 def in_graph_mode() -> bool:
     """Return whether operations are added to graphs: always ``True``."""
     return True
+
+
+def __getattr__(name: str) -> Any:
+    # The types of references: float32_ref.
+    base, ref, rest = name.partition("_ref")
+    if ref and not rest:
+        return reference_dtype(as_dtype(base))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 from actorsession.interop.protos import OpDef
 from actorsession.ops import raw
 
-__all__ = ["OpDef", "snake_case"]
+__all__ = ["OpDef", "get", "get_registered_ops", "snake_case"]
 
 
 def snake_case(op_type: str) -> str:
@@ -40,6 +40,17 @@ def __getattr__(name: str) -> Callable[..., Any]:
     if op_type is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     return _with_places(getattr(raw, op_type))
+
+
+def get(name: str) -> OpDef | None:
+    """Return what is known of an operation type as a message; ``None`` if there is no such type."""
+    return get_registered_ops().get(name)
+
+
+@functools.cache
+def get_registered_ops() -> dict[str, OpDef]:
+    """Return what is known of all operation types as messages: their names."""
+    return {op_type: OpDef(name=op_type) for op_type in raw.__all__}
 
 
 @functools.cache

@@ -146,20 +146,45 @@ def assert_same_structure(
         TypeError: for structures of other types.
     """
     try:
-        structures.check_same_structure(
-            _without_composites(nest1, expand_composites),
-            _without_composites(nest2, expand_composites),
-            "the two structures", same_types=check_types,
-        )  # fmt: skip
+        _check_same(nest1, nest2, check_types, expand_composites)
     except (ValueError, TypeError) as exc:
         raise type(exc)(
             f"The two structures don't have the same nested structure.\n\nFirst structure: {nest1!r:.300}"
-            f"\n\nSecond structure: {nest2!r:.300}\n\nMore Specifically: {exc}"
+            f"\n\nSecond structure: {nest2!r:.300}\n\nMore specifically: {exc}"
         ) from None
 
 
-def _without_composites(structure: Any, expand: bool) -> Any:
-    return structure if expand else map_structure(lambda leaf: None, structure)
+def _check_same(one: Any, other: Any, check_types: bool, expand: bool) -> None:
+    nested = structures.is_nested if expand else is_nested
+    if nested(one) != nested(other):
+        part, leaf = (one, other) if nested(one) else (other, one)
+        raise ValueError(f"{part!r:.100} is a sequence, while {leaf!r:.100} is not")
+    if not nested(one):
+        return
+    if check_types and _kind(one) != _kind(other):
+        raise TypeError(
+            f"The two have not the same sequence type: {type(one).__name__} and {type(other).__name__}"
+        )
+    if not is_nested(one):  # sparse tensors and similar ones
+        structures.check_same_structure(one, other, "the two", same_types=check_types)
+        return
+    ours, theirs = _children(one), _children(other)
+    if isinstance(one, Mapping) and isinstance(other, Mapping) and set(one) != set(other):
+        raise ValueError(f"The two dicts have not the same keys: {list(one)} and {list(other)}")
+    if len(ours) != len(theirs):
+        raise ValueError(
+            f"The two have not the same number of elements: {one!r:.100} and {other!r:.100}"
+        )
+    for (_, part), (_, counterpart) in zip(ours, theirs, strict=True):
+        _check_same(part, counterpart, check_types, expand)
+
+
+def _kind(structure: Any) -> Any:
+    """What two structures have to have in common: all dicts are alike, and equal named tuples."""
+    if isinstance(structure, Mapping):
+        return Mapping
+    fields = getattr(structure, "_fields", None)
+    return type(structure) if fields is None else (type(structure).__name__, fields)
 
 
 def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.recurrent import rnn_cell as rnn_cell_impl
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import as_shape
@@ -22,7 +23,8 @@ from actorsession.opsets.staging.areas import BaseStagingArea
 from actorsession.train.slot_names import name_beside
 
 __all__ = [
-    "BaseStagingArea", "Constant", "Enter", "Exit", "GlorotNormal", "GlorotUniform", "Identity",
+    "BaseStagingArea", "Constant", "Enter", "Exit", "GetContainingXLAContext", "GlorotNormal",
+    "GlorotUniform", "GraphOrParentsInXlaContext", "Identity", "InXlaContext", "IsInXLAContext",
     "Merge", "NextIteration", "Ones", "Orthogonal", "PartitionedVariable", "QueueBase",
     "RandomNormal", "RandomUniform", "RefVariable", "ResourceVariable", "Switch",
     "TruncatedNormal", "UniformUnitScaling", "Variable", "VariableV1", "VarianceScaling", "Zeros",
@@ -30,8 +32,8 @@ __all__ = [
     "create_slot", "create_slot_with_initializer", "create_zeros_slot", "enter", "exit",
     "global_variables", "he_normal", "he_uniform", "initialize_resources", "is_resource_variable",
     "lecun_normal", "lecun_uniform", "local_resources", "merge", "next_iteration",
-    "report_uninitialized_resources", "shared_resources", "switch", "tuple", "weighted_moving_average",
-    "with_dependencies",
+    "report_uninitialized_resources", "rnn_cell_impl", "shared_resources", "switch", "tuple",
+    "weighted_moving_average", "with_dependencies",
 ]  # fmt: skip
 
 # Each class and function under the name that it has in its module.
@@ -216,14 +218,29 @@ def weighted_moving_average(
     given = convert_to_tensor(value)
     with ops.variable_scope(name, "WeightedMovingAvg"):
         zeros = initializers.zeros_initializer()
-        sums = ops.get_variable("value", given.shape, given.dtype, zeros, trainable=False,
+        amount = convert_to_tensor(weight, preferred_dtype=given.dtype)
+        sums = ops.get_variable("value_x_weight", given.shape, given.dtype, zeros, trainable=False,
                                 collections=collections)  # fmt: skip
-        weights = ops.get_variable("weight", None if given.shape.rank is None else [], given.dtype,
-                                   zeros, trainable=False, collections=collections)  # fmt: skip
-        amount = ops.cast(weight, given.dtype)
+        weights = ops.get_variable("weight", amount.shape, amount.dtype, zeros, trainable=False,
+                                   collections=collections)  # fmt: skip
         top = assign_moving_average(sums, given * amount, decay, False)
         bottom = assign_moving_average(weights, amount, decay, False)
         return ops.truediv(top, bottom) if truediv else ops.div(top, bottom)
+
+
+# -- control flow ------------------------------------------------------------------------------
+
+
+def IsInXLAContext(op: Any = None) -> bool:
+    """Return whether an operation is compiled: none is."""
+    return False
+
+
+InXlaContext = GraphOrParentsInXlaContext = IsInXLAContext
+
+
+def GetContainingXLAContext(ctxt: Any) -> None:
+    """Return the compiled part that a loop or branch is in: there is none."""
 
 
 # -- weights, cells ----------------------------------------------------------------------------

@@ -243,6 +243,15 @@ class Layer(ours.Layer):
         self._calls().append((self._converted(inputs), outputs))
         return outputs
 
+    def _activity_loss(self, outputs: Any) -> Any:
+        # The loss is that of one example.
+        losses = []
+        for leaf in nests.flatten(outputs):
+            loss = super()._activity_loss(leaf)
+            if loss is not None:
+                losses.append(loss / ops.cast(ops.shape(leaf)[0], loss.dtype))
+        return ops.add_n(losses) if losses else None
+
     def _converted(self, inputs: Any) -> Any:
         if isinstance(inputs, list) and not any(
             isinstance(leaf, (Tensor, ops.Variable)) for leaf in nests.flatten(inputs)

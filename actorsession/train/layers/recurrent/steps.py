@@ -22,14 +22,15 @@ __all__ = [
 
 
 @contextlib.contextmanager
-def opened(scope: Any, default: str) -> Iterator[VariableScope]:
+def opened(scope: Any, default: str, *, unique: bool = False) -> Iterator[VariableScope]:
     """Open a variable scope in which each variable is read once per step, outside of loops.
 
     Args:
         scope: the scope or its name.
         default: the name if no scope is given.
+        unique: whether that name is made unique.
     """
-    with ops.variable_scope(scope or default) as found:
+    with ops.variable_scope(scope or (None if unique else default), default) as found:
         # A read inside a loop runs in each iteration, and its gradient keeps each value.
         if found.caching_device is None and scope_of(get_default_graph()).body is None:
             found.set_caching_device(lambda op: op.device)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from actorsession.compat.v1.module_paths import add_modules
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
     "actorsession.namespaces.nn": "safe_embedding_lookup_sparse",
+    ".columns": (
+        "bucketized_column crossed_column embedding_column one_hot_column real_valued_column "
+        "sparse_column_with_hash_bucket sparse_column_with_integerized_feature "
+        "sparse_column_with_keys"
+    ),
     ".convolutions": (
         "conv1d conv2d conv2d_in_plane conv2d_transpose conv3d conv3d_transpose convolution "
         "convolution1d convolution2d convolution2d_in_plane convolution2d_transpose convolution3d "
@@ -30,3 +36,5 @@ _NAMES = {
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
+
+add_modules(__name__)

@@ -1,6 +1,14 @@
 # Written by scripts/generated.py.
 """``tf.contrib.layers``, whose functions ``slim`` has, too: layers with slim's names of variables."""
 
+from actorsession.compat.v1.contrib.layers.columns import bucketized_column as bucketized_column
+from actorsession.compat.v1.contrib.layers.columns import crossed_column as crossed_column
+from actorsession.compat.v1.contrib.layers.columns import embedding_column as embedding_column
+from actorsession.compat.v1.contrib.layers.columns import one_hot_column as one_hot_column
+from actorsession.compat.v1.contrib.layers.columns import real_valued_column as real_valued_column
+from actorsession.compat.v1.contrib.layers.columns import sparse_column_with_hash_bucket as sparse_column_with_hash_bucket
+from actorsession.compat.v1.contrib.layers.columns import sparse_column_with_integerized_feature as sparse_column_with_integerized_feature
+from actorsession.compat.v1.contrib.layers.columns import sparse_column_with_keys as sparse_column_with_keys
 from actorsession.compat.v1.contrib.layers.convolutions import conv1d as conv1d
 from actorsession.compat.v1.contrib.layers.convolutions import conv2d as conv2d
 from actorsession.compat.v1.contrib.layers.convolutions import conv2d_in_plane as conv2d_in_plane
@@ -67,16 +75,18 @@ from actorsession.namespaces.nn import safe_embedding_lookup_sparse as safe_embe
 
 __all__ = [
 "OPTIMIZER_CLS_NAMES", "OPTIMIZER_SUMMARIES", "adaptive_clipping_fn", "apply_regularization",
-"avg_pool2d", "avg_pool3d", "batch_norm", "bias_add", "bow_encoder", "conv1d", "conv2d",
-"conv2d_in_plane", "conv2d_transpose", "conv3d", "conv3d_transpose", "convolution", "convolution1d",
-"convolution2d", "convolution2d_in_plane", "convolution2d_transpose", "convolution3d",
-"convolution3d_transpose", "dense_to_sparse", "dropout", "embed_sequence",
-"embedding_lookup_unique", "flatten", "fully_connected", "group_norm", "instance_norm",
-"l1_l2_regularizer", "l1_regularizer", "l2_regularizer", "layer_norm", "linear", "max_pool2d",
-"max_pool3d", "maxout", "one_hot_encoding", "optimize_loss", "pool", "relu", "relu6", "repeat",
+"avg_pool2d", "avg_pool3d", "batch_norm", "bias_add", "bow_encoder", "bucketized_column", "conv1d",
+"conv2d", "conv2d_in_plane", "conv2d_transpose", "conv3d", "conv3d_transpose", "convolution",
+"convolution1d", "convolution2d", "convolution2d_in_plane", "convolution2d_transpose",
+"convolution3d", "convolution3d_transpose", "crossed_column", "dense_to_sparse", "dropout",
+"embed_sequence", "embedding_column", "embedding_lookup_unique", "flatten", "fully_connected",
+"group_norm", "instance_norm", "l1_l2_regularizer", "l1_regularizer", "l2_regularizer",
+"layer_norm", "linear", "max_pool2d", "max_pool3d", "maxout", "one_hot_column", "one_hot_encoding",
+"optimize_loss", "pool", "real_valued_column", "relu", "relu6", "repeat",
 "safe_embedding_lookup_sparse", "separable_conv2d", "separable_convolution2d", "softmax",
-"spatial_softmax", "stack", "sum_regularizer", "summarize_activation", "summarize_activations",
-"summarize_biases", "summarize_collection", "summarize_tensor", "summarize_tensors",
-"summarize_variables", "summarize_weights", "unit_norm", "variance_scaling_initializer",
-"xavier_initializer", "xavier_initializer_conv2d"
+"sparse_column_with_hash_bucket", "sparse_column_with_integerized_feature",
+"sparse_column_with_keys", "spatial_softmax", "stack", "sum_regularizer", "summarize_activation",
+"summarize_activations", "summarize_biases", "summarize_collection", "summarize_tensor",
+"summarize_tensors", "summarize_variables", "summarize_weights", "unit_norm",
+"variance_scaling_initializer", "xavier_initializer", "xavier_initializer_conv2d"
 ]

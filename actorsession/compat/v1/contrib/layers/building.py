@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -73,7 +74,8 @@ def layer_scope(
         above, _, last = name.rpartition("/")
         last = (renamed or {}).get(last, last)
         kept: dict[str, Any] = {key: kwargs.get(key) for key in _OF_VARIABLES if key in kwargs}
-        return model_variable(f"{above}/{last}" if above else last, custom_getter=getter, **kept)
+        sharing = functools.partial(getter, reuse=kwargs.get("reuse"))
+        return model_variable(f"{above}/{last}" if above else last, custom_getter=sharing, **kept)
 
     tensors = [value for value in values if isinstance(value, Tensor)]
     custom = custom_getter if renamed is not None else None
@@ -124,9 +126,26 @@ def finished(
 def collect_output(collections: Iterable[str] | str | None, alias: str, outputs: Any) -> Any:
     """Add outputs to collections, under an alias that ``slim.utils`` reads back, and return them."""
     if collections:
-        outputs.aliases = [*getattr(outputs, "aliases", []), alias]
+        add_alias(outputs, alias)
         add_to_collections(collections, outputs)
     return outputs
+
+
+_KEY = ("actorsession", "aliases of outputs")
+
+
+def aliases_of(tensor: Any) -> list[str]:
+    """Return the aliases of a tensor."""
+    kept = tensor.graph.get_collection_ref(_KEY)
+    return list(kept[0].get(tensor, ())) if kept else []
+
+
+def add_alias(tensor: Any, alias: str) -> None:
+    """Give a tensor a further alias."""
+    kept = tensor.graph.get_collection_ref(_KEY)
+    if not kept:
+        kept.append({})
+    kept[0].setdefault(tensor, []).append(alias)
 
 
 def pair(given: Any, count: int = 2) -> list[int]:

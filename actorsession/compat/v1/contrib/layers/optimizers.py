@@ -169,7 +169,7 @@ def multiplied(pairs: Iterable[Any], factors: Mapping[Any, Any]) -> list[Any]:
 
     Args:
         pairs: gradients and variables.
-        factors: factors by variables or their names.
+        factors: factors by variables or their names, such as ``w:0``.
 
     Raises:
         ValueError: for a variable that has no gradient.
@@ -177,7 +177,6 @@ def multiplied(pairs: Iterable[Any], factors: Mapping[Any, Any]) -> list[Any]:
     found = []
     for gradient, variable in pairs:
         known = [key for key in factors if key is variable or key == variable.name]
-        known += [key for key in factors if key == variable.op.name]
         if known:
             if gradient is None:
                 raise ValueError(f"Requested multiple of `None` gradient of {variable.name}.")

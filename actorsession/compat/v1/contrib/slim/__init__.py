@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from actorsession.compat.v1.module_paths import add_modules
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
@@ -38,3 +39,5 @@ _NAMES = {
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
+
+add_modules(__name__)

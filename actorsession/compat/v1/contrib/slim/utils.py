@@ -6,7 +6,12 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any
 
-from actorsession.compat.v1.contrib.layers.building import collect_output, static_sizes
+from actorsession.compat.v1.contrib.layers.building import (
+    add_alias,
+    aliases_of,
+    collect_output,
+    static_sizes,
+)
 from actorsession.graph.graph import get_collection
 from actorsession.train.layers.layer import known_flag, smart_cond
 
@@ -26,14 +31,13 @@ def collect_named_outputs(collections: Any, alias: str, outputs: Any) -> Any:
 
 def append_tensor_alias(tensor: Any, alias: str) -> Any:
     """Give a tensor a further alias, and return it."""
-    tensor.aliases = [*getattr(tensor, "aliases", []), alias]
+    add_alias(tensor, alias)
     return tensor
 
 
 def get_tensor_aliases(tensor: Any) -> list[str]:
     """Return the aliases of a tensor, or its name without output number."""
-    found = getattr(tensor, "aliases", None)
-    return list(found) if found else [tensor.op.name]
+    return aliases_of(tensor) or [tensor.op.name]
 
 
 def gather_tensors_aliases(tensors: Iterable[Any]) -> list[str]:

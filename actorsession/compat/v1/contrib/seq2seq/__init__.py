@@ -1,0 +1,27 @@
+"""``tf.contrib.seq2seq``: decoders step by step, attention to what an encoder put out, and beam search."""
+
+from __future__ import annotations
+
+from actorsession.compat.v1.module_paths import add_modules
+from actorsession.lazy_names import lazy_names
+
+_NAMES = {
+    "actorsession.compat.v1.recurrent.sequences": "sequence_loss",
+    ".attention": (
+        "AttentionMechanism AttentionWrapper AttentionWrapperState BahdanauAttention "
+        "LuongAttention hardmax"
+    ),
+    ".beam_search": (
+        "BeamSearchDecoder BeamSearchDecoderOutput BeamSearchDecoderState "
+        "FinalBeamSearchDecoderOutput gather_tree tile_batch"
+    ),
+    ".decoders": "BasicDecoder BasicDecoderOutput Decoder dynamic_decode",
+    ".helpers": (
+        "CustomHelper GreedyEmbeddingHelper Helper InferenceHelper SampleEmbeddingHelper "
+        "ScheduledEmbeddingTrainingHelper ScheduledOutputTrainingHelper TrainingHelper"
+    ),
+}
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
+
+add_modules(__name__)

@@ -1,0 +1,60 @@
+"""Folders of engines on this machine, by which the processes that an engine has started are found."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.cluster.kit import PATIENCE
+
+__all__ = ["QUIET_ENGINES", "engine_folder", "kill_processes_of", "processes_of"]
+
+# Settings of engines for tests: what they must not do in a user's name, and patience on a busy machine.
+QUIET_ENGINES = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "300s",
+    "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "300s",
+}
+
+
+def processes_of(folder: str) -> list[int]:
+    """The processes that name a folder in their command lines and have not ended."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if folder.encode() in (path / "cmdline").read_bytes():  # "" of one that has ended
+                found.append(int(path.name))
+    return [pid for pid in found if pid != os.getpid()]
+
+
+def kill_processes_of(folder: str) -> None:
+    """Kill them, and those that they start meanwhile."""
+    while left := processes_of(folder):
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def engine_folder() -> Iterator[str]:
+    """A new folder with a short name, because Ray and munge have sockets in it.
+
+    In the end all processes that name it are gone, or else they are killed, and that is an error.
+    """
+    with tempfile.TemporaryDirectory(prefix="as", ignore_cleanup_errors=True) as name:
+        try:
+            yield name
+        except BaseException:
+            kill_processes_of(name)
+            raise
+        limit = time.monotonic() + PATIENCE
+        while (left := processes_of(name)) and time.monotonic() < limit:
+            time.sleep(0.05)
+        kill_processes_of(name)
+        assert left == []
