@@ -8,6 +8,7 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.recurrent import rnn_cell as rnn_cell_impl
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import as_shape
@@ -31,7 +32,7 @@ __all__ = [
     "create_slot", "create_slot_with_initializer", "create_zeros_slot", "enter", "exit",
     "global_variables", "he_normal", "he_uniform", "initialize_resources", "is_resource_variable",
     "lecun_normal", "lecun_uniform", "local_resources", "merge", "next_iteration",
-    "report_uninitialized_resources", "shared_resources", "switch", "tuple",
+    "report_uninitialized_resources", "rnn_cell_impl", "shared_resources", "switch", "tuple",
     "weighted_moving_average", "with_dependencies",
 ]  # fmt: skip
 
