@@ -114,3 +114,12 @@ def test_flags_of_absl_and_of_tf_are_read_from_one_command_line(tmp_path: Path) 
     )
     said = "3 4 ['rest']\n"
     assert run(tmp_path, "program.py", "--steps=3", "rest", "--size", "4") == (0, said, "")
+
+
+@pytest.mark.process
+def test_shapes_consist_of_dimensions_as_in_tensorflow_1(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import tensorflow as tf\nx = tf.zeros([2, 3])\n"
+        "print(x.shape[1].value, x.get_shape().as_list(), int(x.shape[0]) * 2, tf.ones(x.shape[1:]).shape)\n"
+    )
+    assert run(tmp_path, "program.py") == (0, "3 [2, 3] 4 (3,)\n", "")
