@@ -280,7 +280,7 @@ class _Rooms(ModuleType):
 _INSIDE = (
     "core_rnn", "core_rnn_cell", "feature_column", "framework", "initializers", "layers", "learn", "loader",
     "losses", "metrics", "ops", "optimizers", "python", "queues", "regularizers", "rnn", "rnn_cell",
-    "seq2seq", "slim", "training", "utils",
+    "seq2seq", "slim", "tfe", "training", "utils",
 )  # fmt: skip
 
 

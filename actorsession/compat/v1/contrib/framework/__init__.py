@@ -6,6 +6,7 @@ from actorsession.compat.v1.module_paths import add_modules
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
+    "actorsession.compat.v1.internals.nest": "*=nest",
     "actorsession.compat.v1.tensors": "is_tensor",
     "actorsession.ops": "argsort sort zeros_initializer=zero_initializer",
     "actorsession.train": (
@@ -18,7 +19,6 @@ _NAMES = {
     ),
     ".conditions": "smart_case smart_cond smart_constant_value",
     ".names": "prepend_name_scope strip_name_scope",
-    ".nest": "*=nest",
     ".shapes": (
         "assert_or_get_global_step assert_same_float_dtype assert_scalar assert_scalar_int "
         "convert_to_tensor_or_sparse_tensor reduce_sum_n remove_squeezable_dimensions "

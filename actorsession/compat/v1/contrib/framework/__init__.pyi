@@ -15,7 +15,6 @@ from actorsession.compat.v1.contrib.framework.conditions import smart_cond as sm
 from actorsession.compat.v1.contrib.framework.conditions import smart_constant_value as smart_constant_value
 from actorsession.compat.v1.contrib.framework.names import prepend_name_scope as prepend_name_scope
 from actorsession.compat.v1.contrib.framework.names import strip_name_scope as strip_name_scope
-from actorsession.compat.v1.contrib.framework import nest as nest
 from actorsession.compat.v1.contrib.framework.shapes import assert_or_get_global_step as assert_or_get_global_step
 from actorsession.compat.v1.contrib.framework.shapes import assert_same_float_dtype as assert_same_float_dtype
 from actorsession.compat.v1.contrib.framework.shapes import assert_scalar as assert_scalar
@@ -41,6 +40,7 @@ from actorsession.compat.v1.contrib.framework.variables import global_variable a
 from actorsession.compat.v1.contrib.framework.variables import local_variable as local_variable
 from actorsession.compat.v1.contrib.framework.variables import model_variable as model_variable
 from actorsession.compat.v1.contrib.framework.variables import variable as variable
+from actorsession.compat.v1.internals import nest as nest
 from actorsession.compat.v1.tensors import is_tensor as is_tensor
 from actorsession.ops import argsort as argsort
 from actorsession.ops import sort as sort
