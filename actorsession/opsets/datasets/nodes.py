@@ -23,7 +23,7 @@ from actorsession.ops.rows import checked, no_outputs, op, scalar
 from actorsession.ops.shape_operands import boxed
 from actorsession.ops.shared_state import check_handle_of
 from actorsession.opsets.datasets import parallel, sources, transforms  # noqa: F401 - each registers kinds of datasets
-from actorsession.opsets.datasets.compiled import Compiled
+from actorsession.opsets.datasets.compiled import Compiled, Kept
 from actorsession.opsets.datasets.position import IteratorState, by_handle, elsewhere
 from actorsession.opsets.datasets.runs import Run
 from actorsession.opsets.datasets.stages import Function, Stage
@@ -170,7 +170,7 @@ def _iterator_kernel(ctx: KernelContext) -> Kernel:
         state = host.lookup_or_create(ctx.attrs["container"], name, "iterator", new, spec)
     else:
         # Beside the states of the function's nodes.
-        kept = ctx.state(dict)
+        kept = ctx.state(Kept)
         state = kept.get("") or kept.setdefault("", new())
     return lambda: state
 

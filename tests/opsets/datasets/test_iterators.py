@@ -283,6 +283,22 @@ def test_no_thread_is_left_when_a_session_ends() -> None:
         time.sleep(0.01)
 
 
+def test_a_function_that_waits_ends_with_the_session() -> None:
+    queue = tf.FIFOQueue(1, tf.int64, [])
+    iterator = Dataset.range(3).map(lambda x: x + queue.dequeue()).make_initializable_iterator()
+    following = iterator.get_next()
+    sess = tf.Session()
+    sess.run(iterator.initializer)
+    with pytest.raises(tf.errors.DeadlineExceededError):
+        sess.run(following, options=tf.RunOptions(timeout_in_ms=50))
+    sess.close()
+    end = time.monotonic() + 20
+    while any(thread.name == "actorsession-dataset" for thread in threading.enumerate()):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    del sess
+
+
 def test_several_threads_share_the_elements() -> None:
     following = Dataset.range(200).prefetch(4).make_one_shot_iterator().get_next()
     found: list[int] = []
