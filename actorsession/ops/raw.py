@@ -69,20 +69,20 @@ __all__ = [
     "ImageSummary", "InTopKV2", "InitializeTableFromTextFileV2", "InitializeTableV2", "Inv",
     "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized",
     "IteratorFromStringHandleV2", "IteratorGetNext", "IteratorGetNextSync",
-    "IteratorToStringHandle", "IteratorV2", "L2Loss", "LRN", "LRNGrad", "LeakyRelu",
-    "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift", "Less", "LessEqual", "Lgamma",
-    "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant", "LogSoftmax",
-    "LogUniformCandidateSampler", "LogicalAnd", "LogicalNot", "LogicalOr", "LookupTableExportV2",
-    "LookupTableFindV2", "LookupTableImportV2", "LookupTableInsertV2", "LookupTableRemoveV2",
-    "LookupTableSizeV2", "LoopCond", "LowerBound", "Lu", "MakeIterator", "MapClear",
-    "MapIncompleteSize", "MapPeek", "MapSize", "MapStage", "MapUnstage", "MapUnstageNoKey",
-    "MatMul", "MatchingFiles", "MatrixBandPart", "MatrixDeterminant", "MatrixDiagPartV3",
-    "MatrixDiagV3", "MatrixInverse", "MatrixLogarithm", "MatrixSetDiagV3", "MatrixSolve",
-    "MatrixSolveLs", "MatrixSquareRoot", "MatrixTriangularSolve", "Max", "MaxPool", "MaxPool3D",
-    "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGrad", "MaxPoolGradGrad", "MaxPoolGradWithArgmax",
-    "MaxPoolWithArgmax", "Maximum", "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Min",
-    "Minimum", "MirrorPad", "MirrorPadGrad", "Mul", "MulNoNan", "Multinomial",
-    "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri", "Neg", "NextAfter",
+    "IteratorToStringHandle", "IteratorTryNext", "IteratorV2", "L2Loss", "LRN", "LRNGrad",
+    "LeakyRelu", "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift", "Less",
+    "LessEqual", "Lgamma", "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant",
+    "LogSoftmax", "LogUniformCandidateSampler", "LogicalAnd", "LogicalNot", "LogicalOr",
+    "LookupTableExportV2", "LookupTableFindV2", "LookupTableImportV2", "LookupTableInsertV2",
+    "LookupTableRemoveV2", "LookupTableSizeV2", "LoopCond", "LowerBound", "Lu", "MakeIterator",
+    "MapClear", "MapIncompleteSize", "MapPeek", "MapSize", "MapStage", "MapUnstage",
+    "MapUnstageNoKey", "MatMul", "MatchingFiles", "MatrixBandPart", "MatrixDeterminant",
+    "MatrixDiagPartV3", "MatrixDiagV3", "MatrixInverse", "MatrixLogarithm", "MatrixSetDiagV3",
+    "MatrixSolve", "MatrixSolveLs", "MatrixSquareRoot", "MatrixTriangularSolve", "Max", "MaxPool",
+    "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGrad", "MaxPoolGradGrad",
+    "MaxPoolGradWithArgmax", "MaxPoolWithArgmax", "Maximum", "Mean", "Merge", "MergeSummary",
+    "MergeV2Checkpoints", "Min", "Minimum", "MirrorPad", "MirrorPadGrad", "Mul", "MulNoNan",
+    "Multinomial", "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri", "Neg", "NextAfter",
     "NextIteration", "NoOp", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
     "NonMaxSuppressionWithOverlaps", "NotEqual", "OneHot", "OneShotIterator", "OnesLike",
     "OrderedMapClear", "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize",
@@ -1156,6 +1156,10 @@ def IteratorGetNextSync(iterator: Operand, *, output_types: Sequence[DTypeLike],
 def IteratorToStringHandle(resource_handle: Operand, *, name: str | None = None) -> Tensor:
     """resource_handle:resource -> string_handle:string"""
     return one("IteratorToStringHandle", (resource_handle,), {}, name)
+
+def IteratorTryNext(iterator: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> tuple[Tensor, list[Tensor]]:
+    """iterator:resource -> has_value:bool components:[output_types]"""
+    return many("IteratorTryNext", (iterator,), {"output_types": output_types, "output_shapes": output_shapes}, name)
 
 def IteratorV2(*, shared_name: str | bytes, container: str | bytes, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
     """-> handle:resource"""
