@@ -192,7 +192,10 @@ OperatorMixin.OVERLOADABLE_OPERATORS = frozenset(
 class Tensor(OperatorMixin):
     """One output of an operation: a symbolic value that each step computes anew."""
 
-    __slots__ = ("__weakref__", "_constant", "_index", "_name", "_op", "_ref", "_spec", "assign")
+    # With a dict, which is made when a program first hangs an attribute of its own on a tensor.
+    __slots__ = (
+        "__dict__", "__weakref__", "_constant", "_index", "_name", "_op", "_ref", "_spec", "assign",
+    )  # fmt: skip
 
     # Set only on slices of a variable: it assigns a new value to that slice.
     assign: Callable[..., Tensor]
@@ -354,7 +357,7 @@ class Operation:
     """
 
     __slots__ = (
-        "__weakref__", "_device", "_node_def", "attrs", "control_inputs", "graph", "inputs", "name",
+        "__dict__", "__weakref__", "_device", "_node_def", "attrs", "control_inputs", "graph", "inputs", "name",
         "number", "op_def", "outputs", "source", "type",
     )  # fmt: skip
 
@@ -463,6 +466,22 @@ class Operation:
 
     def _as_graph_element(self) -> Operation:
         return self
+
+    def _set_attr(self, name: str, attr_value: Any) -> None:
+        """Set an attribute from TensorFlow's message, for marks of one's own that begin with an underscore.
+
+        Raises:
+            ValueError: for an attribute of the operation type, on which its outputs depend.
+        """
+        if not name.startswith("_"):
+            raise ValueError(
+                f"attribute {name!r} of {self.name!r} is part of the operation and stays"
+            )
+        self.attrs = {**self.attrs, name: PROTO_VIEWS.get("Operation.attr")(attr_value)}
+        self.forget_node_def()
+
+    def __str__(self) -> str:
+        return str(self.node_def) if self.graph.shown_prefix else repr(self)
 
     def __repr__(self) -> str:
         return f"<{self.graph.shown_prefix}Operation {self.name!r} type={self.type}>"

@@ -65,7 +65,8 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ), ".sessions actorsession.session actorsession.session.base actorsession.session.conversions "
          ".internals.framework"),
         ("client", "timeline", ".internals.timeline actorsession.observe.timeline"),
-        ("data.ops", "dataset_ops iterator_ops readers", ".data"),
+        ("data.ops", "dataset_ops iterator_ops readers", ".data .data.structures"),
+        ("data.util", "nest", ".internals.nest"),
         ("eager", "context", ".internals.framework"),
         ("estimator", "estimator estimator_lib model_fn run_config training", ".estimator"),
         ("estimator", "util", ".estimator .internals.python_tools"),
@@ -275,7 +276,7 @@ class _Rooms(ModuleType):
 _INSIDE = (
     "core_rnn", "core_rnn_cell", "feature_column", "framework", "initializers", "layers", "learn", "loader",
     "losses", "metrics", "ops", "optimizers", "python", "queues", "regularizers", "rnn", "rnn_cell",
-    "seq2seq", "slim", "training", "utils",
+    "seq2seq", "slim", "tfe", "training", "utils",
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ _NAMES = {
     "actorsession.namespaces.signal": "*=signal",
     ".crf": "*=crf",
     ".data": "*=data",
+    ".eager": "*=eager",
     ".feature_column": "*=feature_column",
     ".framework": "*=framework",
     ".image": "*=image",
