@@ -467,5 +467,21 @@ class Operation:
     def _as_graph_element(self) -> Operation:
         return self
 
+    def _set_attr(self, name: str, attr_value: Any) -> None:
+        """Set an attribute from TensorFlow's message, for marks of one's own that begin with an underscore.
+
+        Raises:
+            ValueError: for an attribute of the operation type, on which its outputs depend.
+        """
+        if not name.startswith("_"):
+            raise ValueError(
+                f"attribute {name!r} of {self.name!r} is part of the operation and stays"
+            )
+        self.attrs = {**self.attrs, name: PROTO_VIEWS.get("Operation.attr")(attr_value)}
+        self.forget_node_def()
+
+    def __str__(self) -> str:
+        return str(self.node_def) if self.graph.shown_prefix else repr(self)
+
     def __repr__(self) -> str:
         return f"<{self.graph.shown_prefix}Operation {self.name!r} type={self.type}>"

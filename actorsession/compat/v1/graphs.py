@@ -33,6 +33,7 @@ class Graph(ours.Graph):
     # one.
 
     shown_prefix = "tf."
+    keeps_devices = True
 
     @property
     def reference_variables(self) -> bool:  # type: ignore[override]
