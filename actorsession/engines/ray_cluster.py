@@ -119,9 +119,12 @@ class _RayLauncher:
             return
         try:
             ray.init(**self._init)
-        except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-            asked = self._init["address"] or "by default"
-            raise UnavailableError(f"there is no Ray cluster at {asked}: {error}") from error
+        except Exception as error:  # what Ray raises if its processes do not start in time
+            address = self._init["address"]
+            where = (
+                f"there is no Ray cluster at {address}" if address else "Ray does not start here"
+            )
+            raise UnavailableError(f"{where}: {error}") from error
         self._connected = True
 
     async def place(self, order: TaskOrder, deadline: Deadline) -> _RayPlacement:

@@ -193,7 +193,10 @@ OperatorMixin.OVERLOADABLE_OPERATORS = frozenset(
 class Tensor(OperatorMixin):
     """One output of an operation: a symbolic value that each step computes anew."""
 
-    __slots__ = ("__weakref__", "_constant", "_index", "_name", "_op", "_ref", "_spec", "assign")
+    # With a dict, which is made when a program first hangs an attribute of its own on a tensor.
+    __slots__ = (
+        "__dict__", "__weakref__", "_constant", "_index", "_name", "_op", "_ref", "_spec", "assign",
+    )  # fmt: skip
 
     # Set only on slices of a variable: it assigns a new value to that slice.
     assign: Callable[..., Tensor]
@@ -355,7 +358,7 @@ class Operation:
     """
 
     __slots__ = (
-        "__weakref__", "_device", "_node_def", "attrs", "control_inputs", "graph", "inputs", "name",
+        "__dict__", "__weakref__", "_device", "_node_def", "attrs", "control_inputs", "graph", "inputs", "name",
         "number", "op_def", "outputs", "source", "type",
     )  # fmt: skip
 

@@ -57,7 +57,7 @@ from actorsession.messages import (
 )
 from actorsession.messages.step_frames import SHORT_STARTS, is_step_frame
 from actorsession.metrics import LinkMetrics, add_link, end_link
-from actorsession.rpc.backpressure import BACKLOG, Backpressure
+from actorsession.rpc.backpressure import Backpressure
 from actorsession.rpc.link_statistics import LinkStatistics
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
@@ -186,7 +186,7 @@ class Link:
     @property
     def backlogged(self) -> bool:
         """Whether so many bytes are unsent that their producers should pause."""
-        return self._over is None and self._connection.unsent > BACKLOG
+        return self._over is None and self._backpressure.is_backlogged()
 
     @property
     def must_wait(self) -> bool:

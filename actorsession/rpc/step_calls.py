@@ -144,7 +144,8 @@ class ServedRun:
     def done(self, values: WireValues, extra: Any = None) -> None:
         """Answer the run with its values."""
         calls, call = self._calls, self.call
-        if calls.finish(call):
+        if calls._serving.pop(call, None) is not None:  # what finish() does, without a call
+            self.on_cancel = None
             calls.answer(call, [DONE, call, extra, *values.items], values.segments)
 
     def fail(self, error: OpError) -> None:

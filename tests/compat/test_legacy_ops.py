@@ -40,7 +40,7 @@ def value(fetch: Any) -> Any:
 
 ELSEWHERE = (
     "contrib.learn", "contrib.tensorboard", "estimator", "g3doc", "histogram_summary", "image_summary",
-    "merge_all_summaries", "scalar_summary", "train.SummaryWriter", "nn.seq2seq",
+    "merge_all_summaries", "scalar_summary", "train.SummaryWriter",
     "contrib.layers.real_valued_column",
 )  # fmt: skip
 

@@ -258,3 +258,24 @@ def test_objects_of_other_classes_become_tensors() -> None:
             tf.convert_to_tensor(Measure(1.0), tf.string)
     with pytest.raises(TypeError, match="base_type must be a type"):
         tf.register_tensor_conversion_function("Measure", converted)  # type: ignore[arg-type]
+
+
+def test_functions_are_looked_into() -> None:
+    tools = module("python.util.tf_inspect")
+    decorators = module("python.util.tf_decorator")
+
+    def inner(a: int, b: int = 2, *rest: int, **more: int) -> int:
+        """The text."""
+        return a + b
+
+    outer = decorators.make_decorator(
+        inner, lambda *args, **kwargs: 2 * inner(*args, **kwargs), "twice"
+    )
+    assert tools.getargspec(inner) == (["a", "b"], "rest", "more", (2,))
+    assert (outer(1), outer.__name__, outer.__doc__) == (6, "inner", "The text.")
+    (found,), target = decorators.unwrap(outer)
+    assert (found.decorator_name, target) == ("twice", inner)
+    assert module("python.util.function_utils").fn_args(inner) == ("a", "b")
+    assert module("python.util.function_utils").has_kwargs(inner)
+    kept = module("python.util.deprecation").deprecated("2030-01-01", "Use another.")(inner)
+    assert kept is inner

@@ -284,3 +284,56 @@ def test_structures_are_mapped_and_compared() -> None:
         nest.pack_sequence_as([0, 0], [1])
     with pytest.raises(TypeError, match="same sequence type"):
         nest.assert_same_structure([1], (1,))
+
+
+def test_further_metrics_take_the_predictions_first() -> None:
+    metrics = tf.contrib.metrics
+    labels, scores = tf.constant([1, 0, 1, 1]), tf.constant([0.9, 0.6, 0.4, 0.8])
+    pairs = {
+        "f1": metrics.f1_score(labels, scores, num_thresholds=11),
+        "count": metrics.count(scores, [1.0, 0.5, 0.0, 1.0]),
+        "concat": metrics.streaming_concat(scores, max_size=6),
+        "sensitivity": metrics.streaming_sensitivity_at_specificity(scores, labels, 1.0),
+    }
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        for _ in range(2):
+            updated = session.run({name: pair[1] for name, pair in pairs.items()})
+        found = session.run({name: pair[0] for name, pair in pairs.items()})
+        share = session.run(metrics.accuracy(labels, 1 - labels, [0.0, 1.0, 0.0, 0.0]))
+    # Above 0.3 all three are found, and one more.
+    assert found["f1"] == updated["f1"] == pytest.approx(2 * 0.75 / 1.75, rel=1e-4)
+    assert (found["count"], updated["concat"], share) == (5.0, 6, 0.0)
+    np.testing.assert_allclose(found["concat"], [0.9, 0.6, 0.4, 0.8, 0.9, 0.6])
+    assert found["sensitivity"] == pytest.approx(2 / 3, rel=1e-4)
+
+
+def test_conditions_that_the_graph_knows_make_no_branch() -> None:
+    framework = tf.contrib.framework
+    assert framework.smart_cond(tf.constant(True), lambda: "one", lambda: "other") == "one"
+    fed = tf.placeholder(tf.bool, [])
+    assert framework.smart_constant_value(fed) is None
+    made = framework.smart_case(
+        [(False, lambda: 1), (fed, lambda: tf.constant(2))], lambda: tf.constant(3)
+    )
+    with tf.Session() as session:
+        assert [session.run(made, {fed: value}) for value in (True, False)] == [2, 3]
+    with pytest.raises(TypeError, match="must be callable"):
+        framework.smart_cond(True, None, None)
+    assert framework.prepend_name_scope("^a", "s") == "^s/a"
+    assert framework.strip_name_scope("loc:@s/a", "s") == "loc:@a"
+
+
+def test_older_columns_are_those_of_feature_column() -> None:
+    features = {"age": [[1.0], [2.0]], "city": [["b"], ["a"]]}
+    age = layers.real_valued_column("age")
+    city = layers.sparse_column_with_keys("city", ["a", "b"])
+    net = layers.input_from_feature_columns(features, [age, layers.one_hot_column(city)])
+    total, variables, bias = layers.weighted_sum_from_feature_columns(
+        features, [layers.bucketized_column(age, [1.5]), city], 2
+    )
+    with tf.Session() as session:
+        session.run([tf.global_variables_initializer(), tf.tables_initializer()])
+        assert session.run(net).tolist() == [[1, 0, 1], [2, 1, 0]]
+        assert session.run(total).tolist() == [[0, 0], [0, 0]]
+    assert (len(variables), bias.shape.as_list()) == (2, [2])

@@ -119,4 +119,8 @@ async def reattached(cluster: Cluster, session: AsyncSession, v: Variable, fetch
     async with asyncio.timeout(4 * PATIENCE):
         await until_told()
         assert (await session.reattach(v.initializer)).lost == ("v",)
-        return await session.run(fetch)
+        found = await session.run(fetch)
+        # A session may find the task before its cluster has noted that it is up.
+        while not all(status.alive for status in cluster.status().values()):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    return found

@@ -10,16 +10,28 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.cluster.kit import PATIENCE
+__all__ = [
+    "QUIET_ENGINES",
+    "RAY_DID_NOT_START",
+    "engine_folder",
+    "kill_processes_of",
+    "processes_of",
+]
 
-__all__ = ["QUIET_ENGINES", "engine_folder", "kill_processes_of", "processes_of"]
+_PATIENCE = 60.0  # seconds for processes to end
 
 # Settings of engines for tests: what they must not do in a user's name, and patience on a busy machine.
 QUIET_ENGINES = {
     "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_worker_register_timeout_seconds": "300",
+    "RAY_agent_register_timeout_ms": "300000",
+    "RAY_gcs_server_request_timeout_seconds": "300",
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "300s",
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "300s",
 }
+
+# What Ray says when its own processes have not started in 30 s, a limit that nobody can change.
+RAY_DID_NOT_START = "The current node timed out during startup"
 
 
 def processes_of(folder: str) -> list[int]:
@@ -53,7 +65,7 @@ def engine_folder() -> Iterator[str]:
         except BaseException:
             kill_processes_of(name)
             raise
-        limit = time.monotonic() + PATIENCE
+        limit = time.monotonic() + _PATIENCE
         while (left := processes_of(name)) and time.monotonic() < limit:
             time.sleep(0.05)
         kill_processes_of(name)

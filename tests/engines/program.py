@@ -245,7 +245,7 @@ def main(engine: str, what: str, address: str = "") -> None:
     elif engine == "ray":
         drive(lambda jobs: RayCluster(jobs, address=address))
     elif engine == "slurm":
-        drive(lambda jobs: SlurmCluster(jobs, keep=2.0))
+        drive(lambda jobs: SlurmCluster(jobs, keep=10.0))
     else:
         drive(lambda jobs: DaskCluster(jobs, address))
 

@@ -303,6 +303,7 @@ class Pods:
 
 @pytest.mark.process
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_the_pods_of_the_manifests_train_and_come_back(tmp_path: Path) -> None:
     """1. all pods are alive and ready; 2. the job trains on them; 3. SIGTERM ends the parameter server in
     order, with a snapshot on its volume, and SIGKILL a worker; 4. when they are back, it trains again."""

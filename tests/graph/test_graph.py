@@ -401,3 +401,9 @@ def test_scopes_of_a_graph_hold_on_to_nothing_after_their_block(graph: Graph) ->
         gc.collect()
         assert gone() is None
     assert watched() is graph
+
+
+def test_a_program_may_hang_attributes_on_tensors_and_operations(graph: Graph) -> None:
+    made: Any = leaf(graph).op
+    made.note, made.outputs[0].layer = "mine", [1]
+    assert (made.note, made.outputs[0].layer) == ("mine", [1])

@@ -80,6 +80,7 @@ class Saver(train.Saver):
         return export_meta_graph(
             filename, saver_def=self.saver_def, collection_list=collection_list, as_text=as_text,
             export_scope=export_scope, clear_devices=clear_devices,
+            clear_extraneous_savers=clear_extraneous_savers, strip_default_attrs=strip_default_attrs,
         )  # fmt: skip
 
 
@@ -111,8 +112,8 @@ def export_meta_graph(
         export_scope: a name scope; only elements below it are written, with the scope stripped from their
             names.
         clear_devices: whether to drop the requested devices of nodes.
-        clear_extraneous_savers: accepted for compatibility and ignored.
-        strip_default_attrs: accepted for compatibility and ignored.
+        clear_extraneous_savers: whether the collection of savers is left out.
+        strip_default_attrs: whether attributes of nodes that have their defaults are left out.
         save_debug_info: accepted for compatibility and ignored.
         kwargs: accepted for compatibility and ignored.
 
@@ -123,6 +124,7 @@ def export_meta_graph(
     return interop.export_meta_graph(
         filename, meta_info_def, graph_def, said, collection_list, as_text,
         graph if graph is not None else get_default_graph(), clear_devices, export_scope,
+        strip_default_attrs=strip_default_attrs, clear_extraneous_savers=clear_extraneous_savers,
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.actors.loops import call_in
@@ -45,6 +45,10 @@ _log = logging.getLogger("actorsession.runtime")
 # Seconds that a cancelled step waits for kernels in the middle of a node, which may be user code and wait for
 # anything.
 _SETTLE = 5.0
+
+
+# Stands for a set, which most steps do not need, while nothing is in the pool.
+_NO_WORK = cast("set[OffloadedWork]", frozenset())
 
 
 class Step:
@@ -112,7 +116,7 @@ class Step:
         self._draining = False
         self._unfinished = partitions
         self._in_pool = 0
-        self.pooled: set[OffloadedWork] = set()
+        self.pooled = _NO_WORK
         self.takes: Takes | None = None
         # Positions of a partial run's fetches whose values the caller has received.
         self.handed_out: set[int] = set()
@@ -372,6 +376,8 @@ class Step:
         assert self.pool is not None
         assert self.loop is not None
         self._in_pool += 1
+        if not self.pooled:
+            self.pooled = set()
         self.pooled.add(work)
         try:
             self.pool.submit(self._work, work, blocks=blocks, first=first)

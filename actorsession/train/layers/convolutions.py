@@ -72,8 +72,9 @@ class Convolution(KernelLayer):
 
     def call(self, inputs: Tensor) -> Any:
         """Build the outputs."""
+        name = "conv1d" if self._spatial == 1 else f"Conv{self._spatial}D"
         made = convolution(
-            inputs, self.kernel, self._padding, self._strides, self._dilations,
+            inputs, self.kernel, self._padding, self._strides, self._dilations, name=name,
             data_format=self._layout,
         )  # fmt: skip
         return self._activated(made, self._layout)
@@ -139,7 +140,7 @@ class Transposed(Convolution):
             wanted[axis] = wanted[axis] * stride + extra
         made = conv_transpose(
             inputs, self.kernel, wanted, self._strides, self._padding, self._layout,
-            self._dilations,
+            self._dilations, name=f"conv{self._spatial}d_transpose",
         )  # fmt: skip
         return self._activated(made, self._layout)
 

@@ -54,10 +54,20 @@ class Pooling(Layer):
 
     def call(self, inputs: Tensor) -> Tensor:
         """Build the outputs."""
-        return pool(
-            inputs, list(self._size), self._kind, self._padding, None, list(self._strides),
-            data_format=self._layout,
+        size, steps, layout = list(self._size), list(self._strides), self._layout
+        name = f"{'Max' if self._kind == 'MAX' else 'Avg'}Pool{'3D' if self._spatial == 3 else ''}"
+        if self._spatial > 1:
+            return pool(
+                inputs, size, self._kind, self._padding, None, steps, name=name, data_format=layout
+            )
+        # Sequences are images of one row, with TensorFlow's names of nodes.
+        row = spatial_axes(layout)[0]
+        image = ops.expand_dims(inputs, row)
+        pooled = pool(
+            image, [1, *size], self._kind, self._padding, None, [1, *steps], name=name,
+            data_format=layout.replace("W", "HW"),
         )  # fmt: skip
+        return ops.squeeze(pooled, [row])
 
 
 class MaxPooling1D(Pooling):

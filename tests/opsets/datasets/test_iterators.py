@@ -60,6 +60,14 @@ def test_what_a_one_shot_iterator_cannot_have_is_named() -> None:
         Dataset.range(3).make_one_shot_iterator().initializer  # noqa: B018
 
 
+def test_an_iterator_is_in_the_graph_of_its_dataset() -> None:
+    with tf.Graph().as_default():
+        elsewhere = Dataset.range(3)
+    for make in (elsewhere.make_one_shot_iterator, elsewhere.make_initializable_iterator):
+        with pytest.raises(ValueError, match="different from the graph"):
+            make()
+
+
 def test_an_iterator_of_a_structure_goes_through_any_dataset_of_it() -> None:
     iterator = tf.data.Iterator.from_structure((tf.int64, tf.float32), ([], [None]))
     following = iterator.get_next()
@@ -146,6 +154,22 @@ def test_a_position_is_restored_from_a_checkpoint(name: str, tmp_path: Path) -> 
         sess.run(iterator.initializer)
         saver.restore(sess, path)
         assert [plain(sess.run(following)) for _ in range(3)] == wanted
+
+
+def test_what_is_no_position_is_refused() -> None:
+    iterator = Dataset.range(9).shuffle(3, seed=1).make_initializable_iterator()
+    saveable = E.make_saveable_from_iterator(iterator)
+    given = tf.placeholder(tf.string, [])
+    restore = saveable.restore([given], None)
+    with tf.Session() as sess:
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            sess.run(saveable.specs[0].tensor)
+        sess.run(iterator.initializer)
+        saved = sess.run(saveable.specs[0].tensor)
+        sess.run(restore, {given: saved})
+        for wrong in (b"", b"\x80", b"\xc0", saved[:-3], b"zzz"):
+            with pytest.raises(tf.errors.OpError):
+                sess.run(restore, {given: wrong})
 
 
 def test_positions_in_files_are_restored_and_those_of_generators_are_refused(

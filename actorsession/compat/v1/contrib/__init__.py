@@ -13,6 +13,7 @@ _NAMES = {
     "actorsession.namespaces.signal": "*=signal",
     ".crf": "*=crf",
     ".data": "*=data",
+    ".eager": "*=eager",
     ".feature_column": "*=feature_column",
     ".framework": "*=framework",
     ".image": "*=image",
@@ -27,6 +28,7 @@ _NAMES = {
     ".seq2seq": "*=seq2seq",
     ".slim": "*=slim",
     ".staging": "*=staging",
+    ".summary": "*=summary",
     ".training": "*=training",
     ".util": "*=util",
 }

@@ -1,16 +1,18 @@
-"""``tf.contrib.legacy_seq2seq``, before TensorFlow 1.0 ``tf.nn.seq2seq``: losses and plain decoders."""
+"""``tf.contrib.legacy_seq2seq``, before TensorFlow 1.0 ``tf.nn.seq2seq``: losses and decoders over lists."""
 
 from __future__ import annotations
 
-from actorsession.compat.v1.recurrent.sequences import (
-    basic_rnn_seq2seq,
-    rnn_decoder,
-    tied_rnn_seq2seq,
-)
-from actorsession.compat.v1.recurrent.sequences import list_loss as sequence_loss
-from actorsession.compat.v1.recurrent.sequences import loss_by_example as sequence_loss_by_example
+from actorsession.lazy_names import lazy_names
 
-__all__ = [
-    "basic_rnn_seq2seq", "rnn_decoder", "sequence_loss", "sequence_loss_by_example",
-    "tied_rnn_seq2seq",
-]  # fmt: skip
+_NAMES = {
+    "actorsession.compat.v1.recurrent.sequences": (
+        "basic_rnn_seq2seq list_loss=sequence_loss loss_by_example=sequence_loss_by_example "
+        "rnn_decoder tied_rnn_seq2seq"
+    ),
+    "actorsession.compat.v1.contrib.legacy_attention": (
+        "attention_decoder embedding_attention_decoder embedding_attention_seq2seq "
+        "embedding_rnn_decoder embedding_rnn_seq2seq embedding_tied_rnn_seq2seq model_with_buckets"
+    ),
+}
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -9,6 +9,7 @@ from actorsession.graph.graph import add_to_collection, get_collection, name_sco
 from actorsession.graph.operation import Tensor
 from actorsession.ops import GraphKeys
 from actorsession.ops.neural import losses
+from actorsession.ops.neural.losses import compute_weighted_loss as weighted_loss
 
 __all__ = [
     "absolute_difference", "add_loss", "compute_weighted_loss", "cosine_distance", "get_losses",
@@ -98,9 +99,9 @@ def sparse_softmax_cross_entropy(
     return losses.sparse_softmax_cross_entropy(labels, logits, weights, scope)
 
 
-def compute_weighted_loss(losses_: Any, weights: Any = 1.0, scope: str | None = None) -> Tensor:
+def compute_weighted_loss(losses: Any, weights: Any = 1.0, scope: str | None = None) -> Tensor:
     """Return the mean of losses over those with a weight, which joins the collection of losses."""
-    return losses.compute_weighted_loss(losses_, weights, scope)
+    return weighted_loss(losses, weights, scope)
 
 
 def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:

@@ -7,22 +7,34 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.compat.v1 import metrics
-from actorsession.compat.v1.metric_counts import publish
+from actorsession.compat.v1.metric_counts import (
+    at_thresholds,
+    match_shapes,
+    metric_variable,
+    publish,
+)
 from actorsession.graph.dtypes import float32
+from actorsession.graph.graph import control_dependencies
 from actorsession.graph.operation import Tensor
 from actorsession.namespaces.math import confusion_matrix
+from actorsession.namespaces.sets import set_difference, set_intersection, set_size, set_union
 from actorsession.ops import GraphKeys
 
 __all__ = [
-    "accuracy", "aggregate_metric_map", "aggregate_metrics", "confusion_matrix", "streaming_accuracy",
-    "streaming_auc", "streaming_concat", "streaming_false_negatives", "streaming_false_positives",
-    "streaming_mean", "streaming_mean_absolute_error", "streaming_mean_cosine_distance",
-    "streaming_mean_iou", "streaming_mean_relative_error", "streaming_mean_squared_error",
-    "streaming_mean_tensor", "streaming_percentage_less", "streaming_precision",
-    "streaming_precision_at_thresholds", "streaming_recall", "streaming_recall_at_k",
-    "streaming_recall_at_thresholds", "streaming_root_mean_squared_error",
-    "streaming_sparse_precision_at_k", "streaming_sparse_recall_at_k", "streaming_true_negatives",
-    "streaming_true_positives",
+    "accuracy", "aggregate_metric_map", "aggregate_metrics", "confusion_matrix", "count", "f1_score",
+    "set_difference", "set_intersection", "set_size", "set_union", "streaming_accuracy",
+    "streaming_auc", "streaming_concat", "streaming_false_negatives",
+    "streaming_false_negatives_at_thresholds", "streaming_false_positives",
+    "streaming_false_positives_at_thresholds", "streaming_mean", "streaming_mean_absolute_error",
+    "streaming_mean_cosine_distance", "streaming_mean_iou", "streaming_mean_relative_error",
+    "streaming_mean_squared_error", "streaming_mean_tensor", "streaming_percentage_less",
+    "streaming_precision", "streaming_precision_at_thresholds", "streaming_recall",
+    "streaming_recall_at_k", "streaming_recall_at_thresholds", "streaming_root_mean_squared_error",
+    "streaming_sensitivity_at_specificity", "streaming_sparse_average_precision_at_k",
+    "streaming_sparse_precision_at_k", "streaming_sparse_recall_at_k",
+    "streaming_specificity_at_sensitivity", "streaming_true_negatives",
+    "streaming_true_negatives_at_thresholds", "streaming_true_positives",
+    "streaming_true_positives_at_thresholds",
 ]  # fmt: skip
 
 
@@ -113,6 +125,75 @@ streaming_true_negatives = _turned(metrics.true_negatives, "true_negatives")
 streaming_true_positives = _turned(metrics.true_positives, "true_positives")
 streaming_recall_at_k = streaming_sparse_recall_at_k = _turned(metrics.recall_at_k, "recall_at_k")
 streaming_sparse_precision_at_k = _turned(metrics.precision_at_k, "sparse_precision_at_k")
+streaming_sparse_average_precision_at_k = _turned(
+    metrics.average_precision_at_k, "sparse_average_precision_at_k"
+)
+streaming_sensitivity_at_specificity = _turned(
+    metrics.sensitivity_at_specificity, "sensitivity_at_specificity"
+)
+streaming_specificity_at_sensitivity = _turned(
+    metrics.specificity_at_sensitivity, "specificity_at_sensitivity"
+)
+streaming_false_negatives_at_thresholds = _turned(
+    metrics.false_negatives_at_thresholds, "false_negatives_at_thresholds"
+)
+streaming_false_positives_at_thresholds = _turned(
+    metrics.false_positives_at_thresholds, "false_positives_at_thresholds"
+)
+streaming_true_negatives_at_thresholds = _turned(
+    metrics.true_negatives_at_thresholds, "true_negatives_at_thresholds"
+)
+streaming_true_positives_at_thresholds = _turned(
+    metrics.true_positives_at_thresholds, "true_positives_at_thresholds"
+)
+
+
+def count(
+    values: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Return the number of values so far, or the sum of their weights."""
+    with ops.variable_scope(name, "count", [values]):
+        number = metric_variable([], "count")
+        if weights is None:
+            batch = ops.cast(ops.size(values), float32)
+        else:
+            value, _, factors = match_shapes(values, None, weights)
+            batch = ops.reduce_sum(ops.cast(factors, float32) * ops.ones_like(value, float32))
+        update = ops.assign_add(number, batch)
+        return publish(ops.identity(number), update, metrics_collections, updates_collections)
+
+
+def f1_score(
+    labels: Any,
+    predictions: Any,
+    weights: Any = None,
+    num_thresholds: int = 200,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Return the greatest harmonic mean of precision and recall over thresholds.
+
+    The arguments are those of ``tf.metrics.auc``.
+    """
+    little = 1e-7
+    inner = [(place + 1) / (num_thresholds - 1) for place in range(num_thresholds - 2)]
+    with ops.variable_scope(name, "f1"):
+        values, updates = at_thresholds(
+            labels, predictions, [-little, *inner, 1.0 + little], weights, ("tp", "fp", "fn")
+        )
+
+        def best(of: Any) -> Tensor:
+            hits, wrong, missed = (ops.convert_to_tensor(of[key]) for key in ("tp", "fp", "fn"))
+            right = ops.divide(hits, little + hits + wrong)
+            found = ops.divide(hits, little + hits + missed)
+            return ops.reduce_max(2.0 * right * found / (right + found + little))
+
+        return publish(best(values), best(updates), metrics_collections, updates_collections)
 
 
 def streaming_percentage_less(
@@ -137,7 +218,7 @@ def streaming_concat(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Return all values so far, joined along an axis.
+    """Return all values so far, joined along an axis, and an update that returns their number.
 
     Args:
         values: the values of a batch.
@@ -170,7 +251,8 @@ def streaming_concat(
             most = ops.minimum(ops.shape(joined)[along], max_size)
             size: list[Any] = [most if place == along else -1 for place in range(rank)]
             joined = ops.slice(joined, [0] * rank, ops.stack(size))
-        update = ops.assign(kept, joined, validate_shape=False)
+        with control_dependencies([ops.assign(kept, joined, validate_shape=False)]):
+            update = ops.identity(ops.shape(joined)[along])
         value = kept.read_value()
         value.set_shape(sizes)
         return publish(value, update, metrics_collections, updates_collections)

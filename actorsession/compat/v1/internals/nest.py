@@ -12,7 +12,7 @@ __all__ = [
     "flatten_up_to", "flatten_with_joined_string_paths", "flatten_with_tuple_paths", "is_nested",
     "is_nested_or_composite", "is_sequence", "list_to_tuple", "map_structure",
     "map_structure_up_to", "map_structure_with_paths", "map_structure_with_tuple_paths",
-    "pack_sequence_as", "yield_flat_paths",
+    "pack_sequence_as", "yield_flat_paths", "yield_flattened_up_to",
 ]  # fmt: skip
 
 
@@ -278,6 +278,13 @@ def flatten_up_to(
         for key, part in _children(shallow_tree)
         for leaf in flatten_up_to(part, theirs[key], check_types)
     ]
+
+
+def yield_flattened_up_to(
+    shallow_tree: Any, input_tree: Any, check_types: bool = True
+) -> Iterator[Any]:
+    """Yield the parts of ``flatten_up_to``."""
+    yield from flatten_up_to(shallow_tree, input_tree, check_types)
 
 
 def map_structure_up_to(

@@ -30,10 +30,10 @@ from inspect import (
     signature,
     stack,
 )
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = [
-    "TFDecorator", "currentframe", "deprecated", "deprecated_alias", "deprecated_arg_values",
+    "ArgSpec", "TFDecorator", "currentframe", "deprecated", "deprecated_alias", "deprecated_arg_values",
     "deprecated_args", "deprecated_argument_lookup", "deprecated_endpoints", "extract_stack",
     "fn_args", "get_func_name",
     "get_symbol_from_name", "getargspec", "getcallargs", "getdoc", "getfile", "getfullargspec",
@@ -45,10 +45,19 @@ __all__ = [
 ]  # fmt: skip
 
 
+class ArgSpec(NamedTuple):
+    """The arguments of a function."""
+
+    args: Any
+    varargs: Any
+    keywords: Any
+    defaults: Any
+
+
 def getargspec(obj: Any) -> Any:
     """Return the arguments of a function: ``args``, ``varargs``, ``keywords`` and ``defaults``."""
     full = inspect.getfullargspec(obj)
-    return inspect._ArgSpec(full.args, full.varargs, full.varkw, full.defaults)  # type: ignore[attr-defined]
+    return ArgSpec(full.args, full.varargs, full.varkw, full.defaults)
 
 
 def fn_args(fn: Any) -> tuple[str, ...]:

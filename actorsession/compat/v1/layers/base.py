@@ -20,6 +20,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.train.layers import layer as ours
 from actorsession.train.layers import nests
+from actorsession.train.layers.names import snake_case, unique_name
 
 __all__ = ["InputSpec", "Layer"]
 
@@ -100,6 +101,7 @@ class Layer(ours.Layer):
         self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
     ) -> None:
         super().__init__(name=name, trainable=trainable, dtype=dtype, **self._settings(kwargs))
+        _ = self.name  # Numbers the names in the order in which layers are made.
 
     def _settings(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the settings of ``ours.Layer`` for the further arguments of a class.
@@ -127,6 +129,14 @@ class Layer(ours.Layer):
         return settings
 
     # -- what programs read -----------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The name of the layer; one that is derived from the class has a number of its own in the graph."""
+        if self._name is None:
+            self._base_name = snake_case(type(self).__name__)
+            self._name = unique_name(self._base_name)
+        return self._name
 
     @property
     def graph(self) -> Graph:
@@ -227,8 +237,9 @@ class Layer(ours.Layer):
     # -- calling ----------------------------------------------------------------------------------
 
     def _enter_scope(self, scope: Any) -> Any:
+        _ = self.name  # of layers that have not called ``__init__``
         if self._alone and self._scope is None:
-            with ops.variable_scope(None, default_name=self.name) as self._scope:
+            with ops.variable_scope(None, default_name=self._base_name) as self._scope:
                 pass
         return super()._enter_scope(scope)
 

@@ -26,6 +26,21 @@ _RENAMED = {
 _OF_LAYERS = ("name", "trainable", "dtype")
 
 
+def _only(axis: Any) -> Any:
+    """Return the axis of a list of one."""
+    if isinstance(axis, (list, tuple)):
+        if len(axis) != 1:
+            raise NotImplementedError(f"one axis can be normalised, got {axis!r}")
+        return axis[0]
+    return axis
+
+
+# What TensorFlow takes in more forms: whole numbers, one axis as a list, and ``fused`` as a wish.
+_CONVERTED: dict[str, Any] = {
+    "units": int, "filters": int, "axis": _only, "fused": lambda fused: False if fused is False else None,
+}  # fmt: skip
+
+
 class _Known(Layer):
     """The common part of the classes: arguments as attributes, and the shape of outputs."""
 
@@ -66,9 +81,13 @@ def _class(kind: str, refused: dict[str, Any] | None = None) -> Any:
             name: given.pop(name) for name in (*_OF_LAYERS, "activity_regularizer") if name in given
         }
         settings = self._settings({**of_layer, **rest})
+        for name, convert in _CONVERTED.items():
+            if name in given:
+                given[name] = convert(given[name])
         base.__init__(
             self, **{_RENAMED.get(name, name): value for name, value in given.items()}, **settings
         )
+        _ = self.name  # Numbers the names in the order in which layers are made.
 
     __init__.__signature__ = signature  # type: ignore[attr-defined]
     text = inspect.cleandoc(base.__doc__ or "").partition("\n")[0]

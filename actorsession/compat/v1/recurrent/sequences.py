@@ -35,6 +35,8 @@ def sequence_loss(
     weights: Any,
     average_across_timesteps: bool = True,
     average_across_batch: bool = True,
+    sum_over_timesteps: bool = False,
+    sum_over_batch: bool = False,
     softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -46,15 +48,17 @@ def sequence_loss(
         weights: the weights of the symbols, floats of shape ``[batch, time]``; 0 past the end of a sequence.
         average_across_timesteps: whether to take the weighted mean over time.
         average_across_batch: whether to take the weighted mean over the batch.
+        sum_over_timesteps: whether to divide the sum over time by the number of symbols with a weight.
+        sum_over_batch: whether to divide the sum over the batch likewise.
         softmax_loss_function: a function of ``labels`` and ``logits`` that returns the loss of each symbol;
             by default the cross entropy of a softmax.
         name: the name scope; ``sequence_loss`` if omitted.
 
     Returns:
-        A loss with the axes over which no mean is taken.
+        A loss with the axes over which neither a mean nor a sum is taken.
 
     Raises:
-        ValueError: for tensors of other ranks.
+        ValueError: for tensors of other ranks, or both a mean and a sum.
     """
     logits, targets, weights = map(ops.convert_to_tensor, (logits, targets, weights))
     for what, value, axes in (
@@ -64,18 +68,26 @@ def sequence_loss(
     ):
         if value.shape.rank != len(axes):
             raise ValueError(f"{what} must be a [{' x '.join(axes)}] tensor, got {value!r}")
+    means = {1: average_across_timesteps, 0: average_across_batch}
+    sums = {1: sum_over_timesteps, 0: sum_over_batch}
+    if any(means.values()) and any(sums.values()):
+        raise ValueError(
+            "average_across_timesteps or average_across_batch, and sum_over_timesteps or sum_over_batch "
+            "cannot be set to True at same time"
+        )
     with name_scope(name or "sequence_loss"):
         extents = ops.shape(logits)
         flat = ops.reshape(logits, [-1, extents[2]])
         losses = _cross_entropy(ops.reshape(targets, [-1]), flat, softmax_loss_function)
-        losses = losses * ops.reshape(weights, [-1])
-        if average_across_timesteps and average_across_batch:
-            return ops.reduce_sum(losses) / (ops.reduce_sum(weights) + _LITTLE)
-        losses = ops.reshape(losses, [extents[0], extents[1]])
-        if not (average_across_timesteps or average_across_batch):
+        losses = ops.reshape(losses * ops.reshape(weights, [-1]), [extents[0], extents[1]])
+        axes_of = [axis for axis in (0, 1) if means[axis] or sums[axis]]
+        if not axes_of:
             return losses
-        axis = 1 if average_across_timesteps else 0
-        return ops.reduce_sum(losses, axis) / (ops.reduce_sum(weights, axis) + _LITTLE)
+        shares = weights
+        if not any(means.values()):
+            shares = ops.cast(ops.not_equal(weights, ops.zeros_like(weights)), losses.dtype)
+        total = ops.reduce_sum(shares, axes_of)
+        return ops.div_no_nan(ops.reduce_sum(losses, axes_of), total)
 
 
 def _cross_entropy(targets: Any, logits: Any, loss: Callable[..., Any] | None) -> Tensor:

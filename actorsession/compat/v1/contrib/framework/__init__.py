@@ -6,7 +6,9 @@ from actorsession.compat.v1.module_paths import add_modules
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
+    "actorsession.compat.v1.internals.nest": "*=nest",
     "actorsession.compat.v1.tensors": "is_tensor",
+    "actorsession.ops": "argsort sort zeros_initializer=zero_initializer",
     "actorsession.train": (
         "assert_global_step create_global_step get_global_step get_or_create_global_step "
         "init_from_checkpoint list_variables load_checkpoint load_variable"
@@ -15,7 +17,8 @@ _NAMES = {
     ".checkpoints": (
         "assign_from_checkpoint assign_from_checkpoint_fn assign_from_values assign_from_values_fn"
     ),
-    ".nest": "*=nest",
+    ".conditions": "smart_case smart_cond smart_constant_value",
+    ".names": "prepend_name_scope strip_name_scope",
     ".shapes": (
         "assert_or_get_global_step assert_same_float_dtype assert_scalar assert_scalar_int "
         "convert_to_tensor_or_sparse_tensor reduce_sum_n remove_squeezable_dimensions "

@@ -10,7 +10,11 @@ from actorsession.compat.v1.contrib.framework.checkpoints import assign_from_che
 from actorsession.compat.v1.contrib.framework.checkpoints import assign_from_checkpoint_fn as assign_from_checkpoint_fn
 from actorsession.compat.v1.contrib.framework.checkpoints import assign_from_values as assign_from_values
 from actorsession.compat.v1.contrib.framework.checkpoints import assign_from_values_fn as assign_from_values_fn
-from actorsession.compat.v1.contrib.framework import nest as nest
+from actorsession.compat.v1.contrib.framework.conditions import smart_case as smart_case
+from actorsession.compat.v1.contrib.framework.conditions import smart_cond as smart_cond
+from actorsession.compat.v1.contrib.framework.conditions import smart_constant_value as smart_constant_value
+from actorsession.compat.v1.contrib.framework.names import prepend_name_scope as prepend_name_scope
+from actorsession.compat.v1.contrib.framework.names import strip_name_scope as strip_name_scope
 from actorsession.compat.v1.contrib.framework.shapes import assert_or_get_global_step as assert_or_get_global_step
 from actorsession.compat.v1.contrib.framework.shapes import assert_same_float_dtype as assert_same_float_dtype
 from actorsession.compat.v1.contrib.framework.shapes import assert_scalar as assert_scalar
@@ -36,7 +40,11 @@ from actorsession.compat.v1.contrib.framework.variables import global_variable a
 from actorsession.compat.v1.contrib.framework.variables import local_variable as local_variable
 from actorsession.compat.v1.contrib.framework.variables import model_variable as model_variable
 from actorsession.compat.v1.contrib.framework.variables import variable as variable
+from actorsession.compat.v1.internals import nest as nest
 from actorsession.compat.v1.tensors import is_tensor as is_tensor
+from actorsession.ops import argsort as argsort
+from actorsession.ops import sort as sort
+from actorsession.ops import zeros_initializer as zero_initializer
 from actorsession.train import assert_global_step as assert_global_step
 from actorsession.train import create_global_step as create_global_step
 from actorsession.train import get_global_step as get_global_step
@@ -47,15 +55,16 @@ from actorsession.train import load_checkpoint as load_checkpoint
 from actorsession.train import load_variable as load_variable
 
 __all__ = [
-"add_arg_scope", "add_model_variable", "arg_scope", "arg_scoped_arguments", "assert_global_step",
-"assert_or_get_global_step", "assert_same_float_dtype", "assert_scalar", "assert_scalar_int",
-"assign_from_checkpoint", "assign_from_checkpoint_fn", "assign_from_values",
+"add_arg_scope", "add_model_variable", "arg_scope", "arg_scoped_arguments", "argsort",
+"assert_global_step", "assert_or_get_global_step", "assert_same_float_dtype", "assert_scalar",
+"assert_scalar_int", "assign_from_checkpoint", "assign_from_checkpoint_fn", "assign_from_values",
 "assign_from_values_fn", "convert_to_tensor_or_sparse_tensor", "create_global_step",
 "current_arg_scope", "filter_variables", "get_global_step", "get_local_variables",
 "get_model_variables", "get_name_scope", "get_or_create_global_step", "get_trainable_variables",
 "get_unique_variable", "get_variable_full_name", "get_variables", "get_variables_by_name",
 "get_variables_by_suffix", "get_variables_to_restore", "global_variable", "has_arg_scope",
 "init_from_checkpoint", "is_tensor", "list_variables", "load_checkpoint", "load_variable",
-"local_variable", "model_variable", "nest", "reduce_sum_n", "remove_squeezable_dimensions",
-"variable", "with_same_shape", "with_shape"
+"local_variable", "model_variable", "nest", "prepend_name_scope", "reduce_sum_n",
+"remove_squeezable_dimensions", "smart_case", "smart_cond", "smart_constant_value", "sort",
+"strip_name_scope", "variable", "with_same_shape", "with_shape", "zero_initializer"
 ]

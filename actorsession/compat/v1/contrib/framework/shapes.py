@@ -31,8 +31,13 @@ def assert_or_get_global_step(graph: Any = None, global_step_tensor: Any = None)
     return global_step_tensor
 
 
-def assert_scalar(tensor: Any, name: str | None = None) -> Tensor:
+def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
     """Return a tensor that has no axes.
+
+    Args:
+        tensor: the tensor.
+        name: the name scope.
+        message: what the error says first.
 
     Raises:
         ValueError: for another shape.

@@ -17,9 +17,14 @@ _NAMES = {
         "convolution1d convolution2d convolution2d_in_plane convolution2d_transpose convolution3d "
         "convolution3d_transpose separable_conv2d separable_convolution2d"
     ),
-    ".dense": "fully_connected linear relu relu6",
+    ".dense": "elu fully_connected linear relu relu6",
     ".embeddings": (
         "bow_encoder dense_to_sparse embed_sequence embedding_lookup_unique one_hot_encoding"
+    ),
+    ".feature_columns": (
+        "create_feature_spec_for_parsing input_from_feature_columns shared_embedding_columns "
+        "sparse_column_with_vocabulary_file weighted_sparse_column "
+        "weighted_sum_from_feature_columns"
     ),
     ".initializers": "variance_scaling_initializer xavier_initializer xavier_initializer_conv2d",
     ".normalisation": ("batch_norm group_norm instance_norm layer_norm unit_norm"),

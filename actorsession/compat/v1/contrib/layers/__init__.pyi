@@ -24,6 +24,7 @@ from actorsession.compat.v1.contrib.layers.convolutions import convolution3d as 
 from actorsession.compat.v1.contrib.layers.convolutions import convolution3d_transpose as convolution3d_transpose
 from actorsession.compat.v1.contrib.layers.convolutions import separable_conv2d as separable_conv2d
 from actorsession.compat.v1.contrib.layers.convolutions import separable_convolution2d as separable_convolution2d
+from actorsession.compat.v1.contrib.layers.dense import elu as elu
 from actorsession.compat.v1.contrib.layers.dense import fully_connected as fully_connected
 from actorsession.compat.v1.contrib.layers.dense import linear as linear
 from actorsession.compat.v1.contrib.layers.dense import relu as relu
@@ -33,6 +34,12 @@ from actorsession.compat.v1.contrib.layers.embeddings import dense_to_sparse as 
 from actorsession.compat.v1.contrib.layers.embeddings import embed_sequence as embed_sequence
 from actorsession.compat.v1.contrib.layers.embeddings import embedding_lookup_unique as embedding_lookup_unique
 from actorsession.compat.v1.contrib.layers.embeddings import one_hot_encoding as one_hot_encoding
+from actorsession.compat.v1.contrib.layers.feature_columns import create_feature_spec_for_parsing as create_feature_spec_for_parsing
+from actorsession.compat.v1.contrib.layers.feature_columns import input_from_feature_columns as input_from_feature_columns
+from actorsession.compat.v1.contrib.layers.feature_columns import shared_embedding_columns as shared_embedding_columns
+from actorsession.compat.v1.contrib.layers.feature_columns import sparse_column_with_vocabulary_file as sparse_column_with_vocabulary_file
+from actorsession.compat.v1.contrib.layers.feature_columns import weighted_sparse_column as weighted_sparse_column
+from actorsession.compat.v1.contrib.layers.feature_columns import weighted_sum_from_feature_columns as weighted_sum_from_feature_columns
 from actorsession.compat.v1.contrib.layers.initializers import variance_scaling_initializer as variance_scaling_initializer
 from actorsession.compat.v1.contrib.layers.initializers import xavier_initializer as xavier_initializer
 from actorsession.compat.v1.contrib.layers.initializers import xavier_initializer_conv2d as xavier_initializer_conv2d
@@ -78,15 +85,17 @@ __all__ = [
 "avg_pool2d", "avg_pool3d", "batch_norm", "bias_add", "bow_encoder", "bucketized_column", "conv1d",
 "conv2d", "conv2d_in_plane", "conv2d_transpose", "conv3d", "conv3d_transpose", "convolution",
 "convolution1d", "convolution2d", "convolution2d_in_plane", "convolution2d_transpose",
-"convolution3d", "convolution3d_transpose", "crossed_column", "dense_to_sparse", "dropout",
-"embed_sequence", "embedding_column", "embedding_lookup_unique", "flatten", "fully_connected",
-"group_norm", "instance_norm", "l1_l2_regularizer", "l1_regularizer", "l2_regularizer",
-"layer_norm", "linear", "max_pool2d", "max_pool3d", "maxout", "one_hot_column", "one_hot_encoding",
-"optimize_loss", "pool", "real_valued_column", "relu", "relu6", "repeat",
-"safe_embedding_lookup_sparse", "separable_conv2d", "separable_convolution2d", "softmax",
-"sparse_column_with_hash_bucket", "sparse_column_with_integerized_feature",
-"sparse_column_with_keys", "spatial_softmax", "stack", "sum_regularizer", "summarize_activation",
-"summarize_activations", "summarize_biases", "summarize_collection", "summarize_tensor",
-"summarize_tensors", "summarize_variables", "summarize_weights", "unit_norm",
-"variance_scaling_initializer", "xavier_initializer", "xavier_initializer_conv2d"
+"convolution3d", "convolution3d_transpose", "create_feature_spec_for_parsing", "crossed_column",
+"dense_to_sparse", "dropout", "elu", "embed_sequence", "embedding_column",
+"embedding_lookup_unique", "flatten", "fully_connected", "group_norm", "input_from_feature_columns",
+"instance_norm", "l1_l2_regularizer", "l1_regularizer", "l2_regularizer", "layer_norm", "linear",
+"max_pool2d", "max_pool3d", "maxout", "one_hot_column", "one_hot_encoding", "optimize_loss", "pool",
+"real_valued_column", "relu", "relu6", "repeat", "safe_embedding_lookup_sparse", "separable_conv2d",
+"separable_convolution2d", "shared_embedding_columns", "softmax", "sparse_column_with_hash_bucket",
+"sparse_column_with_integerized_feature", "sparse_column_with_keys",
+"sparse_column_with_vocabulary_file", "spatial_softmax", "stack", "sum_regularizer",
+"summarize_activation", "summarize_activations", "summarize_biases", "summarize_collection",
+"summarize_tensor", "summarize_tensors", "summarize_variables", "summarize_weights", "unit_norm",
+"variance_scaling_initializer", "weighted_sparse_column", "weighted_sum_from_feature_columns",
+"xavier_initializer", "xavier_initializer_conv2d"
 ]

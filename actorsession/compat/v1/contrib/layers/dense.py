@@ -17,7 +17,7 @@ from actorsession.compat.v1.contrib.layers.building import (
 from actorsession.compat.v1.contrib.layers.initializers import XAVIER, ZEROS
 from actorsession.namespaces import layers, nn
 
-__all__ = ["fully_connected", "linear", "relu", "relu6"]
+__all__ = ["elu", "fully_connected", "linear", "relu", "relu6"]
 
 _RENAMED = {"kernel": "weights", "bias": "biases"}
 
@@ -79,3 +79,4 @@ def fully_connected(
 linear = functools.partial(fully_connected, activation_fn=None)
 relu = functools.partial(fully_connected, activation_fn=nn.relu)
 relu6 = functools.partial(fully_connected, activation_fn=nn.relu6)
+elu = functools.partial(fully_connected, activation_fn=nn.elu)

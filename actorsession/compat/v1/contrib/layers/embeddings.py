@@ -103,12 +103,14 @@ def embed_sequence(
         return found
 
 
-def embedding_lookup_unique(params: Any, ids: Any, name: str | None = None) -> Tensor:
-    """Return the rows of a table for ids, each looked up once."""
+def embedding_lookup_unique(
+    params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None
+) -> Tensor:
+    """Return the rows of a table for ids, each looked up once; see ``tf.nn.embedding_lookup``."""
     with name_scope(name or "EmbeddingLookupUnique"):
         value = ops.convert_to_tensor(ids)
         once, places = ops.unique(ops.reshape(value, [-1]))
-        rows = ops.gather(nn.embedding_lookup(params, once), places)
+        rows = ops.gather(nn.embedding_lookup(params, once, partition_strategy), places)
         found = ops.reshape(rows, ops.concat([ops.shape(value), ops.shape(rows)[1:]], 0))
         found.set_shape(value.shape.concatenate(rows.shape[1:]))
         return found

@@ -85,7 +85,9 @@ def dropout(
 def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = None) -> Any:
     """Return each example as a row."""
     with name_scope(scope or "Flatten") as entered:
-        outputs = layers.Flatten().call(ops.convert_to_tensor(inputs))
+        value = ops.convert_to_tensor(inputs)
+        with name_scope("flatten"):
+            outputs = layers.Flatten().call(value)
         return collect_output(outputs_collections, entered.rstrip("/"), outputs)
 
 
@@ -124,8 +126,11 @@ def maxout(inputs: Any, num_units: int, axis: int = -1, scope: str | None = None
 def softmax(logits: Any, scope: Any = None) -> Tensor:
     """Return the softmax along the last axis of a tensor of any rank."""
     with ops.variable_scope(scope, "softmax", [logits]):
-        value: Tensor = nn.softmax(logits)
-        return value
+        value = ops.convert_to_tensor(logits)
+        rows = ops.reshape(value, ops.stack([-1, ops.shape(value)[-1]]))
+        shares: Tensor = ops.reshape(nn.softmax(rows), ops.shape(value))
+        shares.set_shape(value.shape)
+        return shares
 
 
 @add_arg_scope

@@ -273,9 +273,12 @@ class AttentionWrapper(RNNCell):
         initial_cell_state: the first state of the cell.
         name: the name of the scope of its variables.
         attention_layer: the layer in the place of one of ``attention_layer_size`` columns, or several.
+        attention_fn: refused.
+        dtype: the dtype of its variables.
 
     Raises:
         TypeError: for arguments of other kinds.
+        NotImplementedError: for a function of attention.
         ValueError: for another number of sizes or layers than of mechanisms, or both sizes and layers.
     """
 
@@ -290,8 +293,14 @@ class AttentionWrapper(RNNCell):
         initial_cell_state: Any = None,
         name: str | None = None,
         attention_layer: Any = None,
+        attention_fn: Callable[..., Any] | None = None,
+        dtype: Any = None,
     ) -> None:
-        super().__init__(name=name)
+        super().__init__(name=name, dtype=dtype)
+        if attention_fn is not None:
+            raise NotImplementedError(
+                "attention_fn is not included; derive a class from the mechanism instead"
+            )
         check_cell("cell", cell)
         self._is_multi = isinstance(attention_mechanism, (list, tuple))
         self._mechanisms: Sequence[Any] = (

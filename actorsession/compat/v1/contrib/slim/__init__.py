@@ -19,7 +19,7 @@ _NAMES = {
         "apply_regularization avg_pool2d avg_pool3d batch_norm bias_add bow_encoder conv1d conv2d "
         "conv2d_in_plane conv2d_transpose conv3d conv3d_transpose convolution convolution1d "
         "convolution2d convolution2d_in_plane convolution2d_transpose convolution3d "
-        "convolution3d_transpose dropout embed_sequence flatten fully_connected group_norm "
+        "convolution3d_transpose dropout elu embed_sequence flatten fully_connected group_norm "
         "instance_norm l1_l2_regularizer l1_regularizer l2_regularizer layer_norm linear "
         "max_pool2d max_pool3d maxout one_hot_encoding optimize_loss pool relu relu6 repeat "
         "separable_conv2d separable_convolution2d softmax spatial_softmax stack sum_regularizer "

@@ -49,6 +49,7 @@ from actorsession.compat.v1.contrib.layers import convolution2d_transpose as con
 from actorsession.compat.v1.contrib.layers import convolution3d as convolution3d
 from actorsession.compat.v1.contrib.layers import convolution3d_transpose as convolution3d_transpose
 from actorsession.compat.v1.contrib.layers import dropout as dropout
+from actorsession.compat.v1.contrib.layers import elu as elu
 from actorsession.compat.v1.contrib.layers import embed_sequence as embed_sequence
 from actorsession.compat.v1.contrib.layers import flatten as flatten
 from actorsession.compat.v1.contrib.layers import fully_connected as fully_connected
@@ -103,8 +104,8 @@ __all__ = [
 "conv1d", "conv2d", "conv2d_in_plane", "conv2d_transpose", "conv3d", "conv3d_transpose",
 "convolution", "convolution1d", "convolution2d", "convolution2d_in_plane",
 "convolution2d_transpose", "convolution3d", "convolution3d_transpose", "create_global_step",
-"current_arg_scope", "dropout", "embed_sequence", "evaluation", "filter_variables", "flatten",
-"fully_connected", "get_global_step", "get_local_variables", "get_model_variables",
+"current_arg_scope", "dropout", "elu", "embed_sequence", "evaluation", "filter_variables",
+"flatten", "fully_connected", "get_global_step", "get_local_variables", "get_model_variables",
 "get_or_create_global_step", "get_trainable_variables", "get_unique_variable",
 "get_variable_full_name", "get_variables", "get_variables_by_name", "get_variables_by_suffix",
 "get_variables_to_restore", "global_variable", "group_norm", "has_arg_scope", "initializers",

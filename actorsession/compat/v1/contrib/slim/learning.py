@@ -220,10 +220,11 @@ def train(
                     break
         except OutOfRangeError as error:
             logging.info("Caught OutOfRangeError. Stopping Training. %s", error)
+        # The threads end first, so that the last checkpoint is the newest one.
+        supervisor.stop(threads, close_summary_writer=True, ignore_live_threads=ignore_live_threads)
         if logdir and supervisor.is_chief:
             logging.info("Finished training! Saving model to disk.")
             supervisor.saver.save(used, supervisor.save_path, global_step=supervisor.global_step)
-        supervisor.stop(threads, close_summary_writer=True, ignore_live_threads=ignore_live_threads)
     return total_loss
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from actorsession.compat.v1.contrib.layers.building import (
@@ -12,8 +12,11 @@ from actorsession.compat.v1.contrib.layers.building import (
     collect_output,
     static_sizes,
 )
+from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.graph import get_collection
-from actorsession.train.layers.layer import known_flag, smart_cond
+from actorsession.graph.operation import Tensor
+from actorsession.ops import Variable
+from actorsession.train.layers.layer import smart_cond as choose
 
 __all__ = [
     "append_tensor_alias", "channel_dimension", "collect_named_outputs", "constant_value",
@@ -21,7 +24,36 @@ __all__ = [
     "last_dimension", "n_positive_integers", "smart_cond", "two_element_tuple",
 ]  # fmt: skip
 
-constant_value = known_flag
+
+def constant_value(value_or_tensor_or_var: Any, dtype: Any = None) -> Any:
+    """Return the value of a number, or of a tensor whose value the graph knows; ``None`` for others.
+
+    Args:
+        value_or_tensor_or_var: the number or tensor.
+        dtype: accepted for compatibility.
+
+    Raises:
+        ValueError: for ``None``.
+    """
+    if value_or_tensor_or_var is None:
+        raise ValueError("value_or_tensor_or_var cannot be None")
+    if isinstance(value_or_tensor_or_var, Tensor):
+        return get_static_value(value_or_tensor_or_var)
+    return None if isinstance(value_or_tensor_or_var, Variable) else value_or_tensor_or_var
+
+
+def smart_cond(
+    pred: Any, fn1: Callable[[], Any], fn2: Callable[[], Any], name: str | None = None
+) -> Any:
+    """Return the result of the first function if a condition holds, else that of the second.
+
+    Args:
+        pred: a bool, or a tensor. Only one of unknown value makes a ``cond``.
+        fn1: builds the one result.
+        fn2: builds the other.
+        name: accepted for compatibility.
+    """
+    return choose(pred, fn1, fn2)
 
 
 def collect_named_outputs(collections: Any, alias: str, outputs: Any) -> Any:
