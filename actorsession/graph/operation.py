@@ -358,8 +358,8 @@ class Operation:
     """
 
     __slots__ = (
-        "__dict__", "__weakref__", "_device", "_node_def", "attrs", "control_inputs", "graph", "inputs", "name",
-        "number", "op_def", "outputs", "source", "type",
+        "__dict__", "__weakref__", "_device", "_node_def", "attrs", "control_inputs", "graph", "inputs",
+        "name", "number", "op_def", "outputs", "source", "type",
     )  # fmt: skip
 
     def __init__(

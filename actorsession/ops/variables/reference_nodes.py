@@ -9,8 +9,9 @@ wraps them in a class.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from actorsession.errors import InternalError
+from actorsession.errors import InternalError, InvalidArgumentError
 from actorsession.graph.dtypes import resource
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.op_signatures import opsets, signature_of
@@ -92,7 +93,27 @@ for _stands_for, _name in REFERENCE_TYPES.items():
         stands_for=_stands_for, references=_count, gives_reference=_gives,
     )  # fmt: skip
 
+
+class _Fed:
+    """What a loop body or branch sees of a variable whose reference is fed: the value, which stays."""
+
+    initialized, by_reference = True, True
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def read(self) -> Any:
+        return self._value
+
+    lend = read
+
+    def assign(self, *args: Any) -> None:
+        raise InvalidArgumentError("a variable that is fed cannot be changed in the same step")
+
+    update = access = assign
+
+
 # By convention, the gradient of a handle is the gradient of the variable's value.
 op(
-    _HANDLE_OF, lambda ctx: [scalar_shape], kernel=_no_kernel, grad=lambda op, grad: [grad], aliases=True,
+    _HANDLE_OF, lambda ctx: [scalar_shape], _Fed, lambda op, grad: [grad], aliases=True,
 )  # fmt: skip
