@@ -145,3 +145,11 @@ def test_the_target_of_a_server_is_known_before_it_is_started() -> None:
             assert sess.sess_str == target.encode()
     finally:
         server.stop()
+
+
+def test_a_master_that_does_not_answer_in_time_is_a_deadline() -> None:
+    config = tf.ConfigProto(operation_timeout_in_ms=100)
+    one = tf.constant(1)
+    with tf.Session("grpc://localhost:1", config=config) as sess:
+        with pytest.raises(tf.errors.DeadlineExceededError, match="no master answers"):
+            sess.run(one)
