@@ -48,8 +48,10 @@ __all__ = ["Stacks", "held_pool", "inline_kernels", "step_waits", "what_became_o
 
 # Names of nodes and keys that one entry lists.
 _FEW = 4
-_EXECUTE = SegmentEngine.execute.__code__
-_INLINE = InlineRun.run.__code__
+# The functions that call generated code: ``begin`` says when they have, and ``seconds`` that it has ended.
+_CALLERS = frozenset(
+    [SegmentEngine.run.__code__, SegmentEngine.execute.__code__, InlineRun.run.__code__]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ def _frames() -> Iterator[FrameType]:
     for bottom in sys._current_frames().values():
         frame: FrameType | None = bottom
         while frame is not None:
-            if frame.f_code is _EXECUTE or frame.f_code is _INLINE:
+            if frame.f_code in _CALLERS:
                 yield frame
             frame = frame.f_back
 
@@ -97,7 +99,7 @@ def _look_at(frame: FrameType) -> _Found | None:
     """Return the state of a call of generated code; ``None`` if it is at its first line or has ended."""
     here = dict(frame.f_locals)
     owner, begin = here.get("self"), here.get("begin")
-    if owner is None or begin is None:
+    if owner is None or begin is None or "seconds" in here:
         return None
     if isinstance(owner, InlineRun):
         bound, segment = owner.bound, owner.segment
