@@ -23,7 +23,7 @@ def outcome(case: type[unittest.TestCase]) -> unittest.TestResult:
 
 
 def test_decorators_run_the_half_with_graphs_and_skip_what_needs_more() -> None:
-    ran = []
+    ran: list[Any] = []
 
     class Case(test_util.TensorFlowTestCase):
         __test__ = False
@@ -109,7 +109,7 @@ def test_graphs_are_looked_into() -> None:
 
 
 def test_tests_have_arguments() -> None:
-    seen = []
+    seen: list[Any] = []
 
     class Case(parameterized.TestCase):
         __test__ = False
