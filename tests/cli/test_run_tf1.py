@@ -97,7 +97,9 @@ def test_names_that_numpy_and_python_have_removed_are_there_again(tmp_path: Path
 def test_libraries_that_tensorflow_brought_along_need_not_be_installed(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(
         "import six, tensorflow as tf\nfrom six.moves import xrange, urllib\n"
-        "from google.protobuf import text_format\n"
+        "from google.protobuf import json_format, text_format\n"
+        "assert json_format.MessageToDict(tf.ConfigProto(device_count={'CPU': 2})) == "
+        "{'deviceCount': {'CPU': 2}}\n"
         'graph = text_format.Parse(\'node { name: "a" op: "NoOp" }\', tf.GraphDef())\n'
         "print(list(xrange(2)), six.PY3, urllib.parse.quote('a b'), graph.node[0].name)\n"
     )
