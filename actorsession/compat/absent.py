@@ -34,8 +34,9 @@ _REASONS = {
     "lite": "models for phones are converted by TensorFlow Lite",
     "contrib.quantize": "there are no quantised types",
     "quantization": "there are no quantised types",
-    "contrib.slim.nets": "the networks are programs over slim, in the repository tensorflow/models",
-    "contrib.slim.python.slim.nets": "the networks are programs over slim, in the repository tensorflow/models",
+    "contrib.slim.nets": "its networks are programs over slim, in the repository tensorflow/models",
+    "contrib.slim.python.slim.nets": "its networks are programs over slim, in the repository "
+    "tensorflow/models",
     "contrib.gan": "it became the package tf_gan; its losses and loops are programs over tf",
     "contrib.bayesflow": "it became the package tensorflow_probability",
     "contrib.kfac": "it became the package kfac",
