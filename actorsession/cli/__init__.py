@@ -78,7 +78,8 @@ def _run(arguments: list[str], program: str, *, with_demo: bool) -> int:
     if options.command is None:
         parser.print_help()
         return USAGE_ERROR
-    set_up_logging(getattr(options, "log_file", None))
+    if not getattr(options, "own_logging", False):
+        set_up_logging(getattr(options, "log_file", None))
     code: int = options.run(options)
     return code
 

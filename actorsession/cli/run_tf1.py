@@ -38,7 +38,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "arguments", metavar="...", nargs=argparse.REMAINDER, help="the program's own arguments"
     )
-    parser.set_defaults(run=_run)
+    # What the program logs, and how, is its own matter.
+    parser.set_defaults(run=_run, own_logging=True)
 
 
 def _run(options: argparse.Namespace) -> int:

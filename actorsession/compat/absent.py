@@ -34,6 +34,9 @@ _REASONS = {
     "lite": "models for phones are converted by TensorFlow Lite",
     "contrib.quantize": "there are no quantised types",
     "quantization": "there are no quantised types",
+    "contrib.slim.nets": "its networks are programs over slim, in the repository tensorflow/models",
+    "contrib.slim.python.slim.nets": "its networks are programs over slim, in the repository "
+    "tensorflow/models",
     "contrib.gan": "it became the package tf_gan; its losses and loops are programs over tf",
     "contrib.bayesflow": "it became the package tensorflow_probability",
     "contrib.kfac": "it became the package kfac",
@@ -141,7 +144,10 @@ def _written(name: str) -> str:
 def _alike(module: Sequence[str], name: str, holder: object) -> Iterable[str]:
     """Names of the same module that are spelt like it, or else of ``tf`` itself."""
     tf: Any = importlib.import_module(_TARGET)
-    for room, inside in (list(module), holder), ([], tf):
+    places: list[tuple[list[str], object]] = [(list(module), holder)]
+    if module[:1] not in (["contrib"], *([part] for part in _PARTS)):
+        places.append(([], tf))
+    for room, inside in places:
         names = [found for found in dir(inside) if not found.startswith("_")]
         if near := difflib.get_close_matches(name, names, n=3):
             return [".".join([*room, found]) for found in near]

@@ -125,3 +125,13 @@ def test_shapes_consist_of_dimensions_as_in_tensorflow_1(tmp_path: Path) -> None
         "print(x.shape[1].value, x.get_shape().as_list(), int(x.shape[0]) * 2, tf.ones(x.shape[1:]).shape)\n"
     )
     assert run(tmp_path, "program.py") == (0, "3 [2, 3] 4 (3,)\n", "")
+
+
+@pytest.mark.process
+def test_what_a_program_logs_is_its_own_matter(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import logging\nimport tensorflow as tf\ntf.logging.set_verbosity(tf.logging.INFO)\n"
+        "tf.logging.info('step %d', 3)\nlogging.basicConfig(level=logging.INFO, format='%(message)s')\n"
+        "logging.getLogger('program').info('own')\n"
+    )
+    assert run(tmp_path, "program.py") == (0, "", "INFO:tensorflow:step 3\nown\n")
