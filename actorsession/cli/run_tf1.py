@@ -44,10 +44,13 @@ def add_to(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> int:
     from actorsession.compat.alias import install_alias, shim_folder
     from actorsession.compat.older_names import restore_older_names
+    from actorsession.compat.v1 import behavior
 
     if not options.module and not Path(options.script).is_file():
         raise UsageError(f"SCRIPT: there is no file {options.script!r}")
     install_alias()
+    # Above all sizes are objects: x.shape[0].value.
+    behavior.disable_v2_behavior()
     restore_older_names()
     # Processes that the program starts, and those that multiprocessing spawns, look for it there.
     shim, inherited = str(shim_folder()), os.environ.get("PYTHONPATH")

@@ -59,7 +59,6 @@ _REASONS = {
     "python.pywrap_tensorflow_internal": "there is no library in C++ behind this",
     "python._pywrap_tensorflow_internal": "there is no library in C++ behind this",
     "python.debug": "there is no tfdbg; tf.Print shows values, and session.why() what a step waits for",
-    "contrib.summary": "summaries are operations of tf.summary, and FileWriter writes them",
     "python.ops.summary_ops_v2": "summaries are operations of tf.summary, and FileWriter writes them",
     "python.distribute": "there are no strategies; tf.train.replica_device_setter and "
     "tf.train.SyncReplicasOptimizer spread training over tasks",

@@ -51,9 +51,11 @@ class Graph:
         gradient_functions: gradients of single operations, by name; see ``ops.derivatives.custom_gradients``.
         handles_of_references: handles of reference variables, for ``ops.variables.reference_variable``.
         reference_variables: whether variables are reference variables by default.
+        keeps_devices: whether the answers of device functions are kept as they are spelt.
         shown_prefix: put before the names of classes in the text of elements.
     """
 
+    keeps_devices = False
     reference_variables = False
     shown_prefix = ""
 
@@ -110,6 +112,11 @@ class Graph:
     def get_operations(self) -> list[Operation]:
         """Return all operations in the order they were built."""
         return list(self._nodes.order)
+
+    @property
+    def size(self) -> int:
+        """The number of operations, without those in loop bodies and branches."""
+        return len(self._nodes.order)
 
     def operations_since(self, number: int) -> list[Operation]:
         """Return the operations built after the first ``number``."""

@@ -8,6 +8,7 @@ Arithmetic on tensors is defined by ``ops/``, which fills the overload table whe
 from __future__ import annotations
 
 import reprlib
+import traceback
 import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -357,8 +358,8 @@ class Operation:
     """
 
     __slots__ = (
-        "__dict__", "__weakref__", "_device", "_node_def", "attrs", "control_inputs", "graph", "inputs", "name",
-        "number", "op_def", "outputs", "source", "type",
+        "__dict__", "__weakref__", "_device", "_node_def", "attrs", "control_inputs", "graph", "inputs",
+        "name", "number", "op_def", "outputs", "source", "type",
     )  # fmt: skip
 
     def __init__(
@@ -418,6 +419,19 @@ class Operation:
         """
         return PROTO_VIEWS.get("Operation.node_def")(self)
 
+    @property
+    def traceback(self) -> list[traceback.FrameSummary]:
+        """The user's line that built it, in the form of a traceback."""
+        file, _, line = self.source.rpartition(":")
+        return [traceback.FrameSummary(file, int(line) if line.isdecimal() else 0, "<module>")]
+
+    def move_beside(self, other: Operation) -> None:
+        """Colocate the operation with one that was built after it, before any session has seen it."""
+        groups = (*self.groups(), *(other.groups() or (f"loc:@{other.name}",)))
+        self.attrs = {**self.attrs, "_class": tuple(sorted(set(groups)))}
+        self._device = other.device
+        self.forget_node_def()
+
     def forget_node_def(self) -> None:
         """Drop the plain form after a change, so that it is made again."""
         self._node_def = None
@@ -466,6 +480,22 @@ class Operation:
 
     def _as_graph_element(self) -> Operation:
         return self
+
+    def _set_attr(self, name: str, attr_value: Any) -> None:
+        """Set an attribute from TensorFlow's message, for marks of one's own that begin with an underscore.
+
+        Raises:
+            ValueError: for an attribute of the operation type, on which its outputs depend.
+        """
+        if not name.startswith("_"):
+            raise ValueError(
+                f"attribute {name!r} of {self.name!r} is part of the operation and stays"
+            )
+        self.attrs = {**self.attrs, name: PROTO_VIEWS.get("Operation.attr")(attr_value)}
+        self.forget_node_def()
+
+    def __str__(self) -> str:
+        return str(self.node_def) if self.graph.shown_prefix else repr(self)
 
     def __repr__(self) -> str:
         return f"<{self.graph.shown_prefix}Operation {self.name!r} type={self.type}>"

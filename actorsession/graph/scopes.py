@@ -231,16 +231,18 @@ def device_under(scope: Scope, op: Operation) -> str:
             return target.device
     if not scope.devices:
         return ""
-    spec = DeviceSpec()
+    spec, answer = DeviceSpec(), ""
     for block in reversed(scope.devices):
         if block is None:
             break
         if isinstance(block, DeviceSpec):
-            spec = spec.fill(block)
+            spec, answer = spec.fill(block), ""
         else:
-            op._device = str(spec)
-            spec = _answer(block(op))
-    return str(spec)
+            op._device = answer or str(spec)
+            found = block(op)
+            spec = _answer(found)
+            answer = found if op.graph.keeps_devices and isinstance(found, str) else ""
+    return answer or str(spec)
 
 
 def _answer(device: object) -> DeviceSpec:

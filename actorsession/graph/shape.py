@@ -253,10 +253,13 @@ class TensorShape:
     def __str__(self) -> str:
         if self._dims is None:
             return "<unknown>"
-        inner = ", ".join([str(d) for d in self])
+        unknown = "?" if _dimensions_are_used else "None"
+        inner = ", ".join([unknown if d is None else str(d) for d in self._dims])
         return f"({inner},)" if len(self._dims) == 1 else f"({inner})"
 
     def __repr__(self) -> str:
+        if _dimensions_are_used:
+            return f"TensorShape({self.dims})"
         return f"TensorShape({None if self._dims is None else list(self._dims)})"
 
 
@@ -290,12 +293,6 @@ class ShapeOfDimensions(TensorShape):
     def __getitem__(self, index: Any) -> Any:
         found = super().__getitem__(index)
         return found if isinstance(found, TensorShape) else Dimension(found)
-
-    def __repr__(self) -> str:
-        return f"TensorShape({self.dims})"
-
-    def __str__(self) -> str:
-        return super().__str__().replace("None", "?")
 
 
 _dimensions_are_used = False

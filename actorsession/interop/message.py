@@ -78,8 +78,7 @@ class Descriptor:
         self.fields = list(kind.FIELDS.values())
         self.fields_by_number = {field.number: field for field in self.fields}
         self.oneofs_by_name = {
-            name: [field for field in self.fields if field.oneof == name]
-            for name in dict.fromkeys(field.oneof for field in self.fields if field.oneof)
+            name: list(members.values()) for name, members in kind._ONEOFS.items()
         }
 
     def __eq__(self, other: object) -> bool:
@@ -109,6 +108,7 @@ class Message:
     FIELDS: ClassVar[Mapping[str, Field]] = {}
     DESCRIPTOR: ClassVar[Descriptor] = _DescriptorOf()  # type: ignore[assignment]
     _BY_NUMBER: ClassVar[Mapping[int, Field]] = {}
+    _ONEOFS: ClassVar[Mapping[str, Mapping[str, Field]]] = {}
     __slots__ = ("_owner", "_unknown", "_values")
 
     _values: dict[str, Any]
@@ -120,6 +120,11 @@ class Message:
     def __init_subclass__(cls) -> None:
         cls.FIELDS = parse_schema(cls.SCHEMA)
         cls._BY_NUMBER = {field.number: field for field in cls.FIELDS.values()}
+        oneofs: dict[str, dict[str, Field]] = {}
+        for field in cls.FIELDS.values():
+            if field.oneof:
+                oneofs.setdefault(field.oneof, {})[field.name] = field
+        cls._ONEOFS = oneofs
         name = cls.__qualname__
         MESSAGES[name] = cls
         for field in cls.FIELDS.values():
@@ -135,10 +140,11 @@ class Message:
             setattr(cls, label, number)
 
     def __init__(self, **values: Any) -> None:
-        object.__setattr__(self, "_values", {})
-        object.__setattr__(self, "_owner", None)
-        object.__setattr__(self, "_unknown", b"")
-        self._fill(**values)
+        _set_values(self, {})
+        _set_owner(self, None)
+        _set_unknown(self, b"")
+        if values:
+            self._fill(**values)
 
     def _fill(self, **values: Any) -> None:
         """Set fields to copies of whole messages, lists and maps, too, as the arguments of the class do."""
@@ -167,7 +173,7 @@ class Message:
             return field.scalar.default
         made = self._values[name] = empty_value(field, self if self._owner is not None else None)
         if field.is_message:
-            object.__setattr__(made, "_owner", (self, field))
+            _set_owner(made, (self, field))
         return made
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -195,15 +201,17 @@ class Message:
 
     def _leave_oneof(self, field: Field) -> None:
         """Unset the other members of a field's oneof; messages that were only read stay."""
-        for other in self.FIELDS.values():
-            if other.oneof == field.oneof and other is not field and self._has(other):
-                del self._values[other.name]
+        members = self._ONEOFS[field.oneof]
+        for name in self._values:
+            if name in members and name != field.name and self._has(members[name]):
+                del self._values[name]
+                return
 
     def SetInParent(self) -> None:
         """Make the message count as present although nothing is set in it."""
         if self._owner is not None:
             parent, field = self._owner
-            object.__setattr__(self, "_owner", None)
+            _set_owner(self, None)
             parent._set(field, self)
 
     def _has(self, field: Field) -> bool:
@@ -229,12 +237,15 @@ class Message:
         Raises:
             ValueError: if the message has no such oneof.
         """
-        members = [field for field in self.FIELDS.values() if field.oneof == group]
-        if not members:
+        members = self._ONEOFS.get(group)
+        if members is None:
             if group in self.FIELDS:
                 raise ValueError(f"expected the name of a oneof, got the field {group!r}")
             raise ValueError(f'Protocol message {type(self).__name__} has no oneof "{group}" field')
-        return next((field.name for field in members if self._has(field)), None)
+        for name in self._values:
+            if name in members and self._has(members[name]):
+                return name
+        return None
 
     def HasField(self, name: str) -> bool:
         """Return whether a message or a member of a oneof is set; for a oneof, whether any member is.
@@ -244,7 +255,7 @@ class Message:
         """
         field = self.FIELDS.get(name)
         if field is None:
-            if any(other.oneof == name for other in self.FIELDS.values()):
+            if name in self._ONEOFS:
                 return self.WhichOneof(name) is not None
             raise ValueError(self._no_field(name))
         if not field.is_message and not field.oneof:
@@ -261,7 +272,7 @@ class Message:
             ValueError: if there is no such field.
         """
         if name not in self.FIELDS:
-            if not any(field.oneof == name for field in self.FIELDS.values()):
+            if name not in self._ONEOFS:
                 raise ValueError(self._no_field(name))
             name = self.WhichOneof(name) or name
         self.SetInParent()
@@ -270,7 +281,7 @@ class Message:
     def _drop(self, name: str) -> None:
         value = self._values.pop(name, None)
         if isinstance(value, Message):
-            object.__setattr__(value, "_owner", None)  # no longer a part of this message
+            _set_owner(value, None)  # no longer a part of this message
 
     def ListFields(self) -> list[tuple[Field, Any]]:
         """Return the fields that are set, in the order of their numbers, with their values."""
@@ -290,7 +301,7 @@ class Message:
         self.SetInParent()
         for name in list(self._values):
             self._drop(name)
-        object.__setattr__(self, "_unknown", b"")
+        _set_unknown(self, b"")
 
     def copy(self) -> Self:
         """Return a deep copy."""
@@ -328,12 +339,16 @@ class Message:
             else:
                 self._submessage(field)._merge(value)
         if other._unknown:
-            object.__setattr__(self, "_unknown", self._unknown + other._unknown)
+            _set_unknown(self, self._unknown + other._unknown)
 
     def _submessage(self, field: Field) -> Message:
         """Return the message in a field, which is then set."""
-        made: Message = getattr(self, field.name)
-        made.SetInParent()
+        made: Message | None = self._values.get(field.name)
+        if made is None:
+            made = field.message()
+            self._set(field, made)
+        else:
+            made.SetInParent()
         return made
 
     def _check_same(self, other: Any, method: str) -> None:
@@ -379,7 +394,7 @@ class Message:
 
     def DiscardUnknownFields(self) -> None:
         """Drop the fields that the classes do not have, here and in all messages below."""
-        object.__setattr__(self, "_unknown", b"")
+        _set_unknown(self, b"")
         for field, value in self.ListFields():
             if field.scalar is None:
                 each = value.values() if field.key else value if field.repeated else (value,)
@@ -467,7 +482,7 @@ class Message:
                 else:
                     self._submessage(field)._read(data, start, pos, depth + 1, budget)
         if unknown:
-            object.__setattr__(self, "_unknown", self._unknown + b"".join(unknown))
+            _set_unknown(self, self._unknown + b"".join(unknown))
 
     def _read_scalar(
         self, field: Field, data: bytes, pos: int, end: int, wire_type: int
@@ -498,6 +513,12 @@ class Message:
         if field.scalar is None:
             entry._submessage(entry.FIELDS["value"])
         dict.__setitem__(getattr(self, field.name), entry.key, entry.value)
+
+
+# Faster than ``object.__setattr__``.
+_set_values = Message.__dict__["_values"].__set__
+_set_owner = Message.__dict__["_owner"].__set__
+_set_unknown = Message.__dict__["_unknown"].__set__
 
 
 # -- parts of messages ---------------------------------------------------------------------------

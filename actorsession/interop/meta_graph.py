@@ -16,7 +16,9 @@ from typing import Any
 from actorsession.checkpoints import write_whole
 from actorsession.errors import DataLossError
 from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.graph.op_signatures import REQUIRED, tensorflow_signature
 from actorsession.interop import protos, text_format
+from actorsession.interop.attributes import attr_proto
 from actorsession.interop.collections import (
     collection_proto,
     is_restored_by_function,
@@ -49,6 +51,9 @@ def export_meta_graph(
     graph: Graph | None = None,
     clear_devices: bool = False,
     export_scope: str | None = None,
+    *,
+    strip_default_attrs: bool = False,
+    clear_extraneous_savers: bool = False,
 ) -> protos.MetaGraphDef:
     """Return a graph with its collections as a message, and write it to a file if one is named.
 
@@ -63,6 +68,8 @@ def export_meta_graph(
         clear_devices: whether to drop the requested devices of nodes.
         export_scope: a name scope; only elements below it are written, with the scope stripped from their
             names.
+        strip_default_attrs: whether attributes of nodes that have their defaults are left out.
+        clear_extraneous_savers: whether the collection of savers is left out.
 
     Raises:
         ValueError: for a graph that has no such form.
@@ -82,11 +89,16 @@ def export_meta_graph(
     made.graph_def.CopyFrom(graph_def)
     if clear_devices:
         _clear_devices(made.graph_def)
+    if strip_default_attrs:
+        _strip_defaults(made.graph_def)
+        made.meta_info_def.stripped_default_attrs = True
     _list_ops(made)
     if saver_def is not None:
         made.saver_def.CopyFrom(saver_def)
     keys = graph.get_all_collection_keys() if collection_list is None else collection_list
     for key in keys:
+        if clear_extraneous_savers and key == GraphKeys.SAVERS:
+            continue
         values = graph.get_collection(key, _below(export_scope))
         try:
             if values:
@@ -107,6 +119,20 @@ def _below(scope: str | None) -> str | None:
 def _clear_devices(graph_def: protos.GraphDef) -> None:
     for node in graph_def.node:
         node.device = ""
+
+
+def _strip_defaults(graph_def: protos.GraphDef) -> None:
+    """Leave out attributes that readers fill in."""
+    for node in graph_def.node:
+        signature = tensorflow_signature(node.op)
+        for name, attr in signature.attrs.items() if signature is not None else ():
+            if name in node.attr and attr.default not in (REQUIRED, None):
+                try:
+                    default = attr_proto(attr.default, attr.type)
+                except (TypeError, ValueError):
+                    continue  # a default that only this library writes otherwise
+                if node.attr[name] == default:
+                    del node.attr[name]
 
 
 def _list_ops(made: protos.MetaGraphDef) -> None:

@@ -19,7 +19,7 @@ from actorsession.graph.operation import Operation
 from actorsession.graph.registry import OpDef
 from actorsession.graph.shape import TensorShape
 from actorsession.interop import protos
-from actorsession.interop.attributes import attr_proto
+from actorsession.interop.attributes import attr_of, attr_proto
 from actorsession.interop.enums import DATA_TYPES, dtype_number
 from actorsession.interop.exporter import attributes_of, node_of
 from actorsession.interop.tensors import make_tensor_proto, shape_proto
@@ -108,6 +108,7 @@ def _shown(value: Any, kind: str | None) -> Any:
     return value
 
 
+PROTO_VIEWS.fill("Operation.attr", attr_of)
 PROTO_VIEWS.fill("Operation.node_def", _node_def)
 PROTO_VIEWS.fill("Operation.get_attr", _get_attr)
 PROTO_VIEWS.fill("OpDef", _op_def)

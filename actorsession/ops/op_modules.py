@@ -164,12 +164,13 @@ _TYPES = {
         "ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdam ApplyCenteredRMSProp ApplyFtrl "
         "ApplyFtrlV2 ApplyGradientDescent ApplyMomentum ApplyProximalAdagrad "
         "ApplyProximalGradientDescent ApplyRMSProp Assign AssignAdd AssignSub CountUpTo "
-        "IsVariableInitialized ReferenceHandle ScatterAdd ScatterDiv ScatterMax ScatterMin "
-        "ScatterMul ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub ScatterNdUpdate "
-        "ScatterSub ScatterUpdate SparseApplyAdadelta SparseApplyAdagrad SparseApplyAdagradDA "
-        "SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 SparseApplyMomentum "
-        "SparseApplyProximalAdagrad SparseApplyProximalGradientDescent SparseApplyRMSProp "
-        "StridedSliceAssign Variable VariableV2"
+        "DestroyTemporaryVariable IsVariableInitialized ReferenceHandle ScatterAdd ScatterDiv "
+        "ScatterMax ScatterMin ScatterMul ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub "
+        "ScatterNdUpdate ScatterSub ScatterUpdate SparseApplyAdadelta SparseApplyAdagrad "
+        "SparseApplyAdagradDA SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 "
+        "SparseApplyMomentum SparseApplyProximalAdagrad SparseApplyProximalGradientDescent "
+        "SparseApplyRMSProp StridedSliceAssign TemporaryHandle TemporaryVariable Variable "
+        "VariableV2"
     ),
     "ops.variables.scatter_updates": (
         "ResourceScatterDiv ResourceScatterMax ResourceScatterMin ResourceScatterMul "
@@ -196,8 +197,8 @@ _TYPES = {
     "opsets.ctc.loss": "CTCLoss",
     "opsets.datasets.nodes": (
         "Dataset DatasetCardinality DatasetElement DatasetReduce IteratorFromStringHandleV2 "
-        "IteratorGetNext IteratorGetNextSync IteratorToStringHandle IteratorV2 MakeIterator "
-        "OneShotIterator RestoreIterator SaveIterator"
+        "IteratorGetNext IteratorGetNextSync IteratorToStringHandle IteratorTryNext IteratorV2 "
+        "MakeIterator OneShotIterator RestoreIterator SaveIterator"
     ),
     "opsets.images.boxes": "SampleDistortedBoundingBoxV2",
     "opsets.images.colours": "AdjustContrastv2 AdjustHue AdjustSaturation HSVToRGB RGBToHSV",

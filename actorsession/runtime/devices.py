@@ -32,8 +32,8 @@ from actorsession.records import dataclass
 from actorsession.runtime.resources import ResourceManager
 
 __all__ = [
-    "CPU_PRIORITY", "ENTRY_POINTS", "Device", "DeviceFactory", "device_set", "make_devices",
-    "new_incarnation", "register_device_factory", "registered_device_types",
+    "CPU_PRIORITY", "ENTRY_POINTS", "Device", "DeviceFactory", "device_set", "has_device_type",
+    "make_devices", "new_incarnation", "register_device_factory", "registered_device_types",
 ]  # fmt: skip
 
 ENTRY_POINTS = "actorsession.device_factories"
@@ -211,6 +211,14 @@ def registered_device_types() -> tuple[str, ...]:
     """Return the registered types, sorted, without those of entry points that were not loaded."""
     with _LOCK:
         return tuple(sorted(_FACTORIES))
+
+
+def has_device_type(device_type: str) -> bool:
+    """Return whether a type is registered, or another distribution provides it; nothing is loaded."""
+    kind = device_type.upper()
+    return kind in registered_device_types() or any(
+        entry.name.upper() == kind for entry in entry_points(ENTRY_POINTS)
+    )
 
 
 def _load(device_type: str) -> None:

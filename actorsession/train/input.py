@@ -2,7 +2,7 @@
 
 Each function makes a queue and adds a ``QueueRunner`` that fills it to the collection used by
 ``start_queue_runners`` and ``running_queues``. The tensors that are returned dequeue from it. Names are
-TensorFlow's, without its summary nodes. ``input_batches`` is re-exported here.
+TensorFlow's. ``input_batches`` is re-exported here.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from actorsession.train.input_batches import (
     maybe_batch_join,
     maybe_shuffle_batch,
     maybe_shuffle_batch_join,
+    note_fullness,
     shuffle_batch,
     shuffle_batch_join,
 )
@@ -104,7 +105,7 @@ def input_producer(
         seed: seed of the order.
         capacity: capacity of the queue in rows.
         shared_name: name under which sessions of a cluster share the queue.
-        summary_name: accepted for compatibility with TensorFlow.
+        summary_name: name of a summary of how full the queue is; there is none if left out.
         name: wanted name.
         cancel_op: run when the program stops; closes the queue if left out.
 
@@ -127,6 +128,8 @@ def input_producer(
         )  # fmt: skip
         runner = QueueRunner(queue, [queue.enqueue_many([rows])], cancel_op=cancel_op)
         add_queue_runner(runner)
+        if summary_name is not None:
+            note_fullness(queue, capacity, name=summary_name)
         return queue
 
 
@@ -153,8 +156,9 @@ def string_input_producer(
         with control_dependencies([ops.Assert(ops.greater(ops.size(strings), 0), [needed])]):
             strings = ops.identity(strings)
         return input_producer(
-            strings, [], num_epochs, shuffle, seed, capacity, shared_name, None, scope, cancel_op
-        )
+            strings, [], num_epochs, shuffle, seed, capacity, shared_name,
+            f"fraction_of_{capacity}_full", scope, cancel_op,
+        )  # fmt: skip
 
 
 def range_input_producer(
@@ -170,8 +174,9 @@ def range_input_producer(
     with name_scope(name or "input_producer") as scope:
         numbers = ops.range(limit)
         return input_producer(
-            numbers, [], num_epochs, shuffle, seed, capacity, shared_name, None, scope
-        )
+            numbers, [], num_epochs, shuffle, seed, capacity, shared_name,
+            f"fraction_of_{capacity}_full", scope,
+        )  # fmt: skip
 
 
 def slice_input_producer(

@@ -1,7 +1,7 @@
 """Batches through queues, of the values of tensors in successive steps.
 
 ``input`` re-exports this module. Each function makes a queue and a ``QueueRunner`` that fills it. Names are
-TensorFlow's, without its summary nodes. Sparse tensors are in the queue as strings.
+TensorFlow's. A summary of each queue says how full it is. Sparse tensors are in the queue as strings.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from actorsession import ops, opsets
-from actorsession.graph.dtypes import DType, int32
+from actorsession.graph.dtypes import DType, float32, int32
 from actorsession.graph.graph import name_scope
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.queues.base import QueueBase
 from actorsession.ops.queues.queues import FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue
+from actorsession.opsets.summaries.functions import scalar
 from actorsession.records import dataclass
 from actorsession.train.queue_runner import QueueRunner, add_queue_runner
 
 __all__ = [
     "batch", "batch_join", "maybe_batch", "maybe_batch_join", "maybe_shuffle_batch",
-    "maybe_shuffle_batch_join", "shuffle_batch", "shuffle_batch_join",
+    "maybe_shuffle_batch_join", "note_fullness", "shuffle_batch", "shuffle_batch_join",
 ]  # fmt: skip
 
 
@@ -77,6 +78,7 @@ class _Batching:
             put = queue.enqueue_many if self.many else queue.enqueue
             steps = [_put(put, tensors, keep) for tensors in lists]
             add_queue_runner(QueueRunner(queue, steps * self.threads))
+            note_fullness(queue, self.capacity, self.mixes)
             take = queue.dequeue_up_to if self.smaller else queue.dequeue_many
             taken = take(self.size, name=scope)
         parts = list(taken) if isinstance(taken, (list, tuple)) else [taken]
@@ -85,6 +87,27 @@ class _Batching:
         if not isinstance(given[0], Mapping):
             return parts[0] if len(parts) == 1 else parts
         return dict(zip(sorted(given[0]), parts, strict=True))
+
+
+def note_fullness(
+    queue: QueueBase, capacity: int, kept: int | None = None, name: str | None = None
+) -> None:
+    """Add a summary of the part of a queue that is full, of what it has beyond the elements that stay in it.
+
+    Args:
+        queue: the queue.
+        capacity: its capacity.
+        kept: the number of elements that stay in it for shuffling.
+        name: wanted name of the summary.
+    """
+    size: Any = queue.size()
+    if kept is None:
+        wanted = name or f"fraction_of_{capacity}_full"
+    else:
+        size = ops.maximum(0, size - kept)
+        capacity -= kept
+        wanted = name or f"fraction_over_{kept}_of_{capacity}_full"
+    scalar(wanted, ops.cast(size, float32) * (1.0 / capacity))
 
 
 @dataclass(frozen=True, slots=True)

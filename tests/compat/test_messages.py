@@ -197,6 +197,35 @@ def test_settings_that_change_no_result_are_taken() -> None:
         assert session.run(tf.constant(2.0), options=options) == 2.0
 
 
+@for_each(
+    "config",
+    [
+        {"device_count": {"GPU": 1, "TPU": 8}},
+        {"intra_op_parallelism_threads": -1, "operation_timeout_in_ms": -1, "placement_period": -1},
+        {"graph_options": {"build_cost_model": -1, "timeline_step": -1}},
+        {
+            "graph_options": {
+                "optimizer_options": {"opt_level": 7, "max_folded_constant_in_bytes": -1}
+            }
+        },
+    ],
+)
+def test_numbers_that_tensorflow_takes_are_taken(config: dict[str, Any]) -> None:
+    """TensorFlow 2.21 ran each of them."""
+    options = tf.RunOptions(timeout_in_ms=-1, trace_level=77)
+    with tf.Graph().as_default(), tf.Session(config=tf.ConfigProto(**config)) as session:
+        metadata = tf.RunMetadata()
+        x = tf.placeholder(tf.float32)
+        assert session.run(x + 2.0, {x: 1.0}, options, metadata) == 3.0
+        assert metadata.HasField("step_stats")
+
+
+def test_a_session_without_processors_is_refused() -> None:
+    for count in (0, -1):
+        with tf.Graph().as_default(), pytest.raises(tf.errors.NotFoundError, match="CPU"):
+            tf.Session(config=tf.ConfigProto(device_count={"CPU": count}))
+
+
 def test_a_run_fills_in_its_metadata_anew() -> None:
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=True)
     metadata = tf.RunMetadata()

@@ -296,12 +296,13 @@ def test_a_thread_that_has_lost_the_session_does_not_stop_it() -> None:
         assert not sess.should_stop()  # it is created again
         assert sess.run(counting) == 1
         sess._coord.request_stop(tf.errors.UnavailableError(None, None, "gone"))
-        assert sess.run(counting) == 1
-        sess._coord.request_stop(ZeroDivisionError("a thread"))
-        assert sess.should_stop()
-        with pytest.raises(ZeroDivisionError, match="a thread"):
-            sess.run(counting)
-        sess._coord.clear_stop()
+        assert not sess.should_stop()
+    sess = tf.train.MonitoredSession()
+    sess._coord.request_stop(ZeroDivisionError("a thread"))
+    assert sess.should_stop()
+    assert sess.run(counting) == 1  # until the session is closed
+    with pytest.raises(ZeroDivisionError, match="a thread"):
+        sess.close()
     with tf.train.SingularMonitoredSession() as sess:
         sess._coord.request_stop(tf.errors.AbortedError(None, None, "gone"))
         assert sess.should_stop()
@@ -314,5 +315,30 @@ def test_a_scaffold_has_one_saver_to_choose_from() -> None:
         tf.add_to_collection(tf.GraphKeys.SAVERS, tf.train.Saver())
     with pytest.raises(RuntimeError, match="More than one item in the collection"):
         tf.train.Scaffold().finalize()
+    wrong: Any = 1
     with pytest.raises(TypeError, match="copy_from_scaffold is not a Scaffold"):
-        tf.train.Scaffold(copy_from_scaffold=1)
+        tf.train.Scaffold(copy_from_scaffold=wrong)
+
+
+def test_the_session_without_hooks_is_found_as_in_tensorflow() -> None:
+    seen: list[Any] = []
+
+    class Looks(tf.train.SessionRunHook):
+        def after_run(self, run_context: Any, run_values: Any) -> None:
+            seen.append((run_values.results, run_values.options, run_values.run_metadata))
+
+    with tf.train.MonitoredSession(hooks=[Looks()]) as sess:
+        inner: Any = sess
+        while type(inner).__name__ != "Session":
+            inner = inner._sess
+        assert inner is sess._sess._sess._sess._sess
+        assert inner is sess._tf_sess()
+        assert inner is sess._coordinated_creator.tf_sess
+        assert sess._sess.graph is sess.graph
+        assert not sess._is_closed()
+        sess.run(tf.no_op(name="nothing") if not sess.graph.finalized else [])
+    assert sess._is_closed()
+    [(results, options, metadata)] = seen
+    assert (results, type(options), type(metadata)) == (None, tf.RunOptions, tf.RunMetadata)
+    with tf.train.SingularMonitoredSession() as sess:
+        assert sess._sess._sess._sess is sess.raw_session()

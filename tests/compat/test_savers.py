@@ -171,3 +171,87 @@ def test_a_mark_of_tensorflows_savers_on_a_variable_changes_nothing() -> None:
         session.run(v.initializer)
         session.run(tf.raw_ops.DisableCopyOnRead(resource=v.handle))
         assert session.run(v) == 1.0
+
+
+def test_a_graph_is_exported_without_defaults_and_savers() -> None:
+    with tf.Graph().as_default():
+        v = tf.get_variable("v", initializer=[[1.0]])
+        tf.matmul(v, v, transpose_a=True, name="product")
+        saver = tf.train.Saver()
+        tf.add_to_collection(tf.GraphKeys.SAVERS, saver)
+        whole = saver.export_meta_graph()
+        bare = saver.export_meta_graph(strip_default_attrs=True, clear_extraneous_savers=True)
+    assert bare.meta_info_def.stripped_default_attrs
+    assert "savers" in whole.collection_def
+    assert "savers" not in bare.collection_def
+    attrs = [
+        sorted({node.name: node for node in meta.graph_def.node}["product"].attr)
+        for meta in (whole, bare)
+    ]
+    assert {"T", "transpose_a", "transpose_b"} < set(attrs[0])
+    assert attrs[1] == ["T", "_output_shapes", "transpose_a"]
+    with tf.Graph().as_default():
+        tf.train.import_meta_graph(bare)
+        assert (
+            tf.get_default_graph().get_operation_by_name("product").get_attr("transpose_b") is False
+        )
+
+
+def test_the_methods_of_a_saved_model_are_renamed(tmp_path: Path) -> None:
+    folder = str(tmp_path / "model")
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [])
+        v = tf.get_variable("v", initializer=1.0)
+        session.run(v.initializer)
+        tf.saved_model.simple_save(session, folder, {"x": x}, {"y": x + v})
+    updater = tf.saved_model.signature_def_utils.MethodNameUpdater(folder)
+    updater.replace_method_name("serving_default", "mine", tags=["serve"])
+    updater.save()
+    with tf.Graph().as_default(), tf.Session() as session:
+        model = tf.saved_model.load(session, ["serve"], folder)
+    assert model.signature_def["serving_default"].method_name == "mine"
+    for arguments in (("", "mine"), ("none", "mine"), ("serving_default", "mine", "train")):
+        with pytest.raises(ValueError, match=r"signature|could not be found"):
+            updater.replace_method_name(*arguments)
+
+
+def test_values_are_restored_after_everything_was_initialised(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.get_variable("v", initializer=1.0)
+        w = tf.get_local_variable("w", initializer=5.0)
+        saver = tf.train.Saver(filename=str(tmp_path / "model"))
+        session.run(v.assign(3.0))
+        saver.save(session, str(tmp_path / "model"), write_meta_graph=False)
+        first = tf.saved_model.main_op_with_restore(saver.as_saver_def().restore_op_name)
+        with tf.Session() as other:
+            other.run(first)
+            assert other.run([v, w]) == [3.0, 5.0]
+
+
+def test_errors_of_savers_are_tensorflows(tmp_path: Path) -> None:
+    """Their classes are what TensorFlow 2.21 raised."""
+    (tmp_path / "file").write_text("garbage {")
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.get_variable("v", initializer=[1.0, 2.0])
+        saver = tf.train.Saver()
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            saver.save(session, str(tmp_path / "m"))
+        session.run(v.initializer)
+        with pytest.raises(ValueError, match=r"Parent directory of .* doesn't exist, can't save"):
+            saver.save(session, str(tmp_path / "file" / "m"))
+        for prefix in (None, str(tmp_path / "none")):
+            with pytest.raises(ValueError, match="save_path"):
+                saver.restore(session, prefix)
+        saver.save(session, str(tmp_path / "m"))
+    for name, shape, error in (
+        ("v", [3], tf.errors.InvalidArgumentError), ("w", [2], tf.errors.NotFoundError)
+    ):  # fmt: skip
+        with tf.Graph().as_default(), tf.Session() as session:
+            tf.get_variable(name, shape)
+            with pytest.raises(error):
+                tf.train.Saver().restore(session, str(tmp_path / "m"))
+    for name, words in (("file", "Cannot parse file"), ("none", "does not exist")):
+        with tf.Graph().as_default(), pytest.raises(OSError, match=words):
+            tf.train.import_meta_graph(str(tmp_path / name))
+    reader = tf.train.NewCheckpointReader(str(tmp_path / "m"))
+    assert reader.debug_string() == b"v (DT_FLOAT) [2]"

@@ -35,7 +35,7 @@ def test_a_function_runs_steps_with_and_without_hooks() -> None:
         with tf.train.MonitoredSession(hooks=[told]) as session:
             assert session.run_step_fn(steps) == (1, 2)
             assert told.steps == 1
-            with pytest.raises(ValueError, match="step_context argument"):
+            with pytest.raises(ValueError, match="`step_context` argument"):
                 session.run_step_fn(lambda: None)  # type: ignore[misc, arg-type]
             with pytest.raises(TypeError, match="must be a function"):
                 session.run_step_fn(3)  # type: ignore[arg-type]

@@ -130,6 +130,32 @@ def test_summaries_are_written_beside_the_program(tmp_path: Path) -> None:
     assert "loss" in found
 
 
+def test_each_session_has_its_own_file_if_the_writer_is_closed(tmp_path: Path) -> None:
+    tf.summary.scalar("c", tf.constant(1))
+    sv = tf.train.Supervisor(logdir=str(tmp_path))
+    for _ in range(2):
+        with sv.managed_session(start_standard_services=False) as sess:
+            sv.summary_computed(sess, sess.run(sv.summary_op))
+    files = sorted(tmp_path.glob("events*"))
+    assert len(files) == 2
+    for file in files:
+        assert [e.WhichOneof("what") for e in tf.train.summary_iterator(file)] == [
+            "file_version", "graph_def", "meta_graph_def", "summary", "session_log",
+        ]  # fmt: skip
+
+
+def test_one_writer_may_serve_several_sessions(tmp_path: Path) -> None:
+    tf.summary.scalar("c", tf.constant(1))
+    sv = tf.train.Supervisor(logdir=str(tmp_path))
+    for _ in range(2):
+        with sv.managed_session(close_summary_writer=False, start_standard_services=False) as sess:
+            sv.summary_computed(sess, sess.run(sv.summary_op))
+    sv.summary_writer.close()
+    assert [event.WhichOneof("what") for event in events_of(tmp_path)] == [
+        "file_version", "graph_def", "meta_graph_def", "summary", "summary",
+    ]  # fmt: skip
+
+
 def test_without_a_writer_no_summary_is_written() -> None:
     sv = tf.train.Supervisor()
     with tf.Session() as sess, pytest.raises(RuntimeError, match="requires a summary writer"):

@@ -70,12 +70,13 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ), ".sessions actorsession.session actorsession.session.base actorsession.session.conversions "
          ".internals.framework"),
         ("client", "timeline", ".internals.timeline actorsession.observe.timeline"),
-        ("data.ops", "dataset_ops iterator_ops readers", ".data"),
+        ("data.ops", "dataset_ops iterator_ops readers", ".data .data.structures"),
+        ("data.util", "nest", ".internals.nest"),
         ("eager", "context", ".internals.framework"),
         ("estimator", "estimator estimator_lib model_fn run_config training", ".estimator"),
         ("estimator", "util", ".estimator .internals.python_tools"),
         ("estimator.canned", "baseline dnn dnn_linear_combined linear", ".estimator"),
-        ("estimator.canned", "head metric_keys prediction_keys", ".estimator"),
+        ("estimator.canned", "head metric_keys prediction_keys", ".estimator .internals.training"),
         ("estimator.export", "export export_lib export_output", ".estimator.export"),
         ("estimator.inputs", "inputs numpy_io pandas_io", ".estimator.inputs"),
         ("feature_column", "feature_column feature_column_lib", ".feature_column"),
@@ -186,7 +187,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
             "queue_runner_impl rmsprop saver server_lib session_manager session_run_hook "
             "summary_io supervisor sync_replicas_optimizer tensorboard_logging training "
             "training_util warm_starting_util"
-        ), ".train"),
+        ), ".train .internals.training"),
         ("training", "moving_averages slot_creator", ".train .internals.operations"),
         ("user_ops", "user_ops", "."),
         ("util", "compat", ".compat .internals.python_tools"),

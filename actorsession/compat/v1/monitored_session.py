@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Sequence
-from types import TracebackType
+from types import SimpleNamespace, TracebackType
 from typing import Any, Self
 
 from actorsession.compat.v1.checkpoint_hooks import CheckpointSaverHook
@@ -22,7 +22,7 @@ from actorsession.compat.v1.hooks import (
     SessionRunValues,
 )
 from actorsession.compat.v1.logging import get_logger
-from actorsession.compat.v1.messages import RunMetadata
+from actorsession.compat.v1.messages import RunMetadata, RunOptions
 from actorsession.compat.v1.session_creators import (
     ChiefSessionCreator,
     Scaffold,
@@ -74,6 +74,88 @@ class _StepContext:
         raise StopIteration("step_fn has requested the iterations to stop.")
 
 
+class _Layer:
+    """A session in place of one of those that TensorFlow's monitored session consists of."""
+
+    def __init__(self, session: Any) -> None:
+        self._sess = session
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sess, name)
+
+
+class _HookedSession:
+    """A session whose steps call hooks.
+
+    Args:
+        sess: the session.
+        hooks: the hooks.
+    """
+
+    def __init__(self, sess: Any, hooks: Sequence[SessionRunHook]) -> None:
+        self._sess = sess
+        self._hooks = hooks
+        self._should_stop = False
+
+    @property
+    def graph(self) -> Any:
+        """The graph of the session."""
+        return self._sess.graph
+
+    @property
+    def sess_str(self) -> Any:
+        """The address of the session."""
+        return self._sess.sess_str
+
+    def should_stop(self) -> bool:
+        """Return whether a hook has requested to stop."""
+        return self._should_stop or self._sess is None
+
+    def close(self) -> None:
+        """Close the session."""
+        if self._sess is not None:
+            self._sess.close()
+            self._sess = None
+
+    def run(
+        self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
+    ) -> Any:
+        """Run a step; the arguments are those of ``Session.run``.
+
+        Raises:
+            RuntimeError: if a hook has requested to stop, or a tensor is fed twice.
+        """
+        if self.should_stop():
+            raise RuntimeError("Run called even after should_stop requested.")
+        context = SessionRunContext(SessionRunArgs(fetches, feed_dict, options), self._sess)
+        feeds = dict(feed_dict or {})
+        fetched: dict[Any, Any] = {"caller": fetches}
+        for hook in self._hooks:
+            wants = hook.before_run(context)
+            if wants is None:
+                continue
+            if wants.fetches is not None:
+                fetched[hook] = wants.fetches
+            twice = [key for key in wants.feed_dict or {} if key in feeds]
+            if twice:
+                raise RuntimeError(f"Same tensor is fed by two hooks or the program: {twice}")
+            feeds.update(wants.feed_dict or {})
+            options = _merged(options, wants.options)
+        if options is not None and run_metadata is None:
+            run_metadata = RunMetadata()  # where hooks find the results of their options
+        keys = list(fetched)
+        found = self._sess.run([fetched[key] for key in keys], feeds or None, options, run_metadata)
+        results = dict(zip(keys, found, strict=True))
+        if self._hooks:
+            options = RunOptions() if options is None else options
+            run_metadata = RunMetadata() if run_metadata is None else run_metadata
+        for hook in self._hooks:
+            hook.after_run(context, SessionRunValues(results.get(hook), options, run_metadata))
+        # Threads go on until the session is closed, since hooks may need them at the end.
+        self._should_stop = self._should_stop or context.stop_requested
+        return results["caller"]
+
+
 class MonitoredSession:
     """A session with hooks, which is recreated when it is lost.
 
@@ -85,6 +167,7 @@ class MonitoredSession:
 
     StepContext = _StepContext
     _recovers = True
+    _layers = 3
 
     def __init__(
         self,
@@ -98,6 +181,7 @@ class MonitoredSession:
         self._session: Any = None
         self._coord = Coordinator()
         self._closed = False
+        self._hooked = _HookedSession(None, self._hooks)
         self._was_final = get_default_graph().finalized
         for hook in self._hooks:
             hook.begin()
@@ -108,6 +192,7 @@ class MonitoredSession:
         while True:
             try:
                 self._session = self._creator.create_session()
+                self._hooked = _HookedSession(self._session, self._hooks)
                 start_queue_runners(self._session, self._coord)
                 for hook in self._hooks:
                     hook.after_create_session(self._session, self._coord)
@@ -124,6 +209,25 @@ class MonitoredSession:
                 self._release_session()
                 raise
 
+    # Programs that need the session without hooks, such as for a saver, find it by TensorFlow's attributes.
+
+    @property
+    def _sess(self) -> Any:
+        found = self._session
+        for _ in range(self._layers if found is not None else 0):
+            found = _Layer(found)
+        return found
+
+    @property
+    def _coordinated_creator(self) -> Any:
+        return SimpleNamespace(tf_sess=self._session, coord=self._coord, hooks=self._hooks)
+
+    def _tf_sess(self) -> Any:
+        return self._session
+
+    def _is_closed(self) -> bool:
+        return self._closed
+
     @property
     def graph(self) -> Any:
         """The graph of the session."""
@@ -135,7 +239,7 @@ class MonitoredSession:
         A thread that has lost the session does not: the session is recreated.
         """
         if self._closed or not self._coord.should_stop():
-            return self._closed
+            return self._closed or self._hooked.should_stop()
         try:
             self._coord.raise_requested_exception()
         except _LOST as exc:
@@ -180,8 +284,8 @@ class MonitoredSession:
         names = tuple(inspect.signature(step_fn).parameters)
         if names not in {("step_context",), ("self", "step_context")}:
             raise ValueError(
-                "step_fn may either have one step_context argument, or self and step_context; got "
-                f"{names}"
+                "`step_fn` may either have one `step_context` argument, or `self` and `step_context` "
+                f"arguments if it's an instance method. Got {names} instead."
             )
         return self._recovering(
             lambda: step_fn(
@@ -219,36 +323,9 @@ class MonitoredSession:
         self._create()
 
     def _run(self, asked: SessionRunArgs, run_metadata: Any) -> Any:
-        if self._closed or self._coord.should_stop():
+        if self._closed:
             raise RuntimeError("Run called even after should_stop requested.")
-        context = SessionRunContext(asked, self._session)
-        feeds = dict(asked.feed_dict or {})
-        fetched: dict[Any, Any] = {"caller": asked.fetches}
-        options = asked.options
-        for hook in self._hooks:
-            wants = hook.before_run(context)
-            if wants is None:
-                continue
-            if wants.fetches is not None:
-                fetched[hook] = wants.fetches
-            twice = [key for key in wants.feed_dict or {} if key in feeds]
-            if twice:
-                raise RuntimeError(f"Same tensor is fed by two hooks or the program: {twice}")
-            feeds.update(wants.feed_dict or {})
-            options = _merged(options, wants.options)
-        if options is not None and run_metadata is None:
-            run_metadata = RunMetadata()  # where hooks find the results of their options
-        keys = list(fetched)
-        found = self._session.run(
-            [fetched[key] for key in keys], feeds or None, options, run_metadata
-        )
-        results = dict(zip(keys, found, strict=True))
-        for hook in self._hooks:
-            values = SessionRunValues(results.get(hook), options, run_metadata)
-            hook.after_run(context, values)
-        if context.stop_requested:
-            self._coord.request_stop()
-        return results["caller"]
+        return self._hooked.run(asked.fetches, asked.feed_dict, asked.options, run_metadata)
 
     def close(self) -> None:
         """End the hooks, the threads and the session, and open the graph again that it finalized.
@@ -334,6 +411,7 @@ class SingularMonitoredSession(MonitoredSession):
     """
 
     _recovers = False
+    _layers = 2
 
     def __init__(
         self,

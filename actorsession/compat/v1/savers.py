@@ -7,11 +7,13 @@ and the saver. Checkpoints of either form are restored.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from actorsession import interop, train
 from actorsession.compat.v1.graphs import Graph, get_default_graph
 from actorsession.compat.v1.logging import get_logger
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from actorsession.interop.training_protos import within_scope
 from actorsession.ops import GraphKeys
 
@@ -27,6 +29,19 @@ class Saver(train.Saver):
     """
 
     _bundle = True
+
+    def save(self, sess: Any, save_path: str, *args: Any, **kwargs: Any) -> str | None:
+        """Write a checkpoint; the arguments are those of ``actorsession.train.Saver.save``.
+
+        Raises:
+            ValueError: if the folder is not one, besides the errors of that.
+        """
+        try:
+            return super().save(sess, save_path, *args, **kwargs)
+        except (FailedPreconditionError, NotFoundError) as exc:
+            if os.path.isdir(os.path.dirname(save_path)):
+                raise
+            raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.") from exc
 
     def _write_graph(self, path: str, graph: Any) -> None:
         try:
@@ -80,6 +95,7 @@ class Saver(train.Saver):
         return export_meta_graph(
             filename, saver_def=self.saver_def, collection_list=collection_list, as_text=as_text,
             export_scope=export_scope, clear_devices=clear_devices,
+            clear_extraneous_savers=clear_extraneous_savers, strip_default_attrs=strip_default_attrs,
         )  # fmt: skip
 
 
@@ -111,8 +127,8 @@ def export_meta_graph(
         export_scope: a name scope; only elements below it are written, with the scope stripped from their
             names.
         clear_devices: whether to drop the requested devices of nodes.
-        clear_extraneous_savers: accepted for compatibility and ignored.
-        strip_default_attrs: accepted for compatibility and ignored.
+        clear_extraneous_savers: whether the collection of savers is left out.
+        strip_default_attrs: whether attributes of nodes that have their defaults are left out.
         save_debug_info: accepted for compatibility and ignored.
         kwargs: accepted for compatibility and ignored.
 
@@ -123,6 +139,7 @@ def export_meta_graph(
     return interop.export_meta_graph(
         filename, meta_info_def, graph_def, said, collection_list, as_text,
         graph if graph is not None else get_default_graph(), clear_devices, export_scope,
+        strip_default_attrs=strip_default_attrs, clear_extraneous_savers=clear_extraneous_savers,
     )  # fmt: skip
 
 
@@ -149,9 +166,15 @@ def import_meta_graph(
         ValueError: if the graph cannot be imported.
         NotFoundError: for operation types that are not registered.
     """
-    found = interop.import_meta_graph(
-        meta_graph_or_file, clear_devices, import_scope, kwargs.get("input_map")
-    )
+    message = meta_graph_or_file
+    if not isinstance(message, interop.MetaGraphDef):
+        try:
+            message = interop.read_meta_graph(message)
+        except FileNotFoundError as exc:
+            raise OSError(f"File {meta_graph_or_file} does not exist.") from exc
+        except InvalidArgumentError as exc:
+            raise OSError(f"Cannot parse file {meta_graph_or_file}: {exc}.") from exc
+    found = interop.import_meta_graph(message, clear_devices, import_scope, kwargs.get("input_map"))
     if found.saver_def is not None:
         return Saver(saver_def=within_scope(found.saver_def, found.import_scope))
     graph: Graph = get_default_graph()

@@ -14,7 +14,9 @@ from typing import Any
 from actorsession import config as settings
 from actorsession.compat.v1.logging import get_logger
 from actorsession.interop.cluster_protos import ClusterDef
+from actorsession.interop.enums import ENUMS, label_of
 from actorsession.interop.message import Message
+from actorsession.runtime.devices import has_device_type
 
 __all__ = ["as_settings"]
 
@@ -41,6 +43,12 @@ _WITHOUT_EFFECT = frozenset({
     "collective_nccl", "cpu_global_jit", "enable_recv_scheduling", "global_jit_level", "gpu_options",
     "rewrite_options", "use_run_handler_pool", "use_tfrt",
 })  # fmt: skip
+# Numbers that TensorFlow takes for unset when they are negative.
+_UNSET_BELOW_ZERO = frozenset({
+    "build_cost_model", "build_cost_model_after", "intra_op_parallelism_threads",
+    "max_folded_constant_in_bytes", "operation_timeout_in_ms", "placement_period", "timeline_step",
+    "timeout_in_ms",
+})  # fmt: skip
 
 
 def as_settings(value: Any) -> Any:
@@ -59,6 +67,15 @@ def as_settings(value: Any) -> Any:
     for field, each in value.ListFields():
         if field.name not in known or field.name in _WITHOUT_EFFECT:
             _log.info("%s.%s has no effect here", type(value).__qualname__, field.name)
+        elif field.name in _UNSET_BELOW_ZERO and each < 0:
+            _log.info("%s.%s=%d counts as unset", type(value).__qualname__, field.name, each)
+        elif field.name == "device_count":
+            found[field.name] = {
+                kind: max(0, number) for kind, number in each.items() if has_device_type(kind)
+            }
+        elif field.kind in ENUMS and label_of(field.kind, each) is None:
+            # Programs of later versions have more of them; TensorFlow compares the numbers.
+            found[field.name] = max([0, *[n for n in ENUMS[field.kind].values() if n < each]])
         elif field.repeated:
             found[field.name] = [as_settings(item) for item in each]
         else:

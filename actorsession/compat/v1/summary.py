@@ -49,14 +49,21 @@ def get_summary_description(node_def: Any) -> SummaryDescription:
 
 
 def all_v2_summary_ops() -> list[Any]:
-    """Return the summary operations of TensorFlow 2 in the default graph: there are none here."""
+    """Return the operations of the default graph that write summaries themselves."""
     return list(get_default_graph().get_collection("_SUMMARY_V2"))
 
 
 def initialize(graph: Any = None, session: Any = None) -> None:
-    """Refuse: there is no writer that is a part of the graph.
+    """Create the files of the writers that steps write to; see ``tf.contrib.summary``.
+
+    Args:
+        graph: the graph to write; none if omitted.
+        session: the session; the default session if omitted.
 
     Raises:
-        RuntimeError: always, as in a graph in which no such writer was made.
+        RuntimeError: if there is no such writer.
+        ValueError: without a session.
     """
-    raise RuntimeError("No default tf.contrib.summary.SummaryWriter found")
+    from actorsession.compat.v1.contrib import summary
+
+    summary.initialize(graph, session)

@@ -169,6 +169,8 @@ class Supervisor:
             DeadlineExceededError: if the chief does not make the model ready in time.
         """
         self.coord.clear_stop()
+        if self.summary_writer is not None:
+            self.summary_writer.reopen()  # a session before this one may have closed it
         if self.is_chief:
             session: Session = self.session_manager.prepare_session(
                 master, init_op=self.init_op, saver=self.saver, checkpoint_dir=self._logdir,
@@ -190,7 +192,7 @@ class Supervisor:
         if self._logdir:
             write_graph_text(self._graph, self._logdir)
         if self.summary_writer is not None and not self._graph_written:
-            write_whole_graph(self.summary_writer, self._graph)
+            write_whole_graph(self.summary_writer, self._graph, self.saver)
             self._graph_written = True
 
     @contextlib.contextmanager
@@ -428,7 +430,7 @@ class _StepCounter(LooperThread):
 def _check_placed(graph: Any) -> None:
     """Refuse variables without a device: each replica would have its own ones."""
     for op in graph.get_operations():
-        if op.type in ("Variable", "VariableV2", "VarHandleOp") and not op.device:
+        if op.type in ("Variable", "VariableV2") and not op.device:
             raise ValueError(
                 f"When using replicas, all Variables must have their device set: {op.name!r} has none"
             )

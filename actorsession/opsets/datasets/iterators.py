@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from actorsession.graph.dtypes import string
+from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.scopes import scope_of
 from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
@@ -211,6 +212,12 @@ class Iterator:
 
         return packed(self._structure, op.outputs, Dataset)
 
+    def get_next_as_optional(self) -> Any:
+        """Return the next element, which is missing at the end; see ``Optional``."""
+        from actorsession.opsets.datasets.optionals import get_next_as_optional
+
+        return get_next_as_optional(self)
+
     def string_handle(self, name: str | None = None) -> Tensor:
         """Return the handle of the iterator as a string scalar; see ``from_string_handle``."""
         if name is None and self._string_handle is not None:
@@ -230,9 +237,25 @@ def _place(leaf: Any) -> None:
     """Return the same for all leaves, to compare structures alone."""
 
 
+def _checked_graph(dataset: Dataset) -> Graph:
+    """Return the graph of a dataset, which must be the default graph.
+
+    Raises:
+        ValueError: if it is not.
+    """
+    graph, current = dataset._dataset_tensor.graph, get_default_graph()
+    if graph is not current:
+        raise ValueError(
+            f"The graph {current!r} of the iterator is different from the graph {graph!r} in which the "
+            f"dataset was made, {dataset!r}: make both in one graph; an input function of an estimator "
+            "makes all of its dataset itself"
+        )
+    return graph
+
+
 def make_initializable(dataset: Dataset, shared_name: str | None) -> Iterator:
     """See ``Dataset.make_initializable_iterator``."""
-    graph = dataset._dataset_tensor.graph
+    graph = _checked_graph(dataset)
     with graph.as_default():
         handle = make_handle("IteratorV2", "IteratorV2", shared_name, _attrs(dataset._structure))
         made = Iterator(handle, None, None, None, None, structure=dataset._structure)
@@ -242,7 +265,7 @@ def make_initializable(dataset: Dataset, shared_name: str | None) -> Iterator:
 
 def make_one_shot(dataset: Dataset) -> Iterator:
     """See ``Dataset.make_one_shot_iterator``."""
-    graph = dataset._dataset_tensor.graph
+    graph = _checked_graph(dataset)
     try:
         factory = factory_of(dataset._dataset_tensor)
     except ValueError as exc:

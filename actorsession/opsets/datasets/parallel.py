@@ -11,11 +11,12 @@ import threading
 from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import Future
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import InvalidArgumentError, OutOfRangeError
 from actorsession.opsets.datasets.runs import Run
 from actorsession.opsets.datasets.stages import Cursor, Element, Stage, kind, plain, restored
 
@@ -23,6 +24,10 @@ __all__: list[str] = []
 
 # Elements that a buffer holds whose size is left to the library.
 _SIZE = 8
+# Seconds of a call that is worth another thread: several times what it takes to have a thread do it; and how
+# many such calls in a row are no accident.
+_WORTH = 0.0005
+_SLOW = 4
 
 
 def _parallel(stage: Stage, name: str) -> int:
@@ -169,8 +174,20 @@ class _ParallelMap(Cursor):
         # The elements under way, each with the future of what becomes of it; an error of the source is one.
         self._begun: deque[tuple[Element | None, Future[Element]]] = deque()
         self._ended = False
+        # How many calls in a row were worth another thread, of a function that waits for nothing.
+        self._slow = 0 if self.stage.functions[0].compiled.is_prompt else _SLOW
 
     def __next__(self) -> Element:
+        try:
+            return self._made()
+        except OutOfRangeError:
+            self._ended = True
+            self._begun.clear()
+            raise StopIteration from None
+
+    def _made(self) -> Element:
+        if self._slow < _SLOW and not self._begun and not self._ended:
+            return self._at_once(next(self.source))
         while not self._ended and len(self._begun) < self._most:
             try:
                 self._begin(next(self.source))
@@ -189,6 +206,14 @@ class _ParallelMap(Cursor):
             if future.done():
                 self._begun.popleft()
         return found
+
+    def _at_once(self, element: Element) -> Element:
+        """Call the function in this thread."""
+        begin = perf_counter()
+        try:
+            return self.stage.functions[0](self.run, *element)
+        finally:
+            self._slow = self._slow + 1 if perf_counter() - begin > _WORTH else 0
 
     def _begin(self, element: Element) -> None:
         future: Future[Element] = Future()

@@ -23,6 +23,7 @@ from actorsession.errors import (
     InvalidArgumentError,
     NotFoundError,
     OutOfRangeError,
+    from_exception,
 )
 from actorsession.graph import codec
 from actorsession.graph.dtypes import DType
@@ -64,12 +65,17 @@ class _Pass:
             self._serves = True
             if not inline:
                 self._waiting.append(future)
-        if inline:
+        if not inline:
+            if begins:
+                self.run.crew.submit(self._serve)
+            return future
+        try:
             self._answer(future)
+        finally:  # also where Ctrl-C has ended it
             with self._lock:
-                self._serves = begins = bool(self._waiting)
-        if begins:
-            self.run.crew.submit(self._serve)
+                self._serves = bool(self._waiting)
+            if self._serves:
+                self.run.crew.submit(self._serve)
         return future
 
     def _is_prompt(self) -> bool:
@@ -108,6 +114,10 @@ class _Pass:
                 return OutOfRangeError(_END)
             except Exception as exc:
                 return exc
+            except BaseException as exc:
+                if threading.current_thread() is threading.main_thread():
+                    raise
+                return from_exception(exc)
 
     def _at(self) -> Cursor:
         if self._cursor is None:
@@ -194,7 +204,7 @@ class IteratorState:
         current = self._current("Restoring")
         try:
             current.load(codec.unpack(state))
-        except (KeyError, TypeError, ValueError, IndexError) as exc:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as exc:
             raise InvalidArgumentError(
                 f"{self.label}: this is no position in its dataset ({exc})"
             ) from exc
@@ -205,6 +215,10 @@ class IteratorState:
             before, self._pass = self._pass, None
         if before is not None:
             before.close()
+
+    def session_ended(self) -> None:
+        """End whatever waits; see ``KernelContext.state``."""
+        self.clear()
 
     def __del__(self) -> None:
         if getattr(self, "_pass", None) is not None:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from actorsession.errors import CancelledError
 from actorsession.graph.registry import ResourceHost
@@ -34,8 +35,8 @@ class Run(ControlFlowContext):
 
     Attributes:
         crew: the threads.
-        epochs: how often each stage that shuffles has begun, by the identity of the stage.
-        caches: the elements of each stage that keeps them, by its identity.
+        epochs: how often each stage that shuffles has begun, while it exists.
+        caches: the elements of each stage that keeps them, while it exists.
     """
 
     __slots__ = ("__weakref__", "_closed", "caches", "crew", "epochs", "host")
@@ -43,8 +44,8 @@ class Run(ControlFlowContext):
     def __init__(self, host: ResourceHost) -> None:
         self.host = host
         self.crew = Crew()
-        self.epochs: dict[int, int] = {}
-        self.caches: dict[int, list[Any]] = {}
+        self.epochs: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+        self.caches: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
         self._closed = False
 
     @property

@@ -11,7 +11,6 @@ the state of a kind of cursor, beside the cursors that it reads from.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
@@ -60,7 +59,16 @@ class Stage:
         prompt: whether no element takes long or waits for anything, so that it may be made on an event loop.
     """
 
-    __slots__ = ("cursor", "functions", "kind", "layout", "prompt", "sources", "values")
+    __slots__ = (
+        "__weakref__",
+        "cursor",
+        "functions",
+        "kind",
+        "layout",
+        "prompt",
+        "sources",
+        "values",
+    )
     # What generic code reads of a value: a dataset is one element without a size.
     dtype = np.dtype(object)
     shape = ()
@@ -198,7 +206,7 @@ def kind(*names: str) -> Callable[[type[Cursor]], type[Cursor]]:
 def plain(value: Any) -> Any:
     """Return a value that can be encoded, for one that belongs to a cursor's state."""
     if isinstance(value, np.random.Generator):
-        return {"generator": repr(value.bit_generator.state)}
+        return {"generator": value.bit_generator.state}
     if isinstance(value, Stage):
         if value.kind != "elements":
             raise FailedPreconditionError(
@@ -224,7 +232,7 @@ def restored(value: Any) -> Any:
         return value
     if "generator" in value:
         made = np.random.Generator(np.random.PCG64(0))
-        made.bit_generator.state = ast.literal_eval(value["generator"])
+        made.bit_generator.state = value["generator"]
         return made
     if "elements" in value:
         found = {"elements": restored(value["elements"])}

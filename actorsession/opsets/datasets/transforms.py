@@ -15,6 +15,7 @@ from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     OpError,
+    OutOfRangeError,
 )
 from actorsession.graph import codec
 from actorsession.opsets.datasets.joining import join, padded, parts, split
@@ -49,10 +50,22 @@ class _SameCount(Cursor):
 
 @kind("map")
 class _Map(Cursor):
-    """What a function makes of each element."""
+    """What a function makes of each element; one that says so ends it."""
+
+    kept = ("ended",)
+
+    def start(self) -> None:
+        self.ended = False
 
     def __next__(self) -> Element:
-        return self.stage.functions[0](self.run, *next(self.source))
+        if self.ended:
+            raise StopIteration
+        element = next(self.source)
+        try:
+            return self.stage.functions[0](self.run, *element)
+        except OutOfRangeError:
+            self.ended = True
+            raise StopIteration from None
 
 
 @kind("filter")
@@ -419,9 +432,8 @@ class _Shuffle(_SameCount):
         _at_least(stage, "buffer_size", 1)
 
     def start(self) -> None:
-        key = id(self.stage)
-        self.epoch = self.run.epochs.get(key, 0)
-        self.run.epochs[key] = self.epoch + 1
+        self.epoch = self.run.epochs.get(self.stage, 0)
+        self.run.epochs[self.stage] = self.epoch + 1
         again = bool(self.stage.values["reshuffle_each_iteration"])
         self.numbers = generator(self.stage, *((self.epoch,) if again else ()))
         self._size = self.stage.number("buffer_size")
@@ -444,7 +456,7 @@ class _Shuffle(_SameCount):
 
     def load(self, state: Mapping[str, Any]) -> None:
         super().load(state)
-        self.run.epochs[id(self.stage)] = self.epoch + 1
+        self.run.epochs[self.stage] = self.epoch + 1
 
 
 @kind("repeat")
@@ -508,7 +520,7 @@ class _Cache(_SameCount):
 
     def _known(self) -> list[Element] | None:
         if not self._path:
-            return self.run.caches.get(id(self.stage))
+            return self.run.caches.get(self.stage)
         files = self.run.host.files
         if not os.path.exists(files.real(self._path)):
             return None
@@ -517,7 +529,7 @@ class _Cache(_SameCount):
 
     def _keep(self) -> None:
         if not self._path:
-            self.run.caches[id(self.stage)] = self.held
+            self.run.caches[self.stage] = self.held
         else:
             data = codec.pack(plain(self.held))
 
@@ -534,7 +546,7 @@ class _Cache(_SameCount):
     def load(self, state: Mapping[str, Any]) -> None:
         super().load(state)
         if state["whole"] is not None:
-            self.run.caches[id(self.stage)] = restored(state["whole"])
+            self.run.caches[self.stage] = restored(state["whole"])
         if self.at:
             self._whole = self._known()
 

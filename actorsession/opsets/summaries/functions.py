@@ -21,12 +21,31 @@ from actorsession.ops.graph_keys import GraphKeys
 from actorsession.opsets.summaries.tags import clean_tag
 from actorsession.protobuf.wire import length_field
 
-__all__ = ["audio", "histogram", "image", "merge", "merge_all", "scalar", "tensor_summary", "text"]
+__all__ = [
+    "as_floats",
+    "audio",
+    "histogram",
+    "image",
+    "merge",
+    "merge_all",
+    "scalar",
+    "summary_scope",
+    "tensor_summary",
+    "text",
+]
 
 
 @contextmanager
-def _scope(name: str, family: str | None, default: str = "Summary") -> Iterator[tuple[str, str]]:
-    """Enter the scope of a summary; yields its tag and the name of its node."""
+def summary_scope(
+    name: str, family: str | None, default: str = "Summary"
+) -> Iterator[tuple[str, str]]:
+    """Enter the scope of a summary; yields its tag and the name of its node.
+
+    Args:
+        name: name of the summary.
+        family: prefix of the tag.
+        default: name of the scope for an empty name.
+    """
     wanted, group = clean_tag(name), clean_tag(family)
     base = wanted if group is None else f"{group}/{wanted}"
     with get_default_graph().name_scope(base or default) as scope:
@@ -54,7 +73,7 @@ def scalar(
     Raises:
         TypeError: for anything but real numbers.
     """
-    with _scope(name, family) as (tag, scope):
+    with summary_scope(name, family) as (tag, scope):
         made = raw.ScalarSummary(tag, tensor, name=scope)
     return _collected(made, collections, GraphKeys.SUMMARIES)
 
@@ -70,8 +89,8 @@ def histogram(
         collections: keys of collections.
         family: prefix of the tag.
     """
-    with _scope(name, family, "HistogramSummary") as (tag, scope):
-        made = raw.HistogramSummary(tag, _floats(values), name=scope)
+    with summary_scope(name, family, "HistogramSummary") as (tag, scope):
+        made = raw.HistogramSummary(tag, as_floats(values), name=scope)
     return _collected(made, collections, GraphKeys.SUMMARIES)
 
 
@@ -92,8 +111,8 @@ def image(
         collections: keys of collections.
         family: prefix of the tag.
     """
-    with _scope(name, family) as (tag, scope):
-        made = raw.ImageSummary(tag, _floats(tensor), max_images=max_outputs, name=scope)
+    with summary_scope(name, family) as (tag, scope):
+        made = raw.ImageSummary(tag, as_floats(tensor), max_images=max_outputs, name=scope)
     return _collected(made, collections, GraphKeys.SUMMARIES)
 
 
@@ -115,7 +134,7 @@ def audio(
         collections: keys of collections.
         family: prefix of the tag.
     """
-    with _scope(name, family) as (tag, scope):
+    with summary_scope(name, family) as (tag, scope):
         made = raw.AudioSummaryV2(tag, tensor, sample_rate, max_outputs=max_outputs, name=scope)
     return _collected(made, collections, GraphKeys.SUMMARIES)
 
@@ -169,7 +188,7 @@ def tensor_summary(
 def _tensor(
     name: str, tensor: Any, metadata: bytes, collections: Sequence[str] | None, family: str | None
 ) -> Tensor:
-    with _scope(name, family) as (tag, scope):
+    with summary_scope(name, family) as (tag, scope):
         value = convert_to_tensor(tensor, name="tensor")
         made = raw.TensorSummaryV2(tag, value, metadata, name=scope)
     return _collected(made, collections, GraphKeys.SUMMARIES)
@@ -206,7 +225,7 @@ def merge_all(
     return merge(found, name=name) if found else None
 
 
-def _floats(values: Any) -> Any:
+def as_floats(values: Any) -> Any:
     """Return Python and numpy values that no summary has a type for as float32; tensors unchanged."""
     if isinstance(values, (Tensor, str, bytes)) or hasattr(values, "op"):
         return values

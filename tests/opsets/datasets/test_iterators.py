@@ -60,6 +60,31 @@ def test_what_a_one_shot_iterator_cannot_have_is_named() -> None:
         Dataset.range(3).make_one_shot_iterator().initializer  # noqa: B018
 
 
+def test_an_element_may_be_optional() -> None:
+    iterator = Dataset.from_tensor_slices(([1, 2], ["a", "b"])).make_one_shot_iterator()
+    following = E.get_next_as_optional(iterator)
+    there, value = following.has_value(), following.get_value()
+    none = E.Optional.empty(following.element_spec)
+    with tf.Session() as sess:
+        assert [sess.run([there, value]) for _ in range(2)] == [
+            [True, (1, b"a")],
+            [True, (2, b"b")],
+        ]
+        assert not sess.run(there)
+        for missing in (value, none.get_value()):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="does not have a value"):
+                sess.run(missing)
+        assert sess.run(E.Optional.from_value(3).get_value()) == 3
+
+
+def test_an_iterator_is_in_the_graph_of_its_dataset() -> None:
+    with tf.Graph().as_default():
+        elsewhere = Dataset.range(3)
+    for make in (elsewhere.make_one_shot_iterator, elsewhere.make_initializable_iterator):
+        with pytest.raises(ValueError, match="different from the graph"):
+            make()
+
+
 def test_an_iterator_of_a_structure_goes_through_any_dataset_of_it() -> None:
     iterator = tf.data.Iterator.from_structure((tf.int64, tf.float32), ([], [None]))
     following = iterator.get_next()
@@ -146,6 +171,22 @@ def test_a_position_is_restored_from_a_checkpoint(name: str, tmp_path: Path) -> 
         sess.run(iterator.initializer)
         saver.restore(sess, path)
         assert [plain(sess.run(following)) for _ in range(3)] == wanted
+
+
+def test_what_is_no_position_is_refused() -> None:
+    iterator = Dataset.range(9).shuffle(3, seed=1).make_initializable_iterator()
+    saveable = E.make_saveable_from_iterator(iterator)
+    given = tf.placeholder(tf.string, [])
+    restore = saveable.restore([given], None)
+    with tf.Session() as sess:
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            sess.run(saveable.specs[0].tensor)
+        sess.run(iterator.initializer)
+        saved = sess.run(saveable.specs[0].tensor)
+        sess.run(restore, {given: saved})
+        for wrong in (b"", b"\x80", b"\xc0", saved[:-3], b"zzz"):
+            with pytest.raises(tf.errors.OpError):
+                sess.run(restore, {given: wrong})
 
 
 def test_positions_in_files_are_restored_and_those_of_generators_are_refused(
@@ -257,6 +298,22 @@ def test_no_thread_is_left_when_a_session_ends() -> None:
     while any(thread.name == "actorsession-dataset" for thread in threading.enumerate()):
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+def test_a_function_that_waits_ends_with_the_session() -> None:
+    queue = tf.FIFOQueue(1, tf.int64, [])
+    iterator = Dataset.range(3).map(lambda x: x + queue.dequeue()).make_initializable_iterator()
+    following = iterator.get_next()
+    sess = tf.Session()
+    sess.run(iterator.initializer)
+    with pytest.raises(tf.errors.DeadlineExceededError):
+        sess.run(following, options=tf.RunOptions(timeout_in_ms=50))
+    sess.close()
+    end = time.monotonic() + 20
+    while any(thread.name == "actorsession-dataset" for thread in threading.enumerate()):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    del sess
 
 
 def test_several_threads_share_the_elements() -> None:

@@ -91,6 +91,10 @@ SIMPLE: dict[str, tuple[Callable[[], Any], list[Any]]] = {
         [([1, 2], [3, 4])],
     ),
     "cache": (lambda: Dataset.range(3).cache().repeat(2), [0, 1, 2, 0, 1, 2]),
+    "caches of datasets that are made on the way": (
+        lambda: Dataset.range(6).flat_map(lambda x: Dataset.from_tensors(x).cache().repeat(2)),
+        [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5],
+    ),
     "unbatch": (lambda: Dataset.from_tensor_slices([[1, 2], [3, 4]]).apply(E.unbatch()), [1, 2, 3, 4]),
     "scan": (
         lambda: Dataset.range(4).apply(E.scan(np.int64(0), lambda s, x: (s + x, s * 10 + x))), [0, 1, 12, 33],
@@ -207,6 +211,12 @@ def test_a_cache_in_a_file_is_found_by_others(tmp_path: Any) -> None:
     assert elements(other) == [(1, b"a"), (2, b"b"), (1, b"a"), (2, b"b"), END]
 
 
+def _up_to_one(number: Any) -> Any:
+    if number > 1:
+        raise StopIteration
+    return number
+
+
 ERRORS: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "elements of different shapes": (lambda: rising(3).batch(2), ["InvalidArgumentError", [[3, 3, 3]], END]),
     "an element larger than its padding": (
@@ -221,6 +231,9 @@ ERRORS: dict[str, tuple[Callable[[], Any], list[Any]]] = {
         .map(lambda x: tf.check_numerics(1 / x, "m"), num_parallel_calls=2)
         .prefetch(2),
         [1.0, "InvalidArgumentError", 0.5, END],
+    ),
+    "a function that says that this is the end": (
+        lambda: Dataset.range(4).map(lambda x: tf.py_func(_up_to_one, [x], tf.int64)), [0, 1, END],
     ),
     "errors that are left out": (
         lambda: Dataset.from_tensor_slices([1.0, 0.0, 2.0])

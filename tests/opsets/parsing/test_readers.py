@@ -201,3 +201,18 @@ def test_rows_of_sparse_tensors_are_joined_to_batches() -> None:
     numbers = tf.train.limit_epochs(tf.constant([7, 8]), 1)
     _, joined = tf.train.batch([numbers, whole], 2, enqueue_many=True)
     assert _batches(joined) == [([[0, 0], [1, 2], [1, 3]], [1, 2, 3], [2, 4])]
+
+
+def test_summaries_say_how_full_the_queues_are() -> None:
+    number = tf.train.range_input_producer(3, capacity=7).dequeue()
+    tf.train.batch([number], 2)
+    tf.train.shuffle_batch([number], 2, capacity=20, min_after_dequeue=5)
+    found = tf.get_collection(tf.GraphKeys.SUMMARIES)
+    assert [summary.op.name for summary in found] == [
+        "input_producer/fraction_of_7_full",
+        "batch/fraction_of_32_full",
+        "shuffle_batch/fraction_over_5_of_15_full",
+    ]
+    with tf.Session() as sess:
+        written = tf.Summary.FromString(sess.run(found[0]))
+    assert [(v.tag, v.simple_value) for v in written.value] == [(found[0].op.name, 0.0)]

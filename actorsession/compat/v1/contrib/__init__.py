@@ -28,6 +28,7 @@ _NAMES = {
     ".seq2seq": "*=seq2seq",
     ".slim": "*=slim",
     ".staging": "*=staging",
+    ".summary": "*=summary",
     ".training": "*=training",
     ".util": "*=util",
 }

@@ -21,6 +21,7 @@ from actorsession.compat.v1.contrib import rnn as rnn
 from actorsession.compat.v1.contrib import seq2seq as seq2seq
 from actorsession.compat.v1.contrib import slim as slim
 from actorsession.compat.v1.contrib import staging as staging
+from actorsession.compat.v1.contrib import summary as summary
 from actorsession.compat.v1.contrib import training as training
 from actorsession.compat.v1.contrib import util as util
 from actorsession.compat.v1 import distributions as distributions
@@ -29,5 +30,5 @@ from actorsession.namespaces import signal as signal
 __all__ = [
 "crf", "data", "distributions", "eager", "feature_column", "framework", "image", "layers", "learn",
 "legacy_seq2seq", "lookup", "losses", "metrics", "opt", "rnn", "seq2seq", "signal", "slim",
-"staging", "training", "util"
+"staging", "summary", "training", "util"
 ]

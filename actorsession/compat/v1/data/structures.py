@@ -8,9 +8,12 @@ from actorsession.opsets.datasets.dataset import Dataset
 from actorsession.opsets.datasets.iterators import Iterator
 
 __all__ = [
+    "DatasetV1", "get_legacy_output_classes", "get_legacy_output_shapes", "get_legacy_output_types",
     "get_output_classes", "get_output_shapes", "get_output_types", "get_structure",
     "make_initializable_iterator", "make_one_shot_iterator",
 ]  # fmt: skip
+
+DatasetV1 = Dataset
 
 
 def get_output_types(dataset_or_iterator: Any) -> Any:
@@ -41,3 +44,8 @@ def make_one_shot_iterator(dataset: Dataset) -> Iterator:
 def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None) -> Iterator:
     """Return an iterator whose ``initializer`` begins a pass."""
     return dataset.make_initializable_iterator(shared_name)
+
+
+get_legacy_output_types = get_output_types
+get_legacy_output_shapes = get_output_shapes
+get_legacy_output_classes = get_output_classes

@@ -23,6 +23,7 @@ from actorsession.compat.v1.saved_model.loader import load, maybe_saved_model_di
 from actorsession.compat.v1.saved_model.loader import (
     maybe_saved_model_directory as contains_saved_model,
 )
+from actorsession.compat.v1.saved_model.main_op import main_op_with_restore
 from actorsession.compat.v1.saved_model.signature_constants import *  # noqa: F403
 from actorsession.compat.v1.saved_model.signature_def_utils import (
     build_signature_def,
@@ -40,7 +41,7 @@ from actorsession.compat.v1.saved_model.tensor_infos import (
 __all__ = [
     "Builder", "build_signature_def", "build_tensor_info", "builder", "classification_signature_def",
     "constants", "contains_saved_model", "get_tensor_from_tensor_info", "is_valid_signature", "load",
-    "loader", "main_op", "maybe_saved_model_directory", "predict_signature_def",
+    "loader", "main_op", "main_op_with_restore", "maybe_saved_model_directory", "predict_signature_def",
     "regression_signature_def", "signature_constants", "signature_def_utils", "simple_save",
     "tag_constants", "utils",
     *constants.__all__, *signature_constants.__all__, *tag_constants.__all__,

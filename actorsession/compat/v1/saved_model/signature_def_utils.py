@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from actorsession.compat.v1.saved_model import signature_constants as keys
@@ -10,10 +11,11 @@ from actorsession.compat.v1.saved_model.tensor_infos import build_tensor_info
 from actorsession.graph.dtypes import as_dtype, float32, string
 from actorsession.interop import make_tensor_proto
 from actorsession.interop.meta_protos import SignatureDef, TensorInfo
+from actorsession.interop.saved_models import read_saved_model, write_saved_model
 
 __all__ = [
-    "build_signature_def", "classification_signature_def", "is_valid_signature", "predict_signature_def",
-    "regression_signature_def",
+    "MethodNameUpdater", "build_signature_def", "classification_signature_def", "is_valid_signature",
+    "predict_signature_def", "regression_signature_def",
 ]  # fmt: skip
 
 
@@ -139,3 +141,54 @@ def is_valid_signature(signature_def: SignatureDef | None) -> bool:
             and types[1].items() <= known.items()
         )
     return False
+
+
+class MethodNameUpdater:
+    """Changes the names of methods in the signatures of a saved model.
+
+    Args:
+        export_dir: the folder of the model.
+
+    Raises:
+        OSError: if there is no model.
+    """
+
+    def __init__(self, export_dir: Any) -> None:
+        self._folder = os.fsdecode(export_dir)
+        self._model = read_saved_model(self._folder)
+
+    def replace_method_name(
+        self, signature_key: str, method_name: str, tags: Iterable[str] | str | None = None
+    ) -> None:
+        """Change the name of a signature's method, in the graphs that have the tags.
+
+        Args:
+            signature_key: the key of the signature.
+            method_name: the new name.
+            tags: the tags of a graph; all graphs if omitted.
+
+        Raises:
+            ValueError: for an empty key or name, and if no graph has the tags and the signature.
+        """
+        if not signature_key or not method_name:
+            raise ValueError("`signature_key` and `method_name` must be defined.")
+        wanted = None if tags is None else {tags} if isinstance(tags, str) else set(tags)
+        found = [
+            graph for graph in self._model.meta_graphs
+            if wanted is None or set(graph.meta_info_def.tags) == wanted
+        ]  # fmt: skip
+        if not found:
+            raise ValueError(f"MetaGraphDef associated with tags {tags!r} could not be found.")
+        for graph in found:
+            if signature_key not in graph.signature_def:
+                known = ", ".join(sorted(graph.signature_def)) or "none"
+                raise ValueError(f"no signature {signature_key!r} found; there are {known}")
+            graph.signature_def[signature_key].method_name = method_name
+
+    def save(self, new_export_dir: Any = None) -> None:
+        """Write the model.
+
+        Args:
+            new_export_dir: the folder; that of the model if omitted. The values of variables are not copied.
+        """
+        write_saved_model(self._model, new_export_dir or self._folder)

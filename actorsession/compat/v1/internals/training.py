@@ -1,0 +1,98 @@
+"""What programs use of TensorFlow's modules for training, beside the names of ``tf.train``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorsession.compat.v1.contrib.training import StopAfterNEvalsHook as _StopAfterNEvalsHook
+from actorsession.compat.v1.contrib.training import evaluate_once as _evaluate_once
+from actorsession.compat.v1.contrib.training import (
+    get_or_create_eval_step as _get_or_create_eval_step,
+)
+from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.monitored_session import _HookedSession
+from actorsession.compat.v1.summary_writers import FileWriterCache as SummaryWriterCache
+from actorsession.train import get_or_create_global_step
+from actorsession.train.device_setter import STATE_OPS as STANDARD_PS_OPS
+
+__all__ = [
+    "GLOBAL_STEP_READ_KEY", "STANDARD_PS_OPS", "MetricKeys", "PredictionKeys", "SummaryWriterCache",
+    "_HookedSession", "_RoundRobinStrategy", "_StopAfterNEvalsHook", "_as_graph_element", "_evaluate_once",
+    "_get_or_create_eval_step", "_get_or_create_global_step_read", "_increment_global_step",
+]  # fmt: skip
+
+GLOBAL_STEP_READ_KEY = "global_step_read_op_cache"
+
+
+class PredictionKeys:
+    """Keys of the predictions of ready models."""
+
+    CLASSES, CLASS_IDS, LOGISTIC, LOGITS = "classes", "class_ids", "logistic", "logits"
+    PREDICTIONS, PROBABILITIES, TOP_K = "predictions", "probabilities", "top_k"
+    ALL_CLASSES, ALL_CLASS_IDS = "all_classes", "all_class_ids"
+
+
+class MetricKeys:
+    """Names of the metrics of ready models."""
+
+    LOSS, LOSS_MEAN, LOSS_REGULARIZATION = "loss", "average_loss", "regularization_loss"
+    ACCURACY, PRECISION, RECALL, AUC = "accuracy", "precision", "recall", "auc"
+    ACCURACY_BASELINE, AUC_PR = "accuracy_baseline", "auc_precision_recall"
+    LABEL_MEAN, PREDICTION_MEAN = "label/mean", "prediction/mean"
+
+
+def _get_or_create_global_step_read(graph: Any = None) -> Any:
+    """Return the value of the global step before the step changes it.
+
+    Args:
+        graph: the graph; the default graph if omitted.
+    """
+    graph = get_default_graph() if graph is None else graph
+    there = graph.get_collection(GLOBAL_STEP_READ_KEY)
+    if there:
+        return there[0]
+    with graph.as_default(), graph.control_dependencies(None):
+        made = get_or_create_global_step(graph).read_value() + 0
+    graph.add_to_collection(GLOBAL_STEP_READ_KEY, made)
+    return made
+
+
+def _increment_global_step(increment: int, graph: Any = None) -> Any:
+    """Return the global step after it was incremented.
+
+    Args:
+        increment: by how much.
+        graph: the graph; the default graph if omitted.
+    """
+    graph = get_default_graph() if graph is None else graph
+    with graph.as_default():
+        return get_or_create_global_step(graph).assign_add(increment)
+
+
+def _as_graph_element(obj: Any) -> Any:
+    """Return the tensor or operation of an object or a name.
+
+    Args:
+        obj: the object.
+    """
+    graph = get_default_graph()
+    if isinstance(obj, str) and ":" not in obj:
+        obj = f"{obj}:0"
+    return graph.as_graph_element(obj)
+
+
+class _RoundRobinStrategy:
+    """Tasks in turn, for the operations that a device setter places.
+
+    Args:
+        num_tasks: how many tasks there are.
+    """
+
+    def __init__(self, num_tasks: int) -> None:
+        self._num_tasks = num_tasks
+        self._next = 0
+
+    def __call__(self, op: Any) -> int:
+        """Return the task of the next operation."""
+        task, self._next = self._next, (self._next + 1) % self._num_tasks
+        return task

@@ -1,0 +1,99 @@
+"""Datasets on the tasks of a cluster: where iterators live, what travels, and what does not."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import numpy as np
+import pytest
+
+from actorsession import data, ops
+from actorsession.cluster import Server
+from actorsession.config import ConfigProto
+from actorsession.errors import (
+    DeadlineExceededError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OutOfRangeError,
+)
+from actorsession.graph.dtypes import int64, string
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession
+from tests.cluster.kit import soon
+
+PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return Graph()
+
+
+@pytest.fixture
+async def target() -> AsyncIterator[str]:
+    """The target of a worker beside a parameter server, both in this process."""
+    cluster = {"ps": ["inproc://ps"], "worker": ["inproc://worker"]}
+    async with Server(cluster, "ps", 0), Server(cluster, "worker", 0) as worker:
+        yield worker.target
+
+
+async def test_an_iterator_lives_on_its_task_and_its_elements_travel(
+    target: str, graph: Graph
+) -> None:
+    with graph.as_default():
+        with graph.device(PS):
+            made = data.Dataset.range(10).map(lambda x: x * 2, 2).batch(3).prefetch(1)
+            iterator = made.make_initializable_iterator()
+            following = iterator.get_next()
+            handle = data.Dataset.range(5, 7).make_one_shot_iterator().string_handle()
+            given = ops.placeholder(string, [])
+            chosen = data.Iterator.from_string_handle(given, int64, []).get_next()
+        with graph.device(WORKER):
+            total = ops.reduce_sum(following)
+            once = data.Dataset.from_generator(lambda: [7, 8], int64, []).make_one_shot_iterator()
+            generated = once.get_next()
+    async with AsyncSession(target, graph) as session:
+        await soon(session.run(iterator.initializer))
+        found, summed = await soon(session.run([following, total]))
+        assert (found.tolist(), summed) == ([0, 2, 4], 6)
+        assert (await soon(session.run(following))).tolist() == [6, 8, 10]
+        text = await soon(session.run(handle))
+        assert await soon(session.run(chosen, {given: text})) == 5
+        assert [await soon(session.run(generated)) for _ in range(2)] == [7, 8]
+        with pytest.raises(OutOfRangeError, match="End of sequence"):
+            await soon(session.run(generated))
+    async with AsyncSession(target, graph) as session:
+        with pytest.raises(FailedPreconditionError):
+            await soon(session.run(following))
+
+
+async def test_a_step_that_waits_for_another_task_s_element_ends_in_time(
+    target: str, graph: Graph
+) -> None:
+    with graph.as_default(), graph.device(PS):
+        queue = ops.FIFOQueue(2, int64, [])
+        iterator = (
+            data.Dataset.range(4).map(lambda x: x + queue.dequeue()).make_initializable_iterator()
+        )
+        following, put = iterator.get_next(), queue.enqueue(np.int64(3))
+        with graph.device(WORKER):
+            result = ops.identity(following)
+    async with AsyncSession(target, graph, ConfigProto(operation_timeout_in_ms=100)) as session:
+        await soon(session.run(iterator.initializer))
+        with pytest.raises(DeadlineExceededError):
+            await soon(session.run(result))
+        await soon(session.run(put))
+        assert await soon(session.run(result)) == 3
+
+
+async def test_a_dataset_cannot_be_on_another_task_than_its_iterator(
+    target: str, graph: Graph
+) -> None:
+    with graph.as_default():
+        with graph.device(WORKER):
+            made = data.Dataset.range(3)
+        with graph.device(PS):
+            iterator = made.make_initializable_iterator()
+    with pytest.raises(InvalidArgumentError, match="must share a device"):
+        async with AsyncSession(target, graph) as session:
+            await soon(session.run(iterator.initializer))
