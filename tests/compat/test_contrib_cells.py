@@ -81,7 +81,11 @@ def test_a_cell_makes_variables_of_tensorflows_names(name: str) -> None:
     outputs, _ = tf.nn.dynamic_rnn(cell, INPUTS, dtype=tf.float32, time_major=True)
     assert run(outputs).shape == (5, 2, int(cell.output_size))
     made = sorted(v.op.name for v in tf.global_variables())
-    above = "rnn/" if name.endswith(("Cell", "V2")) else f"rnn/{snake_case(name)}/"
+    above = (
+        "rnn/"
+        if name.endswith(("Cell", "V2")) or name == "HighwayWrapper"
+        else f"rnn/{snake_case(name)}/"
+    )
     assert made == [f"{above}{each}" for each in wanted.split()]
 
 

@@ -8,6 +8,7 @@ imported, and import nothing before a name of theirs is used.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from collections.abc import Iterator
@@ -225,7 +226,10 @@ def add_modules(package: str) -> None:
         for inner in packages:
             holder = f"{holder}.{inner}"
             if holder not in sys.modules:
-                _add(holder, _Package(holder, f"The modules of {holder.removeprefix(_V1)[1:]}."))
+                text = f"The modules of {holder.removeprefix(_V1)[1:]}."
+                # The packages inside a part of contrib have its names as well.
+                names_of = package if ".contrib." in package else ""
+                _add(holder, _Package(holder, text, names_of))
         _add(f"{holder}.{last}", _Rooms(f"{holder}.{last}", rooms))
 
 
@@ -237,13 +241,17 @@ def _add(name: str, module: ModuleType) -> None:
 
 
 class _Package(ModuleType):
-    """Holds modules of the table."""
+    """Holds modules of the table, and has the names of another package if there is one."""
 
-    def __init__(self, name: str, doc: str) -> None:
+    def __init__(self, name: str, doc: str, names_of: str) -> None:
         super().__init__(name, doc)
         self.__path__: list[str] = []
+        self._names_of = names_of
 
     def __getattr__(self, name: str) -> Any:
+        if self._names_of and not name.startswith("_"):
+            with contextlib.suppress(AttributeError):
+                return getattr(sys.modules[self._names_of], name)
         inner = {n: m.__name__ for n, m in vars(self).items() if isinstance(m, ModuleType)}
         raise NoAttributeError(self.__name__, name, inner, {})
 

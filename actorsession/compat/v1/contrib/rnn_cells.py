@@ -557,9 +557,9 @@ class HighwayWrapper(_Around):
         offset = ops.get_variable(f"{name}_b", [width], inputs.dtype, start)
         return ops.sigmoid(ops.matmul(inputs, weights) + offset)
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """Build one step."""
-        outputs, after = self._cell(inputs, state)
+    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Any, Any]:
+        """Build one step; the gates have no scope of their own."""
+        outputs, after = self._cell(inputs, state, scope=scope)
         carry = self._gate("carry", inputs, self._bias)
         changed = 1 - carry if self._coupled else self._gate("transform", inputs, -self._bias)
         return inputs * carry + outputs * changed, after
