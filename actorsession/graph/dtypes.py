@@ -17,7 +17,8 @@ import numpy as np
 __all__ = [
     "DType", "DTypeLike", "accumulation_dtype", "as_dtype", "bfloat16", "bool_", "complex64",
     "complex128", "dtype_or_reference", "float16", "float32", "float64", "int8", "int16", "int32",
-    "int64", "reference_dtype", "resource", "string", "uint8", "uint16", "uint32", "uint64", "variant",
+    "int64", "reference_dtype", "resource", "show_types_as", "string", "uint8", "uint16", "uint32",
+    "uint64", "variant",
 ]  # fmt: skip
 
 
@@ -64,7 +65,7 @@ class DType:
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        return f"actorsession.{self.name}"
+        return f"{_shown_prefix}{self.name}"
 
     def __str__(self) -> str:
         return f"<dtype: {self.name!r}>"
@@ -231,6 +232,8 @@ ALL_TYPES = (
 """Every element type."""
 
 _BY_NAME: dict[str, DType] = {t.name: t for t in ALL_TYPES}
+# What stands before the names of types where they are shown.
+_shown_prefix = "actorsession."
 # Spellings that TensorFlow accepts beside the names.
 _ALIASES = {"half": float16, "double": float64, "float": float32}
 # The types of references to variables, made when they are asked for. ``as_dtype`` reads them as the types
@@ -280,6 +283,16 @@ def as_dtype(value: Any) -> DType:
             )
         raise TypeError(f"cannot convert {value!r} to a dtype; valid names: {', '.join(_BY_NAME)}")
     return found
+
+
+def show_types_as(prefix: str) -> None:
+    """Choose what stands before the names of element types in their text, for the whole process.
+
+    Args:
+        prefix: such as ``"actorsession."``, which it is at first.
+    """
+    global _shown_prefix
+    _shown_prefix = prefix
 
 
 def reference_dtype(dtype: DType) -> DType:

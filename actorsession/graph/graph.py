@@ -113,6 +113,11 @@ class Graph:
         """Return all operations in the order they were built."""
         return list(self._nodes.order)
 
+    @property
+    def size(self) -> int:
+        """The number of operations, without those in loop bodies and branches."""
+        return len(self._nodes.order)
+
     def operations_since(self, number: int) -> list[Operation]:
         """Return the operations built after the first ``number``."""
         return self._nodes.order[number:]

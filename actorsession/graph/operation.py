@@ -8,6 +8,7 @@ Arithmetic on tensors is defined by ``ops/``, which fills the overload table whe
 from __future__ import annotations
 
 import reprlib
+import traceback
 import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -357,8 +358,8 @@ class Operation:
     """
 
     __slots__ = (
-        "__dict__", "__weakref__", "_device", "_node_def", "attrs", "control_inputs", "graph",
-        "inputs", "name", "number", "op_def", "outputs", "source", "type",
+        "__dict__", "__weakref__", "_device", "_node_def", "attrs", "control_inputs", "graph", "inputs",
+        "name", "number", "op_def", "outputs", "source", "type",
     )  # fmt: skip
 
     def __init__(
@@ -417,6 +418,19 @@ class Operation:
             ValueError: for an operation that has no such form.
         """
         return PROTO_VIEWS.get("Operation.node_def")(self)
+
+    @property
+    def traceback(self) -> list[traceback.FrameSummary]:
+        """The user's line that built it, in the form of a traceback."""
+        file, _, line = self.source.rpartition(":")
+        return [traceback.FrameSummary(file, int(line) if line.isdecimal() else 0, "<module>")]
+
+    def move_beside(self, other: Operation) -> None:
+        """Colocate the operation with one that was built after it, before any session has seen it."""
+        groups = (*self.groups(), *(other.groups() or (f"loc:@{other.name}",)))
+        self.attrs = {**self.attrs, "_class": tuple(sorted(set(groups)))}
+        self._device = other.device
+        self.forget_node_def()
 
     def forget_node_def(self) -> None:
         """Drop the plain form after a change, so that it is made again."""

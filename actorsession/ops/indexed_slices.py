@@ -54,7 +54,8 @@ class IndexedSlices(CompositeTensor):
 
     def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
         for part in (indices, dense_shape):
-            if part is not None and part.graph is not values.graph:
+            known = [getattr(each, "graph", None) for each in (part, values)]
+            if None not in known and known[0] is not known[1]:
                 raise ValueError(f"{part!r} and {values!r} belong to different graphs")
         self._values = values
         self._indices = indices

@@ -49,29 +49,29 @@ __all__ = [
     "DecodeJpeg", "DecodePng", "DecodeRaw", "DeleteSessionTensor", "DenseBincount",
     "DenseToDenseSetOperation", "DenseToSparseSetOperation", "DepthToSpace",
     "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
-    "DepthwiseConv2dNativeBackpropInput", "DeserializeManySparse", "Diag", "DiagPart", "Digamma",
-    "Dilation2D", "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "DisableCopyOnRead", "Div",
-    "DivNoNan", "DrawBoundingBoxes", "DrawBoundingBoxesV2", "DynamicPartition", "DynamicStitch",
-    "EditDistance", "Einsum", "Elu", "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg",
-    "EncodeJpegVariableQuality", "EncodePng", "EnsureShape", "Enter", "Equal", "Erf", "Erfc",
-    "Erfinv", "EuclideanNorm", "Exit", "Exp", "ExpandDims", "Expm1", "ExtractGlimpse",
-    "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D", "FIFOQueueV2",
-    "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars",
-    "FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannel",
-    "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill", "Fingerprint", "FixedLengthRecordReaderV2",
-    "FixedUnigramCandidateSampler", "Floor", "FloorDiv", "FloorMod", "FractionalAvgPool",
-    "FractionalAvgPoolGrad", "FractionalMaxPool", "FractionalMaxPoolGrad", "FusedBatchNorm",
-    "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3", "FusedBatchNormV2",
-    "FusedBatchNormV3", "GatherNd", "GatherV2", "GetSessionHandle", "GetSessionTensor", "Greater",
-    "GreaterEqual", "GuaranteeConst", "HSVToRGB", "HashTableV2", "HistogramFixedWidth",
-    "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", "Identity",
-    "IdentityN", "IdentityReaderV2", "If", "Igamma", "IgammaGradA", "Igammac", "Imag",
-    "ImageSummary", "InTopKV2", "InitializeTableFromTextFileV2", "InitializeTableV2", "Inv",
-    "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized",
-    "IteratorFromStringHandleV2", "IteratorGetNext", "IteratorGetNextSync",
-    "IteratorToStringHandle", "IteratorTryNext", "IteratorV2", "L2Loss", "LRN", "LRNGrad",
-    "LeakyRelu", "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift", "Less",
-    "LessEqual", "Lgamma", "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant",
+    "DepthwiseConv2dNativeBackpropInput", "DeserializeManySparse", "DestroyTemporaryVariable",
+    "Diag", "DiagPart", "Digamma", "Dilation2D", "Dilation2DBackpropFilter",
+    "Dilation2DBackpropInput", "DisableCopyOnRead", "Div", "DivNoNan", "DrawBoundingBoxes",
+    "DrawBoundingBoxesV2", "DynamicPartition", "DynamicStitch", "EditDistance", "Einsum", "Elu",
+    "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg", "EncodeJpegVariableQuality",
+    "EncodePng", "EnsureShape", "Enter", "Equal", "Erf", "Erfc", "Erfinv", "EuclideanNorm", "Exit",
+    "Exp", "ExpandDims", "Expm1", "ExtractGlimpse", "ExtractImagePatches", "ExtractJpegShape",
+    "FFT", "FFT2D", "FFT3D", "FIFOQueueV2", "FakeQuantWithMinMaxArgs",
+    "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsGradient",
+    "FakeQuantWithMinMaxVarsPerChannel", "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill",
+    "Fingerprint", "FixedLengthRecordReaderV2", "FixedUnigramCandidateSampler", "Floor", "FloorDiv",
+    "FloorMod", "FractionalAvgPool", "FractionalAvgPoolGrad", "FractionalMaxPool",
+    "FractionalMaxPoolGrad", "FusedBatchNorm", "FusedBatchNormGrad", "FusedBatchNormGradV2",
+    "FusedBatchNormGradV3", "FusedBatchNormV2", "FusedBatchNormV3", "GatherNd", "GatherV2",
+    "GetSessionHandle", "GetSessionTensor", "Greater", "GreaterEqual", "GuaranteeConst", "HSVToRGB",
+    "HashTableV2", "HistogramFixedWidth", "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT",
+    "IRFFT2D", "IRFFT3D", "Identity", "IdentityN", "IdentityReaderV2", "If", "Igamma",
+    "IgammaGradA", "Igammac", "Imag", "ImageSummary", "InTopKV2", "InitializeTableFromTextFileV2",
+    "InitializeTableV2", "Inv", "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf",
+    "IsNan", "IsVariableInitialized", "IteratorFromStringHandleV2", "IteratorGetNext",
+    "IteratorGetNextSync", "IteratorToStringHandle", "IteratorTryNext", "IteratorV2", "L2Loss",
+    "LRN", "LRNGrad", "LeakyRelu", "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift",
+    "Less", "LessEqual", "Lgamma", "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant",
     "LogSoftmax", "LogUniformCandidateSampler", "LogicalAnd", "LogicalNot", "LogicalOr",
     "LookupTableExportV2", "LookupTableFindV2", "LookupTableImportV2", "LookupTableInsertV2",
     "LookupTableRemoveV2", "LookupTableSizeV2", "LoopCond", "LowerBound", "Lu", "MakeIterator",
@@ -147,22 +147,22 @@ __all__ = [
     "StringLength", "StringLower", "StringSplit", "StringSplitV2", "StringStrip",
     "StringToHashBucket", "StringToHashBucketFast", "StringToHashBucketStrong", "StringToNumber",
     "StringUpper", "Sub", "Substr", "Sum", "Svd", "Switch", "SymbolicGradient", "TFRecordReaderV2",
-    "Tan", "Tanh", "TanhGrad", "TensorArrayCloseV3", "TensorArrayConcatV3", "TensorArrayGatherV3",
-    "TensorArrayGradV3", "TensorArrayReadV3", "TensorArrayScatterV3", "TensorArraySizeV3",
-    "TensorArraySplitV3", "TensorArrayV3", "TensorArrayWriteV3", "TensorListAdd",
-    "TensorListAddItem", "TensorListConcatV2", "TensorListElementShape", "TensorListFromTensor",
-    "TensorListGather", "TensorListGetItem", "TensorListLength", "TensorListPopBack",
-    "TensorListPushBack", "TensorListReserve", "TensorListResize", "TensorListScatterAdd",
-    "TensorListScatterIntoExistingList", "TensorListScatterV2", "TensorListSetItem",
-    "TensorListSplit", "TensorListStack", "TensorListZerosLike", "TensorScatterAdd",
-    "TensorScatterMax", "TensorScatterMin", "TensorScatterSub", "TensorScatterUpdate",
-    "TensorSummary", "TensorSummaryV2", "TextLineReaderV2", "Tile", "TopKV2", "Transpose",
-    "TridiagonalMatMul", "TridiagonalSolve", "TruncateDiv", "TruncateMod", "TruncatedNormal",
-    "UnicodeTranscode", "UniformCandidateSampler", "Unique", "UniqueWithCounts", "Unpack",
-    "UnravelIndex", "UnsortedSegmentJoin", "UnsortedSegmentMax", "UnsortedSegmentMin",
-    "UnsortedSegmentProd", "UnsortedSegmentSum", "Unstage", "UpperBound", "VarHandleOp",
-    "VarIsInitializedOp", "Variable", "VariableV2", "Where", "While", "WholeFileReaderV2",
-    "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta",
+    "Tan", "Tanh", "TanhGrad", "TemporaryHandle", "TemporaryVariable", "TensorArrayCloseV3",
+    "TensorArrayConcatV3", "TensorArrayGatherV3", "TensorArrayGradV3", "TensorArrayReadV3",
+    "TensorArrayScatterV3", "TensorArraySizeV3", "TensorArraySplitV3", "TensorArrayV3",
+    "TensorArrayWriteV3", "TensorListAdd", "TensorListAddItem", "TensorListConcatV2",
+    "TensorListElementShape", "TensorListFromTensor", "TensorListGather", "TensorListGetItem",
+    "TensorListLength", "TensorListPopBack", "TensorListPushBack", "TensorListReserve",
+    "TensorListResize", "TensorListScatterAdd", "TensorListScatterIntoExistingList",
+    "TensorListScatterV2", "TensorListSetItem", "TensorListSplit", "TensorListStack",
+    "TensorListZerosLike", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin",
+    "TensorScatterSub", "TensorScatterUpdate", "TensorSummary", "TensorSummaryV2",
+    "TextLineReaderV2", "Tile", "TopKV2", "Transpose", "TridiagonalMatMul", "TridiagonalSolve",
+    "TruncateDiv", "TruncateMod", "TruncatedNormal", "UnicodeTranscode", "UniformCandidateSampler",
+    "Unique", "UniqueWithCounts", "Unpack", "UnravelIndex", "UnsortedSegmentJoin",
+    "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd", "UnsortedSegmentSum",
+    "Unstage", "UpperBound", "VarHandleOp", "VarIsInitializedOp", "Variable", "VariableV2", "Where",
+    "While", "WholeFileReaderV2", "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta",
 ]
 
 def Abs(x: Operand, *, name: str | None = None) -> Tensor:
@@ -740,6 +740,10 @@ def DepthwiseConv2dNativeBackpropInput(input_sizes: Operand, filter: Operand, ou
 def DeserializeManySparse(serialized_sparse: Operand, *, dtype: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """serialized_sparse:string -> sparse_indices:int64 sparse_values:dtype sparse_shape:int64"""
     return many("DeserializeManySparse", (serialized_sparse,), {"dtype": dtype}, name)
+
+def DestroyTemporaryVariable(ref: Operand, *, var_name: str | bytes, name: str | None = None) -> Tensor:
+    """ref:T& -> value:T"""
+    return one("DestroyTemporaryVariable", (ref,), {"var_name": var_name}, name)
 
 def Diag(diagonal: Operand, *, name: str | None = None) -> Tensor:
     """diagonal:T -> output:T"""
@@ -2652,6 +2656,14 @@ def Tanh(x: Operand, *, name: str | None = None) -> Tensor:
 def TanhGrad(y: Operand, dy: Operand, *, name: str | None = None) -> Tensor:
     """y:T dy:T -> z:T"""
     return one("TanhGrad", (y, dy,), {}, name)
+
+def TemporaryHandle(*, dtype: DTypeLike, shape: ShapeLike, var_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> handle:resource"""
+    return one("TemporaryHandle", (), {"dtype": dtype, "shape": shape, "var_name": var_name}, name)
+
+def TemporaryVariable(*, shape: ShapeLike, dtype: DTypeLike, var_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> ref:dtype&"""
+    return one("TemporaryVariable", (), {"shape": shape, "dtype": dtype, "var_name": var_name}, name)
 
 def TensorArrayCloseV3(handle: Operand, *, name: str | None = None) -> Operation:
     """handle:resource ->"""

@@ -154,10 +154,10 @@ class _Rewriter:
             (node.name, 0), spec, node.control_inputs, 1 << self._bits, ""
         )
         self._bits += 1
-        # An assignment may let the shape change; the others check it themselves.
-        attrs = {
-            **_own(node.attrs, stands_for), "dtype": spec.dtype, "shape": unknown_shape, BY_REFERENCE: True,
-        }  # fmt: skip
+        attrs = {**_own(node.attrs, stands_for), "dtype": spec.dtype, "shape": spec.shape}
+        if stands_for == "VarHandleOp":
+            # An assignment may let the shape change; the others check it themselves.
+            attrs.update({"shape": unknown_shape, BY_REFERENCE: True})
         return replace(node, op=stands_for, attrs=attrs, outputs=(_HANDLE,))
 
     def _taker(self, node: NodeDef, stands_for: str, count: int) -> tuple[NodeDef, int]:

@@ -53,6 +53,10 @@ class UninitializedVariableError(NotFoundError, FailedPreconditionError):
     """
 
 
+# Programs of TensorFlow print the names of the classes that they catch.
+UninitializedVariableError.__name__ = "NotFoundError"
+
+
 class Resource(Protocol):
     """The interface of the objects that a manager holds."""
 

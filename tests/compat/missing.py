@@ -56,6 +56,5 @@ OTHERWISE: dict[str, str] = {
     "group": "It takes a name and nothing else by name, as TensorFlow's does when it runs.",
     "meshgrid": "It takes indexing and a name and nothing else by name, as TensorFlow's does when it runs.",
     "image.encode_jpeg": "Chroma, density and metadata of the file are left to the library that writes it.",
-    "print": "Its options are named in the signature; TensorFlow's are not.",
     "make_tensor_proto": "A value has the number of elements that its shape says; nothing is broadcast.",
 }  # fmt: skip

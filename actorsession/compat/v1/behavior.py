@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession.errors import UnimplementedError
+from actorsession.graph.dtypes import show_types_as
 from actorsession.graph.shape import use_dimensions
 
 __all__ = [
@@ -66,7 +67,10 @@ def disable_v2_tensorshape() -> None:
     use_dimensions(True)
 
 
-disable_v2_behavior = disable_v2_tensorshape
+def disable_v2_behavior() -> None:
+    """Show shapes and element types as TensorFlow 1 does; see ``disable_v2_tensorshape``."""
+    disable_v2_tensorshape()
+    show_types_as("tf.")
 
 
 def enable_v2_tensorshape() -> None:

@@ -12,6 +12,7 @@ from actorsession.compat.v1.graphs import as_compat_graph, get_default_graph
 from actorsession.compat.v1.runs import fill_metadata
 from actorsession.compat.v1.settings import as_settings
 from actorsession.config import ConfigProto, RunMetadata
+from actorsession.errors import DeadlineExceededError, UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.interop.message import Message
 from actorsession.session.callables import Callable
@@ -29,8 +30,22 @@ class _Face(ours.Session):
         if isinstance(options, Message):
             options = as_settings(options)
         if isinstance(run_metadata, Message):
-            return self._run_reporting(request, values, options, run_metadata)
-        return super()._run_request(request, values, options, run_metadata)
+            running = self._run_reporting(request, values, options, run_metadata)
+        else:
+            running = super()._run_request(request, values, options, run_metadata)
+        return running if is_local(self.target) else self._run_in_time(running, options)
+
+    async def _run_in_time(self, running: Coroutine[Any, Any, Any], options: Any) -> Any:
+        """Await a run; that no master answers within its limit in time is TensorFlow's error for that."""
+        try:
+            return await running
+        except UnavailableError as exc:
+            limit = options.timeout_in_ms if options is not None else 0
+            if exc.message.startswith("no master answers") and (
+                limit or self._config.operation_timeout_in_ms
+            ):
+                raise DeadlineExceededError(exc.message) from exc
+            raise
 
     async def _run_reporting(
         self, request: Any, values: Sequence[Any], options: Any, message: Message

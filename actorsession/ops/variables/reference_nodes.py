@@ -9,8 +9,11 @@ wraps them in a class.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from actorsession.errors import InternalError
+import numpy as np
+
+from actorsession.errors import InternalError, InvalidArgumentError
 from actorsession.graph.dtypes import resource
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.op_signatures import opsets, signature_of
@@ -30,9 +33,11 @@ __all__ = ["REFERENCE_TYPES"]
 _HANDLE = TensorSpec(resource, scalar_shape)
 _UNLIKE = {
     "Assign": "AssignVariableOp", "AssignAdd": "AssignAddVariableOp", "AssignSub": "AssignSubVariableOp",
-    "IsVariableInitialized": "VarIsInitializedOp",
+    "DestroyTemporaryVariable": "ReadVariableOp", "IsVariableInitialized": "VarIsInitializedOp",
 }  # fmt: skip
-_MAKERS = ("Variable", "VariableV2")
+_MAKERS = {
+    "TemporaryVariable": "TemporaryHandle", "Variable": "VarHandleOp", "VariableV2": "VarHandleOp",
+}  # fmt: skip
 _HANDLE_OF = "ReferenceHandle"
 
 
@@ -76,10 +81,10 @@ def _taking(
     return infer
 
 
-for _name in _MAKERS:
+for _name, _stands_for in _MAKERS.items():
     op(
         _name, infer=lambda ctx: [variable_spec(ctx.attrs)], kernel=_no_kernel, grad=NOT_DIFFERENTIABLE,
-        stands_for="VarHandleOp", makes_reference=True,
+        stands_for=_stands_for, makes_reference=True,
     )  # fmt: skip
 
 for _stands_for, _name in REFERENCE_TYPES.items():
@@ -92,7 +97,56 @@ for _stands_for, _name in REFERENCE_TYPES.items():
         stands_for=_stands_for, references=_count, gives_reference=_gives,
     )  # fmt: skip
 
+
+class _Fed:
+    """What a loop body or branch sees of a variable whose reference is fed: the value, which stays."""
+
+    initialized, by_reference = True, True
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def read(self) -> Any:
+        return self._value
+
+    lend = read
+
+    def assign(self, *args: Any) -> None:
+        raise InvalidArgumentError("a variable that is fed cannot be changed in the same step")
+
+    update = access = assign
+
+
+class _Temporary:
+    """The variable of one step, which begins with zeros."""
+
+    initialized, by_reference = True, True
+
+    def __init__(self, spec: TensorSpec) -> None:
+        self._value: Any = np.zeros(spec.shape.as_tuple(), spec.dtype.np_dtype)
+
+    def read(self) -> Any:
+        return self._value
+
+    lend = read
+
+    def assign(self, value: Any) -> None:
+        self._value = value
+
+    def update(self, function: Callable[..., Any], *operands: Any) -> None:
+        self._value = function(self._value, *operands)
+
+    def access(self, function: Callable[[Any], Any]) -> None:
+        self._value = function(np.array(self._value))
+
+
+def _temporary(ctx: KernelContext) -> Kernel:
+    spec = variable_spec(ctx.attrs)
+    return lambda: _Temporary(spec)
+
+
+op("TemporaryHandle", lambda ctx: [scalar_shape], kernel=_temporary, grad=NOT_DIFFERENTIABLE)
 # By convention, the gradient of a handle is the gradient of the variable's value.
 op(
-    _HANDLE_OF, lambda ctx: [scalar_shape], kernel=_no_kernel, grad=lambda op, grad: [grad], aliases=True,
+    _HANDLE_OF, lambda ctx: [scalar_shape], _Fed, lambda op, grad: [grad], aliases=True,
 )  # fmt: skip

@@ -49,22 +49,21 @@ class ReferenceVariable(Variable):
         validate_shape: bool,
     ) -> None:
         dtype, shape = asked
+        built = graph.size
         if callable(initial_value):
-            known = dtype is not None and shape is not None and shape.is_fully_defined()
-            if known:
-                assert dtype is not None
-                assert shape is not None
-                self._handle = _make(graph, scope, TensorSpec(dtype, shape))
-            with graph.colocate_with(self._handle.op if known else None):
-                self._initial_value = first_value(graph, initial_value, dtype)
+            self._initial_value = first_value(graph, initial_value, dtype)
         else:
-            known = False
             self._initial_value = convert_to_tensor(
                 initial_value, dtype, "initial_value", graph=graph
             )
-        if not known:
+        if shape is not None and dtype is not None and shape.is_fully_defined() and validate_shape:
+            spec = TensorSpec(dtype, shape)
+        else:
             spec = static_spec(self._initial_value, shape, validate_shape)
-            self._handle = _make(graph, scope, spec)
+        makers = graph.operations_since(built) if callable(initial_value) else []
+        self._handle = _make(graph, scope, spec)
+        for op in makers:
+            op.move_beside(self._handle.op)
         self._first = first = guarded(self._initial_value, self._handle.op.name)
         self._initializer = self.add_update(
             "AssignVariableOp", [first], "Assign", validate_shape=validate_shape
@@ -278,3 +277,7 @@ def variable_of(reference: Tensor) -> ReferenceVariable:
     for name, value in parts.items():
         setattr(found, name, value)
     return found
+
+
+# As TensorFlow shows it.
+ReferenceVariable.__name__ = "RefVariable"

@@ -224,3 +224,24 @@ def test_optimisers_change_both_kinds_alike(name: str, is_sparse: bool) -> None:
             assert all(slot.op.type == v.op.type for slot in slots)
     np.testing.assert_array_equal(found[0][0], found[1][0])
     assert found[0][1] == found[1][1] == 3
+
+
+def test_a_fed_variable_is_fed_to_loops_and_branches(session: acts.Session) -> None:
+    v = made()
+    loop = ops.while_loop(
+        lambda i, x: i < 3, lambda i, x: (i + 1, x + v), [0, ops.constant([0.0, 0.0])]
+    )
+    change = ops.cond(ops.constant(True), lambda: v.assign_add([1.0, 1.0]), lambda: v + 0.0)
+    started(session)
+    np.testing.assert_array_equal(session.run(loop)[1], [3, 6])
+    np.testing.assert_array_equal(session.run(loop, {v: [5.0, 6.0]})[1], [15, 18])
+    with pytest.raises(acts.errors.InvalidArgumentError, match="is fed cannot be changed"):
+        session.run(change, {v: [5.0, 6.0]})
+
+
+def test_a_temporary_variable_lasts_as_long_as_its_step(session: acts.Session) -> None:
+    reference = raw.TemporaryVariable(shape=[2], dtype=acts.float32, var_name="sum")
+    added = ops.assign_add(ops.assign_add(reference, [1.0, 2.0]), [10.0, 20.0])
+    total = raw.DestroyTemporaryVariable(added, var_name="sum")
+    for _ in range(2):
+        np.testing.assert_array_equal(session.run(total), [11, 22])

@@ -1,0 +1,155 @@
+"""Graphs, variables and control flow as TensorFlow 1 shows them to programs."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.compat.v1 as tf
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Any]:
+    with tf.Graph().as_default() as made:
+        yield made
+
+
+def test_variables_are_reference_variables_unless_a_call_says_otherwise() -> None:
+    v = tf.Variable([1.0, 2.0], name="v")
+    with tf.variable_scope("scope", use_resource=True):
+        r = tf.get_variable("r", [2])
+    assert str(v) == "<tf.Variable 'v:0' shape=(2,) dtype=float32_ref>"
+    assert str(r) == "<tf.Variable 'scope/r:0' shape=(2,) dtype=float32>"
+    assert (v.op.type, r.op.type) == ("VariableV2", "VarHandleOp")
+    assert isinstance(v, tf.Variable)
+
+
+def test_resource_variables_can_be_made_the_default() -> None:
+    tf.enable_resource_variables()
+    try:
+        assert tf.resource_variables_enabled()
+        assert tf.Variable(1.0).op.type == "VarHandleOp"
+    finally:
+        tf.disable_resource_variables()
+    assert tf.Variable(1.0).op.type == "VariableV2"
+
+
+def test_the_default_graph_has_reference_variables_too() -> None:
+    from threading import Thread
+
+    kinds: list[str] = []
+
+    def build() -> None:
+        tf.reset_default_graph()
+        kinds.append(tf.get_variable("w", [1]).op.type)
+
+    thread = Thread(target=build)
+    thread.start()
+    thread.join(20.0)
+    assert kinds == ["VariableV2"]
+
+
+def test_elements_print_as_in_tensorflow(graph: Any) -> None:
+    v = tf.Variable([1.0], name="v")
+    x = tf.placeholder(tf.float32, [2, None], name="x")
+    assert str(tf.assign(v, [2.0])) == 'Tensor("Assign:0", shape=(1,), dtype=float32_ref)'
+    assert repr(x) == "<tf.Tensor 'x:0' shape=(2, None) dtype=float32>"
+    tf.disable_v2_behavior()
+    assert str(x) == 'Tensor("x:0", shape=(2, ?), dtype=float32)'
+    assert (repr(x.shape[0]), repr(tf.float32)) == ("Dimension(2)", "tf.float32")
+    assert repr(x.op) == "<tf.Operation 'x' type=Placeholder>"
+    assert str(tf.no_op(name="n")) == 'name: "n"\nop: "NoOp"\n'
+    assert graph.building_function is False
+
+
+def test_answers_of_device_functions_are_kept_as_they_are_spelt() -> None:
+    with tf.device(lambda op: "/cpu:0"):
+        assert tf.constant(1).device == "/cpu:0"
+    with tf.device("/job:a"), tf.device(lambda op: "/cpu:0"):
+        assert tf.constant(1).device == "/job:a/device:CPU:0"
+
+
+Pair = collections.namedtuple("Pair", ["a", "b"])
+
+
+def test_results_of_loops_have_the_structure_that_the_body_returned() -> None:
+    with tf.Session() as sess:
+        found = sess.run(
+            tf.while_loop(
+                lambda i, *_: i < 3,
+                lambda i, p, d: (i + 1, Pair(p.a + 1, p.b * 2), {"x": d["x"] + 1}),
+                [tf.constant(0), Pair(1, 2), {"x": 1}],
+            )
+        )
+        assert found == (3, Pair(4, 16), {"x": 4})
+        assert sess.run(tf.while_loop(lambda i: i < 3, lambda i: [i + 1], [0])) == 3
+
+
+def test_branches_of_other_dtypes_are_a_value_error() -> None:
+    with pytest.raises(ValueError, match="must have the same type"):
+        tf.cond(tf.constant(True), lambda: 1, lambda: 2.0)
+    with pytest.raises(TypeError, match="'true_fn' must be callable"):
+        tf.cond(tf.constant(True), 1, 2)  # type: ignore[arg-type]
+
+
+def test_raw_operations_take_their_inputs_by_name() -> None:
+    with pytest.raises(TypeError, match="only takes keyword args"):
+        tf.raw_ops.Add(1.0, 2.0)
+    v = tf.Variable([1.0, 2.0])
+    with tf.Session() as sess:
+        changed = sess.run(tf.raw_ops.Assign(ref=v._ref(), value=[3.0, 4.0]))
+    np.testing.assert_array_equal(changed, [3, 4])
+
+
+def test_updates_without_a_value_are_a_failed_precondition() -> None:
+    v, r = tf.Variable(1.0), tf.Variable(1.0, use_resource=True)
+    with tf.Session() as sess:
+        with pytest.raises(
+            tf.errors.FailedPreconditionError, match="uninitialized value"
+        ) as caught:
+            sess.run(v.assign_add(1.0))
+        assert caught.value.error_code == tf.errors.FAILED_PRECONDITION
+        with pytest.raises(tf.errors.NotFoundError):
+            sess.run(r.assign_add(1.0))
+
+
+def test_a_wrong_value_is_reported_before_a_missing_feed() -> None:
+    x, y = tf.placeholder(tf.int32), tf.placeholder(tf.float32)
+    with tf.Session() as sess, pytest.raises(ValueError, match="invalid literal"):
+        sess.run(y, {x: "a"})
+
+
+def test_a_variable_survives_the_way_through_its_message() -> None:
+    v = tf.Variable([1.0], name="v")
+    assert v.to_proto().is_resource is False
+    again = tf.Variable.from_proto(v.to_proto())
+    assert (again.name, again.value().name, again.op.type) == ("v:0", "v/read:0", "VariableV2")
+
+
+def test_the_target_of_a_server_is_known_before_it_is_started() -> None:
+    server = tf.train.Server.create_local_server(start=False)
+    target = server.target
+    assert target.startswith("grpc://localhost:")
+    server.start()
+    try:
+        assert server.target == target
+        config = tf.ConfigProto()
+        config.cluster_def.job.add(name="own").tasks[0] = target.removeprefix("grpc://")
+        with tf.Session(target, config=config) as sess:
+            assert sess.run(tf.constant(3)) == 3
+            assert sess.list_devices()[0].name.startswith("/job:own/")
+            assert sess.sess_str == target.encode()
+    finally:
+        server.stop()
+
+
+def test_a_master_that_does_not_answer_in_time_is_a_deadline() -> None:
+    config = tf.ConfigProto(operation_timeout_in_ms=100)
+    one = tf.constant(1)
+    with tf.Session("grpc://localhost:1", config=config) as sess:
+        with pytest.raises(tf.errors.DeadlineExceededError, match="no master answers"):
+            sess.run(one)
