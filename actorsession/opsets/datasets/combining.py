@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from actorsession import ops
 from actorsession.graph.constant_value import get_static_value
-from actorsession.graph.dtypes import as_dtype, float64, int64
+from actorsession.graph.dtypes import as_dtype, float32, float64, int32, int64
 from actorsession.graph.graph import control_dependencies
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
@@ -35,7 +36,7 @@ __all__ = [
     "Counter", "RandomDataset", "Reducer", "assert_cardinality", "bucket_by_sequence_length",
     "cardinality", "choose_from_datasets", "copy_to_device", "dense_to_sparse_batch",
     "enumerate_dataset", "get_single_element", "group_by_reducer", "group_by_window",
-    "ignore_errors", "map_and_batch", "parallel_interleave", "prefetch_to_device",
+    "ignore_errors", "map_and_batch", "parallel_interleave", "prefetch_to_device", "rejection_resample",
     "sample_from_datasets", "scan", "shuffle_and_repeat", "take_while", "unbatch", "unique",
 ]  # fmt: skip
 
@@ -408,3 +409,51 @@ def sample_from_datasets(
     )
     settings = [("weights", given), *_seeds(seed), ("stop_on_empty_dataset", stop_on_empty_dataset)]
     return Dataset._made("sample", structure, settings, list(datasets))
+
+
+def rejection_resample(
+    class_func: Callable[..., Any],
+    target_dist: Any,
+    initial_dist: Any = None,
+    seed: int | None = None,
+) -> Step:
+    """Return a step that drops elements at random, so that classes come as often as wanted.
+
+    Args:
+        class_func: a function of an element that returns its class, an integer scalar.
+        target_dist: the wanted probability of each class.
+        initial_dist: the probability of each class before; counted on the way if left out.
+        seed: seed of the draws.
+
+    Returns:
+        The step, which gives pairs of a class and an element.
+    """
+
+    def step(dataset: Dataset) -> Dataset:
+        target = cast(convert_to_tensor(target_dist), float32)
+
+        def classed(*element: Any) -> Any:
+            kind = cast(class_func(*element), int32)
+            return kind, element[0] if len(element) == 1 else element
+
+        def counted(counts: Tensor, pair: Any) -> Any:
+            kind, element = pair
+            numbers = ops.range(ops.shape(target)[0])
+            counts = counts + cast(ops.equal(numbers, kind), float32)
+            return counts, (kind, element, counts)
+
+        def accepted(kind: Tensor, element: Any, before: Tensor) -> Tensor:
+            ratio = target / ops.maximum(before / reduce_sum(before), 1e-9)
+            chance = ops.gather(ratio / ops.reduce_max(ratio), kind)
+            return less(ops.random_uniform([], seed=seed), chance)
+
+        pairs = dataset.map(classed)
+        if initial_dist is None:
+            # As if each class had come once, as long as nothing is known.
+            known = pairs.scan(ops.ones_like(target), counted)
+        else:
+            given = cast(convert_to_tensor(initial_dist), float32)
+            known = pairs.map(lambda kind, element: (kind, element, given))
+        return known.filter(accepted).map(lambda kind, element, before: (kind, element))
+
+    return step

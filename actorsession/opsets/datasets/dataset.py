@@ -820,6 +820,19 @@ class Dataset:
         )  # fmt: skip
         return made
 
+    def rejection_resample(
+        self,
+        class_func: Callable[..., Any],
+        target_dist: Any,
+        initial_dist: Any = None,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return a dataset of pairs of a class and an element, with classes as often as wanted."""
+        step = _combining().rejection_resample(class_func, target_dist, initial_dist, seed)
+        made: Dataset = self.apply(step)
+        return made
+
     @staticmethod
     def choose_from_datasets(
         datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = True

@@ -203,6 +203,16 @@ def test_a_sample_of_datasets_has_all_their_elements() -> None:
     assert [x for x in found if x < 5] == list(range(5))
 
 
+def test_classes_come_as_often_as_wanted() -> None:
+    numbers = Dataset.range(3000).map(lambda x: tf.cast(tf.equal(x % 4, 0), tf.int32))
+    for initial in ([0.75, 0.25], None):
+        step = E.rejection_resample(lambda x: x, [0.5, 0.5], initial, seed=5)
+        found = elements(numbers.apply(step), 3001)[:-1]
+        assert all(kind == number for kind, number in found)
+        assert sum(kind for kind, _ in found) == 750 or initial is None
+        assert 0.45 < sum(kind for kind, _ in found) / len(found) < 0.55
+
+
 def test_a_cache_in_a_file_is_found_by_others(tmp_path: Any) -> None:
     path = str(tmp_path / "kept")
     made = Dataset.from_tensor_slices(([1, 2], ["a", "b"])).cache(path)

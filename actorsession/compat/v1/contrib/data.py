@@ -20,6 +20,7 @@ from actorsession.compat.v1.data.experimental import (
     map_and_batch,
     parallel_interleave,
     prefetch_to_device,
+    rejection_resample,
     sample_from_datasets,
     scan,
     shuffle_and_repeat,
@@ -42,7 +43,7 @@ __all__ = [
     "enumerate_dataset", "get_single_element", "group_by_reducer", "group_by_window",
     "ignore_errors", "make_batched_features_dataset", "make_csv_dataset",
     "make_saveable_from_iterator", "map_and_batch", "padded_batch_and_drop_remainder",
-    "parallel_interleave", "prefetch_to_device", "sample_from_datasets", "scan",
+    "parallel_interleave", "prefetch_to_device", "rejection_resample", "sample_from_datasets", "scan",
     "shuffle_and_repeat", "unbatch", "unique",
 ]  # fmt: skip
 
