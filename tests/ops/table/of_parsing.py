@@ -20,6 +20,7 @@ from actorsession.interop.example_protos import (
     Int64List,
     SequenceExample,
 )
+from actorsession.interop.protos import TensorProto
 from actorsession.interop.tensors import make_tensor_proto
 from actorsession.ops import constant
 from actorsession.ops.build import make
@@ -323,7 +324,12 @@ ARRAYS = [
 
 
 def _message(array: Any) -> bytes:
-    return make_tensor_proto(array).SerializeToString()
+    made = make_tensor_proto(array)
+    if array.dtype != object and array.size:  # the op has no short form for a single number
+        made = TensorProto(
+            dtype=made.dtype, tensor_shape=made.tensor_shape, tensor_content=array.tobytes()
+        )
+    return made.SerializeToString()
 
 
 def _serialized(x: Any) -> Any:
