@@ -40,6 +40,7 @@ LAZY_PACKAGES = (
     "actorsession.compat.v1.contrib.layers",
     "actorsession.compat.v1.contrib.seq2seq",
     "actorsession.compat.v1.contrib.slim",
+    "actorsession.compat.v1.contrib.slim.nets",
     "actorsession.compat.v1.estimator",
     "actorsession.compat.v1.feature_column",
     "actorsession.compat.v1.layers",

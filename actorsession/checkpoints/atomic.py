@@ -53,6 +53,7 @@ _ERRORS: dict[int, type[OpError]] = {
     errno.ENOMEM: ResourceExhaustedError,
     errno.EIO: DataLossError,
     errno.ENOTDIR: FailedPreconditionError,
+    errno.EEXIST: FailedPreconditionError,  # a file where a folder should be
     errno.EISDIR: FailedPreconditionError,
     errno.ENOTEMPTY: FailedPreconditionError,
     errno.ENAMETOOLONG: InvalidArgumentError,

@@ -49,6 +49,7 @@ def _run(options: argparse.Namespace) -> int:
     if not options.module and not Path(options.script).is_file():
         raise UsageError(f"SCRIPT: there is no file {options.script!r}")
     install_alias()
+    # Above all sizes are objects: x.shape[0].value.
     behavior.disable_v2_behavior()
     restore_older_names()
     # Processes that the program starts, and those that multiprocessing spawns, look for it there.

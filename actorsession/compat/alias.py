@@ -28,14 +28,14 @@ __all__ = [
 
 _ROOT, _TARGET = "tensorflow", "actorsession.compat.v1"
 _SAME = "compat.v1"  # where TensorFlow has the same names once more
-_TEXT = "google.protobuf.text_format"  # stands before protobuf's, which does not know our messages
+# They stand before protobuf's, which do not know our messages.
+_FORMATS = ("google.protobuf.json_format", "google.protobuf.text_format")
 # What stands for libraries that TensorFlow 1 brought along, if they are not installed.
 _COMPANIONS = {
     "google": "actorsession.compat.companions",
     "google.protobuf": "actorsession.compat.companions",
     "google.protobuf.message": "actorsession.interop.message",
-    "google.protobuf.json_format": "actorsession.interop.json_format",
-    _TEXT: "actorsession.compat.companions.text_format",
+    **{name: f"actorsession.compat.companions.{name.rpartition('.')[2]}" for name in _FORMATS},
     "absl": "actorsession.compat.companions",
     "absl.app": "actorsession.compat.v1.app",
     "absl.flags": "actorsession.compat.v1.flags",
@@ -198,7 +198,7 @@ class _Finder(MetaPathFinder, Loader):
             MissingModuleError: if there is none.
         """
         root, _, name = fullname.partition(".")
-        if fullname == _TEXT:
+        if fullname in _FORMATS:
             return _COMPANION.find_spec(fullname, path)
         if root != _ROOT:
             return None

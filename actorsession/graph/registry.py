@@ -190,7 +190,10 @@ class KernelContext(Protocol):
         """Return the value of an input that is a constant of the plan."""
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """Return the state of a stateful kernel, made once per session and node, shared by all its plans."""
+        """Return the state of a stateful kernel, made once per session and node, shared by all its plans.
+
+        A state that has a method ``session_ended`` is told when the session has ended.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -197,8 +197,8 @@ _TYPES = {
     "opsets.ctc.loss": "CTCLoss",
     "opsets.datasets.nodes": (
         "Dataset DatasetCardinality DatasetElement DatasetReduce IteratorFromStringHandleV2 "
-        "IteratorGetNext IteratorGetNextSync IteratorToStringHandle IteratorV2 MakeIterator "
-        "OneShotIterator RestoreIterator SaveIterator"
+        "IteratorGetNext IteratorGetNextSync IteratorToStringHandle IteratorTryNext IteratorV2 "
+        "MakeIterator OneShotIterator RestoreIterator SaveIterator"
     ),
     "opsets.images.boxes": "SampleDistortedBoundingBoxV2",
     "opsets.images.colours": "AdjustContrastv2 AdjustHue AdjustSaturation HSVToRGB RGBToHSV",

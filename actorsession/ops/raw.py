@@ -69,9 +69,9 @@ __all__ = [
     "IgammaGradA", "Igammac", "Imag", "ImageSummary", "InTopKV2", "InitializeTableFromTextFileV2",
     "InitializeTableV2", "Inv", "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf",
     "IsNan", "IsVariableInitialized", "IteratorFromStringHandleV2", "IteratorGetNext",
-    "IteratorGetNextSync", "IteratorToStringHandle", "IteratorV2", "L2Loss", "LRN", "LRNGrad",
-    "LeakyRelu", "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift", "Less",
-    "LessEqual", "Lgamma", "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant",
+    "IteratorGetNextSync", "IteratorToStringHandle", "IteratorTryNext", "IteratorV2", "L2Loss",
+    "LRN", "LRNGrad", "LeakyRelu", "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift",
+    "Less", "LessEqual", "Lgamma", "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant",
     "LogSoftmax", "LogUniformCandidateSampler", "LogicalAnd", "LogicalNot", "LogicalOr",
     "LookupTableExportV2", "LookupTableFindV2", "LookupTableImportV2", "LookupTableInsertV2",
     "LookupTableRemoveV2", "LookupTableSizeV2", "LoopCond", "LowerBound", "Lu", "MakeIterator",
@@ -1160,6 +1160,10 @@ def IteratorGetNextSync(iterator: Operand, *, output_types: Sequence[DTypeLike],
 def IteratorToStringHandle(resource_handle: Operand, *, name: str | None = None) -> Tensor:
     """resource_handle:resource -> string_handle:string"""
     return one("IteratorToStringHandle", (resource_handle,), {}, name)
+
+def IteratorTryNext(iterator: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> tuple[Tensor, list[Tensor]]:
+    """iterator:resource -> has_value:bool components:[output_types]"""
+    return many("IteratorTryNext", (iterator,), {"output_types": output_types, "output_shapes": output_shapes}, name)
 
 def IteratorV2(*, shared_name: str | bytes, container: str | bytes, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
     """-> handle:resource"""

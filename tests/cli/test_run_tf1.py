@@ -97,7 +97,9 @@ def test_names_that_numpy_and_python_have_removed_are_there_again(tmp_path: Path
 def test_libraries_that_tensorflow_brought_along_need_not_be_installed(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(
         "import six, tensorflow as tf\nfrom six.moves import xrange, urllib\n"
-        "from google.protobuf import text_format\n"
+        "from google.protobuf import json_format, text_format\n"
+        "assert json_format.MessageToDict(tf.ConfigProto(device_count={'CPU': 2})) == "
+        "{'deviceCount': {'CPU': 2}}\n"
         'graph = text_format.Parse(\'node { name: "a" op: "NoOp" }\', tf.GraphDef())\n'
         "print(list(xrange(2)), six.PY3, urllib.parse.quote('a b'), graph.node[0].name)\n"
     )
@@ -114,3 +116,12 @@ def test_flags_of_absl_and_of_tf_are_read_from_one_command_line(tmp_path: Path) 
     )
     said = "3 4 ['rest']\n"
     assert run(tmp_path, "program.py", "--steps=3", "rest", "--size", "4") == (0, said, "")
+
+
+@pytest.mark.process
+def test_shapes_consist_of_dimensions_as_in_tensorflow_1(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import tensorflow as tf\nx = tf.zeros([2, 3])\n"
+        "print(x.shape[1].value, x.get_shape().as_list(), int(x.shape[0]) * 2, tf.ones(x.shape[1:]).shape)\n"
+    )
+    assert run(tmp_path, "program.py") == (0, "3 [2, 3] 4 (3,)\n", "")

@@ -49,6 +49,9 @@ OPENERS: dict[str, Callable[[str], Any]] = {
         {"output_types": (string,), "output_shapes": (TensorShape(()),)},
         "next",
     ),
+    "IteratorTryNext": lambda path: (
+        _lines(path).make_one_shot_iterator().get_next_as_optional().get_value()
+    ),
     "ReaderReadV2": lambda path: _reader().read(_queue(path))[1],
     "ReaderReadUpToV2": lambda path: _reader().read_up_to(_queue(path), 2)[1],
 }

@@ -76,3 +76,23 @@ def test_arrays_are_predicted_in_the_form_of_scikit_learn(tmp_path: Path) -> Non
         model._estimator.fit()
     with pytest.raises(ValueError, match="both input_fn and x"):
         model._estimator.fit(X, input_fn=len)
+
+
+def test_documents_become_rows_of_word_numbers(tmp_path: Path) -> None:
+    texts = ["the rock of NASA", "the too-tepid camelCase's rock rocks"]
+    processor = learn.preprocessing.VocabularyProcessor(5)
+    rows = np.array(list(processor.fit_transform(texts)))
+    assert rows.tolist() == [[1, 2, 3, 4, 0], [1, 5, 6, 2, 7]]
+    assert list(processor.reverse([[2, 4, 0]])) == ["rock NASA <UNK>"]
+    processor.save(tmp_path / "words")
+    again = learn.preprocessing.VocabularyProcessor.restore(tmp_path / "words")
+    assert [row.tolist() for row in again.transform(["rock the unknown"])] == [[2, 1, 0, 0, 0]]
+    rare = learn.preprocessing.VocabularyProcessor(5, min_frequency=1)
+    assert [row.tolist() for row in rare.fit_transform(texts)] == [[2, 1, 0, 0, 0], [2, 0, 0, 1, 0]]
+    blind = learn.preprocessing.CategoricalVocabulary(support_reverse=False)
+    with pytest.raises(ValueError, match="support_reverse"):
+        blind.reverse(0)
+    bytes_of = learn.preprocessing.ByteProcessor(3)
+    [row] = bytes_of.fit(texts).fit_transform(["ab"])
+    assert row.tolist() == [97, 98, 0]
+    assert list(bytes_of.reverse([row])) == ["ab"]

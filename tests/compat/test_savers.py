@@ -226,3 +226,32 @@ def test_values_are_restored_after_everything_was_initialised(tmp_path: Path) ->
         with tf.Session() as other:
             other.run(first)
             assert other.run([v, w]) == [3.0, 5.0]
+
+
+def test_errors_of_savers_are_tensorflows(tmp_path: Path) -> None:
+    """Their classes are what TensorFlow 2.21 raised."""
+    (tmp_path / "file").write_text("garbage {")
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.get_variable("v", initializer=[1.0, 2.0])
+        saver = tf.train.Saver()
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            saver.save(session, str(tmp_path / "m"))
+        session.run(v.initializer)
+        with pytest.raises(ValueError, match=r"Parent directory of .* doesn't exist, can't save"):
+            saver.save(session, str(tmp_path / "file" / "m"))
+        for prefix in (None, str(tmp_path / "none")):
+            with pytest.raises(ValueError, match="save_path"):
+                saver.restore(session, prefix)
+        saver.save(session, str(tmp_path / "m"))
+    for name, shape, error in (
+        ("v", [3], tf.errors.InvalidArgumentError), ("w", [2], tf.errors.NotFoundError)
+    ):  # fmt: skip
+        with tf.Graph().as_default(), tf.Session() as session:
+            tf.get_variable(name, shape)
+            with pytest.raises(error):
+                tf.train.Saver().restore(session, str(tmp_path / "m"))
+    for name, words in (("file", "Cannot parse file"), ("none", "does not exist")):
+        with tf.Graph().as_default(), pytest.raises(OSError, match=words):
+            tf.train.import_meta_graph(str(tmp_path / name))
+    reader = tf.train.NewCheckpointReader(str(tmp_path / "m"))
+    assert reader.debug_string() == b"v (DT_FLOAT) [2]"

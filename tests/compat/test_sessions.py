@@ -71,3 +71,8 @@ def test_a_graph_tells_the_scope_that_is_entered() -> None:
         assert graph.get_name_scope() == ""
         with tf.name_scope("a"), tf.name_scope("b"):
             assert graph.get_name_scope() == "a/b"
+
+
+def test_a_graph_tells_the_version_of_its_writer() -> None:
+    with tf.Graph().as_default() as graph:
+        assert graph.graph_def_versions == graph.as_graph_def().versions

@@ -63,7 +63,7 @@ from actorsession.runtime.debug.task_debugger import TaskDebugPlan, TaskDebugRun
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.inline_run import Gate
-from actorsession.runtime.engine.loaded_graph import LoadedGraph
+from actorsession.runtime.engine.loaded_graph import LoadedGraph, tell_states
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.engine.takes import ended_from_outside
 from actorsession.runtime.kernel_pool import KernelPool
@@ -662,6 +662,7 @@ class WorkerSession(Actor):
             self.settle(step_id, error, ran=True, handed_out=())
         for handle in list(self._graphs):
             self._release(handle)
+        tell_states(self._states)
         self._env.groups.leave(self.handle)
         peers = self._env.peers
         if peers is not None:

@@ -13,6 +13,7 @@ from typing import Any
 from actorsession.compat.v1.graphs import get_default_graph
 from actorsession.compat.v1.hooks import (
     SecondOrStepTimer,
+    SessionRunArgs,
     SessionRunContext,
     SessionRunHook,
     SessionRunValues,
@@ -100,8 +101,16 @@ class CheckpointSaverHook(SessionRunHook):
         self._save(session, step)
         self._timer.update_last_triggered_step(step)
 
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        """Fetch the global step."""
+        return SessionRunArgs(self._step)
+
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Save a checkpoint if one is due."""
+        # A fetch within the step may return the old number, so it is read again, but only if a checkpoint may
+        # be due.
+        if not self._timer.should_trigger_for_step(int(run_values.results) + 1):
+            return
         step = int(run_context.session.run(self._step))
         if self._timer.should_trigger_for_step(step):
             self._timer.update_last_triggered_step(step)

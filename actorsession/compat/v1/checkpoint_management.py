@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 from actorsession import train
+from actorsession.checkpoints import CheckpointReader
 from actorsession.compat.v1.messages import CheckpointState
+from actorsession.interop.enums import label_of
 from actorsession.train import (
     checkpoint_exists,
     get_checkpoint_mtimes,
@@ -16,9 +19,40 @@ from actorsession.train import (
 )
 
 __all__ = [
-    "CheckpointState", "checkpoint_exists", "generate_checkpoint_state_proto", "get_checkpoint_mtimes",
-    "get_checkpoint_state", "latest_checkpoint", "remove_checkpoint", "update_checkpoint_state",
+    "CheckpointState", "NewCheckpointReader", "checkpoint_exists", "generate_checkpoint_state_proto",
+    "get_checkpoint_mtimes", "get_checkpoint_state", "latest_checkpoint", "remove_checkpoint",
+    "update_checkpoint_state",
 ]  # fmt: skip
+
+
+def NewCheckpointReader(filepattern: str) -> CheckpointReader:
+    """Return a reader of a checkpoint.
+
+    Args:
+        filepattern: prefix of the checkpoint.
+
+    Raises:
+        NotFoundError: if there is no such checkpoint.
+        DataLossError: if it is damaged.
+    """
+    return _Reader(os.fspath(filepattern))
+
+
+class _Reader(CheckpointReader):
+    """Describes tensors with TensorFlow's names of types."""
+
+    def debug_string(self) -> bytes:
+        """Return one line for each tensor: name, element type and shape."""
+        kinds = {
+            name: label_of("DataType", dtype.as_datatype_enum)
+            for name, dtype in self.get_variable_to_dtype_map().items()
+        }
+        shapes = sorted(self.get_variable_to_shape_map().items())
+        lines = [
+            f"{name} ({kinds.get(name, 'DT_INVALID')}) [{','.join(map(str, shape))}]"
+            for name, shape in shapes
+        ]
+        return "\n".join(lines).encode()
 
 
 def get_checkpoint_state(checkpoint_dir: str, latest_filename: str | None = None) -> Any:

@@ -17,6 +17,7 @@ from actorsession import interop
 from actorsession.compat.v1 import behavior
 from actorsession.graph import graph as ours
 from actorsession.interop.attributes import attr_of
+from actorsession.interop.signatures import GRAPH_DEF_VERSION
 
 __all__ = ["Graph", "adopt_fallback", "get_default_graph", "reset_default_graph"]
 
@@ -91,6 +92,11 @@ class Graph(ours.Graph):
     def _unsafe_unfinalize(self) -> None:
         """Allow changes again."""
         self.unfinalize()
+
+    @property
+    def graph_def_versions(self) -> interop.VersionDef:
+        """The version of the writer of graphs, as a message."""
+        return interop.VersionDef(producer=GRAPH_DEF_VERSION)
 
 
 def get_default_graph() -> Any:

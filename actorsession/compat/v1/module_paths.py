@@ -46,6 +46,11 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
     ],
     "contrib.slim": [
         ("python.slim", "evaluation", ".contrib.slim.evaluation"),
+        ("python.slim.nets", "alexnet", ".contrib.slim.nets.alexnet"),
+        ("python.slim.nets", "resnet_utils", ".contrib.slim.nets.resnet_utils"),
+        ("python.slim.nets", "resnet_v1", ".contrib.slim.nets.resnet_v1"),
+        ("python.slim.nets", "resnet_v2", ".contrib.slim.nets.resnet_v2"),
+        ("python.slim.nets", "vgg", ".contrib.slim.nets.vgg"),
         ("python.slim", "learning", ".contrib.slim.learning"),
         ("python.slim", "model_analyzer", ".contrib.slim.model_analyzer"),
         ("python.slim", "queues", ".contrib.slim.queues"),

@@ -7,11 +7,13 @@ and the saver. Checkpoints of either form are restored.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from actorsession import interop, train
 from actorsession.compat.v1.graphs import Graph, get_default_graph
 from actorsession.compat.v1.logging import get_logger
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from actorsession.interop.training_protos import within_scope
 from actorsession.ops import GraphKeys
 
@@ -27,6 +29,19 @@ class Saver(train.Saver):
     """
 
     _bundle = True
+
+    def save(self, sess: Any, save_path: str, *args: Any, **kwargs: Any) -> str | None:
+        """Write a checkpoint; the arguments are those of ``actorsession.train.Saver.save``.
+
+        Raises:
+            ValueError: if the folder is not one, besides the errors of that.
+        """
+        try:
+            return super().save(sess, save_path, *args, **kwargs)
+        except (FailedPreconditionError, NotFoundError) as exc:
+            if os.path.isdir(os.path.dirname(save_path)):
+                raise
+            raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.") from exc
 
     def _write_graph(self, path: str, graph: Any) -> None:
         try:
@@ -151,9 +166,15 @@ def import_meta_graph(
         ValueError: if the graph cannot be imported.
         NotFoundError: for operation types that are not registered.
     """
-    found = interop.import_meta_graph(
-        meta_graph_or_file, clear_devices, import_scope, kwargs.get("input_map")
-    )
+    message = meta_graph_or_file
+    if not isinstance(message, interop.MetaGraphDef):
+        try:
+            message = interop.read_meta_graph(message)
+        except FileNotFoundError as exc:
+            raise OSError(f"File {meta_graph_or_file} does not exist.") from exc
+        except InvalidArgumentError as exc:
+            raise OSError(f"Cannot parse file {meta_graph_or_file}: {exc}.") from exc
+    found = interop.import_meta_graph(message, clear_devices, import_scope, kwargs.get("input_map"))
     if found.saver_def is not None:
         return Saver(saver_def=within_scope(found.saver_def, found.import_scope))
     graph: Graph = get_default_graph()

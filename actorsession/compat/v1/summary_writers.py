@@ -21,11 +21,16 @@ from actorsession.graph.graph import Graph
 from actorsession.interop.event_protos import Event, SessionLog, Summary
 from actorsession.observe.event_files import EventFileWriter
 from actorsession.opsets.parsing.records import RecordReader
+from actorsession.opsets.summaries.fields import double_field
+from actorsession.protobuf.wire import WireError, as_bytes, fields, integer_field, length_field
 from actorsession.train import Saver
 
 __all__ = ["FileWriter", "FileWriterCache", "summary_iterator", "write_whole_graph"]
 
 _log = get_logger()
+
+# Fields of an ``Event``, and of a value of a summary.
+_WALL_TIME, _STEP, _SUMMARY, _METADATA = 1, 2, 5, 9
 
 
 class FileWriter:
@@ -90,6 +95,9 @@ class FileWriter:
         """
         if isinstance(summary, (bytes, str)):
             content = summary if isinstance(summary, bytes) else summary.encode()
+            if _has_no_metadata(content):
+                self._add_bytes(content, global_step)
+                return
             summary = Summary.FromString(content)
         event = Event(summary=_without_repeated(summary, self._tags_with_metadata))
         self._add(event, global_step)
@@ -177,6 +185,15 @@ class FileWriter:
         self._warn_if_closed()
         self.event_writer.write(event.SerializeToString())
 
+    def _add_bytes(self, summary: bytes, step: Any) -> None:
+        """Write a summary that needs no change, without a message in between."""
+        self._write_waiting_graph()
+        self._warn_if_closed()
+        number = 0 if step is None else int(step)
+        count = integer_field(_STEP, number & 0xFFFFFFFFFFFFFFFF) if number else b""
+        head = double_field(_WALL_TIME, time.time()) + count
+        self.event_writer.write(head + length_field(_SUMMARY, summary))
+
     def _add(self, event: Event, step: Any) -> None:
         self._write_waiting_graph()
         event.wall_time = time.time()
@@ -254,6 +271,18 @@ def write_whole_graph(writer: Any, graph: Any, saver: Any = None) -> None:
     else:
         writer.add_graph(graph)
     writer.add_meta_graph(found)
+
+
+def _has_no_metadata(summary: bytes) -> bool:
+    """Return whether a summary is one, and none of its values has metadata."""
+    try:
+        return not any(
+            number == _METADATA
+            for _, value in fields(summary)
+            for number, _ in fields(as_bytes(value))
+        )
+    except WireError:
+        return False  # the message says what is wrong
 
 
 def _folder(logdir: Any) -> str:

@@ -6,6 +6,7 @@ from actorsession.compat.v1 import queue_runner
 from actorsession.compat.v1.checkpoint_hooks import CheckpointSaverHook, CheckpointSaverListener
 from actorsession.compat.v1.checkpoint_management import (
     CheckpointState,
+    NewCheckpointReader,
     checkpoint_exists,
     generate_checkpoint_state_proto,
     get_checkpoint_mtimes,
@@ -79,7 +80,6 @@ from actorsession.train import (
     GradientDescentOptimizer,
     LooperThread,
     MomentumOptimizer,
-    NewCheckpointReader,
     Optimizer,
     ProximalAdagradOptimizer,
     ProximalGradientDescentOptimizer,

@@ -122,6 +122,8 @@ def _filled(dims: Any, number: int, dtype: DType, name: str, near: Any = None) -
     if known is not None and prod(known) <= _CONSTANT_FILL:
         return constant(_number(number, dtype), dtype, known, name, graph=graph)
     with graph.as_default():
+        if known is None and isinstance(dims, Tensor) and dims.shape.rank == 0:
+            dims = [dims]  # the length of a vector
         return fill(dims if known is None else known, _number(number, dtype), name)
 
 

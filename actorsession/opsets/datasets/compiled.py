@@ -28,7 +28,18 @@ from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.partition import Partition
 from actorsession.plan.prune import ARG
 
-__all__ = ["Compiled"]
+__all__ = ["Compiled", "Kept"]
+
+
+class Kept(dict[str, Any]):
+    """What a node with functions keeps for a session: states of the nodes inside of it, and its own."""
+
+    def session_ended(self) -> None:
+        """Tell all of them; see ``KernelContext.state``."""
+        for state in list(self.values()):
+            if hasattr(state, "session_ended"):
+                state.session_ended()
+
 
 # A function of more nodes than this is not called on an event loop.
 _FEW = 100
@@ -66,9 +77,9 @@ class Compiled:
             raise InvalidArgumentError(f"{ctx.name!r} {fault}")
         fetches = tuple([(k, name, k) for k in range(len(function.outputs))])
         part = Partition(ctx.device, (*given, call), fetches)
-        states: dict[str, Any] = ctx.state(dict)
+        states: Kept = ctx.state(Kept)
         compiled = compile_partition(part, own_fetches=False)
-        self._bound = BoundPartition(compiled, ctx.resources, states.setdefault(name, {}))
+        self._bound = BoundPartition(compiled, ctx.resources, states.setdefault(name, Kept()))
         (self._segment,) = self._bound.segments
         place_of = dict(compiled.feeds)
         self._places = [place_of[slot] for slot in self._segment.segment.arguments]

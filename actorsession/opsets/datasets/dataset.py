@@ -788,6 +788,70 @@ class Dataset:
         """Return a dataset without the elements whose making fails."""
         return self._then("ignore_errors", name=name)
 
+    def sparse_batch(self, batch_size: Any, row_shape: Any, name: str | None = None) -> Dataset:
+        """Return a dataset of elements of different sizes, joined to sparse tensors."""
+        made: Dataset = self.apply(_combining().dense_to_sparse_batch(batch_size, row_shape))
+        return made
+
+    def rebatch(
+        self, batch_size: Any, drop_remainder: Any = False, name: str | None = None
+    ) -> Dataset:
+        """Return a dataset of batches of another size."""
+        return self.unbatch().batch(batch_size, drop_remainder, name=name)
+
+    def bucket_by_sequence_length(
+        self,
+        element_length_func: Callable[..., Any],
+        bucket_boundaries: Sequence[int],
+        bucket_batch_sizes: Sequence[int],
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        pad_to_bucket_boundary: bool = False,
+        no_padding: bool = False,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return a dataset of batches of elements of similar length; see the function of this name."""
+        made: Dataset = self.apply(
+            _combining().bucket_by_sequence_length(
+                element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes,
+                padding_values, pad_to_bucket_boundary, no_padding, drop_remainder,
+            )
+        )  # fmt: skip
+        return made
+
+    @staticmethod
+    def choose_from_datasets(
+        datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = True
+    ) -> Dataset:
+        """Return a dataset of elements of several, as a dataset of their numbers says."""
+        made: Dataset = _combining().choose_from_datasets(
+            datasets, choice_dataset, stop_on_empty_dataset
+        )
+        return made
+
+    @staticmethod
+    def sample_from_datasets(
+        datasets: Sequence[Dataset],
+        weights: Any = None,
+        seed: int | None = None,
+        stop_on_empty_dataset: bool = False,
+        rerandomize_each_iteration: bool | None = None,
+    ) -> Dataset:
+        """Return a dataset of elements of several, drawn at random."""
+        made: Dataset = _combining().sample_from_datasets(
+            datasets, weights, seed, stop_on_empty_dataset
+        )
+        return made
+
+    @staticmethod
+    def counter(
+        start: Any = 0, step: Any = 1, dtype: Any = int64, name: str | None = None
+    ) -> Dataset:
+        """Return a dataset of numbers at equal distances, without end."""
+        made: Dataset = _combining().Counter(start, step, dtype)
+        return made
+
     # -- the whole -----------------------------------------------------------------------------
 
     def apply(self, transformation_func: Callable[[Any], Any]) -> Any:
@@ -870,6 +934,13 @@ class Dataset:
 
 
 _LARGE = 1 << 40
+
+
+def _combining() -> Any:
+    """Return the module of further steps, which imports this one."""
+    from actorsession.opsets.datasets import combining
+
+    return combining
 
 
 def as_arguments(element: Any) -> list[Any]:

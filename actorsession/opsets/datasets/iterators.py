@@ -212,6 +212,12 @@ class Iterator:
 
         return packed(self._structure, op.outputs, Dataset)
 
+    def get_next_as_optional(self) -> Any:
+        """Return the next element, which is missing at the end; see ``Optional``."""
+        from actorsession.opsets.datasets.optionals import get_next_as_optional
+
+        return get_next_as_optional(self)
+
     def string_handle(self, name: str | None = None) -> Tensor:
         """Return the handle of the iterator as a string scalar; see ``from_string_handle``."""
         if name is None and self._string_handle is not None:

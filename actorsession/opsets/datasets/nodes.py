@@ -14,16 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import InvalidArgumentError, OutOfRangeError
 from actorsession.graph.dtypes import as_dtype, resource
 from actorsession.graph.function import FunctionDef
+from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops.rows import checked, no_outputs, op, scalar
 from actorsession.ops.shape_operands import boxed
 from actorsession.ops.shared_state import check_handle_of
 from actorsession.opsets.datasets import parallel, sources, transforms  # noqa: F401 - each registers kinds of datasets
-from actorsession.opsets.datasets.compiled import Compiled
+from actorsession.opsets.datasets.compiled import Compiled, Kept
 from actorsession.opsets.datasets.position import IteratorState, by_handle, elsewhere
 from actorsession.opsets.datasets.runs import Run
 from actorsession.opsets.datasets.stages import Function, Stage
@@ -170,7 +171,7 @@ def _iterator_kernel(ctx: KernelContext) -> Kernel:
         state = host.lookup_or_create(ctx.attrs["container"], name, "iterator", new, spec)
     else:
         # Beside the states of the function's nodes.
-        kept = ctx.state(dict)
+        kept = ctx.state(Kept)
         state = kept.get("") or kept.setdefault("", new())
     return lambda: state
 
@@ -200,6 +201,49 @@ def _found_kernel(ctx: KernelContext) -> Kernel:
     return lambda handle: by_handle(handle, types)
 
 
+def _attempt(ctx: InferContext) -> Sequence[TensorShape]:
+    return [scalar_shape, *_of_iterator(ctx)]
+
+
+def _attempt_kernel(ctx: KernelContext) -> Kernel:
+    """The next element behind ``True``, or nothings behind ``False`` at the end."""
+    nothings = [_nothing(spec) for spec in ctx.outputs[1:]]
+
+    def try_next(iterator: IteratorState) -> Future[Any]:
+        inner, outer = iterator.get_next(), Future[Any]()
+
+        def done(future: Future[Any]) -> None:
+            if future.cancelled() or not outer.set_running_or_notify_cancel():
+                return
+            error = future.exception()
+            if isinstance(error, OutOfRangeError):
+                outer.set_result((np.False_, *nothings))
+            elif error is not None:
+                outer.set_exception(error)
+            else:
+                found = future.result()
+                outer.set_result((np.True_, *([found] if len(nothings) == 1 else found)))
+
+        inner.add_done_callback(done)
+        outer.add_done_callback(lambda future: future.cancelled() and inner.cancel())
+        return outer
+
+    return try_next
+
+
+def _nothing(spec: TensorSpec) -> Any:
+    """Return a value of a static type, as small as possible."""
+    if spec.dtype is resource:
+        return Stage("elements", values={"elements": []})
+    shape = [size or 0 for size in spec.shape.sizes or ()]
+    made = (
+        np.full(shape, b"", object)
+        if spec.dtype.kind == "s"
+        else np.zeros(shape, spec.dtype.np_dtype)
+    )
+    return made if shape else made[()]
+
+
 for _name in ("IteratorV2", "OneShotIterator"):
     op(_name, scalar, kernel=_iterator_kernel, grad=NOT_DIFFERENTIABLE, aliases=True, once=True)
 op(
@@ -211,6 +255,10 @@ for _name in ("IteratorGetNext", "IteratorGetNextSync"):
         _name, _of_iterator, kernel=_next_kernel, grad=NOT_DIFFERENTIABLE, suspends=True, aliases=True,
         opens_files=True,
     )  # fmt: skip
+op(
+    "IteratorTryNext", _attempt, kernel=_attempt_kernel, grad=NOT_DIFFERENTIABLE, suspends=True,
+    aliases=True, opens_files=True,
+)  # fmt: skip
 op(
     "IteratorToStringHandle", checked(scalar), lambda iterator: iterator.handle.encode(), NOT_DIFFERENTIABLE,
 )  # fmt: skip

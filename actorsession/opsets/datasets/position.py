@@ -216,6 +216,10 @@ class IteratorState:
         if before is not None:
             before.close()
 
+    def session_ended(self) -> None:
+        """End whatever waits; see ``KernelContext.state``."""
+        self.clear()
+
     def __del__(self) -> None:
         if getattr(self, "_pass", None) is not None:
             self.clear()

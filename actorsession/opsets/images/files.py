@@ -16,7 +16,7 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.extras import require
-from actorsession.graph.dtypes import string, uint8
+from actorsession.graph.dtypes import string, uint8, uint16
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     ANY_INPUT,
@@ -29,6 +29,7 @@ from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.rows import check_inputs, op
+from actorsession.opsets.images.deep_png import read_deep, with_channels, write_deep
 from actorsession.opsets.text.kernels import one_string, require_string
 
 __all__ = [
@@ -57,10 +58,10 @@ def decode_png(
     Args:
         contents: contents of the file, a string scalar.
         channels: number of channels to return: 1, 3 or 4; that of the file for 0.
-        dtype: must be uint8.
+        dtype: uint8 or uint16.
 
     Returns:
-        uint8 of shape ``[height, width, channels]``. At run time an InvalidArgumentError is raised for
+        The pixels, of shape ``[height, width, channels]``. At run time an InvalidArgumentError is raised for
         invalid images.
     """
     file = convert_to_tensor(contents, string)
@@ -155,8 +156,15 @@ def pixels_of(image: Any, channels: int = 0) -> Any:
 def _decode_kernel(ctx: KernelContext) -> Kernel:
     require_pillow(ctx.op)
     channels, ratio = ctx.attrs["channels"], ctx.attrs.get("ratio", 1)
+    deep = ctx.attrs.get("dtype", uint8) is uint16
 
     def decoded(contents: Any) -> Any:
+        if deep:
+            found = read_deep(one_string(contents))
+            if found is not None:
+                return with_channels(found, channels)
+            with opened(ctx.op, contents) as file:
+                return pixels_of(file, channels).astype(np.uint16) * np.uint16(257)
         # Both ops read both formats, as in TensorFlow.
         with opened(ctx.op, contents) as file:
             return pixels_of(file.reduce(ratio) if ratio > 1 else file, channels)
@@ -180,7 +188,7 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Te
     """Return an image as a PNG file.
 
     Args:
-        image: uint8 of shape ``[height, width, channels]``, with 1 to 4 channels.
+        image: uint8 or uint16 of shape ``[height, width, channels]``, with 1 to 4 channels.
         compression: 0 to 9; the usual one for -1.
     """
     return raw.EncodePng(convert_to_tensor(image), compression=int(compression), name=name)
@@ -252,6 +260,8 @@ def _encode_kernel(ctx: KernelContext) -> Kernel:
                 f"{ctx.op}: an image has height, width and {wanted or _CHANNELS[ctx.op]} channels, got "
                 f"shape {list(pixels.shape)}"
             )
+        if pixels.dtype == np.uint16:
+            return write_deep(pixels, ctx.attrs["compression"])
         flat = np.ascontiguousarray(pixels[:, :, 0] if channels == 1 else pixels)
         file = io.BytesIO()
         Image.fromarray(flat).save(file, **options)

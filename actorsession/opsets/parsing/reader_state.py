@@ -198,6 +198,10 @@ class ReaderState:
             self._work = work
             self._records = None
 
+    def session_ended(self) -> None:
+        """Let the threads go; see ``KernelContext.state``."""
+        self._crew.close()
+
     def __del__(self) -> None:
         if hasattr(self, "_crew"):
             self._crew.close()

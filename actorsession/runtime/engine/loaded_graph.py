@@ -14,7 +14,19 @@ from actorsession.runtime.engine.executor import Executor, LoadedPartition
 from actorsession.runtime.engine.inline_run import InlineRun
 from actorsession.runtime.engine.step import Step
 
-__all__ = ["LoadedGraph"]
+__all__ = ["LoadedGraph", "tell_states"]
+
+
+def tell_states(states: Mapping[str, Mapping[str, Any]]) -> None:
+    """Tell the states of stateful kernels that their session has ended; see ``KernelContext.state``.
+
+    Args:
+        states: states by device and node.
+    """
+    for kept in list(states.values()):
+        for state in list(kept.values()):
+            if hasattr(state, "session_ended"):
+                state.session_ended()
 
 
 class LoadedGraph:

@@ -504,7 +504,7 @@ class DirectSession(LocalSession[DirectPlan]):
             with contextlib.suppress(RuntimeError):
                 self._waiting_on.call_soon_threadsafe(self._inflight.close, CancelledError(_CLOSED))
         self.partial_runs.close_here(CancelledError(_CLOSED))
-        self.planner.clear()
+        self.planner.release()
         self.debugger.forget_plans()
         self._pools.shutdown()
         self._blas = None

@@ -33,7 +33,7 @@ from actorsession.runtime.debug.debugger import LoadedDebugPlan
 from actorsession.runtime.debug.graph import DebugGraphDecorator, decorated
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.inline_run import InlineRun
-from actorsession.runtime.engine.loaded_graph import LoadedGraph
+from actorsession.runtime.engine.loaded_graph import LoadedGraph, tell_states
 from actorsession.runtime.planning import LARGE
 
 __all__ = ["DirectPlan", "Planner"]
@@ -240,6 +240,11 @@ class Planner:
     def clear(self) -> None:
         """Forget every plan."""
         self._cache.clear()
+
+    def release(self) -> None:
+        """Forget every plan, and tell the states of kernels that the session has ended."""
+        self.clear()
+        tell_states(self._states)
 
     def pass_statistics(self) -> tuple[PassStatistics, ...]:
         """Return what each graph pass did so far."""

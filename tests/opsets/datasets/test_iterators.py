@@ -60,6 +60,23 @@ def test_what_a_one_shot_iterator_cannot_have_is_named() -> None:
         Dataset.range(3).make_one_shot_iterator().initializer  # noqa: B018
 
 
+def test_an_element_may_be_optional() -> None:
+    iterator = Dataset.from_tensor_slices(([1, 2], ["a", "b"])).make_one_shot_iterator()
+    following = E.get_next_as_optional(iterator)
+    there, value = following.has_value(), following.get_value()
+    none = E.Optional.empty(following.element_spec)
+    with tf.Session() as sess:
+        assert [sess.run([there, value]) for _ in range(2)] == [
+            [True, (1, b"a")],
+            [True, (2, b"b")],
+        ]
+        assert not sess.run(there)
+        for missing in (value, none.get_value()):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="does not have a value"):
+                sess.run(missing)
+        assert sess.run(E.Optional.from_value(3).get_value()) == 3
+
+
 def test_an_iterator_is_in_the_graph_of_its_dataset() -> None:
     with tf.Graph().as_default():
         elsewhere = Dataset.range(3)
@@ -281,6 +298,22 @@ def test_no_thread_is_left_when_a_session_ends() -> None:
     while any(thread.name == "actorsession-dataset" for thread in threading.enumerate()):
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+def test_a_function_that_waits_ends_with_the_session() -> None:
+    queue = tf.FIFOQueue(1, tf.int64, [])
+    iterator = Dataset.range(3).map(lambda x: x + queue.dequeue()).make_initializable_iterator()
+    following = iterator.get_next()
+    sess = tf.Session()
+    sess.run(iterator.initializer)
+    with pytest.raises(tf.errors.DeadlineExceededError):
+        sess.run(following, options=tf.RunOptions(timeout_in_ms=50))
+    sess.close()
+    end = time.monotonic() + 20
+    while any(thread.name == "actorsession-dataset" for thread in threading.enumerate()):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    del sess
 
 
 def test_several_threads_share_the_elements() -> None:

@@ -7,9 +7,11 @@ import sys
 
 from actorsession.compat.alias import install_alias
 from actorsession.compat.older_names import restore_older_names
+from actorsession.compat.v1.behavior import disable_v2_behavior
 
 install_alias()
 restore_older_names()
+disable_v2_behavior()
 del sys.modules[__name__]
 # The import system returns what stands under this name when this module has run.
 importlib.import_module(__name__)

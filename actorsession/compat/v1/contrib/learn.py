@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from actorsession.compat.v1 import estimator
+from actorsession.compat.v1.contrib import learn_preprocessing as preprocessing
 from actorsession.compat.v1.contrib import learn_runner
 from actorsession.compat.v1.estimator.run_config import RunConfig
 from actorsession.compat.v1.estimator.specs import EstimatorSpec
@@ -22,7 +23,7 @@ from actorsession.graph.dtypes import as_dtype
 __all__ = [
     "DNNClassifier", "DNNRegressor", "Estimator", "Experiment", "LinearClassifier", "LinearRegressor",
     "MetricSpec", "ModeKeys", "ModelFnOps", "NanLossDuringTrainingError", "PredictionKey", "RunConfig",
-    "SKCompat", "infer_real_valued_columns_from_input", "learn_runner",
+    "SKCompat", "infer_real_valued_columns_from_input", "learn_runner", "preprocessing",
 ]  # fmt: skip
 
 # The key of features that are a single array.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from actorsession import ops
 from actorsession.compat.v1.data.structures import get_structure
 from actorsession.graph.operation import Tensor
 from actorsession.opsets.datasets.combining import (
@@ -32,31 +33,76 @@ from actorsession.opsets.datasets.combining import (
     unique,
 )
 from actorsession.opsets.datasets.dataset import AUTOTUNE, Dataset, Options
+from actorsession.opsets.datasets.elements import leaves, like
 from actorsession.opsets.datasets.files import (
     CsvDataset,
     make_batched_features_dataset,
     make_csv_dataset,
 )
+from actorsession.opsets.datasets.optionals import Optional, get_next_as_optional
 from actorsession.opsets.parsing.examples import parse_example
 from actorsession.train.iterator_saving import make_saveable_from_iterator
 
 __all__ = [
-    "AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "Counter", "CsvDataset",
-    "OptimizationOptions", "RandomDataset", "Reducer", "ThreadingOptions", "assert_cardinality",
-    "bucket_by_sequence_length", "cardinality", "choose_from_datasets", "copy_to_device",
-    "dense_to_sparse_batch", "enumerate_dataset", "from_variant", "get_single_element",
-    "get_structure", "group_by_reducer", "group_by_window", "ignore_errors",
-    "make_batched_features_dataset", "make_csv_dataset", "make_saveable_from_iterator",
-    "map_and_batch", "map_and_batch_with_legacy_function", "parallel_interleave",
-    "parse_example_dataset", "prefetch_to_device", "sample_from_datasets", "scan",
-    "shuffle_and_repeat", "take_while", "to_variant", "unbatch", "unique",
+    "AUTOTUNE",
+    "INFINITE_CARDINALITY",
+    "UNKNOWN_CARDINALITY",
+    "AutotuneOptions",
+    "Counter",
+    "CsvDataset",
+    "DistributeOptions",
+    "OptimizationOptions",
+    "Optional",
+    "RandomDataset",
+    "Reducer",
+    "ThreadingOptions",
+    "assert_cardinality",
+    "bucket_by_sequence_length",
+    "cardinality",
+    "choose_from_datasets",
+    "copy_to_device",
+    "dense_to_sparse_batch",
+    "enumerate_dataset",
+    "from_list",
+    "from_variant",
+    "get_next_as_optional",
+    "get_single_element",
+    "get_structure",
+    "group_by_reducer",
+    "group_by_window",
+    "ignore_errors",
+    "make_batched_features_dataset",
+    "make_csv_dataset",
+    "make_saveable_from_iterator",
+    "map_and_batch",
+    "map_and_batch_with_legacy_function",
+    "parallel_interleave",
+    "parse_example_dataset",
+    "prefetch_to_device",
+    "sample_from_datasets",
+    "scan",
+    "shuffle_and_repeat",
+    "take_while",
+    "to_variant",
+    "unbatch",
+    "unique",
 ]  # fmt: skip
 
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 
 map_and_batch_with_legacy_function = map_and_batch
-OptimizationOptions = ThreadingOptions = Options
+AutotuneOptions = DistributeOptions = OptimizationOptions = ThreadingOptions = Options
+
+
+def from_list(elements: Any, name: str | None = None) -> Dataset:
+    """Return a dataset of the elements of a list, which have one structure."""
+    if not isinstance(elements, list):
+        raise TypeError("`elements` must be a list.")
+    if not elements:
+        raise ValueError("Empty input lists are not supported.")
+    joined = [ops.stack(parts) for parts in zip(*map(leaves, elements), strict=True)]
+    return Dataset.from_tensor_slices(like(elements[0], joined), name=name)
 
 
 def parse_example_dataset(

@@ -73,7 +73,7 @@ class SavedModelBuilder:
             legacy_init_op: like ``main_op``.
             clear_devices: whether to drop the requested devices of nodes.
             main_op: an operation that runs after the variables are restored.
-            strip_default_attrs: accepted for compatibility and ignored.
+            strip_default_attrs: whether attributes of nodes that have their defaults are left out.
             saver: the saver of the variables; a new one if omitted.
 
         Raises:
@@ -86,9 +86,11 @@ class SavedModelBuilder:
                 "Graph state including variables and assets has already been saved. Please invoke "
                 "`add_meta_graph()` instead."
             )
+        (self._folder / constants.VARIABLES_DIRECTORY).mkdir(exist_ok=True)
         with sess.graph.as_default():
             made = self._message(
-                tags, signature_def_map, assets_collection, main_op or legacy_init_op, clear_devices, saver
+                tags, signature_def_map, assets_collection, main_op or legacy_init_op, clear_devices, saver,
+                strip_default_attrs,
             )  # fmt: skip
             if made.HasField("saver_def"):
                 self._write_values(sess, Saver(saver_def=made.saver_def))
@@ -119,7 +121,8 @@ class SavedModelBuilder:
                 "`add_meta_graph_and_variables()` first."
             )
         made = self._message(
-            tags, signature_def_map, assets_collection, main_op or legacy_init_op, clear_devices, saver
+            tags, signature_def_map, assets_collection, main_op or legacy_init_op, clear_devices, saver,
+                strip_default_attrs,
         )  # fmt: skip
         self._model.meta_graphs.add().CopyFrom(made)
 
@@ -151,6 +154,7 @@ class SavedModelBuilder:
         first: Any,
         clear_devices: bool,
         saver: Saver | None,
+        strip_default_attrs: bool,
     ) -> MetaGraphDef:
         """Return the default graph as a message, with its tags, signatures and assets."""
         _check_signatures(signatures or {})
@@ -158,7 +162,9 @@ class SavedModelBuilder:
         if first is not None and not isinstance(name, str):
             raise TypeError(f"main_op needs to be an Operation: {first!r:.100}")
         saver = saver or Saver(sharded=True, allow_empty=True)
-        made = saver.export_meta_graph(clear_devices=clear_devices)
+        made = saver.export_meta_graph(
+            clear_devices=clear_devices, strip_default_attrs=strip_default_attrs
+        )
         made.meta_info_def.tags.extend(tags)
         for key, signature in (signatures or {}).items():
             made.signature_def[key].CopyFrom(signature)

@@ -12,6 +12,9 @@ from actorsession.opsets import SparseTensor
 
 __all__ = ["build_tensor_info", "get_tensor_from_tensor_info"]
 
+# The numbers of types of references are those above.
+_REFERENCES = 100
+
 
 def build_tensor_info(tensor: Any) -> TensorInfo:
     """Return the message for a tensor in a signature: its name or those of its components, type and shape.
@@ -23,7 +26,9 @@ def build_tensor_info(tensor: Any) -> TensorInfo:
         TypeError: for any other value.
     """
     if isinstance(tensor, Variable):
-        tensor = tensor.value()
+        # A reference is named itself, as in TensorFlow; of a resource its value.
+        by_reference = tensor.dtype.as_datatype_enum > _REFERENCES
+        tensor = tensor._as_graph_element() if by_reference else tensor.value()
     if not isinstance(tensor, (Tensor, SparseTensor)):
         raise TypeError(
             "a signature consists of tensors and sparse tensors, got "

@@ -57,7 +57,7 @@ def smart_case(
 ) -> Any:
     """Return the result of the function whose condition holds; see ``tf.case``."""
     pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)
-    open_pairs = []
+    open_pairs: list[Any] = []
     for pred, function in pairs:
         known = smart_constant_value(pred)
         if known and not open_pairs:

@@ -34,6 +34,7 @@ _NAMES = {
     ".evaluation": "*=evaluation",
     ".learning": "*=learning",
     ".model_analyzer": "*=model_analyzer",
+    ".nets": "*=nets",
     ".queues": "*=queues",
     ".utils": "*=utils",
 }

@@ -94,6 +94,7 @@ from actorsession.compat.v1.contrib import metrics as metrics
 from actorsession.compat.v1.contrib.slim import evaluation as evaluation
 from actorsession.compat.v1.contrib.slim import learning as learning
 from actorsession.compat.v1.contrib.slim import model_analyzer as model_analyzer
+from actorsession.compat.v1.contrib.slim import nets as nets
 from actorsession.compat.v1.contrib.slim import queues as queues
 from actorsession.compat.v1.contrib.slim import utils as utils
 
@@ -111,7 +112,7 @@ __all__ = [
 "get_variables_to_restore", "global_variable", "group_norm", "has_arg_scope", "initializers",
 "instance_norm", "l1_l2_regularizer", "l1_regularizer", "l2_regularizer", "layer_norm", "learning",
 "linear", "local_variable", "losses", "max_pool2d", "max_pool3d", "maxout", "metrics",
-"model_analyzer", "model_variable", "one_hot_encoding", "optimize_loss", "pool", "queues",
+"model_analyzer", "model_variable", "nets", "one_hot_encoding", "optimize_loss", "pool", "queues",
 "regularizers", "relu", "relu6", "repeat", "separable_conv2d", "separable_convolution2d", "softmax",
 "spatial_softmax", "stack", "sum_regularizer", "summarize_activation", "summarize_activations",
 "summarize_biases", "summarize_collection", "summarize_tensor", "summarize_tensors",

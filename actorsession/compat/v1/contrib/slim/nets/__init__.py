@@ -1,0 +1,15 @@
+"""``slim.nets``: the networks for images AlexNet, VGG and ResNet, with the names that checkpoints have."""
+
+from __future__ import annotations
+
+from actorsession.lazy_names import lazy_names
+
+_NAMES = {
+    ".alexnet": "*=alexnet",
+    ".resnet_utils": "*=resnet_utils",
+    ".resnet_v1": "*=resnet_v1",
+    ".resnet_v2": "*=resnet_v2",
+    ".vgg": "*=vgg",
+}
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
