@@ -56,5 +56,6 @@ OTHERWISE: dict[str, str] = {
     "group": "It takes a name and nothing else by name, as TensorFlow's does when it runs.",
     "meshgrid": "It takes indexing and a name and nothing else by name, as TensorFlow's does when it runs.",
     "image.encode_jpeg": "Chroma, density and metadata of the file are left to the library that writes it.",
+    "print": "What it takes by name has its names here; TensorFlow's takes anything and looks at it later.",
     "make_tensor_proto": "A value has the number of elements that its shape says; nothing is broadcast.",
 }  # fmt: skip
