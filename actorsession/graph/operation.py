@@ -347,7 +347,7 @@ class Operation:
     Attributes:
         graph: the graph that owns it.
         name: unique name in the graph.
-        type: operation type.
+        type: operation type; that of a call may be the name of its function.
         op_def: the registered definition of the type.
         inputs: data inputs.
         control_inputs: operations that must run first.
@@ -400,7 +400,7 @@ class Operation:
         if self._node_def is None:
             self._node_def = NodeDef(
                 name=self.name,
-                op=self.type,
+                op=self.op_def.name,
                 inputs=tuple([t._ref for t in self.inputs]),
                 control_inputs=tuple([op.name for op in self.control_inputs]),
                 device=self._device,

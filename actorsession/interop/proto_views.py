@@ -32,7 +32,7 @@ def _node_def(op: Operation) -> protos.NodeDef:
 
 
 def _get_attr(op: Operation, name: str) -> Any:
-    signature = tensorflow_signature(op.type)
+    signature = tensorflow_signature(op.op_def.name)
     kind = signature.attrs[name].type if signature and name in signature.attrs else None
     value = op.attrs.get(name)
     if value is None and kind is not None:

@@ -130,11 +130,11 @@ def _written_to_run(op: Operation) -> frozenset[str]:
 def _own_writes(op: Operation) -> frozenset[str]:
     """Return the variables that an operation itself writes."""
     handles = _handles(op)
-    if op.type in CONSTRUCTS:
+    if op.op_def.name in CONSTRUCTS:
         inner = [node for node, takes_handle in nodes_inside(op.plain) if takes_handle]
         if not any(_writes(node.op) for node in inner):
             return frozenset()
-    elif not handles or not _writes(op.type):
+    elif not handles or not _writes(op.op_def.name):
         return frozenset()
     return frozenset([name for tensor in handles for name in _variables(tensor)])
 
@@ -158,7 +158,7 @@ def _writes(op_type: str) -> bool:
 
 def _changes_state(op: Operation) -> bool:
     """Return whether an operation itself has side effects."""
-    return bool(_own_writes(op)) or (bool(op.inputs) and _writes(op.type))
+    return bool(_own_writes(op)) or (bool(op.inputs) and _writes(op.op_def.name))
 
 
 def _has_effects(op: Operation) -> bool:

@@ -99,7 +99,7 @@ def test_branches_of_other_dtypes_are_a_value_error() -> None:
 def test_raw_operations_take_their_inputs_by_name() -> None:
     with pytest.raises(TypeError, match="only takes keyword args"):
         tf.raw_ops.Add(1.0, 2.0)
-    v = tf.Variable([1.0, 2.0])
+    v: Any = tf.Variable([1.0, 2.0])
     with tf.Session() as sess:
         changed = sess.run(tf.raw_ops.Assign(ref=v._ref(), value=[3.0, 4.0]))
     np.testing.assert_array_equal(changed, [3, 4])
@@ -142,7 +142,8 @@ def test_the_target_of_a_server_is_known_before_it_is_started() -> None:
         with tf.Session(target, config=config) as sess:
             assert sess.run(tf.constant(3)) == 3
             assert sess.list_devices()[0].name.startswith("/job:own/")
-            assert sess.sess_str == target.encode()
+            found: Any = sess
+            assert found.sess_str == target.encode()
     finally:
         server.stop()
 

@@ -110,3 +110,22 @@ def test_on_one_device_they_stay_functions(graph: acts.Graph) -> None:
         types = {node.op for part in metadata.partition_graphs for node in part.nodes}
         assert "While" in types
         assert "Enter" not in types
+
+
+def test_a_loop_reads_a_reference_variable_of_another_task_once(graph: acts.Graph) -> None:
+    with acts.device("/job:localhost/cpu:1"):
+        w = ops.Variable(2.0, name="w", use_resource=False)
+
+    def changing(i: Any) -> Any:
+        with graph.control_dependencies([w.assign_add(1.0)]):
+            return i + w
+
+    with acts.device("/cpu:0"):
+        loop = ops.while_loop(lambda i: i < 5.0, lambda i: i + w, [0.0])
+        other = ops.while_loop(lambda i: i < 5.0, changing, [0.0])
+    assert "w/read:0" in [tensor.name for tensor in loop.op.inputs[0].op.inputs]
+    with acts.Session(graph=graph, config=TWO) as session:
+        session.run(ops.global_variables_initializer())
+        assert session.run(loop) == 6.0
+        assert session.run(other) == 7.0
+        assert session.run(w) == 4.0

@@ -171,10 +171,10 @@ def _built(
 
 
 def _gradient(op: Operation, *grads: Tensor | None) -> Sequence[Tensor | None]:
-    leading = CALLS[op.type]
+    leading = CALLS[op.op_def.name]
     known = op.graph.library.get(op.attrs.get("_function", ""))
-    if known is None or known.gradient is None or op.type == SYMBOLIC_GRADIENT:
-        with op.graph.device(op.device if op.type == REMOTE_CALL else ""):
+    if known is None or known.gradient is None or op.op_def.name == SYMBOLIC_GRADIENT:
+        with op.graph.device(op.device if op.op_def.name == REMOTE_CALL else ""):
             back = gradient_call(op.attrs["f"], op.inputs[leading:], grads, op.graph)
         return [*[None] * leading, *back]
     given = [

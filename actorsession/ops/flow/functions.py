@@ -226,6 +226,8 @@ class DefinedFunction:
         function = self.in_graph(graph)
         inputs = self.converted(args, graph)
         op = call(STATEFUL_CALL if function.stateful else CALL, function, (), inputs, graph, name)
+        if graph.shown_prefix:  # such a graph shows elements as TensorFlow does
+            op.type = function.name
         return self.results(op)
 
     def converted(self, args: Sequence[Any], graph: Graph) -> list[Tensor]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import lookup
 from actorsession.ops.graph_keys import GraphKeys
 
 __all__ = ["guarded"]
@@ -50,14 +49,14 @@ def guarded(value: Tensor, name: str) -> Tensor:
 
 
 def _is_variable(op: Operation) -> bool:
-    return lookup(op.type).makes_reference
+    return op.op_def.makes_reference
 
 
 def _again(op: Operation, inputs: list[Tensor], name: str) -> tuple[Tensor, ...]:
     """Return the outputs of an operation that is built again with other inputs."""
     attrs: dict[str, Any] = dict(op.attrs)
     with op.graph.name_scope(None):
-        return op.graph.create_op(op.type, inputs, attrs, f"{op.name}_{name}").outputs
+        return op.graph.create_op(op.op_def.name, inputs, attrs, f"{op.name}_{name}").outputs
 
 
 def _producers_first(last: Operation) -> list[Operation] | None:

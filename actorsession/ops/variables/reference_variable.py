@@ -9,10 +9,12 @@ builds those of ``Variable``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import weakref
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from actorsession.graph.dtypes import DType, reference_dtype, resource
+from actorsession.graph.function import FunctionBody
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, ReferenceTensor, Tensor
@@ -128,7 +130,7 @@ class ReferenceVariable(Variable):
 
     def new_read(self) -> Tensor:
         """Return the read that stands for the variable, or inside of a body a new one."""
-        if not self._is_inside() or self._is_captured_by_value():
+        if not self._is_inside() or self._is_captured_by_value() or self._stays():
             return self._element
         with self.graph.colocate_with(self.op):
             return make_one("ReadVariableOp", [self._inner_handle()], self._attrs())
@@ -201,6 +203,7 @@ class ReferenceVariable(Variable):
         reference = REFERENCE_TYPES.get(op_type)
         with self.graph.colocate_with(self.op):
             if reference is None or mixed or self._is_inside():
+                self._note_update()
                 handles = [
                     _inner_handle(t) if isinstance(t, ReferenceTensor) else t for t in operands
                 ]
@@ -228,6 +231,26 @@ class ReferenceVariable(Variable):
         while body is not None and not body.by_value:
             body = body.outer
         return body is not None
+
+    def _bodies(self) -> Iterator[FunctionBody]:
+        body = scope_of(self.graph).body
+        while body is not None:
+            yield body
+            body = body.outer
+
+    def _note_update(self) -> None:
+        """Remember that a body changes the variable, whose later readers there see the change."""
+        changed = self.__dict__.setdefault("_changed_in", weakref.WeakSet())
+        changed.update(self._bodies())
+
+    def _stays(self) -> bool:
+        """Return whether a body reads the value that the variable has before it.
+
+        It does for a variable of another task, as in TensorFlow's graphs, or each iteration would fetch it
+        anew; but not where the body changes the variable.
+        """
+        changed: Any = self.__dict__.get("_changed_in", ())
+        return "/job:" in self.device and not any(body in changed for body in self._bodies())
 
     def _inner_handle(self) -> Tensor:
         return _inner_handle(self._handle)

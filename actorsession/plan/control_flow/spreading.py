@@ -68,8 +68,14 @@ def _spans(node: NodeDef, nodes: Mapping[str, NodeDef], known: Mapping[str, Node
         return (
             False  # what its gradient collects begins empty, which only the functional form can say
         )
-    requests = {inner.device for inner, _ in nodes_inside(node) if inner.device}
-    requests |= {_home(name, nodes, known) for name, _ in node.inputs}
+    # Nodes that use a variable follow it, and may take the whole loop with them.
+    requests = {inner.device for inner, follows in nodes_inside(node) if not follows}
+    homes = {_home(name, nodes, known) for name, _ in node.inputs}
+    return _disagree(requests) or _disagree(homes)
+
+
+def _disagree(requests: set[str]) -> bool:
+    """Return whether no device is all of those that are requested."""
     merged = DeviceSpec()
     for text in requests - {""}:
         try:

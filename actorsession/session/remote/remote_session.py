@@ -44,7 +44,6 @@ from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef, nodes_in
 from actorsession.graph.operation import Operation
-from actorsession.graph.registry import lookup
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
     AskSessionWhy,
@@ -858,7 +857,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
 
 def _may_wait(operations: Sequence[Operation]) -> bool:
-    return any(lookup(op.type).blocks for op in operations)
+    return any(op.op_def.blocks for op in operations)
 
 
 async def _now(work: Callable[[], T]) -> T:

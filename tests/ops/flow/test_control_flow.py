@@ -529,7 +529,7 @@ def test_a_loop_goes_where_its_body_is_tied_to() -> None:
 
 
 @pytest.mark.parametrize("before", [False, True])
-def test_a_loop_over_variables_of_two_devices_is_refused_by_their_names(before: bool) -> None:
+def test_a_loop_may_be_over_variables_of_two_devices(before: bool) -> None:
     with acts.device("/cpu:0"):
         v = ops.Variable(1, name="v")
     with acts.device("/cpu:1"):
@@ -539,21 +539,18 @@ def test_a_loop_over_variables_of_two_devices_is_refused_by_their_names(before: 
         if before:
             session.run(ops.global_variables_initializer())
         loop = ops.while_loop(lambda i: i < 3, lambda i: i + v + w, [0])
-        with pytest.raises(InvalidArgumentError, match="'v'") as info:
-            session.run(loop)
-        assert "'w'" in info.value.message
+        if not before:
+            session.run(ops.global_variables_initializer())
+        assert session.run(loop) == 4
 
 
-def test_a_node_of_a_body_that_asks_to_be_elsewhere_is_refused_with_the_reason() -> None:
+def test_a_node_of_a_body_may_ask_to_be_elsewhere() -> None:
     def body(i: Any) -> Any:
         one = ops.constant(1)
         with acts.device("/cpu:1"):
             return ops.add(i, one, name="far")
 
     with acts.device("/cpu:0"):
-        ops.while_loop(lambda i: i < 3, body, [0])
-    with pytest.raises(
-        InvalidArgumentError, match=r"'while/far' requests .*CPU:1, but is inside 'while'"
-    ):
-        placed("while")
-    assert placed("while", soft=True) == "CPU:0"
+        loop = ops.while_loop(lambda i: i < 3, body, [0])
+    assert placed("while/far") == "CPU:1"
+    assert run(loop, devices=2) == 3

@@ -240,8 +240,9 @@ def test_a_fed_variable_is_fed_to_loops_and_branches(session: acts.Session) -> N
 
 
 def test_a_temporary_variable_lasts_as_long_as_its_step(session: acts.Session) -> None:
-    reference = raw.TemporaryVariable(shape=[2], dtype=acts.float32, var_name="sum")
-    added = ops.assign_add(ops.assign_add(reference, [1.0, 2.0]), [10.0, 20.0])
+    reference: Any = raw.TemporaryVariable(shape=[2], dtype=acts.float32, var_name="sum")
+    once: Any = ops.assign_add(reference, [1.0, 2.0])
+    added = ops.assign_add(once, [10.0, 20.0])
     total = raw.DestroyTemporaryVariable(added, var_name="sum")
     for _ in range(2):
         np.testing.assert_array_equal(session.run(total), [11, 22])

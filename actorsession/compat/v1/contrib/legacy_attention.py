@@ -61,7 +61,7 @@ def attention_decoder(
         raise ValueError("Must provide at least 1 input to attention decoder.")
     if num_heads < 1:
         raise ValueError("With less than 1 heads, use a non-attention decoder.")
-    size = attention_states.shape[2]
+    size = attention_states.spec.shape[2]
     if not isinstance(size, int):
         raise ValueError(f"Shape[2] of attention_states must be known: {attention_states.shape}")
     with ops.variable_scope(scope or "attention_decoder", dtype=dtype) as opened:
@@ -106,7 +106,7 @@ class _Heads:
     """
 
     def __init__(self, states: Any, size: int, count: int) -> None:
-        known = states.shape[1]
+        known = states.spec.shape[1]
         self._steps: Any = known if isinstance(known, int) else ops.shape(states)[1]
         self._size = size
         self._hidden = ops.reshape(states, ops.stack([-1, self._steps, 1, size]))

@@ -25,7 +25,7 @@ __all__ = [
 def hardmax(logits: Any, name: str | None = None) -> Tensor:
     """Return 1 at the greatest of each row of logits, and 0 elsewhere."""
     value = ops.convert_to_tensor(logits, name="logits")
-    depth = value.shape[-1]
+    depth = value.spec.shape[-1]
     wide = depth if isinstance(depth, int) else ops.shape(value)[-1]
     return ops.one_hot(ops.argmax(value, -1), wide, dtype=value.dtype)
 
@@ -144,8 +144,8 @@ class LuongAttention(AttentionMechanism):
     def scores(self, query: Any) -> Tensor:
         """Return a score for each step of the memory."""
         with ops.variable_scope(None, "luong_attention", [query]):
-            width = query.shape[-1]
-            if width != self.keys.shape[-1]:
+            width = query.spec.shape[-1]
+            if width != self.keys.spec.shape[-1]:
                 raise ValueError(
                     "Incompatible or unknown inner dimensions between query and keys.  Query "
                     f"({query.name}) has units: {width}.  Keys ({self.keys.name}) have units: "
@@ -337,7 +337,7 @@ class AttentionWrapper(RNNCell):
         """The number of columns of what is looked at."""
         widths = []
         for mechanism, layer in zip(self._mechanisms, self._layers, strict=True):
-            widths.append(mechanism.values.shape[-1] if layer is None else layer.units)
+            widths.append(mechanism.values.spec.shape[-1] if layer is None else layer.units)
         return int(sum(widths))
 
     @property
@@ -366,7 +366,9 @@ class AttentionWrapper(RNNCell):
             cell_state = self._cell.zero_state(batch_size, dtype)
         else:
             leaf = nests.flatten(cell_state)[-1]
-            batch_size = leaf.shape[0] if isinstance(leaf.shape[0], int) else ops.shape(leaf)[0]
+            batch_size = (
+                leaf.spec.shape[0] if isinstance(leaf.spec.shape[0], int) else ops.shape(leaf)[0]
+            )
         said = (
             f"When calling zero_state of AttentionWrapper {self.name}: Non-matching batch sizes between the "
             "memory (encoder output) and the requested batch size.  Are you using the BeamSearchDecoder?  If "

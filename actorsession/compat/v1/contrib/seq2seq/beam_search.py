@@ -186,7 +186,7 @@ class BeamSearchDecoder(Decoder):
         if self._end.shape.rank != 0:
             raise ValueError("end_token must be a scalar")
         self._beams, self._penalty = beam_width, length_penalty_weight
-        known = self._first.shape[0]
+        known = self._first.spec.shape[0]
         self._batch: Any = known if isinstance(known, int) else ops.size(self._first)
         self._initial = nests.mapped(self._split, initial_state)
         rows = ops.tile(ops.expand_dims(self._first, 1), [1, beam_width])

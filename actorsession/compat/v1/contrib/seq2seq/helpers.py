@@ -300,7 +300,7 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
         if self._more is not None:
             over = ops.reduce_all(finished)
             array = self._more
-            width = truth.shape[-1] - own.shape[-1]
+            width = truth.spec.shape[-1] - own.spec.shape[-1]
             rest = ops.cond(over, lambda: truth[:, -width:], lambda: array.read(time + 1))
             own = ops.concat([own, rest], -1)
         return finished, ops.where(sample_ids, own, truth), state
