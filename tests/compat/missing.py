@@ -57,6 +57,5 @@ OTHERWISE: dict[str, str] = {
     "meshgrid": "It takes indexing and a name and nothing else by name, as TensorFlow's does when it runs.",
     "print": "What it takes by name has its names here; TensorFlow's takes anything and looks at it later.",
     "image.encode_jpeg": "Chroma, density and metadata of the file are left to the library that writes it.",
-    "print": "What it takes by name has its names here; TensorFlow's takes anything and looks at it later.",
     "make_tensor_proto": "A value has the number of elements that its shape says; nothing is broadcast.",
 }  # fmt: skip

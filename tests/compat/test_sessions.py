@@ -74,5 +74,6 @@ def test_a_graph_tells_the_scope_that_is_entered() -> None:
 
 
 def test_a_graph_tells_the_version_of_its_writer() -> None:
-    with tf.Graph().as_default() as graph:
+    graph: Any = tf.Graph()
+    with graph.as_default():
         assert graph.graph_def_versions == graph.as_graph_def().versions
