@@ -77,3 +77,16 @@ def test_a_graph_tells_the_version_of_its_writer() -> None:
     graph: Any = tf.Graph()
     with graph.as_default():
         assert graph.graph_def_versions == graph.as_graph_def().versions
+
+
+def test_options_of_a_run_may_watch_nodes() -> None:
+    with tf.Graph().as_default():
+        total = tf.add(tf.constant(1), tf.constant(2), name="total")
+        options = tf.RunOptions()
+        options.debug_options.debug_tensor_watch_opts.add(
+            node_name=total.op.name, debug_ops=["DebugIdentity"]
+        )
+        with tf.Session() as sess:
+            assert sess.run(total, options=options) == 3
+            dumps: Any = sess
+            assert [d.watch_key for d in dumps.debug_dumps()] == ["total:0:DebugIdentity"]

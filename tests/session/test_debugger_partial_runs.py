@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-import actorsession.compat.v1 as tf
 from actorsession import ops
 from actorsession.config import RunOptions, TraceLevel
 from actorsession.errors import InvalidArgumentError
@@ -119,11 +118,3 @@ async def test_other_options_are_refused_by_name(session: Any, stages: Stages) -
             await session.partial_run_setup(stages.first, stages.feeds, options)
     with pytest.raises(TypeError, match="options is a RunOptions, got dict"):
         await session.partial_run_setup(stages.first, stages.feeds, {})
-
-
-async def test_options_of_the_compat_face_are_taken_as_well(session: Any, stages: Stages) -> None:
-    options: Any = tf.RunOptions()
-    options.debug_options = watch(stages.first.op.name).debug_options
-    async with session.partial(stages.first, stages.feeds, options) as run:
-        assert await run.run(stages.first, {stages.a: 1, stages.b: 2}) == 3
-    assert seen(session) == {f"{stages.first.name}:DebugIdentity": 3}
