@@ -115,7 +115,6 @@ REASONS: tuple[Reason, ...] = (
         "promised.",
         "name",
         "gradients/names-own",
-        "losses/mean_pairwise_squared_error-plain",
     ),
     *_all(
         "Names that users ask for and names of results by default are TensorFlow's. How an "
@@ -156,6 +155,17 @@ REASONS: tuple[Reason, ...] = (
         "variable as it was; TensorFlow writes the rows before it.",
         "value",
         "scatter/scatter_nd_*",
+    ),
+    *_all(
+        "What a feed would lose is refused; TensorFlow drops imaginary parts.",
+        "error",
+        "feeds/complex-to-float",
+        "feeds/array-of-complex128",
+    ),
+    *_all(
+        "As with control flow of version one, branches of other dtypes are a ValueError.",
+        "error",
+        "control-flow/cond-other-dtypes",
     ),
     *_all(
         "As with control flow of version one, a list of one is the one unless strict=True.",

@@ -168,7 +168,8 @@ def test_batch_normalisation_follows_a_placeholder(shape: tuple[int, ...], fused
     updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
     values = np.random.default_rng(0).normal(3, 2, shape).astype(np.float32)
     axes = tuple(range(len(shape) - 1))
-    mean, variance = values.mean(axes), values.var(axes)
+    mean: Any = values.mean(axes)
+    variance: Any = values.var(axes)
     if len(shape) == 4 and fused is None:
         count = values.size // 3
         variance_kept = variance * count / (count - 1)

@@ -30,8 +30,11 @@ QUIET_ENGINES = {
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "300s",
 }
 
-# What Ray says when its own processes have not started in 30 s, a limit that nobody can change.
-RAY_DID_NOT_START = "The current node timed out during startup"
+# What Ray says when processes of its own have not started within limits of its own, that nobody can change.
+RAY_DID_NOT_START = (
+    "The current node timed out during startup",
+    "No available agent to submit job",
+)
 
 
 def processes_of(folder: str) -> list[int]:

@@ -20,7 +20,12 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.script import ROOT, environment
-from tests.engines.processes import QUIET_ENGINES, RAY_DID_NOT_START, engine_folder
+from tests.engines.processes import (
+    QUIET_ENGINES,
+    RAY_DID_NOT_START,
+    engine_folder,
+    kill_processes_of,
+)
 from tests.engines.test_slurm import MISSING, SEARCHED
 
 # Ray starts in seconds on a quiet machine, and in a minute on a busy one.
@@ -99,8 +104,10 @@ def run(block: str, place: Path, **more: str) -> str:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         raise
-    if process.returncode and RAY_DID_NOT_START in said:
-        pytest.skip(f"ray does not start on this machine: {RAY_DID_NOT_START}")
+    for words in RAY_DID_NOT_START if process.returncode else ():
+        if words in said:
+            kill_processes_of(str(place))
+            pytest.skip(f"ray does not start on this machine: {words}")
     assert process.returncode == 0, said
     check_output(block, said)
     return said

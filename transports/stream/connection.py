@@ -87,7 +87,7 @@ def _shared_room() -> memoryview:
 class _FormerWriter(StreamWriter):
     """A writer of a transport that goes on without it; with reader and protocol it had 1.3 KB."""
 
-    def __del__(self) -> None:
+    def __del__(self, *_: object) -> None:
         """Leave the transport open, which other writers close from Python 3.11.4 on."""
 
 

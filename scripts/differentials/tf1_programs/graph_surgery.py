@@ -19,7 +19,7 @@ with tf.Graph().as_default() as graph:
     print([op.name for op in graph.get_operations() if op.type not in ("Const", "Assign")])
     print(output.op.type, [t.name for t in output.op.inputs], [o.name for o in output.op.control_inputs])
     print([c.name for c in graph.get_tensor_by_name("dense/out:0").consumers()])
-    print(graph.get_all_collection_keys(), graph.get_collection("outputs"))
+    print(sorted(graph.get_all_collection_keys()), graph.get_collection("outputs"))
     print(graph.get_operation_by_name("dense/w").get_attr("dtype").name, graph.building_function, graph.finalized)
     for name in ("missing", "missing:0", "input", "input:1"):
         try:
