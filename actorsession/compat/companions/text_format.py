@@ -6,16 +6,11 @@ not be installed.
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from collections.abc import Callable
-from importlib.machinery import PathFinder
-from types import ModuleType
 from typing import Any
 
+from actorsession.compat.companions.protobufs import protobuf_module, serving
 from actorsession.errors import InvalidArgumentError
 from actorsession.interop import text_format as ours
-from actorsession.interop.message import Message
 
 __all__ = [
     "Merge", "MergeLines", "MessageToBytes", "MessageToString", "Parse", "ParseError", "ParseLines",
@@ -23,27 +18,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _theirs() -> ModuleType | None:
-    """Protobuf's own module, loaded under another name; ``None`` if it is not installed."""
-    name = "actorsession.compat.companions.protobuf_text_format"
-    if name not in sys.modules:
-        try:
-            package: Any = importlib.import_module("google.protobuf")
-        except ImportError:
-            return None
-        spec = PathFinder.find_spec("google.protobuf.text_format", package.__path__)
-        if spec is None or spec.loader is None:
-            return None
-        made = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(made)
-        sys.modules[name] = made
-    return sys.modules[name]
-
-
-def _of(message: Any, name: str) -> Callable[..., Any]:
-    theirs = None if isinstance(message, Message) else _theirs()
-    found: Callable[..., Any] = getattr(ours if theirs is None else theirs, name)
-    return found
+_of = serving("text_format", ours)
 
 
 def MessageToString(message: Any, *args: Any, **kwargs: Any) -> Any:
@@ -97,7 +72,7 @@ ParseError: Any = getattr(ours, "ParseError", InvalidArgumentError)
 
 
 def __getattr__(name: str) -> Any:
-    theirs = None if name.startswith("__") else _theirs()
+    theirs = None if name.startswith("__") else protobuf_module("text_format")
     if theirs is None or not hasattr(theirs, name):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     return getattr(theirs, name)

@@ -16,7 +16,7 @@ from actorsession.namespaces import nn
 from actorsession.ops import GraphKeys
 
 __all__ = [
-    "Block", "block_of", "conv2d_same", "network", "resnet_arg_scope", "stack_blocks_dense", "subsample",
+    "Block", "block_of", "conv2d_same", "network", "network_of_size", "resnet_arg_scope", "stack_blocks_dense", "subsample",
 ]  # fmt: skip
 
 
@@ -187,3 +187,40 @@ def network(
             if num_classes is not None:
                 found["predictions"] = layers.softmax(net, scope="predictions")
             return net, found
+
+
+def network_of_size(
+    name: str, units: Sequence[int], network_of: Callable[..., Any], unit: Callable[..., Any]
+) -> Any:
+    """Return the function that makes a network with so many units in each of its blocks.
+
+    Args:
+        name: the name of the function, and of the network's scope.
+        units: the number of units in each block.
+        network_of: makes a network of blocks.
+        unit: makes a unit.
+    """
+
+    def made(
+        inputs: Any,
+        num_classes: int | None = None,
+        is_training: Any = True,
+        global_pool: bool = True,
+        output_stride: int | None = None,
+        reuse: Any = None,
+        scope: Any = name,
+    ) -> tuple[Any, Any]:
+        blocks = [
+            block_of(unit, f"block{number}", 32 * 2**number, count, 1 if number == 4 else 2)
+            for number, count in enumerate(units, 1)
+        ]
+        found: tuple[Any, Any] = network_of(
+            inputs, blocks, num_classes, is_training, global_pool, output_stride,
+            include_root_block=True, reuse=reuse, scope=scope,
+        )  # fmt: skip
+        return found
+
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = f"Return the outputs of the network with {units} units, and its end points."
+    vars(made)["default_image_size"] = 224
+    return made

@@ -13,6 +13,7 @@ from actorsession.compat.v1.contrib.slim.nets.resnet_utils import (
     block_of,
     conv2d_same,
     network,
+    network_of_size,
     resnet_arg_scope,
     subsample,
 )
@@ -100,34 +101,7 @@ def resnet_v2_block(scope: str, base_depth: int, num_units: int, stride: int) ->
     return block_of(bottleneck, scope, base_depth, num_units, stride)
 
 
-def _of_size(name: str, units: Sequence[int]) -> Any:
-    """Return the network with so many units in each of its blocks."""
-
-    def made(
-        inputs: Any,
-        num_classes: int | None = None,
-        is_training: Any = True,
-        global_pool: bool = True,
-        output_stride: int | None = None,
-        reuse: Any = None,
-        scope: Any = name,
-    ) -> tuple[Any, Any]:
-        blocks = [
-            resnet_v2_block(f"block{number}", 32 * 2**number, count, 1 if number == 4 else 2)
-            for number, count in enumerate(units, 1)
-        ]
-        return resnet_v2(
-            inputs, blocks, num_classes, is_training, global_pool, output_stride,
-            include_root_block=True, reuse=reuse, scope=scope,
-        )  # fmt: skip
-
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = f"Return the outputs of the network with {units} units, and its end points."
-    vars(made)["default_image_size"] = 224
-    return made
-
-
-resnet_v2_50 = _of_size("resnet_v2_50", (3, 4, 6, 3))
-resnet_v2_101 = _of_size("resnet_v2_101", (3, 4, 23, 3))
-resnet_v2_152 = _of_size("resnet_v2_152", (3, 8, 36, 3))
-resnet_v2_200 = _of_size("resnet_v2_200", (3, 24, 36, 3))
+resnet_v2_50 = network_of_size("resnet_v2_50", (3, 4, 6, 3), resnet_v2, bottleneck)
+resnet_v2_101 = network_of_size("resnet_v2_101", (3, 4, 23, 3), resnet_v2, bottleneck)
+resnet_v2_152 = network_of_size("resnet_v2_152", (3, 8, 36, 3), resnet_v2, bottleneck)
+resnet_v2_200 = network_of_size("resnet_v2_200", (3, 24, 36, 3), resnet_v2, bottleneck)
