@@ -16,7 +16,8 @@ from actorsession.namespaces import nn
 from actorsession.ops import GraphKeys
 
 __all__ = [
-    "Block", "block_of", "conv2d_same", "network", "network_of_size", "resnet_arg_scope", "stack_blocks_dense", "subsample",
+    "Block", "block_of", "conv2d_same", "network", "network_of_size", "resnet_arg_scope",
+    "stack_blocks_dense", "subsample",
 ]  # fmt: skip
 
 
