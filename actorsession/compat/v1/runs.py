@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession import config, interop
+from actorsession.graph.device import LOCAL_TASK
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.shape import TensorShape
 from actorsession.interop.enums import dtype_of
@@ -25,6 +26,9 @@ def fill_metadata(message: Message, report: config.RunMetadata) -> None:
         made.step_stats.SetInParent()
         for device in report.step_stats.dev_stats:
             _fill_device(made.step_stats.dev_stats.add(), device)
+        if not report.step_stats.dev_stats:
+            # Nothing was executed: all that was fetched is constant. The device that would have is named.
+            made.step_stats.dev_stats.add(device=f"{LOCAL_TASK}/device:CPU:0")
     for graph in report.partition_graphs:
         made.partition_graphs.adopt(interop.graph_def_of(graph))
     for node in report.cost_graph.node:

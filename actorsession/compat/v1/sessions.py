@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import Any
@@ -147,6 +148,10 @@ class InteractiveSession(_Face, ours.InteractiveSession):
         config: as for ``Session``.
     """
 
+    # How many are open; a class attribute, as TensorFlow's, which its unit tests set to 0.
+    _active_session_count = 0
+    _counted = False
+
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         _check(graph, config)
         get_default_graph()  # converts the default graph, which the session may use
@@ -158,6 +163,22 @@ class InteractiveSession(_Face, ours.InteractiveSession):
         ):
             settings = _placing_what_runs(settings or ConfigProto())
         super().__init__(target, None if graph is None else as_compat_graph(graph), settings)
+        if InteractiveSession._active_session_count > 0:
+            warnings.warn(
+                "An interactive session is already active. This can cause out-of-memory errors in some "
+                "cases. You must explicitly call `InteractiveSession.close()` to release resources held by "
+                "the other session(s).",
+                stacklevel=2,
+            )
+        InteractiveSession._active_session_count += 1
+        self._counted = True
+
+    def close(self) -> None:
+        """Close the session; see ``actorsession.InteractiveSession``."""
+        super().close()
+        if self._counted:
+            self._counted = False
+            InteractiveSession._active_session_count -= 1
 
 
 def _placing_what_runs(config: ConfigProto) -> ConfigProto:
