@@ -295,8 +295,9 @@ def _drawn_classes(
     Raises:
         InvalidArgumentError: if they must differ and there are too few classes.
     """
+    tries: float = count
     if not unique:
-        drawn, tries = classes.draw(generator, count), count
+        drawn = classes.draw(generator, count)
     elif count > classes.drawable:
         raise InvalidArgumentError(
             f"{count} different classes cannot be drawn from {classes.drawable}"

@@ -7,6 +7,7 @@ are read here.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -21,6 +22,10 @@ __all__ = [
 
 # Number of draws at a time when classes must differ: enough to be worth a call, and at most 8 MiB.
 _LEAST_DRAWS, _MOST_DRAWS = 64, 1 << 20
+
+# Number of such rounds before the classes that are left are drawn among themselves: they are so unlikely
+# by then that drawing from all classes would take long, or for ever.
+_ROUNDS = 32
 
 
 class Classes(NamedTuple):
@@ -100,10 +105,11 @@ def by_weight(weights: Array) -> Classes:
 
 def different_classes(
     classes: Classes, generator: np.random.Generator, count: int
-) -> tuple[Array, int]:
+) -> tuple[Array, float]:
     """Return ``count`` different classes in the order drawn, and the number of draws that this took."""
-    found, tries = np.zeros(0, np.int64), 0
-    while True:
+    found = np.zeros(0, np.int64)
+    tries: float = 0
+    for _ in range(_ROUNDS):
         missing = count - found.size
         drawn = classes.draw(generator, min(max(2 * missing, _LEAST_DRAWS), _MOST_DRAWS))
         places = np.unique(drawn, return_index=True)[1]
@@ -112,9 +118,35 @@ def different_classes(
             fresh = fresh[:missing]
             return np.concatenate([found, drawn[fresh]]), tries + int(fresh[-1]) + 1
         found, tries = np.concatenate([found, drawn[fresh]]), tries + drawn.size
+    rest, more = _different_of_the_rest(classes, generator, count - found.size, found)
+    return np.concatenate([found, rest]), tries + more
 
 
-def expected_counts(chance: Array, count: int, tries: int) -> Array:
+def _different_of_the_rest(
+    classes: Classes, generator: np.random.Generator, count: int, found: Array
+) -> tuple[Array, float]:
+    """Return ``count`` different classes that are not in ``found``, and the number of draws they stand for.
+
+    A draw that yields a class of the rest comes after a number of draws of a geometric distribution, so no
+    draw needs to be made in vain. Their number is a float, because classes of tiny weights take more than
+    fit into 64 bits.
+    """
+    chances = classes.chance(np.arange(classes.size))
+    chances[found] = 0.0
+    drawn: list[int] = []
+    tries = 0.0
+    for _ in range(count):
+        left = chances.sum()
+        ends = np.cumsum(chances / left)
+        last = int(np.flatnonzero(chances)[-1])
+        drawn.append(min(int(np.searchsorted(ends, generator.random(), side="right")), last))
+        with np.errstate(over="ignore"):
+            tries += max(1.0, np.ceil(generator.exponential() / -np.log1p(-left)))
+        chances[drawn[-1]] = 0.0
+    return np.array(drawn, np.int64), min(tries, sys.float_info.max)
+
+
+def expected_counts(chance: Array, count: int, tries: float) -> Array:
     """Return the expected number of occurrences in a sample, for classes with the given probabilities."""
     if tries == count:
         return (chance * count).astype(np.float32)

@@ -99,6 +99,18 @@ def test_all_classes_can_be_drawn(name: str) -> None:
     assert sorted(drawn.tolist()) == list(range(chance.size))
 
 
+def test_classes_of_tiny_weights_are_drawn_in_the_end() -> None:
+    """They stand for more draws than could be made; of each other they are drawn by their weights."""
+    tiny = [1.0, 2e-30, 1e-30, 1e-300, 0.0, 0.0]
+    drawn, _, sampled = evaluate(list(fixed(4, True, unigrams=tiny)))
+    assert drawn.tolist() in ([0, 1, 2, 3], [0, 2, 1, 3])
+    assert sampled[0] == sampled[1] == 1.0
+    made, state = fixed(2, True, unigrams=[*tiny[:3], 0.0, 0.0, 0.0]), Variables()
+    drawn = [evaluate([made.sampled_candidates], None, state)[0].tolist() for _ in range(300)]
+    assert {row[0] for row in drawn} == {0}
+    np.testing.assert_allclose(np.mean([row[1] == 1 for row in drawn]), 2 / 3, atol=0.1)
+
+
 @EVERY
 def test_a_seed_repeats_a_sequence_and_steps_go_on_in_it(name: str) -> None:
     make = SAMPLERS[name][0]
