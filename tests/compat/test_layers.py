@@ -188,12 +188,6 @@ def test_batch_normalisation_follows_a_placeholder(shape: tuple[int, ...], fused
         )
 
 
-def test_what_is_not_there_is_refused() -> None:
-    tf.layers.batch_normalization(tf.ones([2, 3]), axis=[1], fused=True)
-    with pytest.raises(NotImplementedError, match="does not take virtual_batch_size"):
-        tf.layers.batch_normalization(tf.ones([2, 3]), virtual_batch_size=2)
-
-
 # -- classes --------------------------------------------------------------------------------------
 
 

@@ -26,18 +26,20 @@ _RENAMED = {
 _OF_LAYERS = ("name", "trainable", "dtype")
 
 
-def _only(axis: Any) -> Any:
-    """Return the axis of a list of one."""
-    if isinstance(axis, (list, tuple)):
-        if len(axis) != 1:
-            raise NotImplementedError(f"one axis can be normalised, got {axis!r}")
-        return axis[0]
+def _axes(axis: Any) -> Any:
+    """Return the axes to normalise, which are an int or a list.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if not isinstance(axis, (int, list)):
+        raise TypeError(f"axis must be int or list, type given: {type(axis)}")
     return axis
 
 
-# What TensorFlow takes in more forms: whole numbers, one axis as a list, and ``fused`` as a wish.
+# What TensorFlow takes in more forms: whole numbers, and ``fused`` as a wish.
 _CONVERTED: dict[str, Any] = {
-    "units": int, "filters": int, "axis": _only, "fused": lambda fused: False if fused is False else None,
+    "units": int, "filters": int, "axis": _axes, "fused": lambda fused: False if fused is False else None,
 }  # fmt: skip
 
 
@@ -54,13 +56,8 @@ class _Known(Layer):
             return TensorShape(made(inputs).shape)
 
 
-def _class(kind: str, refused: dict[str, Any] | None = None) -> Any:
-    """Return a class of ``tf.layers``.
-
-    Args:
-        kind: its name, which is that of the library's class.
-        refused: arguments that have to have their defaults, with what to use instead.
-    """
+def _class(kind: str) -> Any:
+    """Return the class of ``tf.layers`` with a name, which is that of the library's class."""
     base: Any = getattr(ours, kind)
     signature = signature_of(CLASSES[kind], "self", rest="kwargs")
 
@@ -71,9 +68,6 @@ def _class(kind: str, refused: dict[str, Any] | None = None) -> Any:
         rest = given.pop("kwargs")
         del given["self"]
         self._arguments = {**given, **rest}
-        for name, instead in (refused or {}).items():
-            if given.pop(name) not in (None, False, CLASSES[kind][name]):
-                raise NotImplementedError(f"{kind} does not take {name}; {instead}")
         for name, value in given.items():
             if name not in _OF_LAYERS:
                 setattr(self, name, value)
@@ -95,8 +89,6 @@ def _class(kind: str, refused: dict[str, Any] | None = None) -> Any:
     return type(kind, (_Known, base), body)
 
 
-_NO_RENORM = "its other normalisations are plain, fused and over the axis of the channels"
-
 Dense = _class("Dense")
 Conv1D = _class("Conv1D")
 Conv2D = _class("Conv2D")
@@ -113,10 +105,4 @@ MaxPooling2D = _class("MaxPooling2D")
 MaxPooling3D = _class("MaxPooling3D")
 Flatten = _class("Flatten")
 Dropout = _class("Dropout")
-BatchNormalization = _class(
-    "BatchNormalization",
-    dict.fromkeys(
-        ("renorm", "renorm_clipping", "renorm_momentum", "virtual_batch_size", "adjustment"),
-        _NO_RENORM,
-    ),
-)
+BatchNormalization = _class("BatchNormalization")
