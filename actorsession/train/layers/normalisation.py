@@ -357,7 +357,7 @@ class BatchNormalization(_Normalization):
                     ops.reduce_mean(variance, axis=1, keepdims=True),
                 )
             if self._renorms:
-                factor, shift, kept = self._renormed(*kept, training)
+                factor, shift, kept = self._renormed(kept[0], kept[1], training)
                 factor = placed(ops.stop_gradient(factor, name="renorm_r"))
                 shift = placed(ops.stop_gradient(shift, name="renorm_d"))
                 scale, offset = _composition(factor, shift, scale, offset)

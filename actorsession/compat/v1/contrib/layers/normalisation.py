@@ -166,6 +166,9 @@ def batch_norm(
         if as_image:
             outputs = ops.reshape(outputs, ops.shape(value))
             outputs.set_shape(value.shape)
+        if plain and not as_image and not trainable:
+            # TensorFlow moves nothing here where nothing is trained.
+            layer.updates.clear()
         if updates_collections is None:
             with control_dependencies(layer.updates):
                 outputs = ops.identity(outputs)
