@@ -96,7 +96,7 @@ class EngineProcess:
         )  # fmt: skip
 
     async def _watch(self, placed: Placement) -> None:
-        """Keep the task serving until its server cannot be reached and the engine does not find it serving."""
+        """Keep the task serving until it cannot be reached and its engine does not find it serving."""
         order = self._order
         limit: Deadline | None = None  # since the task was reached last
         while True:

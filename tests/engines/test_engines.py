@@ -103,8 +103,7 @@ def test_a_task_moves_to_a_node_that_has_what_it_needs_when_its_own_is_lost(
     """Ray's first actor in place of the lost one dies with the node: that is no restart of its own."""
     moved = seen["moved"]
     assert (moved["again"], moved["out"], moved["restarts"]) == (SUM, EXPECTED, 1)
-    ends = [end for end in moved["ends"] if end.startswith(PS0)]
-    assert [end.startswith(f"{PS0} has ended: ") for end in ends] == [True], moved["ends"]
+    assert [end.startswith(f"{PS0} has ended: ") for end in moved["ends"]] == [True], moved["ends"]
     if engine == "dask":
         assert sorted([moved["node"], moved["node_again"]]) == seen["disks"]
 
