@@ -13,6 +13,8 @@ from pathlib import Path
 __all__ = [
     "QUIET_ENGINES",
     "RAY_DID_NOT_START",
+    "RAY_STARTS",
+    "RAY_TAKES_NO_JOB",
     "engine_folder",
     "kill_processes_of",
     "processes_of",
@@ -30,11 +32,11 @@ QUIET_ENGINES = {
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "300s",
 }
 
-# What Ray says when processes of its own have not started within limits of its own, that nobody can change.
-RAY_DID_NOT_START = (
-    "The current node timed out during startup",
-    "No available agent to submit job",
-)
+# What Ray says when processes of its own have not started within 30 s, a limit that nobody can change.
+RAY_DID_NOT_START = "The current node timed out during startup"
+RAY_STARTS = 3  # attempts
+# What it says of a job when its own process that takes jobs does not run within 10 s, another such limit.
+RAY_TAKES_NO_JOB = "No available agent to submit job, please try again later."
 
 
 def processes_of(folder: str) -> list[int]:
