@@ -329,7 +329,11 @@ def from_exception(exc: BaseException) -> OpError:
     if isinstance(exc, OpError):
         return exc
     kind = next((ours for foreign, ours in _FOREIGN if isinstance(exc, foreign)), UnknownError)
-    error = kind(f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__)
+    try:
+        said = str(exc)
+    except Exception:  # a class of the user's; its error must not take the place of this one
+        said = ""
+    error = kind(f"{type(exc).__name__}: {said}" if said else type(exc).__name__)
     error.__cause__ = exc
     return error
 
@@ -342,8 +346,16 @@ def error_to_wire(error: OpError) -> list[Any]:
     names = (cls.__name__ for cls in type(error).__mro__ if _WIRE_CLASSES.get(cls.__name__) is cls)
     return [
         next(names, "UnknownError"),
-        error.message, error.node, error.device, error.task, error.source, error.derived,
+        *map(_sendable, (error.message, error.node, error.device, error.task, error.source)),
+        error.derived,
     ]  # fmt: skip
+
+
+def _sendable(text: Any) -> str | None:
+    """Return the text of an error as one that can be sent; a half of a surrogate pair cannot be encoded."""
+    if text is None or (type(text) is str and text.isascii()):  # nearly all
+        return text
+    return str(text).encode(errors="backslashreplace").decode()
 
 
 def error_from_wire(value: Any) -> OpError:
