@@ -65,6 +65,9 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
     "python": [
         ("", "pywrap_tensorflow", ". .train .errors"),
         ("", "tf2", ".internals.framework"),
+        ("", "debug", ".debug"),
+        ("debug.lib", "debug_data debug_utils", ".debug"),
+        ("debug.wrappers", "dumping_wrapper framework hooks local_cli_wrapper", ".debug"),
         ("client", "device_lib", ".internals.device_lib"),
         ("client", (
             "session"
