@@ -11,6 +11,7 @@ from actorsession.lazy_names import lazy_names
 _NAMES = {
     "actorsession.compat.v1.distributions": "*=distributions",
     "actorsession.namespaces.signal": "*=signal",
+    ".checkpoint": "*=checkpoint",
     ".crf": "*=crf",
     ".data": "*=data",
     ".eager": "*=eager",

@@ -4,6 +4,7 @@
 What is absent is an error that says why, as far as there is a reason.
 """
 
+from actorsession.compat.v1.contrib import checkpoint as checkpoint
 from actorsession.compat.v1.contrib import crf as crf
 from actorsession.compat.v1.contrib import data as data
 from actorsession.compat.v1.contrib import eager as eager
@@ -28,7 +29,7 @@ from actorsession.compat.v1 import distributions as distributions
 from actorsession.namespaces import signal as signal
 
 __all__ = [
-"crf", "data", "distributions", "eager", "feature_column", "framework", "image", "layers", "learn",
-"legacy_seq2seq", "lookup", "losses", "metrics", "opt", "rnn", "seq2seq", "signal", "slim",
-"staging", "summary", "training", "util"
+"checkpoint", "crf", "data", "distributions", "eager", "feature_column", "framework", "image",
+"layers", "learn", "legacy_seq2seq", "lookup", "losses", "metrics", "opt", "rnn", "seq2seq",
+"signal", "slim", "staging", "summary", "training", "util"
 ]
