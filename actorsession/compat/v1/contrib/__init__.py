@@ -9,10 +9,10 @@ from actorsession.compat.absent import saying_why as _saying_why
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
-    "actorsession.compat.v1.distributions": "*=distributions",
     "actorsession.namespaces.signal": "*=signal",
     ".crf": "*=crf",
     ".data": "*=data",
+    ".distributions": "*=distributions",
     ".eager": "*=eager",
     ".feature_column": "*=feature_column",
     ".framework": "*=framework",
@@ -29,6 +29,8 @@ _NAMES = {
     ".slim": "*=slim",
     ".staging": "*=staging",
     ".summary": "*=summary",
+    ".tensorboard": "*=tensorboard",
+    ".tpu": "*=tpu",
     ".training": "*=training",
     ".util": "*=util",
 }
