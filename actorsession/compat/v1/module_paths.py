@@ -98,6 +98,9 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("data.util", "nest", ".internals.nest"),
         ("eager", "context", ".internals.framework"),
         ("estimator", "estimator estimator_lib model_fn run_config training", ".estimator"),
+        ("", "debug", ".internals.debugger"),
+        ("debug.lib", "debug_data debug_utils", ".internals.debugger"),
+        ("debug.wrappers", "framework hooks local_cli_wrapper", ".internals.debugger"),
         ("estimator", "util", ".estimator .internals.python_tools"),
         ("estimator.canned", "baseline dnn dnn_linear_combined linear", ".estimator"),
         ("estimator.canned", "head metric_keys prediction_keys", ".estimator .internals.training"),
@@ -200,6 +203,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("saved_model", "utils utils_impl", ".saved_model.utils"),
         ("summary", "summary summary_iterator", ".summary .train"),
         ("summary.writer", "event_file_writer writer writer_cache", ".summary"),
+        ("tpu", "tpu_config tpu_estimator tpu_optimizer", ".contrib.tpu"),
         ("tools", (
             "freeze_graph inspect_checkpoint optimize_for_inference_lib strip_unused_lib"
         ), ".internals.tools"),
