@@ -66,9 +66,13 @@ class OpError(Exception):
         task: cluster task that raised it, ``/job:worker/replica:0/task:0``.
         source: the user's line that built the node, ``file:line``.
         derived: whether this is only the consequence of another error of the same step.
+
+    Attributes:
+        shows_origin: whether its text ends with the origin.
     """
 
     error_code: int = 2
+    shows_origin = True
 
     def __init__(
         self,
@@ -101,6 +105,12 @@ class OpError(Exception):
         self.derived = derived
 
     def __str__(self) -> str:
+        origin = self.origin if self.shows_origin else ""
+        return f"{self.message} [{origin}]" if origin else self.message
+
+    @property
+    def origin(self) -> str:
+        """What is known of the node, device, task and line, without what the message says already."""
         said = self.message
         named = (  # what the message or the device says already is not repeated
             ("node", self.node, f"{self.node!r}"),
@@ -113,7 +123,7 @@ class OpError(Exception):
             if value and words not in said:
                 where.append(f"{label} {value}")
                 said += f" {value}"
-        return f"{self.message} [{', '.join(where)}]" if where else self.message
+        return ", ".join(where)
 
     @property
     def node_def(self) -> Any:
@@ -319,7 +329,11 @@ def from_exception(exc: BaseException) -> OpError:
     if isinstance(exc, OpError):
         return exc
     kind = next((ours for foreign, ours in _FOREIGN if isinstance(exc, foreign)), UnknownError)
-    error = kind(f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__)
+    try:
+        said = str(exc)
+    except Exception:  # a class of the user's; its error must not take the place of this one
+        said = ""
+    error = kind(f"{type(exc).__name__}: {said}" if said else type(exc).__name__)
     error.__cause__ = exc
     return error
 
@@ -332,8 +346,16 @@ def error_to_wire(error: OpError) -> list[Any]:
     names = (cls.__name__ for cls in type(error).__mro__ if _WIRE_CLASSES.get(cls.__name__) is cls)
     return [
         next(names, "UnknownError"),
-        error.message, error.node, error.device, error.task, error.source, error.derived,
+        *map(_sendable, (error.message, error.node, error.device, error.task, error.source)),
+        error.derived,
     ]  # fmt: skip
+
+
+def _sendable(text: Any) -> str | None:
+    """Return the text of an error as one that can be sent; a half of a surrogate pair cannot be encoded."""
+    if text is None or (type(text) is str and text.isascii()):  # nearly all
+        return text
+    return str(text).encode(errors="backslashreplace").decode()
 
 
 def error_from_wire(value: Any) -> OpError:

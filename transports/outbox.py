@@ -14,6 +14,7 @@ while the event loop waits, because turns contain no ``await``.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 from weakref import WeakKeyDictionary
@@ -26,6 +27,8 @@ _MOST_HELD = 2**18
 # Up to this many bytes are joined for transports whose writelines() would join everything. The copy takes
 # some microseconds, as a system call does.
 _JOIN_UP_TO = 2**16
+
+logger = logging.getLogger("transports")
 
 
 class WriteTurn:
@@ -64,7 +67,10 @@ class WriteTurn:
         if not depth and self.waiting:
             waiting, self.waiting = self.waiting, []
             for outbox in waiting:
-                outbox.flush()
+                try:
+                    outbox.flush()
+                except Exception as error:  # such as no memory; the others are written all the same
+                    outbox.fail(error)
 
 
 _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, WriteTurn] = WeakKeyDictionary()
@@ -89,6 +95,9 @@ class Writable(Protocol):
 
     def is_closing(self) -> bool:
         """Return whether nothing more can be written."""
+
+    def abort(self) -> None:
+        """End the connection at once."""
 
 
 class Outbox:
@@ -139,6 +148,12 @@ class Outbox:
         self._pieces += pieces
         self.nbytes += size
         self.flush()
+
+    def fail(self, error: Exception) -> None:
+        """End the connection, because something could not be written that nobody writes again."""
+        logger.error("a connection is given up: writing to it has failed", exc_info=error)
+        self._pieces, self.nbytes = [], 0
+        self._transport.abort()
 
     def flush(self) -> None:
         """Write what is held in one call, unless that would copy large pieces.

@@ -12,10 +12,13 @@ one event loop.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import TypeAlias
 
 __all__ = ["Alarm", "TimerWheel"]
+
+logger = logging.getLogger("actorsession.actors")
 
 Alarm: TypeAlias = "asyncio.TimerHandle | int"
 """What ``TimerWheel.add`` returns for ``discard``."""
@@ -91,9 +94,13 @@ class TimerWheel:
         due = sorted(number for number in self._buckets if number <= now)
         for number in due:
             # It stays in the wheel meanwhile, because a callback may discard others.
-            bucket = self._buckets[number]
+            bucket = self._buckets.get(number, {})  # a callback may close the wheel, too
             while bucket:
-                bucket.popitem()[1]()
+                _, callback = bucket.popitem()
+                try:
+                    callback()
+                except Exception:  # the other deadlines hold all the same
+                    logger.exception("a callback for a deadline has failed")
             self._buckets.pop(number, None)
         if self._buckets and self._timer is None:
             self._start()

@@ -31,9 +31,13 @@ from actorsession.errors import (
     OpError,
     UnavailableError,
     WorkerRestartedError,
+    error_to_wire,
+    from_exception,
 )
 from actorsession.graph.codec import bytes_held
-from actorsession.messages.worker import WORKER, EndGroup, PushTensors, ValuesLost
+from actorsession.messages.step_frames import fault_of
+from actorsession.messages.worker import WORKER, CleanupGraph, EndGroup, PushTensors, ValuesLost
+from actorsession.plan.rendezvous_key import parse_key
 from actorsession.rpc.backpressure import BACKLOG
 from actorsession.rpc.dial import dial
 from actorsession.rpc.link import Link, LinkStatistics
@@ -392,8 +396,8 @@ class WorkerCache:
             return
         try:
             link.steps.push(message)
-        except OpError as error:
-            self._on_lost_push(message.step_id, error.locate(task=task))
+        except Exception as exc:
+            self._not_pushed(link, task, message, from_exception(exc))
 
     def tell_after_pushes(self, task: str, message: _Told) -> None:
         """Deliver a message to the worker of another task after all earlier pushes; never blocks."""
@@ -451,8 +455,20 @@ class WorkerCache:
     def _tell(self, link: Link, task: str, message: _Told) -> None:
         try:
             link.tell(WORKER, message, ordered=not isinstance(message, PushTensors))
-        except OpError as error:
+        except Exception as exc:
+            self._not_pushed(link, task, message, from_exception(exc))
+
+    def _not_pushed(self, link: Link, task: str, message: _Told, error: OpError) -> None:
+        """Fail a step here and at the receiver, which would wait for values that cannot be sent."""
+        if link.closed:  # the receiver notices that itself
             self._on_lost_push(message.step_id, error.locate(task=task))
+            return
+        if isinstance(message, PushTensors):
+            error = _of_value(message, error)
+        self._on_lost_push(message.step_id, error)
+        end = CleanupGraph(step_id=message.step_id, error=error_to_wire(error), settles=False)
+        with contextlib.suppress(OpError):  # the link has ended: see above
+            link.tell(WORKER, end)
 
     # -- end -----------------------------------------------------------------------------------
 
@@ -468,6 +484,22 @@ class WorkerCache:
     def statistics(self) -> tuple[LinkStatistics, ...]:
         """Return the traffic of each open link, sorted by peer."""
         return tuple(sorted((k.statistics() for k in self._open), key=lambda s: s.peer))
+
+
+def _of_value(message: PushTensors, error: OpError) -> OpError:
+    """Return the error of values that cannot be sent, with the node and the device of the first of them."""
+    sent = zip(message.keys, message.values, message.dead, strict=True)
+    faults = ((key, fault_of(value)) for key, value, dead in sent if not dead)
+    # Each of them alone may be one that can be sent.
+    text, fault = next((found for found in faults if found[1]), (message.keys[0], error))
+    assert fault is not None
+    key = parse_key(text)
+    node = key.tensor.removeprefix("^").partition(":")[0] or None
+    made = type(fault)(
+        f"the value of {key.tensor or key.edge_name} cannot be sent to {key.dst_device}: {fault.message}"
+    )
+    made.__cause__ = fault
+    return made.locate(node=node, device=key.src_device, task=key.src_task)
 
 
 def _nbytes(message: _Told) -> int:

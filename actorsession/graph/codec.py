@@ -24,14 +24,20 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import msgpack
 import numpy as np
 
-from actorsession.errors import InvalidArgumentError, ProtocolError
+from actorsession.errors import (
+    InvalidArgumentError,
+    OpError,
+    ProtocolError,
+    ResourceExhaustedError,
+    from_exception,
+)
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.extension import ExtensionPoint
 from actorsession.graph.shape import TensorShape
 
 __all__ = [
-    "INLINE_LIMIT", "NESTED_CLASSES", "Buffer", "NestedClass", "Packed", "bytes_held", "opened", "pack",
-    "packed", "tensor_bytes", "unpack",
+    "INLINE_LIMIT", "NESTED_CLASSES", "Buffer", "NestedClass", "Packed", "bytes_held", "not_encoded",
+    "opened", "pack", "packed", "tensor_bytes", "unpack",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -143,8 +149,27 @@ def pack(value: Any, segments: list[Buffer] | None = None) -> bytes:
 
     Raises:
         InvalidArgumentError: for a value of another type.
+        ResourceExhaustedError: if there is no memory for the result.
     """
     return _PACKER.pack(value, segments)
+
+
+def not_encoded(exc: Exception) -> OpError:
+    """Return the error of a value that could not be encoded, for an exception of any class.
+
+    Methods of classes that nobody here knows may run while a value is encoded.
+    """
+    if isinstance(exc, OpError):
+        return exc
+    found = from_exception(exc)
+    if isinstance(exc, MemoryError):
+        made: OpError = ResourceExhaustedError(f"no memory to encode a value: {found.message}")
+    elif isinstance(exc, (ValueError, OverflowError, TypeError)):
+        made = InvalidArgumentError(f"cannot encode a value: {exc}")
+    else:
+        made = InvalidArgumentError(f"cannot encode a value: {found.message}")
+    made.__cause__ = exc
+    return made
 
 
 class _Packer(threading.local):
@@ -163,9 +188,9 @@ class _Packer(threading.local):
         except BaseException as exc:
             self._outer.reset()
             self._inner.reset()
-            if isinstance(exc, (ValueError, OverflowError, TypeError)):
-                raise InvalidArgumentError(f"cannot encode a value: {exc}") from exc
-            raise
+            if isinstance(exc, OpError) or not isinstance(exc, Exception):
+                raise
+            raise not_encoded(exc) from exc
         finally:
             self._segments = None
         return data

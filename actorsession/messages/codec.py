@@ -14,8 +14,14 @@ import reprlib
 from collections.abc import Callable
 from typing import Any
 
-from actorsession.errors import InvalidArgumentError, ProtocolError, error_from_wire, error_to_wire
-from actorsession.graph.codec import Buffer, pack, unpack
+from actorsession.errors import (
+    InvalidArgumentError,
+    OpError,
+    ProtocolError,
+    error_from_wire,
+    error_to_wire,
+)
+from actorsession.graph.codec import Buffer, not_encoded, pack, unpack
 from actorsession.messages.envelope import Beat, Call, Cancel, Envelope, Failure, Reply, Tell
 from actorsession.messages.registry import VOCABULARY
 
@@ -54,14 +60,19 @@ def encode(envelope: Envelope) -> tuple[bytes, tuple[Buffer, ...]]:
 
     Raises:
         InvalidArgumentError: the message is not registered, or holds a value that cannot be encoded.
+        ResourceExhaustedError: there is no memory for the result.
     """
     segments: list[Buffer] = []
     try:
         header = pack(_WRITERS[type(envelope)](envelope), segments)
+    except OpError:
+        raise
     except (TypeError, AttributeError, UnicodeError, RecursionError) as exc:
         raise InvalidArgumentError(
             f"cannot encode {type(envelope).__name__} of {_message_name(envelope)}: {exc}"
         ) from exc
+    except Exception as exc:
+        raise not_encoded(exc) from exc
     return header, tuple(segments)
 
 

@@ -32,12 +32,12 @@ import msgpack
 import numpy as np
 
 from actorsession.errors import OpError, ProtocolError, error_from_wire
-from actorsession.graph.codec import INLINE_LIMIT, Buffer, pack, unpack
+from actorsession.graph.codec import INLINE_LIMIT, Buffer, not_encoded, pack, unpack
 from actorsession.graph.dtypes import ALL_TYPES
 
 __all__ = [
-    "CANCEL", "DONE", "FAIL", "GONE", "PUSH", "RUN", "SHORT_STARTS", "WireValues", "is_step_frame",
-    "read_error", "read_header", "read_value", "write_header", "write_value",
+    "CANCEL", "DONE", "FAIL", "GONE", "PUSH", "RUN", "SHORT_STARTS", "WireValues", "fault_of",
+    "is_step_frame", "read_error", "read_header", "read_value", "write_header", "write_value",
 ]  # fmt: skip
 
 RUN, DONE, FAIL, GONE, CANCEL, PUSH = range(6, 12)
@@ -204,27 +204,42 @@ def write_value(value: Any, items: list[Any], segments: list[Buffer]) -> None:
 
     Raises:
         InvalidArgumentError: for a value that cannot be encoded.
+        ResourceExhaustedError: if there is no memory for it.
     """
-    form = _FORM_OF_SCALAR.get(type(value))
-    if form is not None:
-        items += (form, value.data.tobytes())  # its own tobytes() makes an array first
-        return
-    if not isinstance(value, (np.ndarray, np.generic)):
-        items += (None, pack(value))
-        return
-    form = _form_of.get((value.dtype, value.shape))
-    if form is not None and value.nbytes <= INLINE_LIMIT:  # nearly all
-        items += (form, value.tobytes())
-        return
-    value = np.asarray(value)
-    form = form or _new_form(value)
-    if form is None:
-        items += (None, pack(value))
-    elif value.nbytes <= INLINE_LIMIT:
-        items += (form, value.tobytes())
-    else:
-        items += (form, len(segments))
-        segments.append(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
+    try:
+        form = _FORM_OF_SCALAR.get(type(value))
+        if form is not None:
+            items += (form, value.data.tobytes())  # its own tobytes() makes an array first
+            return
+        if not isinstance(value, (np.ndarray, np.generic)):
+            items += (None, pack(value))
+            return
+        form = _form_of.get((value.dtype, value.shape))
+        if form is not None and value.nbytes <= INLINE_LIMIT:  # nearly all
+            items += (form, value.tobytes())
+            return
+        value = np.asarray(value)
+        form = form or _new_form(value)
+        if form is None:
+            items += (None, pack(value))
+        elif value.nbytes <= INLINE_LIMIT:
+            items += (form, value.tobytes())
+        else:
+            items += (form, len(segments))
+            segments.append(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
+    except OpError:
+        raise
+    except Exception as exc:  # what a class that nobody here knows does, or no memory
+        raise not_encoded(exc) from exc
+
+
+def fault_of(value: Any) -> OpError | None:
+    """Return why a value cannot be encoded; ``None`` if it can."""
+    try:
+        write_value(value, [], [])
+    except OpError as error:
+        return error
+    return None
 
 
 def read_value(form: Any, content: Any, segments: Sequence[Buffer]) -> Any:

@@ -136,14 +136,15 @@ __all__ = [
     "ResourceSparseApplyCenteredRMSProp", "ResourceSparseApplyFtrl", "ResourceSparseApplyFtrlV2",
     "ResourceSparseApplyMomentum", "ResourceSparseApplyProximalAdagrad",
     "ResourceSparseApplyProximalGradientDescent", "ResourceSparseApplyRMSProp",
-    "ResourceStridedSliceAssign", "RestoreV2", "ReverseSequence", "ReverseV2", "RewriteDataset",
-    "RightShift", "Rint", "Roll", "Round", "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBoxV2",
-    "SaveV2", "ScalarSummary", "ScanDataset", "ScatterAdd", "ScatterDiv", "ScatterMax",
-    "ScatterMin", "ScatterMul", "ScatterNd", "ScatterNdAdd", "ScatterNdMax", "ScatterNdMin",
-    "ScatterNdSub", "ScatterNdUpdate", "ScatterSub", "ScatterUpdate", "SegmentMax", "SegmentMean",
-    "SegmentMin", "SegmentProd", "SegmentSum", "Select", "SelectV2", "SelfAdjointEigV2", "Selu",
-    "SeluGrad", "SerializeIterator", "SerializeManySparse", "SerializeSparse", "SerializeTensor",
-    "SetSize", "Shape", "ShapeN", "ShardDataset", "ShardedFilename", "ShuffleAndRepeatDataset",
+    "ResourceStridedSliceAssign", "Restore", "RestoreSlice", "RestoreV2", "ReverseSequence",
+    "ReverseV2", "RewriteDataset", "RightShift", "Rint", "Roll", "Round", "Rsqrt", "RsqrtGrad",
+    "SampleDistortedBoundingBoxV2", "Save", "SaveSlices", "SaveV2", "ScalarSummary", "ScanDataset",
+    "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNd",
+    "ScatterNdAdd", "ScatterNdMax", "ScatterNdMin", "ScatterNdSub", "ScatterNdUpdate", "ScatterSub",
+    "ScatterUpdate", "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd", "SegmentSum",
+    "Select", "SelectV2", "SelfAdjointEigV2", "Selu", "SeluGrad", "SerializeIterator",
+    "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize", "Shape", "ShapeN",
+    "ShardDataset", "ShardedFilename", "ShardedFilespec", "ShuffleAndRepeatDataset",
     "ShuffleAndRepeatDatasetV2", "ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3",
     "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "SkipDataset", "Slice", "Softmax",
     "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad",
@@ -2320,6 +2321,14 @@ def ResourceStridedSliceAssign(ref: Operand, begin: Operand, end: Operand, strid
     """ref:resource begin:Index end:Index strides:Index value:T ->"""
     return node("ResourceStridedSliceAssign", (ref, begin, end, strides, value,), {"dtype": dtype, "begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask, "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask, "shape": shape}, name)
 
+def Restore(file_pattern: Operand, tensor_name: Operand, *, dt: DTypeLike, preferred_shard: int = -1, name: str | None = None) -> Tensor:
+    """file_pattern:string tensor_name:string -> tensor:dt"""
+    return one("Restore", (file_pattern, tensor_name,), {"dt": dt, "preferred_shard": preferred_shard}, name)
+
+def RestoreSlice(file_pattern: Operand, tensor_name: Operand, shape_and_slice: Operand, *, dt: DTypeLike, preferred_shard: int = -1, name: str | None = None) -> Tensor:
+    """file_pattern:string tensor_name:string shape_and_slice:string -> tensor:dt"""
+    return one("RestoreSlice", (file_pattern, tensor_name, shape_and_slice,), {"dt": dt, "preferred_shard": preferred_shard}, name)
+
 def RestoreV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, *, dtypes: Sequence[DTypeLike], name: str | None = None) -> list[Tensor]:
     """prefix:string tensor_names:string shape_and_slices:string -> tensors:[dtypes]"""
     return many("RestoreV2", (prefix, tensor_names, shape_and_slices,), {"dtypes": dtypes}, name)
@@ -2363,6 +2372,14 @@ def RsqrtGrad(y: Operand, dy: Operand, *, name: str | None = None) -> Tensor:
 def SampleDistortedBoundingBoxV2(image_size: Operand, bounding_boxes: Operand, min_object_covered: Operand, *, seed: int = 0, seed2: int = 0, aspect_ratio_range: Sequence[float] = (0.75, 1.33), area_range: Sequence[float] = (0.05, 1.0), max_attempts: int = 100, use_image_if_no_bounding_boxes: bool = False, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """image_size:T bounding_boxes:float min_object_covered:float -> begin:T size:T bboxes:float"""
     return many("SampleDistortedBoundingBoxV2", (image_size, bounding_boxes, min_object_covered,), {"seed": seed, "seed2": seed2, "aspect_ratio_range": aspect_ratio_range, "area_range": area_range, "max_attempts": max_attempts, "use_image_if_no_bounding_boxes": use_image_if_no_bounding_boxes}, name)
+
+def Save(filename: Operand, tensor_names: Operand, data: Operands, *, name: str | None = None) -> Operation:
+    """filename:string tensor_names:string data:[T] ->"""
+    return node("Save", (filename, tensor_names, data,), {}, name)
+
+def SaveSlices(filename: Operand, tensor_names: Operand, shapes_and_slices: Operand, data: Operands, *, name: str | None = None) -> Operation:
+    """filename:string tensor_names:string shapes_and_slices:string data:[T] ->"""
+    return node("SaveSlices", (filename, tensor_names, shapes_and_slices, data,), {}, name)
 
 def SaveV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, tensors: Operands, *, dtypes: Sequence[DTypeLike] | None = None, bundle: bool | None = None, name: str | None = None) -> Operation:
     """prefix:string tensor_names:string shape_and_slices:string tensors:[dtypes] ->"""
@@ -2503,6 +2520,10 @@ def ShardDataset(input_dataset: Operand, num_shards: Operand, index: Operand, *,
 def ShardedFilename(basename: Operand, shard: Operand, num_shards: Operand, *, name: str | None = None) -> Tensor:
     """basename:string shard:int32 num_shards:int32 -> filename:string"""
     return one("ShardedFilename", (basename, shard, num_shards,), {}, name)
+
+def ShardedFilespec(basename: Operand, num_shards: Operand, *, name: str | None = None) -> Tensor:
+    """basename:string num_shards:int32 -> filename:string"""
+    return one("ShardedFilespec", (basename, num_shards,), {}, name)
 
 def ShuffleAndRepeatDataset(input_dataset: Operand, buffer_size: Operand, seed: Operand, seed2: Operand, count: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], reshuffle_each_iteration: bool = True, metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant buffer_size:int64 seed:int64 seed2:int64 count:int64 -> handle:variant"""

@@ -18,6 +18,7 @@ from actorsession.records import dataclass
 __all__ = ["RendezvousKey", "build_key", "parse_key"]
 
 _INCARNATION = re.compile(r"[0-9a-f]{16}")
+_TENSOR = re.compile(r"(?:edge|feed|fetch)_[0-9]+_(.+)", re.DOTALL)
 _FRAME_ITER = re.compile(r"([0-9]+):([0-9]+)")
 
 
@@ -42,6 +43,12 @@ class RendezvousKey:
     edge_name: str
     frame_id: int
     iter_id: int
+
+    @property
+    def tensor(self) -> str:
+        """The tensor that partitions, or a client of a partial run, exchange; "" for any other value."""
+        found = _TENSOR.fullmatch(self.edge_name)
+        return "" if found is None else found[1]
 
     @property
     def src_task(self) -> str:

@@ -421,6 +421,14 @@ class Link:
             raise self._over_error() from exc
         except ValueError as exc:
             raise InvalidArgumentError(f"a {what} is too large: {exc}") from exc
+        except Exception as exc:  # a part of the frame may have been written
+            logger.exception("writing to %s at %s has failed", self.peer_name, self.address)
+            self._end(
+                self._told(f"was given up: writing to it failed: {exc!r:.200}"),
+                ours=True,
+                abort=True,
+            )
+            raise self._over_error() from exc
 
     # -- heartbeats ------------------------------------------------------------------------------
 
@@ -429,6 +437,16 @@ class Link:
         self._tick = loop.call_later(self._lease.beat, self._on_tick)
 
     def _on_tick(self) -> None:
+        try:
+            is_alive = self._look()
+        except Exception:  # else nobody would notice the loss of the peer any more
+            logger.exception("looking after the link to %s has failed", self.peer_name)
+            is_alive = True
+        if is_alive and self._over is None:
+            self._schedule_tick()
+
+    def _look(self) -> bool:
+        """Judge whether the peer lives, and let it know that this end does; return whether to go on."""
         seen = self._connection.statistics()
         look = self._lease.look(
             self._clock.now(), received=seen.bytes_received, sent=seen.frames_sent
@@ -439,13 +457,13 @@ class Link:
         if why is not None:
             given_up = f"the connection to it at {self.address} was given up"
             self._end(f"{self.peer_name}: {why}; {given_up}", ours=False, abort=True)
-            return
-        self._schedule_tick()
+            return False
         if look.beat_due:
             try:
                 self._send(_BEAT)
             except OpError:
-                return  # _on_connection_end gets the same error
+                return False  # _on_connection_end gets the same error
+        return True
 
     # -- the end ---------------------------------------------------------------------------------
 

@@ -128,8 +128,12 @@ class LocalRun:
         if self._client is not None and self._is_elsewhere(self.done, values):
             return
         found = self._waiting.pop(self._number, None)
-        if found is not None:  # else the client has cancelled it
+        if found is None:  # the client has cancelled it
+            return
+        try:
             found[0].done(values, None)
+        except Exception as exc:
+            found[0].failed(from_exception(exc))
 
     def fail(self, error: OpError) -> None:
         """Answer the run with an error."""

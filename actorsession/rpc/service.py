@@ -29,7 +29,6 @@ from actorsession.errors import (
     AbortedError,
     CancelledError,
     InternalError,
-    InvalidArgumentError,
     NotFoundError,
     OpError,
     ProtocolError,
@@ -38,6 +37,7 @@ from actorsession.errors import (
     UnimplementedError,
     from_exception,
 )
+from actorsession.graph.codec import not_encoded
 from actorsession.messages import (
     VOCABULARY,
     WORKER,
@@ -82,6 +82,14 @@ class PushReceiver(Protocol):
         dead: Sequence[bool],
     ) -> None:
         """Do what telling ``PushTensors`` does, for as many keys, values and marks of dead tensors."""
+
+
+@runtime_checkable
+class ExplainsAnswers(Protocol):
+    """An actor that knows more than the codec about an answer that cannot be sent."""
+
+    def explain_unsent(self, request: Any, answer: Any, error: OpError) -> OpError:
+        """Return the error with which a request is answered whose answer cannot be encoded."""
 
 
 # Stands for the held calls of links that hold none; nothing is put into it.
@@ -305,7 +313,7 @@ class Service:
     def _reply(self, call: Call, message: Any) -> None:
         expected = VOCABULARY.reply_of(type(call.message))
         if type(message) is expected:
-            self._send_answer(Reply(call.call_id, message))
+            self._send_answer(Reply(call.call_id, message), call)
             return
         error = InternalError(
             f"actor {call.target!r} answered {type(call.message).__name__} with "
@@ -314,9 +322,22 @@ class Service:
         logger.error("%s", error)
         self._send_answer(Failure(call.call_id, error))
 
-    def _send_answer(self, answer: Reply | Failure) -> None:
+    def _send_answer(self, answer: Reply | Failure, request: Call | None = None) -> None:
         with suppress(UnavailableError, CancelledError):  # the link has ended: there is no waiter
             try:
                 self._send(answer)
-            except InvalidArgumentError as exc:  # the answer cannot be encoded
-                self._send(Failure(answer.call_id, exc))
+            except (UnavailableError, CancelledError):
+                raise
+            except Exception as exc:  # the answer cannot be encoded
+                error = not_encoded(exc)
+                if request is not None and isinstance(answer, Reply):
+                    error = self._explained(request, answer.message, error)
+                self._send(Failure(answer.call_id, error))
+
+    def _explained(self, request: Call, answer: Any, error: OpError) -> OpError:
+        """Return the error of an answer that cannot be sent, as the actor that has given it explains it."""
+        ref = self._serves.get(request.target)
+        if isinstance(ref, LocalRef) and isinstance(ref.actor, ExplainsAnswers):
+            with suppress(Exception):
+                return ref.actor.explain_unsent(request.message, answer, error)
+        return error

@@ -17,10 +17,12 @@ is not found.
 from __future__ import annotations
 
 import itertools
+import logging
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import repeat
 from typing import Any, Protocol
 
@@ -29,7 +31,6 @@ from msgpack import unpackb
 from actorsession.actors.supervision import Children
 from actorsession.errors import (
     CancelledError,
-    InvalidArgumentError,
     OpError,
     ProtocolError,
     ResourceExhaustedError,
@@ -37,7 +38,7 @@ from actorsession.errors import (
     error_to_wire,
     from_exception,
 )
-from actorsession.graph.codec import Buffer
+from actorsession.graph.codec import Buffer, not_encoded
 from actorsession.messages.step_frames import (
     CANCEL,
     DONE,
@@ -79,6 +80,8 @@ LONG_HEADER = 64 * 2**10
 """Bytes of a header above which its frame goes by the bulk lane."""
 
 _NUMBERS = itertools.count(1 + secrets.randbits(48))
+
+logger = logging.getLogger("actorsession.actors")
 
 
 def is_bulky(header: Buffer, segments: Sequence[Buffer]) -> bool:
@@ -251,7 +254,11 @@ class StepCalls:
         Raises:
             OpError: the link has ended, or the values cannot be sent; the waiter is not called.
         """
-        self._send(write_header([RUN, call, program, seconds, *values.items]), values.segments)
+        try:
+            header = write_header([RUN, call, program, seconds, *values.items])
+        except Exception as exc:
+            raise not_encoded(exc) from exc
+        self._send(header, values.segments)
         self.sent += 1
         self._waiting[call] = waiter
 
@@ -267,6 +274,14 @@ class StepCalls:
         Raises:
             OpError: the link has ended, or the values cannot be sent.
         """
+        try:
+            self._push(message)
+        except OpError:
+            raise
+        except Exception as exc:
+            raise not_encoded(exc) from exc
+
+    def _push(self, message: PushTensors) -> None:
         items: list[Any] = [PUSH, message.step_id]
         segments: list[Buffer] = []
         number_of, new = self._keys_sent.get, False
@@ -379,8 +394,15 @@ class StepCalls:
             raise ProtocolError("a run that is done has values")
         values = WireValues.received(wire[3:], segments)
         waiter = self._waiting.pop(wire[1], None)
-        if waiter is not None:  # else it was cancelled
+        if waiter is None:  # it was cancelled
+            return
+        try:
             waiter.done(values, wire[2])
+        except ProtocolError as exc:
+            waiter.failed(exc)  # the end of the link, which follows, does not find it any more
+            raise
+        except Exception as exc:
+            waiter.failed(from_exception(exc))
 
     def _receive_fail(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         error = read_error(wire)
@@ -477,10 +499,11 @@ class StepCalls:
         """Send the answer to a run; one that cannot be sent is answered with the reason."""
         try:
             self._send(write_header(wire), segments)
-        except InvalidArgumentError as exc:
-            self._send(write_header([FAIL, call, error_to_wire(exc)]), ())
         except (UnavailableError, CancelledError):
             pass  # the link has ended: there is no waiter
+        except Exception as exc:
+            with suppress(UnavailableError, CancelledError):
+                self._send(write_header([FAIL, call, error_to_wire(not_encoded(exc))]), ())
 
     def end(self, make_error: Callable[[], OpError]) -> None:
         """End all runs, because the link has ended.
@@ -490,17 +513,25 @@ class StepCalls:
         """
         self._programs.clear()
         waiting, self._waiting = self._waiting, {}
-        for waiter in waiting.values():
-            waiter.failed(make_error())
         serving, self._serving = self._serving, {}
         self._held = _NONE_HELD
+        for waiter in waiting.values():
+            _finish(partial(waiter.failed, make_error()))
         for run in serving.values():
-            self._cancel(run)
+            _finish(partial(self._cancel, run))
 
     def _cancel(self, run: ServedRun | None) -> None:
         if run is not None and self._held.pop(run.call, None) is None and run.on_cancel is not None:
             on_cancel, run.on_cancel = run.on_cancel, None
             on_cancel()
+
+
+def _finish(ending: Callable[[], None]) -> None:
+    """Tell one of those who wait for a link of its end; what becomes of it must not concern the others."""
+    try:
+        ending()
+    except Exception:
+        logger.exception("the end of a link could not be told to one of its users")
 
 
 _RECEIVERS: dict[int, Callable[[StepCalls, list[Any], Buffer, Sequence[Buffer]], None]] = {

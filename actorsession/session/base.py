@@ -235,10 +235,11 @@ class BaseSession(ABC):
         return self._session.timelines()
 
     def _name_operation(self, error: OpError) -> None:
-        """Set ``error.op`` to the operation of the graph that failed."""
+        """Set ``error.op`` to the operation of the graph that failed, and the line that has built it."""
         if error.op is None and error.node:
             with contextlib.suppress(KeyError, ValueError):
                 error.op = self._graph.get_operation_by_name(error.node)
+                error.locate(source=error.op.source)
 
     @contextlib.contextmanager
     def _naming_operations(self) -> Iterator[None]:

@@ -196,6 +196,12 @@ class ClientGraphs:
         if graph.dropped and not graph.users:
             self._drop(graph)
 
+    def with_fetches(self, fetches: Iterable[str]) -> ClientGraph | None:
+        """Return a graph that returns these fetches, among others."""
+        wanted = set(fetches)
+        plans = self._cache.plans()
+        return next((graph for graph in plans if wanted <= {*graph.signature.fetches}), None)
+
     def forget(self, tasks: Collection[str]) -> None:
         """Drop the graphs that have partitions on any of ``tasks``, which have left or restarted."""
 

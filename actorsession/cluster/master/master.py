@@ -104,6 +104,11 @@ class Master(Actor):
         session.last_used = time.monotonic()
         return session
 
+    def explain_unsent(self, request: Any, answer: Any, error: OpError) -> OpError:
+        """Return the error of an answer that cannot be encoded; see ``ExplainsAnswers``."""
+        session = self._sessions.get(getattr(request, "session_handle", ""))
+        return error if session is None else session.explain_unsent(request, answer, error)
+
     @handles(StepReceived, direct=True)
     def on_step_received(self, message: StepReceived, call: CallContext) -> None:
         """Pass the confirmation of a client on to its session, whose mailbox may be full."""

@@ -22,7 +22,14 @@ from actorsession.actors.timer_wheel import Alarm
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.master_step import STEP_IDS, step_too_late
 from actorsession.cluster.master.step_parts import BoundPart, StepParts, bind_parts
-from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError
+from actorsession.cluster.unsent import unsent_fetch
+from actorsession.errors import (
+    AbortedError,
+    CancelledError,
+    InvalidArgumentError,
+    OpError,
+    from_exception,
+)
 from actorsession.messages.step_frames import WireValues, write_value
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.local_calls import LocalRun, LocalValues
@@ -150,9 +157,11 @@ def _cancel(waiting: asyncio.Task[None]) -> None:
 
 
 def _answer_cancelled(run: ClientRun, waiting: asyncio.Task[None]) -> None:
-    """Answer a run whose wait was cancelled by the end of the session, not by its client."""
+    """Answer a run whose wait was cancelled by the end of the session, not by its client, or has failed."""
     if waiting.cancelled():
         run.fail(AbortedError("the session was closed while the step waited its turn"))
+    elif (error := waiting.exception()) is not None:
+        run.fail(from_exception(error))
 
 
 class ProgramStep(StepParts):
@@ -202,10 +211,13 @@ class ProgramStep(StepParts):
         session, run = self._program.session, self._run
         session.began(self, self._graph)
         run.on_cancel = self._cancelled
-        self.begin_here(run.values)
-        if self._left and not self._over:
-            self._alarm = session.wheel.add(self._seconds, self._expired)
-            self.begin_there(run.values)
+        try:
+            self.begin_here(run.values)
+            if self._left and not self._over:
+                self._alarm = session.wheel.add(self._seconds, self._expired)
+                self.begin_there(run.values)
+        except Exception as exc:  # else the run would keep its place, and its client would wait
+            self.fail(from_exception(exc))
 
     def _succeed(self) -> None:
         if self._over:
@@ -213,12 +225,22 @@ class ProgramStep(StepParts):
         program = self._program
         try:
             out = program.answer(self._answers, program.fetches)
-        except OpError as error:  # a value that cannot be encoded
-            self.fail(error)
+        except Exception as exc:  # a value that cannot be encoded
+            self.fail(self._unsent(from_exception(exc)))
             return
         self._end()
         self._graph.nbytes = out.nbytes + self._pushed
         self._run.done(out)
+
+    def _unsent(self, error: OpError) -> OpError:
+        """Return the error of values that cannot be sent to the client; others came encoded."""
+        here = self._graph.here
+        values = None if here is None else self._answers[here]
+        if here is None or values is None:
+            return error
+        assert not isinstance(values, WireValues)  # it is the part of this task
+        partitions = self._parts[here].part.partitions
+        return unsent_fetch(partitions, range(len(values)), values, error)
 
     def _expired(self) -> None:
         whose = self._program.session.whose_limit(self._run.seconds)

@@ -37,6 +37,7 @@ from actorsession.cluster.master.step_answer import step_done
 from actorsession.cluster.master.step_observer import StepObserver
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.cluster.server.statistics import OpenSession
+from actorsession.cluster.unsent import unsent_fetch
 from actorsession.cluster.wait_graphs import collect_wait_graphs
 from actorsession.cluster.worker.worker_session import BeginPart, BindPart
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions, whose_limit
@@ -44,6 +45,7 @@ from actorsession.errors import (
     AbortedError,
     CancelledError,
     InvalidArgumentError,
+    OpError,
     UnavailableError,
     WorkerRestartedError,
     error_from_wire,
@@ -316,6 +318,21 @@ class MasterSession(Actor):
             return self._finish(step, graph, message.request_id, signature, options)
         self.admission.leave(nbytes)
         return self._answer(step, graph, message.request_id, signature, options)
+
+    def explain_unsent(self, request: Any, answer: Any, error: OpError) -> OpError:
+        """Return the error of an answer that cannot be encoded; see ``ExplainsAnswers``."""
+        graph = None
+        if isinstance(request, RunStep):
+            signature = _signature(request, RunOptions.from_wire(request.options))
+            graph, fetches = self._graphs.ready(signature), signature.fetches
+        elif isinstance(request, PartialRun):
+            fetches = tuple(request.fetches)
+            graph = self._partials.graphs.with_fetches(fetches)
+        if graph is None:
+            return error
+        place = {name: at for at, name in enumerate(graph.signature.fetches)}
+        positions = [place[name] for name in fetches]
+        return unsent_fetch(graph.partitions, positions, answer.values, error)
 
     # -- step programs -------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ of that.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import logging
 import secrets
@@ -216,7 +217,10 @@ class MasterStep:
                 elif call.cancelled() or call.exception() is not None:
                     errors.append(self._error(call, index))
             if late:
-                self._collectives = self._waiting_collectives()
+                with contextlib.suppress(
+                    Exception
+                ):  # the step ends, whether or not its reason is found
+                    self._collectives = self._waiting_collectives()
                 await _cancel(self._calls)
         if errors or late:
             self._raise_first(errors, late)

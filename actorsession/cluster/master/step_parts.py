@@ -18,7 +18,7 @@ from actorsession.actors.ref import Ref
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
 from actorsession.cluster.master.master_step import STEP_IDS, clean_up, part_error
 from actorsession.cluster.worker.worker_session import BeginPart
-from actorsession.errors import AbortedError, OpError, ProtocolError, first_error
+from actorsession.errors import AbortedError, OpError, ProtocolError, first_error, from_exception
 from actorsession.messages.step_frames import WireValues
 from actorsession.records import dataclass
 from actorsession.rpc.local_calls import LocalValues
@@ -135,8 +135,8 @@ class StepParts:
         assert bound.begin is not None  # it is the part of this task
         try:
             answer = bound.begin(self.step_id, list(map(values.read, bound.feeds)), self)
-        except OpError as error:
-            self.part_failed(error)
+        except Exception as exc:
+            self.part_failed(from_exception(exc))
             return
         if answer is not None:
             self.done(here, *answer)
@@ -152,8 +152,8 @@ class StepParts:
                 for at in bound.feeds:
                     values.pass_on(at, sent)
                 bound.steps.run(self.step_id, bound.part.program, None, sent, waiter)
-            except OpError as error:
-                self.failed(number, error)
+            except Exception as exc:
+                self.failed(number, from_exception(exc))
 
     # -- what the parts report -----------------------------------------------------------------
 

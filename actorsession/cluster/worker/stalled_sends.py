@@ -14,6 +14,7 @@ it.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
@@ -31,6 +32,7 @@ from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 
 __all__ = ["MissingTensorProbe"]
 
+_log = logging.getLogger("actorsession.cluster")
 # A task that values are awaited from, with the tasks of the session that has a cluster of its own.
 _Sender: TypeAlias = "tuple[str, SessionPeers | None]"
 
@@ -71,11 +73,17 @@ class MissingTensorProbe:
         """
         while True:
             await asyncio.sleep(BEAT_SECONDS)
-            for sender, steps in self._waiting().items():
-                if sender not in self._asking:
-                    self._asking.add(sender)
-                    asking = self._ask(sender, steps)
-                    _ = children.start(asking, name=f"ask {sender[0]} for missing tensors")
+            try:
+                self._look(children)
+            except Exception:  # the steps of the next look may wait for ever otherwise
+                _log.exception("a look for missing tensors has failed")
+
+    def _look(self, children: Children) -> None:
+        for sender, steps in self._waiting().items():
+            if sender not in self._asking:
+                self._asking.add(sender)
+                asking = self._ask(sender, steps)
+                _ = children.start(asking, name=f"ask {sender[0]} for missing tensors")
 
     def _waiting(self) -> Mapping[_Sender, dict[int, str]]:
         """Return, by awaited task, the waiting steps with one awaited key of each."""

@@ -325,10 +325,19 @@ class Worker(Actor):
                 error = exc
         taken = message.handed_out
         for session in self._sessions.sessions if message.settles else ():
-            session.settle(message.step_id, error, ran=message.ran, handed_out=taken)
+            try:
+                session.settle(message.step_id, error, ran=message.ran, handed_out=taken)
+            except Exception:  # it would end the worker, which other sessions and steps use
+                _log.exception("step %d: what it has taken is not put back", message.step_id)
         over = error or CancelledError("the step is over", derived=True)
         self._give_up(message.step_id, over, taken)
         return Done()
+
+    def explain_unsent(self, request: Any, answer: Any, error: OpError) -> OpError:
+        """Return the error of an answer that cannot be encoded; see ``ExplainsAnswers``."""
+        if not isinstance(request, RunGraph):
+            return error
+        return self._sessions.find(request.session_handle).explain_unsent(request, answer, error)
 
     def _give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
         for session in self._sessions.sessions:

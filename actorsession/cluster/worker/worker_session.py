@@ -20,6 +20,7 @@ from typing import Any, Protocol, TypeAlias
 
 from actorsession.actors.actor import Actor, answers
 from actorsession.actors.context import LOCAL, CallContext
+from actorsession.cluster.unsent import unsent_fetch
 from actorsession.cluster.worker.backpressure import HeldStep, StepGate
 from actorsession.cluster.worker.collective_groups import LedGroups, TaskGroups, shared_scope
 from actorsession.cluster.worker.debug_runs import TaskDebugRuns
@@ -178,6 +179,10 @@ class _Registered:
     handle: str = ""
     released: bool = False
 
+    def unsent(self, values: Sequence[Any], error: OpError) -> OpError:
+        """Return the error of fetched values that cannot be sent, with the node of the first of them."""
+        return unsent_fetch(self.graph.partitions, self.graph.fetches, values, error)
+
 
 class _PartProgram:
     """The step program of registered partitions, for a master at another task; see ``rpc.step_calls``."""
@@ -194,7 +199,7 @@ class _PartProgram:
         if registered.released:
             run.gone()
             return
-        waiter = _RemoteWaiter(run)
+        waiter = _RemoteWaiter(run, registered)
         feeds = run.values.read_all()
         answer = session.begin_part(registered, run.peer, run.call, feeds, waiter)
         if answer is None:
@@ -206,17 +211,18 @@ class _PartProgram:
 class _RemoteWaiter:
     """The master of a step, at another task."""
 
-    __slots__ = ("_run",)
+    __slots__ = ("_registered", "_run")
 
-    def __init__(self, run: ServedRun) -> None:
+    def __init__(self, run: ServedRun, registered: _Registered) -> None:
         self._run = run
+        self._registered = registered
 
     def part_done(self, values: Sequence[Any], pushed: int) -> None:
         """See ``PartWaiter.part_done``."""
         try:
             wire = WireValues.of(values)
-        except OpError as error:  # a value that cannot be encoded
-            self._run.fail(error)
+        except OpError as error:
+            self._run.fail(self._registered.unsent(values, error))
         else:
             self._run.done(wire, pushed or None)
 
@@ -463,8 +469,8 @@ class WorkerSession(Actor):
     def _report(self, step: Step, waiter: PartWaiter) -> None:
         try:
             values, pushed = self._finish(step)
-        except OpError as error:
-            waiter.part_failed(error)
+        except Exception as exc:
+            waiter.part_failed(from_exception(exc))
         else:
             waiter.part_done(values, pushed)
 
@@ -576,8 +582,8 @@ class WorkerSession(Actor):
                 return
             try:
                 answer.set_result(self._graph_done(step))
-            except OpError as error:
-                answer.set_exception(error)
+            except Exception as exc:
+                answer.set_exception(from_exception(exc))
 
         def cancelled(future: asyncio.Future[GraphDone]) -> None:
             if future.cancelled():
@@ -592,6 +598,11 @@ class WorkerSession(Actor):
         stats = None if step.collector is None else step.stats
         wire = None if stats is None else stats.to_wire()
         return GraphDone(values=values, stats=wire, pushed=pushed)
+
+    def explain_unsent(self, request: RunGraph, answer: GraphDone, error: OpError) -> OpError:
+        """Return the error of an answer that cannot be encoded; see ``ExplainsAnswers``."""
+        registered = self._graphs.get(request.graph_handle)
+        return error if registered is None else registered.unsent(answer.values, error)
 
     def _finish(self, step: Step) -> tuple[list[Any], int]:
         """Return the values of a step that is done, and how many bytes it has pushed.

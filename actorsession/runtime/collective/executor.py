@@ -109,7 +109,10 @@ class CollectiveExecutor:
         # Another step may complete the group, in its own thread.
         joined = partial(call_in, self._loop, self._joined, call, device.name)
         self._joining[call] = joined
-        self._groups.join(c.group, c.size, Member(device.name, device.incarnation), joined)
+        try:
+            self._groups.join(c.group, c.size, Member(device.name, device.incarnation), joined)
+        except Exception as exc:  # the call may be one that was held, whose caller is elsewhere
+            call.fail(from_exception(exc))
 
     def _late(self, call: CollectiveCall) -> None:
         waits = ", ".join(self.awaited_by(call)) or "its group to be complete"

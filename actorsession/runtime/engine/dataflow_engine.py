@@ -146,7 +146,7 @@ class DataflowEngine(ControlFlowContext):
 
     def delivered(self, number: int, values: Any, take: Take | None) -> None:
         """See ``Engine.delivered``."""
-        plan, iteration, begin = self._waiting.pop(number)
+        plan, iteration, begin = self._waiting[number]
         compiled = self.bound.compiled
         takes = compiled.takes.get(number % len(compiled.suspensions))
         if take is not None and takes is not None:
@@ -154,11 +154,13 @@ class DataflowEngine(ControlFlowContext):
             stored = takes.uses.stored
             self.step.took(Taken(take, takes.uses, lambda: stored))
         self._propagation.give(plan, iteration, self._outputs(plan, values, begin))
+        del self._waiting[number]  # not before, because an error in between is the node's
         self._go_on()
 
     def located(self, number: int, exc: BaseException) -> OpError:
         """See ``Engine.located``."""
-        return self.located_at(self._waiting[number][0], exc)
+        waiting = self._waiting.get(number)
+        return self.located_at(None if waiting is None else waiting[0], exc)
 
     def cancel(self) -> None:
         """See ``Engine.cancel``."""

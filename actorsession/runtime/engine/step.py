@@ -22,7 +22,13 @@ from typing import TYPE_CHECKING, Any, cast
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.actors.loops import call_in
 from actorsession.config import StepStats
-from actorsession.errors import CancelledError, DeadlineExceededError, InternalError, OpError
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InternalError,
+    OpError,
+    from_exception,
+)
 from actorsession.graph.collective_call import Collective, CollectiveCall
 from actorsession.graph.device import DeviceAttributes
 from actorsession.runtime.collective.executor import CollectiveExecutor
@@ -148,6 +154,8 @@ class Step:
         """End the step with an error; the first one wins."""
         if self.error is not None or not self._unfinished:
             return
+        if type(error) is CancelledError and error.node is None and not error.derived:
+            error = self._naming_waits(error)
         self.error = error
         self.queue.clear()
         for engine in self.engines:
@@ -156,6 +164,15 @@ class Step:
         if self._collectives is not None:
             self._collectives.step_failed(error)
         self._settle_failed()
+
+    def _naming_waits(self, error: CancelledError) -> OpError:
+        """Return the error of a cancelled step with the first node that waits, if one does."""
+        for engine in self.engines:
+            for waiting in engine.suspended:
+                return engine.located(
+                    waiting.number, CancelledError(error.message, task=error.task)
+                )
+        return error
 
     def cancel(self, error: OpError) -> None:
         """Fail the step from any thread; takes effect between two nodes, in the thread of the step.
@@ -293,7 +310,10 @@ class Step:
             engine.executor.ended(engine)
         callbacks, self._on_done = self._on_done, []
         for callback in callbacks:
-            callback()
+            try:
+                callback()
+            except Exception:  # the others wait for the end as well
+                _log.exception("step %d: what follows its end has failed", self.step_id)
 
     @property
     def stats(self) -> StepStats | None:
@@ -323,14 +343,31 @@ class Step:
                         break
                     engine, index = self.queue.popleft()
                     engine.run(index)
+            except (
+                Exception
+            ) as exc:  # of no kernel, but whoever waits for the step must not wait for ever
+                self.broke(exc)
             finally:
                 self._draining = False
                 FLOAT_ERRORS.reset(before)
-        while self._unbegun:
-            self._begin_collective(*self._unbegun.pop(0))
-        self.rendezvous.flush()
+        try:
+            while self._unbegun:
+                self._begin_collective(*self._unbegun.pop(0))
+            self.rendezvous.flush()
+        except Exception as exc:
+            self.broke(exc)
         if self.done:
             self._settle()
+
+    def broke(self, exc: Exception) -> None:
+        """Fail the step because of an exception outside its kernels, also if its partitions have run."""
+        error = from_exception(exc)
+        if error is not exc:
+            _log.error("step %d: our own mistake", self.step_id, exc_info=exc)
+        if self._unfinished:
+            self.fail(error)
+        elif self.error is None:
+            self.error = error
 
     def ended(self) -> None:
         """Count a partition that has run to its end."""
@@ -354,10 +391,14 @@ class Step:
     def _begin_collective(self, call: CollectiveCall, device: DeviceAttributes) -> None:
         if call.done():  # the step has failed
             return
-        if self._collectives is None:
-            assert self._groups is not None
-            self._collectives = CollectiveExecutor(self.rendezvous, self._groups, self.loop)
-        self._collectives.begin(call, device)
+        try:
+            if self._collectives is None:
+                assert self._groups is not None
+                self._collectives = CollectiveExecutor(self.rendezvous, self._groups, self.loop)
+            self._collectives.begin(call, device)
+        except Exception as exc:
+            if not call.done():
+                call.fail(from_exception(exc))
 
     def waiting_collectives(self) -> list[tuple[str, Collective, tuple[str, ...]]]:
         """Return the collectives that wait for members; see ``CollectiveExecutor.waits``."""
@@ -393,6 +434,8 @@ class Step:
         before = FLOAT_ERRORS.set(IGNORED)
         try:
             error = work.execute()
+        except BaseException as exc:  # such as SystemExit: it would end in the thread, unseen
+            error = from_exception(exc)
         finally:
             FLOAT_ERRORS.reset(before)
         assert self.loop is not None
@@ -404,7 +447,10 @@ class Step:
         self._in_pool -= 1
         self.pooled.discard(work)
         if error is None and self.error is None:
-            work.complete()
+            try:
+                work.complete()
+            except Exception as exc:
+                self.broke(exc)
         else:
             work.discard()
             if error is not None:

@@ -123,8 +123,11 @@ def _deliver(engine: Engine, number: int, future: Future[Any]) -> None:
         if future.cancelled()
         else future.exception()
     )
+    if error is None:
+        take = future if isinstance(future, Take) else None
+        try:
+            engine.delivered(number, future.result(), take)
+        except Exception as exc:  # such as for another number of values than the node has outputs
+            error = exc
     if error is not None:
         engine.step.fail(engine.located(number, error))
-    else:
-        take = future if isinstance(future, Take) else None
-        engine.delivered(number, future.result(), take)

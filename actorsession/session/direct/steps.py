@@ -8,6 +8,7 @@ deadline ends work that holds the loop or has none.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 from typing import TYPE_CHECKING
 
@@ -149,7 +150,9 @@ class DirectSteps:
             timer.cancel()
 
     def _expire(self, step: Step, options: RunOptions | None) -> None:
-        cause = explain([local_wait_graph([step], LOCAL_TASK, self._gate)]).root
+        cause = None
+        with contextlib.suppress(Exception):  # the step ends, whether or not its reason is found
+            cause = explain([local_wait_graph([step], LOCAL_TASK, self._gate)]).root
         why = "" if cause is None else f": {cause}"
         error = DeadlineExceededError(f"step {step.step_id} exceeded {self._whose(options)}{why}")
         if cause is not None and cause.node:

@@ -16,7 +16,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from actorsession.actors.timer_wheel import Alarm
-from actorsession.errors import CancelledError, DeadlineExceededError, OpError, ProtocolError
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    OpError,
+    ProtocolError,
+    from_exception,
+)
 from actorsession.runtime.interruptible import acquire
 from actorsession.session.remote.values import RunValues, SessionProgram, own_values
 
@@ -95,8 +101,8 @@ class ProgramRun:
                 program.calls.cancel(call)
                 self._leave()
                 raise
-        except OpError as error:
-            self._end(error)
+        except Exception as exc:  # on the session's loop, where nobody would see it
+            self._end(from_exception(exc))
 
     def result(self) -> Sequence[Any]:
         """Return the fetched values of a run that has ended; arrays are the caller's own.
@@ -122,11 +128,9 @@ class ProgramRun:
     def done(self, values: RunValues, extra: Any) -> None:
         """See ``RunWaiter.done``."""
         if len(values) != self._fetches or extra is not None:
-            error = ProtocolError(
+            raise ProtocolError(
                 f"a run with {self._fetches} fetches was answered by {len(values)} values"
             )
-            self.failed(error)
-            raise error
         self._leave()
         self._found = values
         self._wake()
@@ -196,7 +200,8 @@ class ThreadRun(ProgramRun):
         self._ended.acquire()
 
     def _wake(self) -> None:
-        self._ended.release()
+        if self._ended.locked():
+            self._ended.release()
 
     def run(self, call: Callable[[Callable[[], object]], None]) -> Sequence[Any]:
         """Begin the run on the loop and wait for it in the calling thread; see ``result``.

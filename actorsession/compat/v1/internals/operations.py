@@ -184,17 +184,25 @@ def assign_moving_average(
         now = convert_to_tensor(value)
         if not zero_debias:
             return ops.assign_sub(variable, (variable.value() - now) * moved)
-        name_of = variable.op.name
-        with ops.variable_scope(name_of.rpartition("/")[2], auxiliary_name_scope=False):
-            zeros = initializers.zeros_initializer()
-            biased = ops.get_variable("biased", variable.shape, variable.dtype.base_dtype, zeros,
-                                      trainable=False)  # fmt: skip
-            steps = ops.get_variable(
-                "local_step", [], variable.dtype.base_dtype, zeros, trainable=False
-            )
+        with ops.variable_scope(variable.op.name, auxiliary_name_scope=False) as scope:
+            biased, steps = (
+                ops.get_variable(
+                    _unused(scope, name), shape, variable.dtype.base_dtype,
+                    initializers.zeros_initializer(), trainable=False,
+                )
+                for name, shape in (("biased", variable.shape), ("local_step", []))
+            )  # fmt: skip
         plain = ops.assign_sub(biased, (biased.value() - now) * moved)
         share = 1.0 - ops.pow(1.0 - moved, ops.assign_add(steps, 1.0))
         return ops.assign(variable, plain / share)
+
+
+def _unused(scope: Any, name: str) -> str:
+    """Return a name below a scope which no variable has, unless the scope shares its variables."""
+    taken = {variable.op.name for variable in scope.global_variables()}
+    names = [name, *(f"{name}_{number}" for number in range(1, len(taken) + 1))]
+    free = (each for each in names if f"{scope.name}/{each}" not in taken)
+    return name if scope.reuse else next(free)
 
 
 def weighted_moving_average(
