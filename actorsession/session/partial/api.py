@@ -216,9 +216,13 @@ class SyncPartialRuns(_PartialRunMethods):
         feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
         signature = request.signature
         arguments = handle, signature.feeds, feeds, signature.fetches, self._timeout(None)
-        if runs.is_on_loop(handle):
-            return request.result(feeds, self._wait(runs.call(*arguments)))
-        return request.result(feeds, runs.call_here(*arguments))
+        try:
+            if runs.is_on_loop(handle):
+                return request.result(feeds, self._wait(runs.call(*arguments)))
+            return request.result(feeds, runs.call_here(*arguments))
+        except OpError as error:
+            self._name_operation(error)
+            raise
 
     def partial(
         self, fetches: Any, feeds: Any = None, options: RunOptions | None = None
@@ -265,9 +269,13 @@ class AsyncPartialRuns(_PartialRunMethods):
         request = self._partial_request(runs, handle, fetches, feed_dict)
         feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
         signature = request.signature
-        values = await runs.call(
-            handle, signature.feeds, feeds, signature.fetches, self._timeout(None)
-        )
+        try:
+            values = await runs.call(
+                handle, signature.feeds, feeds, signature.fetches, self._timeout(None)
+            )
+        except OpError as error:
+            self._name_operation(error)
+            raise
         return request.result(feeds, values)
 
     def partial(
