@@ -66,9 +66,13 @@ class OpError(Exception):
         task: cluster task that raised it, ``/job:worker/replica:0/task:0``.
         source: the user's line that built the node, ``file:line``.
         derived: whether this is only the consequence of another error of the same step.
+
+    Attributes:
+        shows_origin: whether its text ends with the origin.
     """
 
     error_code: int = 2
+    shows_origin = True
 
     def __init__(
         self,
@@ -101,6 +105,12 @@ class OpError(Exception):
         self.derived = derived
 
     def __str__(self) -> str:
+        origin = self.origin if self.shows_origin else ""
+        return f"{self.message} [{origin}]" if origin else self.message
+
+    @property
+    def origin(self) -> str:
+        """What is known of the node, device, task and line, without what the message says already."""
         said = self.message
         named = (  # what the message or the device says already is not repeated
             ("node", self.node, f"{self.node!r}"),
@@ -113,7 +123,7 @@ class OpError(Exception):
             if value and words not in said:
                 where.append(f"{label} {value}")
                 said += f" {value}"
-        return f"{self.message} [{', '.join(where)}]" if where else self.message
+        return ", ".join(where)
 
     @property
     def node_def(self) -> Any:

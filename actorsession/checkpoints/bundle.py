@@ -27,7 +27,9 @@ from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype, string
 from actorsession.protobuf.wire import as_bytes, as_integer, fields, read_varint, signed
 from actorsession.records import dataclass
 
-__all__ = ["TensorBundle", "data_file", "read_index"]
+__all__ = [
+    "TensorBundle", "data_file", "extent_of", "kind_of", "read_index", "read_shape", "read_span",
+]  # fmt: skip
 
 # The version of the format that is read here; the header may require a later one.
 _READS_VERSION = 1
@@ -90,9 +92,7 @@ class TensorBundle:
         self._maps.clear()
 
     def _add(self, name: str, record: _Record, table: dict[bytes, bytes]) -> None:
-        kind = _DTYPES.get(record.dtype)
-        dtype = as_dtype(kind) if kind is not None else None
-        stored = kind or _OTHER_DTYPES.get(record.dtype, f"DataType {record.dtype}")
+        dtype, stored = kind_of(record.dtype)
         if not record.slices:
             piece = self._piece(name, Extent.whole(record.shape), dtype, record)
             self.entries[name] = Entry(dtype, stored, record.shape, [piece])
@@ -103,7 +103,7 @@ class TensorBundle:
                 raise ValueError(
                     f"the index lists the slice {spans} of {name!r}, but does not contain it"
                 )
-            extent = _extent(name, spans, record.shape)
+            extent = extent_of(name, spans, record.shape)
             found = self._piece(name, extent, dtype, _read_record(part))
             add_piece(self.entries, name, Entry(dtype, stored, record.shape, [found]), self.path)
 
@@ -145,6 +145,13 @@ class TensorBundle:
                 f"the bytes of {name!r} in {self.path!r} have the checksum {found:#010x}, but "
                 f"the index has {record.crc:#010x}: the file is damaged"
             )
+
+
+def kind_of(number: int) -> tuple[DType | None, str]:
+    """Return the type of elements with a number, ``None`` for one that there is not, and its name."""
+    kind = _DTYPES.get(number)
+    stored = kind or _OTHER_DTYPES.get(number, f"DataType {number}")
+    return None if kind is None else as_dtype(kind), stored
 
 
 def read_index(prefix: str, opener: Opener | None = None) -> tuple[dict[bytes, bytes], int]:
@@ -209,7 +216,7 @@ def _read_record(data: bytes) -> _Record:
         if number == 1:
             record.dtype = as_integer(value)
         elif number == 2:
-            record.shape = _read_shape(as_bytes(value))
+            record.shape = read_shape(as_bytes(value))
         elif number == 3:
             record.shard = as_integer(value)
         elif number == 4:
@@ -220,12 +227,13 @@ def _read_record(data: bytes) -> _Record:
             record.crc = as_integer(value)
         elif number == 7:
             record.slices.append(
-                [_read_span(as_bytes(v)) for n, v in fields(as_bytes(value)) if n == 1]
+                [read_span(as_bytes(v)) for n, v in fields(as_bytes(value)) if n == 1]
             )
     return record
 
 
-def _read_shape(data: bytes) -> Shape:
+def read_shape(data: bytes) -> Shape:
+    """Return the shape of a TensorShapeProto."""
     dims = []
     for number, value in fields(data):
         if number == 2:
@@ -236,7 +244,7 @@ def _read_shape(data: bytes) -> Shape:
     return tuple(dims)
 
 
-def _read_span(data: bytes) -> tuple[int, int]:
+def read_span(data: bytes) -> tuple[int, int]:
     """Return the start and size of one dimension of a slice; size -1 for all of it."""
     start, size = 0, -1
     for number, value in fields(data):
@@ -247,7 +255,8 @@ def _read_span(data: bytes) -> tuple[int, int]:
     return start, size
 
 
-def _extent(name: str, spans: list[tuple[int, int]], shape: Shape) -> Extent:
+def extent_of(name: str, spans: list[tuple[int, int]], shape: Shape) -> Extent:
+    """Return the place of a slice in a tensor."""
     starts = tuple(a for a, _ in spans)
     sizes = tuple(shape[i] if n < 0 and i < len(shape) else n for i, (_, n) in enumerate(spans))
     extent = Extent(starts, sizes)

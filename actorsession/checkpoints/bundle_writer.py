@@ -31,7 +31,10 @@ from actorsession.protobuf.wire import (
     write_varint,
 )
 
-__all__ = ["merge_bundles", "save_bundle", "write_bundle", "write_table"]
+__all__ = [
+    "merge_bundles", "save_bundle", "shape_field", "slice_message", "spans_of", "write_bundle",
+    "write_table",
+]  # fmt: skip
 
 # A table has a complete key once in so many entries, and a block of entries ends after so many bytes:
 # LevelDB's numbers.
@@ -104,10 +107,10 @@ def write_bundle(
                 entries[name.encode()] = entry
             else:
                 shape, extent = slices[number]
-                spans = _spans(shape, extent)
+                spans = spans_of(shape, extent)
                 entries[slice_key(name, spans)] = entry
                 whole = entries.get(name.encode()) or _kind_and_shape(dtype, shape)
-                entries[name.encode()] = whole + length_field(_SLICES, _slice(spans))
+                entries[name.encode()] = whole + length_field(_SLICES, slice_message(spans))
             file.writelines(parts)
 
     write_whole(data_file(prefix, 0, 1), write)
@@ -182,7 +185,7 @@ def _slices_of(entry: bytes) -> bytes:
     )  # fmt: skip
 
 
-def _spans(shape: Sequence[int], extent: Extent) -> list[tuple[int, int]]:
+def spans_of(shape: Sequence[int], extent: Extent) -> list[tuple[int, int]]:
     """Return start and size of each dimension; size -1 for a whole one."""
     return [
         (0, -1) if (start, size) == (0, dim) else (start, size)
@@ -190,7 +193,7 @@ def _spans(shape: Sequence[int], extent: Extent) -> list[tuple[int, int]]:
     ]
 
 
-def _slice(spans: Sequence[tuple[int, int]]) -> bytes:
+def slice_message(spans: Sequence[tuple[int, int]]) -> bytes:
     """Return a TensorSliceProto."""
     out = []
     for start, size in spans:
@@ -237,8 +240,13 @@ def _entry(
 
 def _kind_and_shape(dtype: DType, shape: Sequence[int]) -> bytes:
     """Return the first fields of a BundleEntryProto."""
+    return integer_field(1, dtype.as_datatype_enum) + shape_field(2, shape)
+
+
+def shape_field(number: int, shape: Sequence[int]) -> bytes:
+    """Return a TensorShapeProto as a field."""
     dims = b"".join([length_field(2, integer_field(1, size)) for size in shape])
-    return integer_field(1, dtype.as_datatype_enum) + length_field(2, dims)
+    return length_field(number, dims)
 
 
 # -- the table -------------------------------------------------------------------------------------

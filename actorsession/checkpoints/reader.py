@@ -1,8 +1,8 @@
 """Reading a checkpoint of either format by its prefix, and the files that belong to a prefix.
 
 This module holds ``CheckpointReader``, through which users and the restore op read. It determines the format
-by the existing files: the library's own (``sharded``) or TensorFlow's (``bundle``). Where a prefix has files
-of several, the one that was written last counts. Values are loaded on access.
+by the existing files: the library's own (``sharded``) or TensorFlow's (``bundle``, ``slice_table``). Where a
+prefix has files of several, the one that was written last counts. Values are loaded on access.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
+from actorsession.checkpoints import slice_table
 from actorsession.checkpoints.atomic import file_errors
 from actorsession.checkpoints.entry import Entry, Source
 from actorsession.checkpoints.safetensors import SUFFIX
@@ -46,6 +47,9 @@ def _candidates(
         for path in (prefix + SUFFIX, prefix + INDEX_SUFFIX)
     ]
     found.append((prefix + BUNDLE_SUFFIX, functools.partial(_open_bundle, prefix, opener)))
+    oldest = slice_table.files_of(prefix)
+    if oldest:
+        found.append((oldest[0], functools.partial(slice_table.SliceTable, prefix, opener)))
     if prefix.endswith((SUFFIX, INDEX_SUFFIX)):
         found.append((prefix, lambda: NativeCheckpoint(prefix, opener)))
     return found
@@ -109,7 +113,12 @@ def remove_files(prefix: str) -> None:
     Raises:
         OpError: if the file system refuses.
     """
+    oldest = slice_table.files_of(prefix)
     remove_files_of(prefix)
+    with file_errors(f"cannot remove the checkpoint {prefix!r}"):
+        for path in oldest:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
     index = prefix + BUNDLE_SUFFIX
     if os.path.isfile(index):
         with file_errors(f"cannot remove the checkpoint {prefix!r}"):

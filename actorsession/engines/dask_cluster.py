@@ -273,7 +273,8 @@ class _DaskPlacement:
         except Exception as error:
             return TaskFate(clean=False, how=f"Dask says: {error}")
         if serving:
-            return TaskFate(clean=False, how=f"its server runs in {self.node} and does not answer")
+            how = f"its server runs in {self.node} and does not answer"
+            return TaskFate(clean=False, how=how, serving=True)
         return TaskFate(clean=True, how="its server was asked to stop")
 
     async def log(self) -> Sequence[str]:

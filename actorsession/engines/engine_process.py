@@ -1,14 +1,17 @@
 """The process of one task that an engine has placed, as its cluster sees it.
 
 Watches the task over a connection to its server, which is the same for all engines: while the connection
-lasts the task is asked to serve on (``KeepServer``), and when it is lost for good, the engine is asked what
-has become of the task. Owned by an ``EngineCluster``; has the interface of ``TaskProcess``.
+lasts the task is asked to serve on (``KeepServer``), and when it is lost, the engine is asked what has become
+of the task. One that serves and is only out of reach, such as on a machine that is too busy to accept a
+connection in time, is tried again before it counts as lost. Owned by an ``EngineCluster``; has the interface
+of ``TaskProcess``.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,8 +27,11 @@ from actorsession.rpc.security import forget_token, remember_token
 
 __all__ = ["EngineProcess"]
 
+_log = logging.getLogger("actorsession.cluster")
 # Seconds before a lost connection to a task is tried again.
 _RETRY = 0.1
+# Seconds that a task may be out of reach which serves according to its engine; no longer than it is kept.
+_OUT_OF_REACH = 30.0
 # Seconds for an engine to report the end of a task, and its last lines.
 _REPORT = 15.0
 # Seconds that errors of sessions wait for the cluster to notice that a task is lost, and for that report.
@@ -90,24 +96,37 @@ class EngineProcess:
         )  # fmt: skip
 
     async def _watch(self, placed: Placement) -> None:
-        """Keep the task serving until its server cannot be reached, then ask the engine why."""
+        """Keep the task serving until it cannot be reached and its engine does not find it serving."""
         order = self._order
-        with contextlib.suppress(OpError):
-            while True:
+        limit: Deadline | None = None  # since the task was reached last
+        while True:
+            with contextlib.suppress(OpError):
                 await keep_server(
                     placed.address, order.keep, task=self.task, cluster_id=order.cluster_id,
                     token=order.token, security=order.security,
                 )  # fmt: skip
+                limit = None  # it was reached; the connection is lost
                 await asyncio.sleep(_RETRY)
-        self._unreachable = True
-        fate = TaskFate(
-            clean=False, how=f"{self._launcher.engine} did not say why in {_REPORT:g} s"
-        )
-        with contextlib.suppress(OpError):
-            fate = await Deadline.after(_REPORT).wait(placed.fate(), what=f"the end of {self.task}")
+                continue
+            limit = limit or Deadline.after(min(order.keep, _OUT_OF_REACH))
+            self._unreachable = True
+            fate = await self._asked(placed)
+            if not fate.serving or limit.expired:
+                break
+            self._unreachable = False
+            _log.info("%s is tried again: %s", self.task, fate.how)
+            await asyncio.sleep(_RETRY)
         with contextlib.suppress(OpError):
             self._lines = await Deadline.after(_REPORT).wait(placed.log(), what="its last lines")
         self._end_with(fate)
+
+    async def _asked(self, placed: Placement) -> TaskFate:
+        """Return what the engine says of a task that cannot be reached."""
+        with contextlib.suppress(OpError):
+            return await Deadline.after(_REPORT).wait(placed.fate(), what=f"the end of {self.task}")
+        return TaskFate(
+            clean=False, how=f"{self._launcher.engine} did not say why in {_REPORT:g} s"
+        )
 
     def _end_with(self, fate: TaskFate) -> None:
         if self._fate is None:

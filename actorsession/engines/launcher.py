@@ -75,10 +75,12 @@ class TaskFate:
         clean: whether it was asked to end.
         how: a phrase, such as "Ray says: its node was lost", with the last lines on standard error behind
             ``LAST_LINES`` (``rpc.exit_reports``) where the engine has them.
+        serving: whether the engine finds it serving: it has not ended, and is only out of reach.
     """
 
     clean: bool
     how: str
+    serving: bool = False
 
 
 class Placement(Protocol):
@@ -103,7 +105,7 @@ class Placement(Protocol):
         """End it without waiting for anything, as far as the engine can."""
 
     async def fate(self) -> TaskFate:
-        """Return how it ended; called when its server no longer answers, and bounded in time."""
+        """Return how it ended, or that it serves; called when its server does not answer; bounded in time."""
 
     async def log(self) -> Sequence[str]:
         """Return the last lines that it wrote; none if they cannot be had any more."""

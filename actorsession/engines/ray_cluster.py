@@ -40,6 +40,8 @@ _ANSWER = 5.0
 # Actors that are tried where they die before they run: Ray notices the loss of a node after some 15 s, and
 # until then places what is to replace a task on that very node.
 _PLACES = 3
+# Seconds for Ray to find out whether an actor that it cannot reach is dead, and between two questions.
+_CERTAIN, _AGAIN = 10.0, 0.25
 # Characters of an error of Ray.
 _LONGEST = 1000
 
@@ -233,13 +235,22 @@ class _RayPlacement:
 
     async def fate(self) -> TaskFate:
         """Ask the actor whether its server runs; if it is dead, Ray says why."""
-        try:
-            serving = await _answer(self._actor.is_serving.remote())
-        except Exception as error:
-            return TaskFate(clean=False, how=f"Ray says: {_told(error)}")
-        if serving:
-            return TaskFate(clean=False, how="its server runs in its Ray actor and does not answer")
-        return TaskFate(clean=True, how="its server was asked to stop")
+        from ray.exceptions import ActorUnavailableError
+
+        limit = Deadline.after(_CERTAIN)
+        while True:
+            try:
+                serving = await _answer(self._actor.is_serving.remote())
+            except Exception as error:
+                # Ray has lost its own connection and does not know yet whether the actor is dead.
+                if isinstance(error, ActorUnavailableError) and not limit.expired:
+                    await asyncio.sleep(_AGAIN)
+                    continue
+                return TaskFate(clean=False, how=f"Ray says: {_told(error)}")
+            if serving:
+                how = "its server runs in its Ray actor and does not answer"
+                return TaskFate(clean=False, how=how, serving=True)
+            return TaskFate(clean=True, how="its server was asked to stop")
 
     async def log(self) -> Sequence[str]:
         """Return the last lines of the actor's log, if it is alive."""

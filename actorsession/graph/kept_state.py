@@ -20,8 +20,8 @@ VARIABLES = frozenset({"VarHandleOp", "Variable", "VariableV2"})
 # nothing from one step to the next. Loops, branches and calls are judged by the nodes inside them.
 _KEEP_NOTHING = frozenset({
     "Assert", "CheckNumerics", "If", "MatchingFiles", "MergeV2Checkpoints", "PartitionedCall", "Print",
-    "ReadFile", "RemoteCall", "RestoreV2", "SaveV2", "StatefulPartitionedCall", "SymbolicGradient", "While",
-    "WriteFile",
+    "ReadFile", "RemoteCall", "Restore", "RestoreSlice", "RestoreV2", "Save", "SaveSlices", "SaveV2",
+    "StatefulPartitionedCall", "SymbolicGradient", "While", "WriteFile",
 })  # fmt: skip
 # Operations whose state belongs to one step.
 _OF_STEPS = ("StackV2", "StackPush", "StackPop", "StackClose", "TensorArray")

@@ -357,6 +357,9 @@ class Operation:
         number: position in the order of building.
     """
 
+    # The operation for which a rewritten graph says that this one stands.
+    _original_op: Operation | None = None
+
     __slots__ = (
         "__dict__", "__weakref__", "_device", "_node_def", "attrs", "control_inputs", "graph", "inputs",
         "name", "number", "op_def", "outputs", "source", "type",

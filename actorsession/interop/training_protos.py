@@ -77,7 +77,7 @@ def saver_to_proto(saver: Any, export_scope: str | None = None) -> protos.SaverD
         max_to_keep=proto.max_to_keep,
         sharded=proto.sharded,
         keep_checkpoint_every_n_hours=proto.keep_checkpoint_every_n_hours,
-        version=2,
+        version=proto.version or 2,
     )
 
 

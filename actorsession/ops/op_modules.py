@@ -159,7 +159,10 @@ _TYPES = {
         "ResourceSparseApplyProximalAdagrad ResourceSparseApplyProximalGradientDescent "
         "ResourceSparseApplyRMSProp"
     ),
-    "ops.variables.checkpointing": "MergeV2Checkpoints RestoreV2 SaveV2 ShardedFilename",
+    "ops.variables.checkpointing": (
+        "MergeV2Checkpoints Restore RestoreSlice RestoreV2 Save SaveSlices SaveV2 ShardedFilename "
+        "ShardedFilespec"
+    ),
     "ops.variables.reference_nodes": (
         "ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdam ApplyCenteredRMSProp ApplyFtrl "
         "ApplyFtrlV2 ApplyGradientDescent ApplyMomentum ApplyProximalAdagrad "

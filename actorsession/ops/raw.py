@@ -114,16 +114,17 @@ __all__ = [
     "ResourceSparseApplyCenteredRMSProp", "ResourceSparseApplyFtrl", "ResourceSparseApplyFtrlV2",
     "ResourceSparseApplyMomentum", "ResourceSparseApplyProximalAdagrad",
     "ResourceSparseApplyProximalGradientDescent", "ResourceSparseApplyRMSProp",
-    "ResourceStridedSliceAssign", "RestoreIterator", "RestoreV2", "ReverseSequence", "ReverseV2",
-    "RightShift", "Rint", "Roll", "Round", "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBoxV2",
-    "SaveIterator", "SaveV2", "ScalarSummary", "ScatterAdd", "ScatterDiv", "ScatterMax",
-    "ScatterMin", "ScatterMul", "ScatterNd", "ScatterNdAdd", "ScatterNdMax", "ScatterNdMin",
-    "ScatterNdSub", "ScatterNdUpdate", "ScatterSub", "ScatterUpdate", "SegmentMax", "SegmentMean",
-    "SegmentMin", "SegmentProd", "SegmentSum", "Select", "SelectV2", "SelfAdjointEigV2", "Selu",
-    "SeluGrad", "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize", "Shape",
-    "ShapeN", "ShardedFilename", "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "Slice",
-    "Softmax", "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad", "Softsign",
-    "SoftsignGrad", "SpaceToBatchND", "SpaceToDepth", "SparseAccumulatorApplyGradient",
+    "ResourceStridedSliceAssign", "Restore", "RestoreIterator", "RestoreSlice", "RestoreV2",
+    "ReverseSequence", "ReverseV2", "RightShift", "Rint", "Roll", "Round", "Rsqrt", "RsqrtGrad",
+    "SampleDistortedBoundingBoxV2", "Save", "SaveIterator", "SaveSlices", "SaveV2", "ScalarSummary",
+    "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNd",
+    "ScatterNdAdd", "ScatterNdMax", "ScatterNdMin", "ScatterNdSub", "ScatterNdUpdate", "ScatterSub",
+    "ScatterUpdate", "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd", "SegmentSum",
+    "Select", "SelectV2", "SelfAdjointEigV2", "Selu", "SeluGrad", "SerializeManySparse",
+    "SerializeSparse", "SerializeTensor", "SetSize", "Shape", "ShapeN", "ShardedFilename",
+    "ShardedFilespec", "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "Slice", "Softmax",
+    "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad",
+    "SpaceToBatchND", "SpaceToDepth", "SparseAccumulatorApplyGradient",
     "SparseAccumulatorTakeGradient", "SparseAdd", "SparseAddGrad", "SparseApplyAdadelta",
     "SparseApplyAdagrad", "SparseApplyAdagradDA", "SparseApplyCenteredRMSProp", "SparseApplyFtrl",
     "SparseApplyFtrlV2", "SparseApplyMomentum", "SparseApplyProximalAdagrad",
@@ -2017,9 +2018,17 @@ def ResourceStridedSliceAssign(ref: Operand, begin: Operand, end: Operand, strid
     """ref:resource begin:Index end:Index strides:Index value:T ->"""
     return node("ResourceStridedSliceAssign", (ref, begin, end, strides, value,), {"dtype": dtype, "begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask, "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask, "shape": shape}, name)
 
+def Restore(file_pattern: Operand, tensor_name: Operand, *, dt: DTypeLike, preferred_shard: int = -1, name: str | None = None) -> Tensor:
+    """file_pattern:string tensor_name:string -> tensor:dt"""
+    return one("Restore", (file_pattern, tensor_name,), {"dt": dt, "preferred_shard": preferred_shard}, name)
+
 def RestoreIterator(iterator: Operand, state: Operand, *, name: str | None = None) -> Operation:
     """iterator:resource state:string ->"""
     return node("RestoreIterator", (iterator, state,), {}, name)
+
+def RestoreSlice(file_pattern: Operand, tensor_name: Operand, shape_and_slice: Operand, *, dt: DTypeLike, preferred_shard: int = -1, name: str | None = None) -> Tensor:
+    """file_pattern:string tensor_name:string shape_and_slice:string -> tensor:dt"""
+    return one("RestoreSlice", (file_pattern, tensor_name, shape_and_slice,), {"dt": dt, "preferred_shard": preferred_shard}, name)
 
 def RestoreV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, *, dtypes: Sequence[DTypeLike], name: str | None = None) -> list[Tensor]:
     """prefix:string tensor_names:string shape_and_slices:string -> tensors:[dtypes]"""
@@ -2061,9 +2070,17 @@ def SampleDistortedBoundingBoxV2(image_size: Operand, bounding_boxes: Operand, m
     """image_size:T bounding_boxes:float min_object_covered:float -> begin:T size:T bboxes:float"""
     return many("SampleDistortedBoundingBoxV2", (image_size, bounding_boxes, min_object_covered,), {"seed": seed, "seed2": seed2, "aspect_ratio_range": aspect_ratio_range, "area_range": area_range, "max_attempts": max_attempts, "use_image_if_no_bounding_boxes": use_image_if_no_bounding_boxes}, name)
 
+def Save(filename: Operand, tensor_names: Operand, data: Operands, *, name: str | None = None) -> Operation:
+    """filename:string tensor_names:string data:[T] ->"""
+    return node("Save", (filename, tensor_names, data,), {}, name)
+
 def SaveIterator(iterator: Operand, *, name: str | None = None) -> Tensor:
     """iterator:resource -> state:string"""
     return one("SaveIterator", (iterator,), {}, name)
+
+def SaveSlices(filename: Operand, tensor_names: Operand, shapes_and_slices: Operand, data: Operands, *, name: str | None = None) -> Operation:
+    """filename:string tensor_names:string shapes_and_slices:string data:[T] ->"""
+    return node("SaveSlices", (filename, tensor_names, shapes_and_slices, data,), {}, name)
 
 def SaveV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, tensors: Operands, *, dtypes: Sequence[DTypeLike] | None = None, bundle: bool | None = None, name: str | None = None) -> Operation:
     """prefix:string tensor_names:string shape_and_slices:string tensors:[dtypes] ->"""
@@ -2192,6 +2209,10 @@ def ShapeN(input: Operands, *, out_type: DTypeLike = int32, name: str | None = N
 def ShardedFilename(basename: Operand, shard: Operand, num_shards: Operand, *, name: str | None = None) -> Tensor:
     """basename:string shard:int32 num_shards:int32 -> filename:string"""
     return one("ShardedFilename", (basename, shard, num_shards,), {}, name)
+
+def ShardedFilespec(basename: Operand, num_shards: Operand, *, name: str | None = None) -> Tensor:
+    """basename:string num_shards:int32 -> filename:string"""
+    return one("ShardedFilespec", (basename, num_shards,), {}, name)
 
 def Sigmoid(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""

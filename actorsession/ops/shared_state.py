@@ -26,7 +26,7 @@ from actorsession.ops.rows import op, scalar
 
 __all__ = ["check_handle_of", "dtypes_of", "make_handle", "register_state"]
 
-# Attributes in which nodes that share some state may differ.
+# Attributes that say where some state is found, or that are compared together.
 _OWN = frozenset({"container", "shared_name", "seed", "seed2"})
 # What messages call attributes.
 _SAID = {"component_types": "component types", "shapes": "component shapes"}
@@ -55,6 +55,8 @@ def register_state(
         if ctx.attrs["shared_name"]:
             keys = [key for key in lookup(op_type).attrs if key not in _OWN]
             said = [f"{_SAID.get(key, key)} {_text(ctx.attrs[key])}" for key in keys]
+            if "seed2" in ctx.attrs:
+                said.append(f"random seeds ({ctx.attrs['seed']}, {ctx.attrs['seed2']})")
             spec = f"a {label} of {', '.join(said)}"
             state = ctx.resources.lookup_or_create(ctx.attrs["container"], name, kind, new, spec)
         else:

@@ -13,9 +13,12 @@ from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.node import NodeDef
 from actorsession.plan.place import Placed
 
-__all__ = ["log_devices", "log_placement"]
+__all__ = ["PLACEMENT_LOG", "log_devices", "log_placement"]
 
-_log = logging.getLogger("actorsession.session")
+PLACEMENT_LOG = "actorsession.session.placement"
+"""Name of the logger, for handlers that want nothing else."""
+
+_log = logging.getLogger(PLACEMENT_LOG)
 
 
 def log_devices(devices: Sequence[DeviceAttributes]) -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 import weakref
 from types import TracebackType
+from typing import Any, cast
 
 from actorsession.config import ConfigProto
 from actorsession.graph.default_session import DEFAULT_SESSIONS
@@ -22,36 +24,60 @@ from actorsession.session.sync_session import Session
 __all__ = ["AsyncInteractiveSession", "InteractiveSession"]
 
 _log = logging.getLogger("actorsession.session")
-_ACTIVE: weakref.WeakSet[BaseSession] = weakref.WeakSet()
+_COUNTING = threading.RLock()  # a finaliser may come in between
 
 
-def _install(session: BaseSession, graph: Graph | None) -> None:
+class _Interactive(BaseSession):
+    """A session that is the default from its creation until it is closed."""
+
+    # How many are open; of a class that has an attribute of its own, how many of that class.
+    _active_session_count = 0
+    # Ends the counting of this one, when it is closed or dropped.
+    _counted: weakref.finalize[Any, Any] | None = None
+
+    def _warn_of_others(self, count: int) -> None:
+        _log.warning(
+            "another interactive session is open (%d in all): it keeps its variables until it is closed",
+            count,
+        )
+
+
+def _count(kind: type[_Interactive], change: int) -> int:
+    """Change the number of open sessions of a class, and return what it was."""
+    holder = next(base for base in kind.__mro__ if "_active_session_count" in vars(base))
+    counter = cast("type[_Interactive]", holder)
+    with _COUNTING:
+        before = counter._active_session_count
+        counter._active_session_count = max(0, before + change)
+    return before
+
+
+def _install(session: _Interactive, graph: Graph | None) -> None:
     """Make a session the default session, and its graph the default graph if it was given.
 
     In a cell of a notebook it is the default of the later cells too, whichever asyncio children run them.
     """
-    if _ACTIVE:
-        _log.warning(
-            "another interactive session is open (%d in all): it keeps its variables until it is closed",
-            len(_ACTIVE),
-        )
-    _ACTIVE.add(session)
+    others = _count(type(session), 1)
+    session._counted = weakref.finalize(session, _count, type(session), -1)
+    session._counted.atexit = False
+    if others > 0:
+        session._warn_of_others(others)
     cell = is_cell(sys._getframe(1))
     (DEFAULT_SESSIONS.keep if cell else DEFAULT_SESSIONS.push)(session)
     if graph is not None:
         (default_graphs().keep if cell else default_graphs().push)(graph)
 
 
-def _uninstall(session: BaseSession, graph: Graph | None) -> None:
+def _uninstall(session: _Interactive, graph: Graph | None) -> None:
     """Undo ``_install``; in any order, and also where the defaults were never entered."""
-    if session in _ACTIVE:
-        _ACTIVE.discard(session)
+    if session._counted is not None and session._counted.alive:
+        session._counted()
         DEFAULT_SESSIONS.remove(session)
         if graph is not None:
             default_graphs().remove(graph)
 
 
-class InteractiveSession(Session):
+class InteractiveSession(Session, _Interactive):
     """A ``Session`` that is the default session of its thread from its creation until it is closed.
 
     Args:
@@ -94,7 +120,7 @@ class InteractiveSession(Session):
                 _uninstall(self, self._named)
 
 
-class AsyncInteractiveSession(AsyncSession):
+class AsyncInteractiveSession(AsyncSession, _Interactive):
     """An ``AsyncSession`` that is the default of the asyncio child that made it, until it is closed.
 
     ``await tensor.eval()`` runs in it, as in a notebook whose cells are coroutines.

@@ -80,7 +80,7 @@ class Saver:
         builder: must be ``None``.
         defer_build: whether nodes are added only by ``build``.
         allow_empty: whether there may be nothing to save; ``save`` and ``restore`` then do nothing.
-        write_version: 2; or 1, TensorFlow's older format, for which 2 is written instead.
+        write_version: 2; or 1 for TensorFlow's first format, which old programs read.
         pad_step_number: whether step numbers are padded to at least eight digits, so that names sort.
         save_relative_paths: whether paths in the ``checkpoint`` file are relative to its folder.
         filename: prefix used when the nodes are run without feeding one.
@@ -119,9 +119,16 @@ class Saver:
         if builder is not None:
             raise ValueError("builder must be None, because a Saver builds its own nodes")
         if write_version == SaverDef.V1:
-            _log.warning("checkpoints of version 1 cannot be written; this saver writes version 2")
+            _log.warning(
+                "this saver writes checkpoints of version 1, which are held in memory as a whole and lack "
+                "some dtypes; version 2 is better for all but old readers"
+            )
         elif write_version != SaverDef.V2:
-            raise ValueError(f"write_version must be {SaverDef.V2}, got {write_version!r}")
+            raise ValueError(
+                f"write_version must be {SaverDef.V2}, or {SaverDef.V1} for TensorFlow's first format, got "
+                f"{write_version!r}"
+            )
+        self._version = int(write_version)
         self._var_list = var_list
         self._reshape = reshape
         self._sharded = sharded
@@ -175,6 +182,7 @@ class Saver:
         return build_saver(
             graph, saveables, self._name, self._filename, sharded=self._sharded,
             reshape=self._reshape, restore_sequentially=self._sequentially, bundle=self._bundle,
+            version=self._version,
         )  # fmt: skip
 
     @property
@@ -241,7 +249,7 @@ class Saver:
         plan = self._named(plan, step, meta_graph_suffix, write_meta_graph, write_state)
         if self._def is not None:
             with _fed(self._def, plan) as feeds:
-                sess.run(self._def.save_tensor_name, feeds)
+                plan = _written(self._def, plan, sess.run(self._def.save_tensor_name, feeds))
         return self._finish(plan)
 
     async def save_async(
@@ -268,7 +276,7 @@ class Saver:
         plan = self._named(plan, step, meta_graph_suffix, write_meta_graph, write_state)
         if self._def is not None:
             with _fed(self._def, plan) as feeds:
-                await sess.run(self._def.save_tensor_name, feeds)
+                plan = _written(self._def, plan, await sess.run(self._def.save_tensor_name, feeds))
         return await asyncio.to_thread(self._finish, plan)
 
     def _plan(self, sess: Any, save_path: Any, latest: str | None, step: Any) -> _Save:
@@ -398,6 +406,13 @@ class Saver:
         if not getattr(sess, "target", "") and not checkpoint_exists(save_path):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
         return self._def.restore_op_name, {self._def.filename_tensor_name: os.fspath(save_path)}
+
+
+def _written(names: SaverDef, plan: _Save, saved: Any) -> _Save:
+    """Return a plan with the name of the checkpoint that was written; the pattern of its shards, if any."""
+    if names.version != SaverDef.V1:
+        return plan
+    return replace(plan, prefix=saved.decode() if isinstance(saved, bytes) else str(saved))
 
 
 @contextlib.contextmanager

@@ -24,8 +24,10 @@ from actorsession.ops.flow.control import group, with_dependencies
 from actorsession.ops.variables.checkpointing import (
     merge_v2_checkpoints,
     restore_v2,
+    save_slices,
     save_v2,
     sharded_filename,
+    sharded_filespec,
 )
 from actorsession.records import dataclass
 from actorsession.train.saveable import SaveableObject
@@ -44,7 +46,7 @@ class SaverDef:
         max_to_keep: number of checkpoints to keep; 0 for all.
         sharded: whether each device writes its own file.
         keep_checkpoint_every_n_hours: interval in hours at which a checkpoint is kept permanently.
-        version: version of the format, 2.
+        version: version of TensorFlow's format: 2, or 1 for the oldest one.
     """
 
     filename_tensor_name: str = ""
@@ -75,6 +77,7 @@ class SaverDef:
                 int(value.max_to_keep),
                 bool(value.sharded),
                 float(value.keep_checkpoint_every_n_hours),
+                1 if getattr(value, "version", 2) == 1 else 2,
             )
         except AttributeError as exc:
             raise ValueError(f"saver_def must be a SaverDef, got {value!r:.100}: {exc}") from None
@@ -90,6 +93,7 @@ def build_saver(
     reshape: bool,
     restore_sequentially: bool,
     bundle: bool = False,
+    version: int = SaverDef.V2,
 ) -> SaverDef:
     """Add the nodes of a saver to a graph.
 
@@ -102,6 +106,7 @@ def build_saver(
         reshape: whether restored tensors are reshaped to the shapes of the variables.
         restore_sequentially: whether variables are assigned one after the other.
         bundle: whether TensorFlow's format is written.
+        version: which one of TensorFlow's formats; see ``SaverDef``.
 
     Returns:
         The names of the nodes; the numbers of checkpoints to keep are not set.
@@ -112,11 +117,14 @@ def build_saver(
             default = placeholder_with_default(given, (), name=scope)
         prefix = placeholder_with_default(default, (), name="Const")
         groups = _by_device(saveables) if sharded else [("", list(saveables))]
-        saved = (
-            _save_shards(prefix, groups, bundle) if sharded else _save(prefix, saveables, bundle)
-        )
+        if version == SaverDef.V1:
+            saved = _save_oldest(prefix, groups, sharded)
+        elif sharded:
+            saved = _save_shards(prefix, groups, bundle)
+        else:
+            saved = _save(prefix, saveables, bundle)
         restored = _restore_all(prefix, groups, reshape, restore_sequentially)
-    return SaverDef(prefix.name, saved.name, restored.name, sharded=sharded)
+    return SaverDef(prefix.name, saved.name, restored.name, sharded=sharded, version=version)
 
 
 def _save(prefix: Tensor, saveables: Sequence[SaveableObject], bundle: bool) -> Tensor:
@@ -129,6 +137,28 @@ def _save(prefix: Tensor, saveables: Sequence[SaveableObject], bundle: bool) -> 
         bundle=bundle,
     )
     with prefix.graph.control_dependencies([written]):
+        return raw.Identity(prefix, name="control_dependency")
+
+
+def _save_oldest(
+    prefix: Tensor, groups: Sequence[tuple[str, list[SaveableObject]]], sharded: bool
+) -> Tensor:
+    """Return the path of a checkpoint in TensorFlow's first format, or the pattern of its shards' paths."""
+    graph, count = prefix.graph, constant(len(groups), name="num_shards") if sharded else None
+    written = []
+    for number, (device, saveables) in enumerate(groups):
+        specs = [spec for saveable in saveables for spec in saveable.specs]
+        with graph.device(device or None):
+            path = prefix if count is None else sharded_filename(prefix, number, count)
+            written.append(
+                save_slices(
+                    path, [spec.name for spec in specs], [spec.slice_spec for spec in specs],
+                    [spec.tensor for spec in specs],
+                )
+            )  # fmt: skip
+    with graph.control_dependencies(written):
+        if count is not None:
+            return sharded_filespec(prefix, count)
         return raw.Identity(prefix, name="control_dependency")
 
 

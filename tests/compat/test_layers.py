@@ -188,12 +188,6 @@ def test_batch_normalisation_follows_a_placeholder(shape: tuple[int, ...], fused
         )
 
 
-def test_what_is_not_there_is_refused() -> None:
-    tf.layers.batch_normalization(tf.ones([2, 3]), axis=[1], fused=True)
-    with pytest.raises(NotImplementedError, match="does not take virtual_batch_size"):
-        tf.layers.batch_normalization(tf.ones([2, 3]), virtual_batch_size=2)
-
-
 # -- classes --------------------------------------------------------------------------------------
 
 
@@ -268,8 +262,98 @@ def test_a_layer_of_a_program() -> None:
         Affine(2)(tf.ones([1, 4]))
     with pytest.raises(ValueError, match="expected min_ndim=2, found ndim=1"):
         Affine(2)(tf.ones([3]))
-    with pytest.raises(TypeError, match="Affine has no argument 'units_'"):
+    with pytest.raises(TypeError, match="Keyword argument not understood: 'units_'"):
         Affine(2, units_=3)
+
+
+REFUSED: list[tuple[Any, type[Exception], str]] = [
+    (lambda: tf.layers.conv2d(tf.ones([2, 4, 4]), 3, 3), ValueError, "expected ndim=4, found ndim=3"),
+    (lambda: tf.layers.max_pooling2d(tf.ones([2, 4, 4]), 3, 3), ValueError, "expected ndim=4"),
+    (
+        lambda: tf.layers.conv2d(tf.placeholder(tf.float32, [2, 4, 4, None]), 3, 3),
+        ValueError,
+        "channel dimension of the inputs should be defined",
+    ),
+    (
+        lambda: tf.layers.dense(tf.placeholder(tf.float32, [2, None]), 3),
+        ValueError,
+        "last dimension of the inputs to `Dense` should be defined",
+    ),
+    (lambda: tf.layers.dense(tf.placeholder(tf.float32), 3), ValueError, "its rank is undefined"),
+    (lambda: tf.layers.dense(tf.ones([2, 3], tf.int32), 3), TypeError, "Unable to build `Dense`"),
+    (lambda: tf.layers.Conv2D(3, (3, 3, 3)), ValueError, "`kernel_size` argument must be a tuple of 2"),
+    (lambda: tf.layers.Conv2D(3, 3, padding="foo"), ValueError, "`padding` argument must be"),
+    (lambda: tf.layers.Conv1D(3, 3, strides=(1, 2)), ValueError, "`strides` argument must be a tuple"),
+    (lambda: tf.layers.Conv1D(3, 3, data_format="N"), ValueError, "`data_format` argument must be"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "error", "match"), REFUSED)
+def test_what_does_not_fit_is_refused_in_the_words_of_tensorflow(
+    call: Any, error: type[Exception], match: str
+) -> None:
+    with pytest.raises(error, match=match):
+        call()
+
+
+def test_a_layer_knows_what_its_weights_were_built_for() -> None:
+    layer = tf.layers.Conv2D(4, 3, strides=2, padding="SAME", data_format="channels_first")
+    assert (layer.kernel_size, layer.strides, layer.padding, layer.rank) == (
+        (3, 3),
+        (2, 2),
+        "same",
+        2,
+    )
+    assert (layer.input_spec.ndim, layer.input_spec.axes) == (4, {})
+    first = layer(tf.ones([2, 3, 8, 8]))
+    second = layer(tf.ones([1, 3, 6, 6]))
+    assert layer.input_spec.axes == {1: 3}
+    assert layer.get_output_at(0) is first
+    assert layer.get_output_at(1) is second
+    assert layer.get_input_shape_at(1) == (1, 3, 6, 6)
+    assert layer.get_output_shape_at(1) == (1, 4, 3, 3)
+    with pytest.raises(ValueError, match="has only 2 inbound nodes"):
+        layer.get_output_at(2)
+    with pytest.raises(ValueError, match="expected axis 1 of input shape to have value 3"):
+        layer(tf.ones([1, 5, 6, 6]))
+
+
+def test_a_layer_that_is_not_trainable_updates_nothing() -> None:
+    layer = tf.layers.BatchNormalization(trainable=False)
+    layer(tf.ones([2, 3]), training=True)
+    assert layer.updates == tf.get_collection(tf.GraphKeys.UPDATE_OPS) == []
+    assert len(layer.non_trainable_weights) == 4
+
+
+def test_losses_and_updates_may_be_functions_and_tensors() -> None:
+    class Counting(tf.layers.Layer):
+        def build(self, input_shape: Any) -> None:
+            self.count = self.add_weight("count", [], trainable=False)
+            self.built = True
+
+        def call(self, inputs: Any) -> Any:
+            self.add_loss(lambda: tf.reduce_sum(inputs))
+            self.add_update([tf.assign_add(self.count, 1.0), lambda: self.count.assign(0.0).op])
+            return inputs
+
+    layer = Counting(activity_regularizer=tf.reduce_sum)
+    layer(tf.ones([2, 3]))
+    assert all(isinstance(update, tf.Operation) for update in layer.updates)
+    assert [update.type for update in tf.get_collection(tf.GraphKeys.UPDATE_OPS)] == [
+        "AssignAdd",
+        "Assign",
+    ]
+    assert layer.losses[1].op.name == "counting/ActivityRegularizer/truediv"
+    assert run(layer.losses) == [6.0, 3.0]
+
+
+def test_a_layer_without_call_returns_its_inputs() -> None:
+    x = tf.ones([2, 3])
+    assert tf.layers.Layer()(x) is x
+
+
+def test_a_dense_layer_computes_in_its_own_dtype() -> None:
+    assert tf.layers.Dense(2, dtype=tf.float64)(tf.ones([2, 3])).dtype == tf.float64
 
 
 def test_a_layer_takes_structures() -> None:

@@ -255,3 +255,61 @@ def test_errors_of_savers_are_tensorflows(tmp_path: Path) -> None:
             tf.train.import_meta_graph(str(tmp_path / name))
     reader = tf.train.NewCheckpointReader(str(tmp_path / "m"))
     assert reader.debug_string() == b"v (DT_FLOAT) [2]"
+
+
+def test_a_step_may_be_the_name_of_a_tensor(tmp_path: Path) -> None:
+    prefix = str(tmp_path / "m")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        step = tf.train.get_or_create_global_step()
+        sess.run(step.initializer)
+        sess.run(step.assign_add(4))
+        saver = tf.train.Saver()
+        for name in ("global_step:0", b"global_step:0"):
+            assert saver.save(sess, prefix, name) == f"{prefix}-4"
+        for unknown in ("a", "a:0", b"x"):
+            with pytest.raises(ValueError, match="cannot be interpreted as a Tensor"):
+                saver.save(sess, prefix, global_step=unknown)
+        for wrong in ("global_step", 1.5, [1]):
+            with pytest.raises(TypeError):
+                saver.save(sess, prefix, global_step=wrong)
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+def test_a_checkpoint_of_the_first_format(tmp_path: Path, sharded: bool) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        values = build()
+        session.run(tf.global_variables_initializer())
+        saver = tf.train.Saver(sharded=sharded, max_to_keep=1, write_version=tf.train.SaverDef.V1)
+        assert saver.saver_def.version == 1
+        saver.save(session, str(tmp_path / "model"), global_step=2)
+        prefix = saver.save(session, str(tmp_path / "model"), global_step=3)
+        file, pattern = "model-3", "model-3"
+        if sharded:
+            file, pattern = "model-3-00000-of-00001", "model-3-?????-of-00001"
+        assert prefix == str(tmp_path / pattern)
+        assert saver.last_checkpoints == [prefix]
+        assert tf.train.latest_checkpoint(str(tmp_path)) == prefix
+        assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+            ["checkpoint", file, "model-3.meta"]
+        )
+        reader = tf.train.NewCheckpointReader(prefix)
+        for name, value in values.items():
+            np.testing.assert_array_equal(reader.get_tensor(name), value, err_msg=name)
+    with tf.Graph().as_default(), tf.Session() as session:
+        again = tf.train.import_meta_graph(str(tmp_path / "model-3.meta"))
+        assert again is not None and again.saver_def.version == 1  # noqa: PT018
+        again.restore(session, prefix)
+        np.testing.assert_array_equal(session.run("a:0"), values["a"])
+
+
+def test_the_oldest_operations_save_and_restore_one_tensor(tmp_path: Path) -> None:
+    path = str(tmp_path / "model")
+    with tf.Graph().as_default(), tf.Session() as session:
+        session.run(tf.raw_ops.Save(filename=path, tensor_names=["a", "b"], data=[ROWS, [1]]))
+        whole = tf.raw_ops.Restore(file_pattern=path, tensor_name="a", dt=tf.float32)
+        part = tf.raw_ops.RestoreSlice(
+            file_pattern=path, tensor_name="a", shape_and_slice="5 4 1,2:-", dt=tf.float32
+        )
+        found = session.run([whole, part])
+    np.testing.assert_array_equal(found[0], ROWS)
+    np.testing.assert_array_equal(found[1], ROWS[1:3])

@@ -140,8 +140,6 @@ def test_batch_norm_updates_in_place_or_in_a_collection() -> None:
     spread = np.sqrt(POINTS.var(0) + 1e-3)
     np.testing.assert_allclose(found, (POINTS - POINTS.mean(0)) / spread, atol=1e-5)
     np.testing.assert_allclose(kept, 0.5 * POINTS.mean(0), rtol=1e-4, atol=1e-6)
-    with pytest.raises(NotImplementedError, match="does not take renorm"):
-        slim.batch_norm(POINTS, renorm=True)
 
 
 def test_layer_norm_is_over_all_axes_but_the_first() -> None:

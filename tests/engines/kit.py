@@ -32,6 +32,7 @@ class Desk:
         orders: all orders so far.
         moves: whether a task that is placed again finds its former port taken.
         refusal: what is raised instead of placing a task.
+        how: what it says of a task that does not answer.
     """
 
     engine = "Desk"
@@ -41,6 +42,7 @@ class Desk:
         self.orders: list[TaskOrder] = []
         self.moves = False
         self.refusal: OpError | None = None
+        self.how = TaskFate(clean=False, how="its leg broke")
         self.opened = self.closed = 0
 
     async def open(self, orders: Sequence[TaskOrder], deadline: Deadline) -> None:
@@ -57,7 +59,7 @@ class Desk:
         else:
             with socket.create_server(("127.0.0.1", urlsplit(former.address).port or 0)):
                 await host.start()
-        self.places[order.task] = placed = _Place(host)
+        self.places[order.task] = placed = _Place(host, self.how)
         return placed
 
     async def close(self) -> None:
@@ -65,11 +67,11 @@ class Desk:
 
 
 class _Place:
-    def __init__(self, host: TaskHost) -> None:
+    def __init__(self, host: TaskHost, how: TaskFate) -> None:
         self.host = host
         self.address = host.address
         self.node = "desk"
-        self.how = TaskFate(clean=False, how="its leg broke")
+        self.how = how
 
     async def end(self, grace: float) -> None:
         await self.host.stop(grace)

@@ -13,6 +13,8 @@ from pathlib import Path
 __all__ = [
     "QUIET_ENGINES",
     "RAY_DID_NOT_START",
+    "RAY_STARTS",
+    "RAY_TAKES_NO_JOB",
     "engine_folder",
     "kill_processes_of",
     "processes_of",
@@ -23,6 +25,8 @@ _PATIENCE = 60.0  # seconds for processes to end
 # Settings of engines for tests: what they must not do in a user's name, and patience on a busy machine.
 QUIET_ENGINES = {
     "RAY_USAGE_STATS_ENABLED": "0",
+    # Ray has its actors give way to all else on the machine, such as other tests: 15.
+    "RAY_worker_niceness": "0",
     "RAY_worker_register_timeout_seconds": "300",
     "RAY_agent_register_timeout_ms": "300000",
     "RAY_gcs_server_request_timeout_seconds": "300",
@@ -30,11 +34,11 @@ QUIET_ENGINES = {
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "300s",
 }
 
-# What Ray says when processes of its own have not started within limits of its own, that nobody can change.
-RAY_DID_NOT_START = (
-    "The current node timed out during startup",
-    "No available agent to submit job",
-)
+# What Ray says when processes of its own have not started within 30 s, a limit that nobody can change.
+RAY_DID_NOT_START = "The current node timed out during startup"
+RAY_STARTS = 3  # attempts
+# What it says of a job when its own process that takes jobs does not run within 10 s, another such limit.
+RAY_TAKES_NO_JOB = "No available agent to submit job, please try again later."
 
 
 def processes_of(folder: str) -> list[int]:

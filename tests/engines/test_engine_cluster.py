@@ -12,7 +12,7 @@ import pytest
 
 from actorsession.cluster import ClusterSpec, Server, read_statistics, stop_server
 from actorsession.cluster.launch.task_restarts import TaskEnd
-from actorsession.engines import EngineCluster, TaskFate
+from actorsession.engines import EngineCluster, TaskFate, engine_process
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -129,6 +129,50 @@ async def test_a_lost_task_comes_back_where_it_was_and_the_session_goes_on(graph
     assert ends[0].message.startswith(
         f"{PS0} has ended: its leg broke; it is started again (1 of 3"
     )
+
+
+async def test_a_task_that_is_out_of_reach_for_a_while_and_serves_has_not_ended(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that is too busy to answer in time: its variables are not lost for that."""
+    v, _, _ = model(graph)
+    ends: list[TaskEnd] = []
+    refused: list[str] = []
+    real = engine_process.keep_server
+
+    async def keep(address: str, *rest: Any, task: str, **more: Any) -> None:
+        if task == PS0 and len(refused) < 3:
+            refused.append(address)
+            raise UnavailableError("it takes too long")
+        await real(address, *rest, task=task, **more)
+
+    monkeypatch.setattr(engine_process, "keep_server", keep)
+    cluster = DeskCluster({"ps": 1, "worker": 1}, restart=3, on_end=ends.append)
+    cluster.desk.how = TaskFate(clean=False, how="it reads a book", serving=True)
+    async with cluster:
+        async with AsyncSession(cluster.target("worker"), graph=graph) as session:
+            await soon(session.run(v.initializer))
+            await eventually(lambda: len(refused) == 3)
+            await eventually(lambda: not cluster.process("ps")._unreachable)
+            assert (await soon(session.run(v))).tolist() == [0, 1, 2, 3]
+        assert (cluster.restarts[PS0], cluster.status()[PS0].alive) == (0, True)
+    assert (ends, len(cluster.desk.orders)) == ([], 2)
+
+
+async def test_a_task_that_stays_out_of_reach_counts_as_lost_although_it_serves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def never(address: str, *_: Any, **__: Any) -> None:
+        raise UnavailableError("it takes too long")
+
+    monkeypatch.setattr(engine_process, "keep_server", never)
+    monkeypatch.setattr(engine_process, "_OUT_OF_REACH", 0.2)
+    ends: list[TaskEnd] = []
+    cluster = DeskCluster({"worker": 1}, on_end=ends.append)
+    cluster.desk.how = TaskFate(clean=False, how="it reads a book", serving=True)
+    async with cluster:
+        await eventually(lambda: bool(ends))
+        assert ends[0].message == f"{W0} has ended: it reads a book"
 
 
 async def test_the_others_are_told_where_a_task_is_that_has_moved(graph: Graph) -> None:

@@ -11,6 +11,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,7 +24,13 @@ from actorsession.engines import DaskCluster, RayCluster
 from actorsession.errors import InvalidArgumentError
 from tests.cluster.kit import PS0, W0
 from tests.cluster.script import ROOT, environment
-from tests.engines.processes import QUIET_ENGINES, RAY_DID_NOT_START, engine_folder
+from tests.engines.processes import (
+    QUIET_ENGINES,
+    RAY_DID_NOT_START,
+    RAY_STARTS,
+    engine_folder,
+    kill_processes_of,
+)
 from tests.engines.program import FED
 
 # Ray starts in seconds on a quiet machine, and in a minute on a busy one.
@@ -37,6 +44,18 @@ pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.timeout(600)]
 
 def _run(*words: str) -> tuple[str, bytes]:
     """Run a Python program; return what it has written, and all logs that its engine has."""
+    limit = time.monotonic() + _LIMIT
+    for _ in range(RAY_STARTS):
+        run, logs = _run_once(limit - time.monotonic(), *words)
+        if RAY_DID_NOT_START not in run.stderr:
+            break
+    else:
+        pytest.skip(f"ray does not start on this machine: {RAY_DID_NOT_START}")
+    assert run.returncode == 0, run.stderr[-5000:]
+    return run.stdout, b"".join([run.stderr.encode(), *logs])
+
+
+def _run_once(limit: float, *words: str) -> tuple[subprocess.CompletedProcess[str], list[bytes]]:
     with engine_folder() as home:
         # Ray writes a secret into the home folder, and sockets into the temporary one.
         more = {
@@ -45,18 +64,16 @@ def _run(*words: str) -> tuple[str, bytes]:
             "RAY_health_check_period_ms": "500",
         }  # fmt: skip
         run = subprocess.run(
-            [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=_LIMIT,
+            [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=limit,
             env=environment(**more), check=False,
         )  # fmt: skip
+        if RAY_DID_NOT_START in run.stderr:
+            kill_processes_of(home)
         logs = []
         for path in Path(home).rglob("*"):
             with contextlib.suppress(OSError):  # a folder or socket, or gone by now
                 logs.append(path.read_bytes())
-    for said in RAY_DID_NOT_START:
-        if said in run.stderr:
-            pytest.skip(f"ray does not start on this machine: {said}")
-    assert run.returncode == 0, run.stderr[-5000:]
-    return run.stdout, b"".join([run.stderr.encode(), *logs])
+    return run, logs
 
 
 @pytest.fixture(scope="module")
@@ -103,8 +120,7 @@ def test_a_task_moves_to_a_node_that_has_what_it_needs_when_its_own_is_lost(
     """Ray's first actor in place of the lost one dies with the node: that is no restart of its own."""
     moved = seen["moved"]
     assert (moved["again"], moved["out"], moved["restarts"]) == (SUM, EXPECTED, 1)
-    ends = [end for end in moved["ends"] if end.startswith(PS0)]
-    assert [end.startswith(f"{PS0} has ended: ") for end in ends] == [True], moved["ends"]
+    assert [end.startswith(f"{PS0} has ended: ") for end in moved["ends"]] == [True], moved["ends"]
     if engine == "dask":
         assert sorted([moved["node"], moved["node_again"]]) == seen["disks"]
 

@@ -25,6 +25,10 @@ __all__ = ["Graph", "adopt_fallback", "get_default_graph", "reset_default_graph"
 _ATTRIBUTES: ContextVar[Mapping[Any, Mapping[str, Any]] | None] = ContextVar(
     "actorsession_attributes", default=None
 )
+# The operations that those of ``Graph._original_op`` blocks stand for.
+_ORIGINALS: ContextVar[Mapping[Any, Any] | None] = ContextVar(
+    "actorsession_originals", default=None
+)
 
 
 class Graph(ours.Graph):
@@ -66,6 +70,13 @@ class Graph(ours.Graph):
 
     def create_op(self, *args: Any, **kwargs: Any) -> Any:
         """Add an operation under the present scopes; see ``actorsession.Graph.create_op``."""
+        made = self._created(*args, **kwargs)
+        originals = _ORIGINALS.get()
+        if originals is not None and originals.get(self) is not None:
+            made._original_op = originals[self]
+        return made
+
+    def _created(self, *args: Any, **kwargs: Any) -> Any:
         more = _ATTRIBUTES.get()
         if more is not None and self in more:
             given = inspect.signature(ours.Graph.create_op).bind(self, *args, **kwargs).arguments
@@ -88,6 +99,15 @@ class Graph(ours.Graph):
             yield
         finally:
             _ATTRIBUTES.reset(token)
+
+    @contextlib.contextmanager
+    def _original_op(self, op: Any) -> Iterator[None]:
+        """Make a block whose operations stand for another one, which they have as ``_original_op``."""
+        token = _ORIGINALS.set({**(_ORIGINALS.get() or {}), self: op})
+        try:
+            yield
+        finally:
+            _ORIGINALS.reset(token)
 
     def _unsafe_unfinalize(self) -> None:
         """Allow changes again."""

@@ -11,6 +11,8 @@ import sys as _sys
 from collections import Counter as _Counter
 from typing import Any as _Any
 
+from actorsession.plan.placement_log import PLACEMENT_LOG as _PLACEMENT_LOG
+
 __all__ = [
     "DEBUG",
     "ERROR",
@@ -42,9 +44,9 @@ DEBUG, INFO, WARN, ERROR, FATAL = (
 class _StandardError(_logging.StreamHandler[_Any]):
     """Writes to what ``sys.stderr`` is at that time."""
 
-    def __init__(self) -> None:
+    def __init__(self, form: str = "%(levelname)s:%(name)s:%(message)s") -> None:
         _logging.Handler.__init__(self)
-        self.setFormatter(_logging.Formatter("%(levelname)s:%(name)s:%(message)s"))
+        self.setFormatter(_logging.Formatter(form))
 
     @property
     def stream(self) -> _Any:
@@ -58,6 +60,14 @@ class _StandardError(_logging.StreamHandler[_Any]):
 def get_logger() -> _logging.Logger:
     """Return the logger ``tensorflow``."""
     return _log
+
+
+def show_placement() -> None:
+    """Write the devices of sessions and nodes to standard error, from now on, where sessions log them."""
+    log = _logging.getLogger(_PLACEMENT_LOG)
+    if not log.handlers:
+        log.addHandler(_StandardError("%(message)s"))
+        log.setLevel(INFO)
 
 
 _log = _logging.getLogger("tensorflow")

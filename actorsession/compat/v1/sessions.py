@@ -9,11 +9,12 @@ from typing import Any
 
 import actorsession.session as ours
 from actorsession import interop
+from actorsession.compat.v1.error_texts import reword
 from actorsession.compat.v1.graphs import as_compat_graph, get_default_graph
 from actorsession.compat.v1.runs import fill_metadata
 from actorsession.compat.v1.settings import as_settings
 from actorsession.config import ConfigProto, RunMetadata
-from actorsession.errors import DeadlineExceededError, UnavailableError
+from actorsession.errors import DeadlineExceededError, NotFoundError, OpError, UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.interop.message import Message
 from actorsession.session.callables import Callable
@@ -22,8 +23,19 @@ from actorsession.session.targets import is_local
 __all__ = ["InteractiveSession", "Session"]
 
 
+# Programs run the same with each of them.
+_EXECUTORS = frozenset({"", "DEFAULT", "SINGLE_THREADED_EXECUTOR"})
+
+
+def _executor_of(config: Any) -> str:
+    said: str = config.experimental.executor_type if isinstance(config, Message) else ""
+    return said
+
+
 class _Face(ours.Session):
     """What both kinds of session have beside the methods of ``actorsession.Session``."""
+
+    _executor = ""
 
     def _run_request(
         self, request: Any, values: Sequence[Any], options: Any, run_metadata: Any
@@ -59,6 +71,26 @@ class _Face(ours.Session):
             return await super()._run_request(request, values, options, report)
         finally:
             fill_metadata(message, report)
+
+    async def _prepare(self, request: Any) -> Any:
+        self._check_executor()
+        return await super()._prepare(request)
+
+    def _made_partial_plan(self, runs: Any, fetches: Any, feeds: Any) -> Any:
+        self._check_executor()
+        return super()._made_partial_plan(runs, fetches, feeds)
+
+    def _check_executor(self) -> None:
+        """Refuse the kind of executor that the settings ask for, unless it is one of TensorFlow's."""
+        if self._executor not in _EXECUTORS:
+            raise NotFoundError(
+                "No executor factory registered for the given executor type: "
+                f"{self._executor} Registered factories are {{{', '.join(sorted(_EXECUTORS))}}}."
+            )
+
+    def _name_operation(self, error: OpError) -> None:
+        super()._name_operation(error)
+        reword(error, local=is_local(self.target))
 
     @staticmethod
     def _limited(options: Any, timeout: float) -> Any:
@@ -134,6 +166,7 @@ class Session(_Face):
         _check(graph, config)
         graph = get_default_graph() if graph is None else as_compat_graph(graph)
         super().__init__(target, graph, as_settings(config))
+        self._executor = _executor_of(config)
 
 
 class InteractiveSession(_Face, ours.InteractiveSession):
@@ -148,10 +181,6 @@ class InteractiveSession(_Face, ours.InteractiveSession):
         config: as for ``Session``.
     """
 
-    # How many are open; a class attribute, as TensorFlow's, which its unit tests set to 0.
-    _active_session_count = 0
-    _counted = False
-
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         _check(graph, config)
         get_default_graph()  # converts the default graph, which the session may use
@@ -163,22 +192,15 @@ class InteractiveSession(_Face, ours.InteractiveSession):
         ):
             settings = _placing_what_runs(settings or ConfigProto())
         super().__init__(target, None if graph is None else as_compat_graph(graph), settings)
-        if InteractiveSession._active_session_count > 0:
-            warnings.warn(
-                "An interactive session is already active. This can cause out-of-memory errors in some "
-                "cases. You must explicitly call `InteractiveSession.close()` to release resources held by "
-                "the other session(s).",
-                stacklevel=2,
-            )
-        InteractiveSession._active_session_count += 1
-        self._counted = True
+        self._executor = _executor_of(config)
 
-    def close(self) -> None:
-        """Close the session; see ``actorsession.InteractiveSession``."""
-        super().close()
-        if self._counted:
-            self._counted = False
-            InteractiveSession._active_session_count -= 1
+    def _warn_of_others(self, count: int) -> None:
+        warnings.warn(
+            "An interactive session is already active. This can cause out-of-memory errors in some cases. "
+            "You must explicitly call `InteractiveSession.close()` to release resources held by the other "
+            "session(s).",
+            stacklevel=5,
+        )
 
 
 def _placing_what_runs(config: ConfigProto) -> ConfigProto:

@@ -12,7 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 from actorsession import config as settings
-from actorsession.compat.v1.logging import get_logger
+from actorsession.compat.v1.logging import get_logger, show_placement
 from actorsession.interop.cluster_protos import ClusterDef
 from actorsession.interop.enums import ENUMS, label_of
 from actorsession.interop.message import Message
@@ -80,4 +80,6 @@ def as_settings(value: Any) -> Any:
             found[field.name] = [as_settings(item) for item in each]
         else:
             found[field.name] = dict(each) if field.key else as_settings(each)
+    if found.get("log_device_placement"):
+        show_placement()
     return kind(**found)

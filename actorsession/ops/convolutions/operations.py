@@ -303,7 +303,7 @@ def check_steps(strides: Any, rates: Any) -> None:
             raise ValueError(f"{what} are at least 1, got {steps!r}")
     if max(listed(strides)) > 1 and max(listed(rates)) > 1:
         raise ValueError(
-            f"strides above 1 do not go with a dilation_rate above 1, got {strides} and {rates}"
+            f"strides > 1 not supported in conjunction with dilation_rate > 1, got {strides} and {rates}"
         )
 
 

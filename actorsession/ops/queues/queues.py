@@ -6,6 +6,7 @@ the graph. ``base`` has the operations on queues.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -79,6 +80,12 @@ class RandomShuffleQueue(QueueBase):
         known = _defined(_shapes(shapes, types))
         check_counts(types, known, names)
         first, second = get_seed(seed)
+        if seed is None and first is not None and shared_name is not None:
+            # All nodes of one queue have the same seeds, whichever numbers their operations have.
+            digest = hashlib.md5(
+                f"{first}{shared_name}".encode(), usedforsecurity=False
+            ).hexdigest()
+            second = int(digest[:8], 16) & 0x7FFFFFFF
         handle = _new_queue(
             "RandomShuffleQueueV2", capacity, types, known, shared_name, name,
             min_after_dequeue=int(min_after_dequeue), seed=first or 0, seed2=second or 0,

@@ -1,4 +1,4 @@
-"""Ops that save and restore tensors: ``SaveV2``, ``RestoreV2`` and the ops that merge shards.
+"""Ops that save and restore tensors: ``SaveV2``, ``RestoreV2``, their older kin, and ops that merge shards.
 
 Owns the nodes; the file formats are those of ``checkpoints``. Files are written and read where the op runs,
 which for a remote session is the task on which it is placed. Savers build these nodes.
@@ -18,7 +18,7 @@ from actorsession import checkpoints
 from actorsession.checkpoints import CheckpointReader
 from actorsession.checkpoints.safetensors import SUFFIX
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype
+from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
@@ -32,7 +32,9 @@ from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.rows import check_inputs, checked, no_outputs, op, scalar
 
-__all__ = ["merge_v2_checkpoints", "restore_v2", "save_v2", "sharded_filename"]
+__all__ = [
+    "merge_v2_checkpoints", "restore_v2", "save_slices", "save_v2", "sharded_filename", "sharded_filespec",
+]  # fmt: skip
 
 
 # -- nodes -----------------------------------------------------------------------------------------
@@ -63,6 +65,22 @@ def save_v2(
         ValueError: if the three do not have one length.
     """
     return raw.SaveV2(prefix, tensor_names, shape_and_slices, tensors, bundle=bundle, name=name)
+
+
+def save_slices(
+    filename: Any,
+    tensor_names: Any,
+    shapes_and_slices: Any,
+    data: Sequence[Any],
+    name: str | None = None,
+) -> Operation:
+    """Write tensors as a file of TensorFlow's first format; the arguments are those of ``save_v2``.
+
+    Raises:
+        TypeError: for dtypes that cannot be saved.
+        ValueError: if the three do not have one length.
+    """
+    return raw.SaveSlices(filename, tensor_names, shapes_and_slices, data, name=name)
 
 
 def restore_v2(
@@ -103,6 +121,17 @@ def sharded_filename(basename: Any, shard: Any, num_shards: Any, name: str | Non
     return raw.ShardedFilename(basename, shard, num_shards, name=name)
 
 
+def sharded_filespec(basename: Any, num_shards: Any, name: str | None = None) -> Tensor:
+    """Return the pattern that names all files of a checkpoint in TensorFlow's first format.
+
+    Args:
+        basename: prefix of the whole checkpoint, a string.
+        num_shards: number of shards, int32.
+        name: wanted name.
+    """
+    return raw.ShardedFilespec(basename, num_shards, name=name)
+
+
 def merge_v2_checkpoints(
     checkpoint_prefixes: Any,
     destination_prefix: Any,
@@ -125,28 +154,37 @@ def merge_v2_checkpoints(
 # -- static types ----------------------------------------------------------------------------------
 
 
+_PLACES = ("tensor_names", "shape_and_slices")
+
+
 def _saved(ctx: InferContext) -> Sequence[TensorShape]:
-    found = [spec.dtype for spec in ctx.inputs[3:]]
-    dtypes = [as_dtype(t) for t in ctx.attrs["dtypes"]]
+    places = 1 if ctx.op == "Save" else 2
+    found = [spec.dtype for spec in ctx.inputs[1 + places :]]
+    dtypes = [as_dtype(t) for t in ctx.attrs.get("dtypes", found)]
     if found != dtypes:
         wanted, got = (", ".join(t.name for t in some) for some in (dtypes, found))
         raise TypeError(f"{ctx.op} says that it saves {wanted}; its inputs are {got}")
-    _check_addressed(ctx)
+    _check_addressed(ctx, dtypes, places)
     return []
 
 
 def _restored_shapes(ctx: InferContext) -> Sequence[TensorShape]:
-    _check_addressed(ctx)
-    return [unknown_shape for _ in ctx.attrs["dtypes"]]
-
-
-def _check_addressed(ctx: InferContext) -> None:
-    """Check the inputs that say where the tensors are, and the dtypes of the tensors."""
-    check_inputs(ctx, 0, 1, 1)
     dtypes = [as_dtype(t) for t in ctx.attrs["dtypes"]]
+    _check_addressed(ctx, dtypes)
+    return [unknown_shape for _ in dtypes]
+
+
+def _restored_shape(ctx: InferContext) -> Sequence[TensorShape]:
+    check_inputs(ctx, *([0] * len(ctx.inputs)))
+    return [unknown_shape]
+
+
+def _check_addressed(ctx: InferContext, dtypes: Sequence[DType], places: int = 2) -> None:
+    """Check the inputs that say where the tensors are, and the dtypes of the tensors."""
+    check_inputs(ctx, 0, *([1] * places))
     if any(dtype.kind == "r" for dtype in dtypes):
         raise TypeError(f"{ctx.op} takes numbers and strings; a resource is neither")
-    for i, what in ((1, "tensor_names"), (2, "shape_and_slices")):
+    for i, what in enumerate(_PLACES[:places], 1):
         count = ctx.inputs[i].shape.num_elements()
         if count not in (None, len(dtypes)):
             raise ValueError(f"{ctx.op} has {len(dtypes)} tensors and {count} {what}")
@@ -196,6 +234,18 @@ def _save_kernel(ctx: KernelContext) -> Kernel:
     return save
 
 
+def _oldest_kernel(ctx: KernelContext) -> Kernel:
+    op, host, whole = ctx.op, ctx.resources, ctx.op == "Save"
+
+    def save(path: Any, names: Any, *values: Any) -> None:
+        places, values = ([""] * len(values), values) if whole else (values[0], values[1:])
+        chosen, specs = _lists(op, len(values), names, places)
+        arrays = [np.array(v, object) if isinstance(v, (bytes, str)) else v for v in values]
+        checkpoints.save_slices(host.files.prefix(_text(op, path)), chosen, specs, arrays)
+
+    return save
+
+
 def _restore_kernel(ctx: KernelContext) -> Kernel:
     op, outputs, host = ctx.op, ctx.outputs, ctx.resources
 
@@ -208,6 +258,17 @@ def _restore_kernel(ctx: KernelContext) -> Kernel:
                 for name, spec, wanted in zip(chosen, specs, outputs, strict=True)
             )
         return found if len(found) != 1 else found[0]
+
+    return restore
+
+
+def _restore_one_kernel(ctx: KernelContext) -> Kernel:
+    op, wanted, host = ctx.op, ctx.outputs[0], ctx.resources
+
+    def restore(pattern: Any, name: Any, place: Any = "") -> Any:
+        path = _text(op, pattern)
+        with CheckpointReader(host.files.prefix(path), host.files.opener) as reader:
+            return _restored(reader, path, _text(op, name), _text(op, place), wanted)
 
     return restore
 
@@ -236,6 +297,10 @@ def _filename(basename: Any, shard: Any, num_shards: Any) -> bytes:
     return checkpoints.sharded_name(prefix, int(shard), int(num_shards)).encode()
 
 
+def _filespec(basename: Any, num_shards: Any) -> bytes:
+    return checkpoints.filespec(_text("ShardedFilespec", basename), int(num_shards)).encode()
+
+
 def _merge_kernel(ctx: KernelContext) -> Kernel:
     op, delete_old_dirs, host = ctx.op, bool(ctx.attrs["delete_old_dirs"]), ctx.resources
 
@@ -259,6 +324,18 @@ op(
 op(
     "RestoreV2", _restored_shapes, kernel=_restore_kernel, grad=NOT_DIFFERENTIABLE, blocks=True,
     opens_files=True,
+)  # fmt: skip
+for _name in ("Save", "SaveSlices"):
+    op(
+        _name, _saved, kernel=_oldest_kernel, grad=NOT_DIFFERENTIABLE, blocks=True, opens_files=True,
+    )  # fmt: skip
+for _name in ("Restore", "RestoreSlice"):
+    op(
+        _name, _restored_shape, kernel=_restore_one_kernel, grad=NOT_DIFFERENTIABLE, blocks=True,
+        opens_files=True,
+    )  # fmt: skip
+op(
+    "ShardedFilespec", checked(scalar, 0, 0), _filespec, NOT_DIFFERENTIABLE,
 )  # fmt: skip
 op(
     "ShardedFilename", checked(scalar, 0, 0, 0), _filename, NOT_DIFFERENTIABLE,

@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import InvalidArgumentError, OpError
 from actorsession.graph.extension import ExtensionPoint
 from actorsession.graph.registry import KernelContext, ResourceHost, lookup
 from actorsession.graph.shared_arrays import empty
 from actorsession.plan.codegen.memory_check import within_memory
+from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.codegen.outline import LONGEST
 from actorsession.plan.codegen.segment import CompiledPartition, Segment
 from actorsession.plan.codegen.segment_context import SegmentFunction
@@ -206,7 +207,17 @@ class BoundPartition:
         bindings = {k: v for s in self.compiled.segments for k, v in s.bindings.items()}
         for name, number in bindings.items():
             context = self.compiled.contexts[number].bound(host, states)
-            namespace[name] = _BINDERS[name[0]](context)
+            try:
+                namespace[name] = _BINDERS[name[0]](context)
+            except OpError as error:
+                _locate(error, context)
+                raise
+        for context in self.compiled.unread:
+            try:
+                kernel_of(context.bound(host, states))()
+            except OpError as error:
+                _locate(error, context)
+                raise
         return namespace
 
     def _blocks(self, segment: Segment) -> bool:
@@ -243,6 +254,11 @@ def kernel_of(context: KernelContext) -> Callable[..., Any]:
             raise  # the state of its device may be different the next time
         return lambda *values: definition.kernel(context)(*values)
     return within_memory(context, definition, kernel)
+
+
+def _locate(error: OpError, context: NodeContext) -> None:
+    node = context.node
+    error.locate(node=node.name, device=context.device, source=node.source)
 
 
 def _into(context: KernelContext) -> Callable[..., Any] | None:

@@ -94,6 +94,16 @@ class _Compiler:
             contexts=self.contexts,
             takes=self._takes(),
             taken_inside=taken_inside(self.partition.nodes),
+            unread=self._unread(),
+        )
+
+    def _unread(self) -> tuple[NodeContext, ...]:
+        """Return the contexts of the nodes that make or check some state, and whose value nothing reads."""
+        flow = self.flow
+        found = [i for i, op in enumerate(flow.ops) if op is not None and op.once and op.stateful]
+        fetched = {ref for _, ref in flow.fetches}
+        return tuple(
+            [flow.context(i) for i in found if (i, 0) not in flow.uses and (i, 0) not in fetched]
         )
 
     def _writer(self, index: int) -> SegmentWriter:

@@ -145,6 +145,7 @@ class CompiledPartition:
         contexts: contexts for the kernel factories of bound nodes, by number.
         takes: those of ``suspensions`` that take, by their number there.
         taken_inside: uses of values that nodes in loops and branches take; ``None`` if none does.
+        unread: contexts of nodes of state whose handles nothing reads, so that no code binds them.
     """
 
     partition: Partition
@@ -160,3 +161,4 @@ class CompiledPartition:
     contexts: Mapping[int, NodeContext]
     takes: Mapping[int, TakePlan] = field(default_factory=dict)
     taken_inside: TakeUses | None = None
+    unread: tuple[NodeContext, ...] = ()

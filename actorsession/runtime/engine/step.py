@@ -154,6 +154,8 @@ class Step:
         """End the step with an error; the first one wins."""
         if self.error is not None or not self._unfinished:
             return
+        if type(error) is CancelledError and error.node is None and not error.derived:
+            error = self._naming_waits(error)
         self.error = error
         self.queue.clear()
         for engine in self.engines:
@@ -162,6 +164,15 @@ class Step:
         if self._collectives is not None:
             self._collectives.step_failed(error)
         self._settle_failed()
+
+    def _naming_waits(self, error: CancelledError) -> OpError:
+        """Return the error of a cancelled step with the first node that waits, if one does."""
+        for engine in self.engines:
+            for waiting in engine.suspended:
+                return engine.located(
+                    waiting.number, CancelledError(error.message, task=error.task)
+                )
+        return error
 
     def cancel(self, error: OpError) -> None:
         """Fail the step from any thread; takes effect between two nodes, in the thread of the step.

@@ -168,11 +168,12 @@ class SyncPartialRuns(_PartialRunMethods):
             return without_loop(partial(self.partial_run_setup, fetches, feeds, options))
         options = _partial_options(options)
         runs = self._partial_runs()
-        plan = self._made_partial_plan(runs, fetches, feeds)
-        if runs.needs_loop(plan):
-            handle: str = self._wait(runs.open(plan, options))
-            return handle
-        return runs.open_here(plan, self._timeout(None), options)
+        with self._naming_operations():
+            plan = self._made_partial_plan(runs, fetches, feeds)
+            if runs.needs_loop(plan):
+                handle: str = self._wait(runs.open(plan, options))
+                return handle
+            return runs.open_here(plan, self._timeout(None), options)
 
     def _made_partial_plan(self, runs: PartialRuns[Any], fetches: Any, feeds: Any) -> Any:
         plan, key, signature = self._partial_plan(runs, fetches, feeds)
@@ -250,7 +251,8 @@ class AsyncPartialRuns(_PartialRunMethods):
         ``Session.partial_run_setup``."""
         options = _partial_options(options)
         runs = self._partial_runs()
-        return await runs.open(await self._made_partial_plan(runs, fetches, feeds), options)
+        with self._naming_operations():
+            return await runs.open(await self._made_partial_plan(runs, fetches, feeds), options)
 
     async def _made_partial_plan(self, runs: PartialRuns[Any], fetches: Any, feeds: Any) -> Any:
         plan, key, signature = self._partial_plan(runs, fetches, feeds)
@@ -269,13 +271,10 @@ class AsyncPartialRuns(_PartialRunMethods):
         request = self._partial_request(runs, handle, fetches, feed_dict)
         feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
         signature = request.signature
-        try:
+        with self._naming_operations():
             values = await runs.call(
                 handle, signature.feeds, feeds, signature.fetches, self._timeout(None)
             )
-        except OpError as error:
-            self._name_operation(error)
-            raise
         return request.result(feeds, values)
 
     def partial(

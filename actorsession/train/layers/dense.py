@@ -51,6 +51,7 @@ class Dense(KernelLayer):
     def call(self, inputs: Tensor) -> Any:
         """Build the outputs."""
         rank = TensorShape(inputs.shape).rank
+        inputs = ops.cast(inputs, self.dtype)
         if rank == 2:
             return self._activated(ops.matmul(inputs, self.kernel))
         if rank is None:

@@ -480,3 +480,49 @@ def test_what_goes_back_to_a_priority_queue_comes_out_first_again() -> None:
     elements.add((1, "c"))
     elements.put_back(taken)
     assert [elements.take()[-1][1] for _ in range(4)] == ["a", "b", "c", "x"]
+
+
+# -- the handle alone ------------------------------------------------------------------------------
+
+
+@for_each(
+    "other, said",
+    [
+        (lambda: ops.FIFOQueue(3, int32, shared_name="q"), "capacity 3"),
+        (lambda: ops.FIFOQueue(4, [int32, int32], shared_name="q"), r"\[int32, int32\]"),
+        (
+            lambda: ops.FIFOQueue(4, int32, [[1, 2]], shared_name="q"),
+            r"component shapes \[\(1, 2\)\]",
+        ),
+        (lambda: ops.RandomShuffleQueue(4, 1, int32, shared_name="q"), "a RandomShuffleQueue of"),
+        (
+            lambda: ops.PaddingFIFOQueue(4, int32, [[None]], shared_name="q"),
+            "a PaddingFIFOQueue of",
+        ),
+    ],
+)
+async def test_running_the_handle_of_a_queue_makes_it_and_checks_it(
+    session: AsyncSession, other: Any, said: str
+) -> None:
+    handle = ops.FIFOQueue(4, int32, shared_name="q").queue_ref.op
+    for _ in range(2):
+        assert await session.run(handle) is None
+    wrong = other().queue_ref.op
+    with pytest.raises(InvalidArgumentError, match=f"was asked for as .*{said}") as error:
+        await session.run(wrong)
+    assert error.value.op is wrong
+    assert await session.run(handle) is None
+
+
+async def test_nodes_of_one_random_queue_have_the_same_seeds(session: AsyncSession) -> None:
+    def made(seed: int | None, name: str = "q") -> Any:
+        return ops.RandomShuffleQueue(4, 1, int32, shared_name=name, seed=seed).queue_ref.op
+
+    await session.run(made(12))
+    await session.run(made(12))
+    with pytest.raises(InvalidArgumentError, match=r"random seeds \(\d+, 21\)"):
+        await session.run(made(21))
+    ops.set_random_seed(5)
+    # Without a seed of their own, those of the graph and of the name count, not the place in the graph.
+    await session.run(made(None, "by name"))
+    await session.run(made(None, "by name"))

@@ -15,7 +15,7 @@ import numpy as np
 from actorsession import ops
 from actorsession.compat.v1.layers.experimental import in_keras_style
 from actorsession.graph.dtypes import as_dtype, float32
-from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.graph.graph import Graph, get_default_graph, name_scope
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.train.layers import layer as ours
@@ -62,21 +62,30 @@ class InputSpec:
         """Return what is wrong with inputs, or ``None``."""
         found = TensorShape(inputs.shape)
         sizes, rank = found.sizes, found.rank
-        if self.dtype is not None and inputs.dtype.name != self.dtype:
-            return f"expected dtype={self.dtype}, found dtype={inputs.dtype.name}"
         if rank is None or sizes is None:
-            return None
+            ranks = (self.ndim, self.min_ndim, self.max_ndim)
+            if any(each is not None for each in ranks):
+                return "its rank is undefined, but the layer requires a defined rank."
+            sizes, rank = (), 0
+        received = f"Full shape received: {list(sizes)}"
         if self.ndim is not None and rank != self.ndim:
-            return f"expected ndim={self.ndim}, found ndim={rank}"
+            return f"expected ndim={self.ndim}, found ndim={rank}. {received}"
         if self.max_ndim is not None and rank > self.max_ndim:
-            return f"expected max_ndim={self.max_ndim}, found ndim={rank}"
+            return f"expected max_ndim={self.max_ndim}, found ndim={rank}. {received}"
         if self.min_ndim is not None and rank < self.min_ndim:
-            return f"expected min_ndim={self.min_ndim}, found ndim={rank}"
-        wanted = dict(self.axes) | dict(enumerate(self.shape or ()))
-        for axis, size in wanted.items():
+            return f": expected min_ndim={self.min_ndim}, found ndim={rank}. {received}"
+        if self.dtype is not None and inputs.dtype.name != self.dtype:
+            return f"expected dtype={self.dtype}, found dtype={inputs.dtype}. {received}"
+        for axis, size in (self.axes if sizes else {}).items():
             size = getattr(size, "value", size)
             if size is not None and sizes[axis] not in (size, None):
-                return f"expected axis {axis} of input shape to have value {size}"
+                return (
+                    f"expected axis {axis} of input shape to have value {size} but received input with shape "
+                    f"{list(sizes)}"
+                )
+        wanted = TensorShape(self.shape)
+        if not found.is_compatible_with(wanted):
+            return f"expected shape={self.shape}, found shape={list(sizes)}"
         return None
 
 
@@ -117,7 +126,8 @@ class Layer(ours.Layer):
                 settings[name] = given.pop(name)
         if given:
             raise TypeError(
-                f"{type(self).__name__} has no argument {sorted(given)[0]!r}; beside its own it takes "
+                f"Keyword argument not understood: {sorted(given)[0]!r}; beside its own "
+                f"{type(self).__name__} takes "
                 "activity_regularizer, dtype, name, trainable, _reuse and _scope"
             )
         self._alone = in_keras_style()
@@ -188,6 +198,16 @@ class Layer(ours.Layer):
             )
         return calls[0][place]
 
+    def _of_call(self, what: str, place: int, number: int) -> Any:
+        calls = self._calls()
+        if not calls:
+            raise RuntimeError(f"The layer has never been called and thus has no defined {what}.")
+        if not number < len(calls):
+            raise ValueError(
+                f"Asked to get {what} at node {number}, but the layer has only {len(calls)} inbound nodes."
+            )
+        return calls[number][place]
+
     input = property(lambda self: self._of_only_call("input", 0), doc="The inputs of its call.")
     output = property(lambda self: self._of_only_call("output", 1), doc="The outputs of its call.")
 
@@ -201,23 +221,53 @@ class Layer(ours.Layer):
         """The shape of the outputs of its only call, as a tuple."""
         return nests.mapped(_as_tuple, self.output)
 
+    def get_input_at(self, node_index: int) -> Any:
+        """Return the inputs of a call, by its number."""
+        return self._of_call("input", 0, node_index)
+
+    def get_output_at(self, node_index: int) -> Any:
+        """Return the outputs of a call, by its number."""
+        return self._of_call("output", 1, node_index)
+
+    def get_input_shape_at(self, node_index: int) -> Any:
+        """Return the shape of the inputs of a call, by its number."""
+        return nests.mapped(_as_tuple, self._of_call("input shape", 0, node_index))
+
+    def get_output_shape_at(self, node_index: int) -> Any:
+        """Return the shape of the outputs of a call, by its number."""
+        return nests.mapped(_as_tuple, self._of_call("output shape", 1, node_index))
+
     # -- losses and updates -----------------------------------------------------------------------
+
+    @property
+    def updates(self) -> list[Any]:
+        """The operations that update its weights; none where it is not trainable and has no state."""
+        return super().updates if self.trainable or self.stateful else []
 
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
         """Add losses, one or a list, to ``losses`` and to ``GraphKeys.REGULARIZATION_LOSSES``.
 
-        ``inputs`` is accepted for compatibility: which inputs a loss depends on is read from the graph.
+        Args:
+            losses: tensors, or functions that return one.
+            inputs: accepted for compatibility: which inputs a loss depends on is read from the graph.
         """
         for loss in _listed(losses):
-            super().add_loss(loss)
+            made = loss() if callable(loss) else loss
+            if made is not None:
+                super().add_loss(made)
 
     def add_update(self, updates: Any, inputs: Any = None) -> None:
         """Add updates, one or a list, to ``updates`` and to ``GraphKeys.UPDATE_OPS``.
 
-        ``inputs`` is accepted for compatibility: which inputs an update depends on is read from the graph.
+        Args:
+            updates: operations, tensors, or functions that return one. A layer that is not trainable and has
+                no state takes none.
+            inputs: accepted for compatibility: which inputs an update depends on is read from the graph.
         """
         for update in _listed(updates):
-            super().add_update(update)
+            made = update() if callable(update) else update
+            if self.trainable or self.stateful:
+                super().add_update(made if isinstance(made, Operation) else _operation_of(made))
 
     def get_losses_for(self, inputs: Any) -> list[Any]:
         """Return the losses that depend on inputs; for ``None`` those that depend on none of its calls'."""
@@ -257,11 +307,12 @@ class Layer(ours.Layer):
     def _activity_loss(self, outputs: Any) -> Any:
         # The loss is that of one example.
         losses = []
-        for leaf in nests.flatten(outputs):
-            loss = super()._activity_loss(leaf)
-            if loss is not None:
-                losses.append(loss / ops.cast(ops.shape(leaf)[0], loss.dtype))
-        return ops.add_n(losses) if losses else None
+        with name_scope("ActivityRegularizer"):
+            for leaf in nests.flatten(outputs):
+                loss = super()._activity_loss(leaf)
+                if loss is not None:
+                    losses.append(loss / ops.cast(ops.shape(leaf)[0], loss.dtype))
+            return losses[0] if len(losses) == 1 else ops.add_n(losses) if losses else None
 
     def _converted(self, inputs: Any) -> Any:
         if isinstance(inputs, list) and not any(
@@ -295,14 +346,13 @@ class Layer(ours.Layer):
             if len(specs) != len(leaves):
                 raise ValueError(
                     f"Layer {self.name} expects {len(specs)} inputs, but it received {len(leaves)} input "
-                    f"tensors. Inputs received: {inputs}"
+                    f"tensors. Inputs received: {leaves}"
                 )
             for place, (spec, leaf) in enumerate(zip(specs, leaves, strict=True)):
                 wrong = None if spec is None else spec._mismatch(leaf)
                 if wrong:
                     raise ValueError(
-                        f"Input {place} of layer {self.name} is incompatible with the layer: {wrong}. Full "
-                        f"shape received: {TensorShape(leaf.shape).as_list()}"
+                        f"Input {place} of layer {self.name} is incompatible with the layer: {wrong}"
                     )
         super()._check_inputs(inputs)
 
@@ -313,6 +363,10 @@ class Layer(ours.Layer):
         super().build(TensorShape(input_shape) if _is_shape(input_shape) else input_shape)
         self.built = True
 
+    def call(self, inputs: Any, *_: Any, **__: Any) -> Any:
+        """Return the inputs; subclasses define it."""
+        return inputs
+
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Return the shape of the outputs for inputs of a shape; subclasses of your own define it."""
         raise NotImplementedError(f"{type(self).__name__} defines no compute_output_shape")
@@ -320,6 +374,10 @@ class Layer(ours.Layer):
 
 def _listed(given: Any) -> list[Any]:
     return list(given) if isinstance(given, (list, tuple)) else [given]
+
+
+def _operation_of(update: Any) -> Any:
+    return update.op if hasattr(update, "op") else ops.convert_to_tensor(update).op
 
 
 def _is_shape(given: Any) -> bool:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from typing import Any
+import re
+from typing import Any, ClassVar
 
 from actorsession import ops
+from actorsession.compat.v1.internals.layer_utils import (
+    normalize_data_format,
+    normalize_padding,
+    normalize_tuple,
+)
 from actorsession.compat.v1.layers.arguments import CLASSES, signature_of
-from actorsession.compat.v1.layers.base import Layer
+from actorsession.compat.v1.layers.base import InputSpec, Layer
 from actorsession.graph.dtypes import float32
 from actorsession.graph.graph import Graph
 from actorsession.graph.shape import TensorShape
@@ -25,26 +32,78 @@ _RENAMED = {
 }
 _OF_LAYERS = ("name", "trainable", "dtype")
 
+# What layers without spatial axes take.
+_SPECS: dict[str, dict[str, Any]] = {"Dense": {"min_ndim": 2}, "Flatten": {"min_ndim": 1}}
 
-def _only(axis: Any) -> Any:
-    """Return the axis of a list of one."""
-    if isinstance(axis, (list, tuple)):
-        if len(axis) != 1:
-            raise NotImplementedError(f"one axis can be normalised, got {axis!r}")
-        return axis[0]
+
+def _axes(axis: Any) -> Any:
+    """Return the axes to normalise, which are an int or a list.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if not isinstance(axis, (int, list)):
+        raise TypeError(f"axis must be int or list, type given: {type(axis)}")
     return axis
 
 
-# What TensorFlow takes in more forms: whole numbers, one axis as a list, and ``fused`` as a wish.
-_CONVERTED: dict[str, Any] = {
-    "units": int, "filters": int, "axis": _only, "fused": lambda fused: False if fused is False else None,
-}  # fmt: skip
+def _forms(spatial: int) -> dict[str, Any]:
+    """Return how arguments are brought to one form, by their names, for a number of spatial axes."""
+    sizes = {
+        name: functools.partial(normalize_tuple, n=spatial, name=name)
+        for name in ("kernel_size", "pool_size", "strides", "dilation_rate")
+    }
+    return {
+        "units": int, "filters": int, "axis": _axes, "padding": normalize_padding,
+        "data_format": normalize_data_format, **sizes,
+    }  # fmt: skip
 
 
 class _Known(Layer):
-    """The common part of the classes: arguments as attributes, and the shape of outputs."""
+    """The common part of the classes: arguments as attributes, and the shapes of inputs and outputs."""
 
+    _layer_kind: ClassVar[str]
     _arguments: dict[str, Any]
+
+    def build(self, input_shape: Any) -> None:
+        """Create the weights for inputs of a shape."""
+        shape = TensorShape(input_shape)
+        axes = self._weighed_axes(shape)
+        super().build(shape)
+        if self._layer_kind == "BatchNormalization":
+            self.axis = list(getattr(self, "_axes"))  # noqa: B009
+        if axes:
+            spec = self.input_spec or InputSpec(ndim=shape.rank)
+            self.input_spec = InputSpec(
+                ndim=spec.ndim,
+                min_ndim=spec.min_ndim,
+                axes={axis: (shape.sizes or ())[axis] for axis in axes},
+            )
+
+    def _weighed_axes(self, shape: TensorShape) -> list[int]:
+        """Return the axes of inputs whose sizes the weights depend on.
+
+        Raises:
+            ValueError: for a size that is not known.
+            TypeError: for weights of a dtype that a dense layer does not have.
+        """
+        dtype = self.dtype or float32
+        if self._layer_kind == "Dense" and not (dtype.is_floating or dtype.is_complex):
+            raise TypeError(f"Unable to build `Dense` layer with non-floating point dtype {dtype}")
+        sizes = shape.sizes
+        if self._layer_kind == "BatchNormalization":
+            given = self._arguments["axis"]
+            axes = [given] if isinstance(given, int) else list(given)
+            return [axis % len(sizes) for axis in axes] if sizes else []
+        if self._layer_kind != "Dense" and "Conv" not in self._layer_kind:
+            return []
+        axis = 1 if self._arguments.get("data_format", "").lower() == "channels_first" else -1
+        if sizes is not None and sizes[axis] is None:
+            what = "channel dimension of the inputs"
+            if self._layer_kind == "Dense":
+                what = "last dimension of the inputs to `Dense`"
+            raise ValueError(f"The {what} should be defined. Found `None`.")
+        return [axis]
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
         """Return the shape of the outputs for inputs of a shape."""
@@ -54,15 +113,14 @@ class _Known(Layer):
             return TensorShape(made(inputs).shape)
 
 
-def _class(kind: str, refused: dict[str, Any] | None = None) -> Any:
-    """Return a class of ``tf.layers``.
-
-    Args:
-        kind: its name, which is that of the library's class.
-        refused: arguments that have to have their defaults, with what to use instead.
-    """
+def _class(kind: str) -> Any:
+    """Return the class of ``tf.layers`` with a name, which is that of the library's class."""
     base: Any = getattr(ours, kind)
     signature = signature_of(CLASSES[kind], "self", rest="kwargs")
+    found = re.search("([123])D", kind)
+    spatial = int(found[1]) if found else 0
+    forms = _forms(spatial)
+    spec: dict[str, Any] | None = {"ndim": spatial + 2} if spatial else _SPECS.get(kind)
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         bound = signature.bind(self, *args, **kwargs)
@@ -71,31 +129,35 @@ def _class(kind: str, refused: dict[str, Any] | None = None) -> Any:
         rest = given.pop("kwargs")
         del given["self"]
         self._arguments = {**given, **rest}
-        for name, instead in (refused or {}).items():
-            if given.pop(name) not in (None, False, CLASSES[kind][name]):
-                raise NotImplementedError(f"{kind} does not take {name}; {instead}")
-        for name, value in given.items():
-            if name not in _OF_LAYERS:
-                setattr(self, name, value)
         of_layer = {
             name: given.pop(name) for name in (*_OF_LAYERS, "activity_regularizer") if name in given
         }
         settings = self._settings({**of_layer, **rest})
-        for name, convert in _CONVERTED.items():
+        if given.get("strides", 1) is None:
+            given["strides"] = given["pool_size"]
+        for name, form in forms.items():
             if name in given:
-                given[name] = convert(given[name])
+                given[name] = form(given[name])
+        for name, value in given.items():
+            setattr(self, name, value)
+        if "fused" in given:
+            # It is a wish here, and an order in the library.
+            given["fused"] = False if given["fused"] is False else None
         base.__init__(
             self, **{_RENAMED.get(name, name): value for name, value in given.items()}, **settings
         )
+        self.input_spec = InputSpec(**spec) if spec else None
+        if spatial:
+            self.rank = spatial
         _ = self.name  # Numbers the names in the order in which layers are made.
 
     __init__.__signature__ = signature  # type: ignore[attr-defined]
     text = inspect.cleandoc(base.__doc__ or "").partition("\n")[0]
-    body = {"__init__": __init__, "__doc__": text, "__module__": __name__}
+    body = {
+        "__init__": __init__, "__doc__": text, "__module__": __name__, "_layer_kind": kind, "call": base.call,
+    }  # fmt: skip
     return type(kind, (_Known, base), body)
 
-
-_NO_RENORM = "its other normalisations are plain, fused and over the axis of the channels"
 
 Dense = _class("Dense")
 Conv1D = _class("Conv1D")
@@ -113,10 +175,4 @@ MaxPooling2D = _class("MaxPooling2D")
 MaxPooling3D = _class("MaxPooling3D")
 Flatten = _class("Flatten")
 Dropout = _class("Dropout")
-BatchNormalization = _class(
-    "BatchNormalization",
-    dict.fromkeys(
-        ("renorm", "renorm_clipping", "renorm_momentum", "virtual_batch_size", "adjustment"),
-        _NO_RENORM,
-    ),
-)
+BatchNormalization = _class("BatchNormalization")

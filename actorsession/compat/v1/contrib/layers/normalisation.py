@@ -16,19 +16,52 @@ from actorsession.compat.v1.contrib.layers.building import (
     layer_scope,
     static_sizes,
 )
+from actorsession.compat.v1.internals.operations import assign_moving_average
 from actorsession.graph.graph import add_to_collections, control_dependencies
 from actorsession.namespaces import layers, nn
 from actorsession.ops import GraphKeys
+from actorsession.train.layers.layer import smart_cond
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "unit_norm"]
 
 
 class _BatchNormalization(layers.BatchNormalization):
-    """Batch normalisation whose updates join no collection by themselves."""
+    """Batch normalisation whose updates join no collection by themselves.
+
+    Args:
+        weights: the weights of the examples of a batch, or ``None``.
+        debiased: whether the running mean is corrected for its start at zero.
+        args: those of the library's class.
+        settings: likewise.
+    """
+
+    def __init__(self, weights: Any, debiased: bool, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._weights, self._debiased = weights, debiased
 
     def add_update(self, update: Any) -> None:
         """Keep an update."""
         self.updates.append(update)
+
+    def _moments(self, inputs: Any, axes: Sequence[int]) -> tuple[Any, Any]:
+        if self._weights is None:
+            return super()._moments(inputs, axes)
+        placed = [-1] + [1] * (len(inputs.shape) - 1)
+        found: tuple[Any, Any] = nn.weighted_moments(
+            inputs, axes, ops.reshape(self._weights, placed)
+        )
+        return found
+
+    def _moved(
+        self, average: Any, value: Any, momentum: Any, training: Any, read_value: bool = False
+    ) -> Any:
+        if not self._debiased or average is not self.moving_mean:
+            return super()._moved(average, value, momentum, training, read_value)
+        return smart_cond(
+            training,
+            lambda: assign_moving_average(average, value, momentum),
+            lambda: ops.identity(average),
+        )
 
 
 @add_arg_scope
@@ -74,37 +107,41 @@ def batch_norm(
         variables_collections: collections of the variables, or collections by their names.
         outputs_collections: collections of the outputs.
         trainable: whether ``beta`` and ``gamma`` are trained.
-        batch_weights: refused, as are ``zero_debias_moving_mean``, ``renorm`` and ``adjustment``.
+        batch_weights: how much each example counts in the statistics of its batch; all count alike if left
+            out.
         fused: whether one node does it; where that is possible if left out.
         data_format: ``NHWC`` or ``NCHW``.
-        zero_debias_moving_mean: see ``batch_weights``.
+        zero_debias_moving_mean: whether the running mean is corrected for its start at zero.
         scope: the scope of the variables or its name; ``BatchNorm`` if left out.
-        renorm: see ``batch_weights``.
-        renorm_clipping: belongs to ``renorm``.
-        renorm_decay: belongs to ``renorm``.
-        adjustment: see ``batch_weights``.
+        renorm: whether batches are renormalised; see ``BatchNormalization``, as for the following.
+        renorm_clipping: the bounds of what corrects a batch.
+        renorm_decay: the share of an average that corrections come from which remains at each update.
+        adjustment: a function of the shape of a batch that returns a factor and a shift for it.
 
     Raises:
-        NotImplementedError: for what is refused.
-        ValueError: for another format, or inputs whose channels are of unknown number.
+        ValueError: for another format, inputs whose channels are of unknown number, weights that are not one
+            for each example, or ``renorm`` with what it cannot be combined with.
     """
-    for what, given in (
-        ("batch_weights", batch_weights),
-        ("zero_debias_moving_mean", zero_debias_moving_mean or None),
-        ("renorm", renorm or None),
-        ("adjustment", adjustment),
-    ):
-        if given is not None:
-            raise NotImplementedError(
-                f"batch_norm does not take {what}; its averages are plain moving averages over the batch"
-            )
+    plain = batch_weights is None and not zero_debias_moving_mean
+    plain = plain and updates_collections is GraphKeys.UPDATE_OPS
+    if renorm and not plain:
+        raise ValueError(
+            "renorm is not supported with batch_weights, updates_collections or zero_debias_moving_mean"
+        )
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError("data_format has to be either NCHW or NHWC.")
     value = ops.convert_to_tensor(inputs)
     makers, losses = param_initializers or {}, param_regularizers or {}
     sizes = static_sizes(value)
     with layer_scope(scope, "BatchNorm", [value], reuse, {}) as opened:
+        if batch_weights is not None:
+            batch_weights, fused = ops.convert_to_tensor(batch_weights), False
+            batch_weights.shape.assert_is_compatible_with(value.shape[0:1])
+        # As in TensorFlow one node normalises matrices, too, as images of one pixel.
+        as_image = sizes is not None and len(sizes) == 2 and fused is not False
+        as_image = as_image and not renorm and adjustment is None
         layer = _BatchNormalization(
+            batch_weights, zero_debias_moving_mean,
             1 if data_format == "NCHW" else -1, decay, epsilon, center, scale,
             fused=fused if fused is False else None,
             beta_initializer=makers.get("beta", "zeros"),
@@ -112,17 +149,26 @@ def batch_norm(
             moving_mean_initializer=makers.get("moving_mean", "zeros"),
             moving_variance_initializer=makers.get("moving_variance", "ones"),
             beta_regularizer=losses.get("beta"), gamma_regularizer=losses.get("gamma"),
-            trainable=trainable,
+            renorm=renorm, renorm_clipping=renorm_clipping, renorm_momentum=renorm_decay,
+            adjustment=adjustment, trainable=trainable,
         )  # fmt: skip
-        # As in TensorFlow one node normalises matrices, too, as images of one pixel.
-        as_image = sizes is not None and len(sizes) == 2 and fused is not False
+        if as_image or not plain:
+            layer._order = ("beta", "gamma")
         given = ops.expand_dims(ops.expand_dims(value, 1), 1) if as_image else value
         if as_image and data_format == "NCHW":
             given = ops.transpose(given, [0, 3, 1, 2])
-        outputs = call_layer(layer, opened, given, variables_collections, training=is_training)
+        # Those of renormalisation join no collection of the program.
+        of_each = {
+            name: collected(variables_collections, name)
+            for name in ("beta", "gamma", "moving_mean", "moving_variance")
+        }
+        outputs = call_layer(layer, opened, given, of_each, training=is_training)
         if as_image:
             outputs = ops.reshape(outputs, ops.shape(value))
             outputs.set_shape(value.shape)
+        if plain and not as_image and not trainable:
+            # TensorFlow moves nothing here where nothing is trained.
+            layer.updates.clear()
         if updates_collections is None:
             with control_dependencies(layer.updates):
                 outputs = ops.identity(outputs)

@@ -1,0 +1,52 @@
+"""The texts of errors that leave a session, where programs and unit tests compare them with TensorFlow's.
+
+An error without an operation reads as its message alone there; where it was raised is kept as a note, which
+tracebacks show. Some messages begin with TensorFlow's words, and the library's explanation follows.
+"""
+
+from __future__ import annotations
+
+import re
+
+from actorsession.errors import CancelledError, DeadlineExceededError, OpError
+
+__all__ = ["reword"]
+
+_LATE = re.compile(r"step \d+ exceeded the (session|run)'s limit of ")
+# What TensorFlow calls operations that wait, by their type; a barrier is made of a queue.
+_WAITS = {
+    **dict.fromkeys(
+        (
+            "QueueDequeueV2", "QueueDequeueManyV2", "QueueDequeueUpToV2", "ReaderReadV2", "ReaderReadUpToV2",
+            "BarrierTakeMany",
+        ),
+        "Dequeue",
+    ),
+    **dict.fromkeys(("QueueEnqueueV2", "QueueEnqueueManyV2", "BarrierInsertMany"), "Enqueue"),
+    **dict.fromkeys(("AccumulatorTakeGradient", "SparseAccumulatorTakeGradient"), "TakeGrad"),
+}  # fmt: skip
+
+
+def reword(error: OpError, *, local: bool) -> None:
+    """Give an error TensorFlow's first words, and leave the place of one without an operation out.
+
+    Args:
+        error: the error, which is changed; a second call changes nothing.
+        local: whether it comes from a session of this process.
+    """
+    if type(error) is CancelledError and error.op is not None:
+        what = _WAITS.get(error.op.type)
+        if what is not None and "operation was cancelled" not in error.message:
+            _begin(error, f"{what} operation was cancelled")
+    elif local and type(error) is DeadlineExceededError and _LATE.match(error.message):
+        _begin(error, "Timed out waiting for notification")
+    if error.node is None and error.op is None and error.shows_origin:
+        origin = error.origin
+        error.shows_origin = False
+        if origin:
+            error.add_note(f"[{origin}]")
+
+
+def _begin(error: OpError, words: str) -> None:
+    error.message = f"{words}: {error.message}"
+    error.args = (error.message, *error.args[1:])
