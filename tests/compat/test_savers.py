@@ -323,7 +323,7 @@ def test_an_error_of_restoring_begins_with_tensorflows_words(tmp_path: Path) -> 
         tf.train.Saver().save(sess, prefix)
     with tf.Graph().as_default(), tf.Session() as sess:
         tf.Variable(1.0, name="w")
-        with pytest.raises(tf.errors.NotFoundError, match="^Key w not found in checkpoint: "):
+        with pytest.raises(tf.errors.NotFoundError, match=r"^Key w not found in checkpoint: "):
             tf.train.Saver().restore(sess, prefix)
     with tf.Graph().as_default(), tf.Session() as sess:
         v = tf.Variable([1.0, 2.0], name="v")
