@@ -14,6 +14,7 @@ from actorsession import interop, train
 from actorsession.checkpoints import CheckpointReader
 from actorsession.compat.v1.graphs import Graph, get_default_graph
 from actorsession.compat.v1.logging import get_logger
+from actorsession.compat.v1.text import as_text
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -37,14 +38,27 @@ class Saver(train.Saver):
 
     _bundle = True
 
-    def save(self, sess: Any, save_path: str, *args: Any, **kwargs: Any) -> str | None:
-        """Write a checkpoint; the arguments are those of ``actorsession.train.Saver.save``.
+    def save(
+        self, sess: Any, save_path: str, global_step: Any = None, *args: Any, **kwargs: Any
+    ) -> str | None:
+        """Write a checkpoint; see ``actorsession.train.Saver.save``.
+
+        Args:
+            sess: a session in which the variables are initialised.
+            save_path: prefix of the files.
+            global_step: step number; here also the name of its tensor.
+            args: the further arguments of that.
+            kwargs: likewise.
 
         Raises:
-            ValueError: if the folder is not one, besides the errors of that.
+            ValueError: if the folder is not one, or there is no such tensor, besides the errors of that.
         """
+        if isinstance(global_step, (str, bytes)):
+            name, global_step = global_step, sess.run(as_text(global_step))
+            if global_step is None:
+                raise TypeError(f"global_step names the operation {name!r}, which is no number")
         try:
-            return super().save(sess, save_path, *args, **kwargs)
+            return super().save(sess, save_path, global_step, *args, **kwargs)
         except (FailedPreconditionError, NotFoundError) as exc:
             if os.path.isdir(os.path.dirname(save_path)):
                 raise

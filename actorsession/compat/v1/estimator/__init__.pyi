@@ -6,6 +6,7 @@
 the loop that trains and evaluates in turns.
 """
 
+from actorsession.compat.v1.contrib import tpu as tpu
 from actorsession.compat.v1.estimator.canned import BaselineClassifier as BaselineClassifier
 from actorsession.compat.v1.estimator.canned import BaselineRegressor as BaselineRegressor
 from actorsession.compat.v1.estimator.canned import DNNClassifier as DNNClassifier
@@ -61,5 +62,5 @@ __all__ = [
 "SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunValues", "StepCounterHook",
 "StopAtStepHook", "SummarySaverHook", "TrainSpec", "VocabInfo", "WarmStartSettings", "add_metrics",
 "classifier_parse_example_spec", "experimental", "export", "inputs", "regressor_parse_example_spec",
-"train_and_evaluate"
+"tpu", "train_and_evaluate"
 ]
