@@ -317,7 +317,7 @@ def convert_to_tensor(
         parts = [
             convert_to_tensor(v, dtype, graph=graph or graph_of(*_leaves(value))) for v in value
         ]
-        return make_one("Pack", parts, {"axis": 0})
+        return make_one("Pack", parts, {"axis": 0}, name or "packed")
     if wanted is None and hint is not None:
         with contextlib.suppress(TypeError, ValueError):
             value = to_array(value, as_dtype(hint))
