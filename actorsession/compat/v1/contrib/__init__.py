@@ -14,6 +14,7 @@ _NAMES = {
     ".crf": "*=crf",
     ".data": "*=data",
     ".eager": "*=eager",
+    ".factorization": "*=factorization",
     ".feature_column": "*=feature_column",
     ".framework": "*=framework",
     ".image": "*=image",
@@ -29,6 +30,7 @@ _NAMES = {
     ".slim": "*=slim",
     ".staging": "*=staging",
     ".summary": "*=summary",
+    ".tensorboard": "*=tensorboard",
     ".training": "*=training",
     ".util": "*=util",
 }
