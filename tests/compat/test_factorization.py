@@ -100,7 +100,8 @@ def test_other_beginnings_and_distances_are_refused() -> None:
 
 
 def test_the_projector_is_told_about_embeddings(tmp_path: Path) -> None:
-    projector: Any = tf.contrib.tensorboard.plugins.projector
+    tensorboard: Any = tf.contrib.tensorboard
+    projector = tensorboard.plugins.projector
     config = projector.ProjectorConfig()
     found = config.embeddings.add()
     found.tensor_name = "words:0"

@@ -89,6 +89,9 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
     "python": [
         ("", "pywrap_tensorflow", ". .train .errors"),
         ("", "tf2", ".internals.framework"),
+        ("", "debug", ".debug"),
+        ("debug.lib", "debug_data debug_utils", ".debug"),
+        ("debug.wrappers", "dumping_wrapper framework hooks local_cli_wrapper", ".debug"),
         ("client", "device_lib", ".internals.device_lib"),
         ("client", (
             "session"
@@ -124,13 +127,14 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("lib.io", "file_io", ".internals.files"),
         ("lib.io", "python_io tf_record", ".python_io"),
         ("ops", (
-            "array_grad array_ops array_ops_stack clip_ops cond confusion_matrix "
+            "array_grad array_ops_stack clip_ops cond confusion_matrix "
             "control_flow_case control_flow_v2_toggles custom_gradient gradients gradients_impl "
             "gradients_util histogram_ops image_grad inplace_ops linalg_grad manip_grad map_fn "
             "math_grad random_grad resource_variables_toggle session_ops stack standard_ops "
             "state_grad template tensor_array_grad tensor_array_ops tensor_getitem_override "
             "unconnected_gradients while_loop"
         ), "."),
+        ("ops", "array_ops", ". .internals.operations"),
         ("ops", "check_ops control_flow_assert numerics", ". .debugging"),
         ("ops", "init_ops", ". .initializers .internals.operations"),
         ("ops", "script_ops", ". .internals.generated"),
@@ -200,6 +204,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("saved_model", "utils utils_impl", ".saved_model.utils"),
         ("summary", "summary summary_iterator", ".summary .train"),
         ("summary.writer", "event_file_writer writer writer_cache", ".summary"),
+        ("tpu", "tpu_config tpu_estimator tpu_optimizer", ".contrib.tpu"),
         ("tools", (
             "freeze_graph inspect_checkpoint optimize_for_inference_lib strip_unused_lib"
         ), ".internals.tools"),

@@ -138,7 +138,7 @@ class KMeans:
             return tf.gather(points, chosen)
         if self._cosine:
             points = tf.nn.l2_normalize(points, 1)
-        made = tf.py_func(self._spread, [points, number], points.dtype)
+        made: Any = tf.py_func(self._spread, [points, number], points.dtype)
         made.set_shape([None, *points.shape.as_list()[1:]])
         return made
 
@@ -212,7 +212,8 @@ class _EndsWhenStill(SessionRunHook):
     """Ends training when the loss changes by less than a share of itself."""
 
     def __init__(self, loss: Any, tolerance: float) -> None:
-        self._loss, self._tolerance, self._last = loss, tolerance, None
+        self._loss, self._tolerance = loss, tolerance
+        self._last: Any = None
 
     def before_run(self, run_context: Any) -> Any:
         return tf.train.SessionRunArgs(self._loss)
@@ -224,7 +225,7 @@ class _EndsWhenStill(SessionRunHook):
             run_context.request_stop()
 
 
-class KMeansClustering(estimator.Estimator):  # type: ignore[misc]
+class KMeansClustering(estimator.Estimator):
     """Finds the means of clusters by ``train``, and tells which cluster points belong to.
 
     Args:
