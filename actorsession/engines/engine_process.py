@@ -92,6 +92,7 @@ class EngineProcess:
         """
         await update_cluster(
             self.address, ClusterSpec(cluster).tasks(self._order.scheme),
+            deadline=Deadline.after(self._timeout),
             token=self._order.token, security=self._order.security,
         )  # fmt: skip
 
