@@ -7,28 +7,29 @@ sessions take elements from.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actorsession.graph.constant_value import get_static_value
-from actorsession.graph.dtypes import as_dtype, bool_, int64
-from actorsession.graph.graph import get_default_graph
+from actorsession.graph.dtypes import as_dtype, bool_, int64, string
+from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.node import TensorSpec
+from actorsession.graph.op_signatures import fixed_type, signature_of
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape, scalar_shape
-from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import constant, convert_to_tensor, graph_of, make, make_one
+from actorsession.ops.flow.assertions import Assert
 from actorsession.ops.randomness.numbers import get_seed
-from actorsession.opsets.datasets import nodes  # noqa: F401 - registers the op types
 from actorsession.opsets.datasets.elements import (
     DatasetSpec,
     SparseSpec,
     flat_specs,
-    layout_of,
     leaves,
     like,
     mapped,
     merged,
+    output_attrs,
     packed,
     spec_of,
     structure_of,
@@ -36,6 +37,7 @@ from actorsession.opsets.datasets.elements import (
 )
 from actorsession.opsets.datasets.generators import generator_functions
 from actorsession.opsets.datasets.iterators import Iterator, make_initializable, make_one_shot
+from actorsession.opsets.datasets.nodes import function_attrs, is_capture
 from actorsession.opsets.datasets.tracing import Traced, traced
 from actorsession.opsets.parsing.files import matching_files
 from actorsession.opsets.sparse.basics import SparseTensor
@@ -130,46 +132,58 @@ class Dataset:
     @classmethod
     def _made(
         cls,
-        kind: str,
+        op_type: str,
         structure: Any,
-        settings: Sequence[tuple[str, Any]] = (),
-        sources: Sequence[Dataset] = (),
-        functions: Sequence[Traced] = (),
+        inputs: Mapping[str, Any] | None = None,
+        functions: Mapping[str, Traced] | None = None,
         *,
-        layout: str | None = None,
         name: str | None = None,
+        **attrs: Any,
     ) -> Dataset:
         """Return the dataset of a new node.
 
         Args:
-            kind: see ``stages.KINDS``.
+            op_type: its op type.
             structure: of its elements.
-            settings: names and values; see ``nodes``.
-            sources: the datasets that it reads.
-            functions: its functions.
-            layout: the layout that it works with, if not that of its elements.
+            inputs: the inputs by their names: values, datasets, and lists of these.
+            functions: the functions by the names of their attributes.
             name: wanted name.
+            **attrs: further attributes.
         """
-        values = [value for _, value in settings]
-        given = [source._dataset_tensor for source in sources]
-        captured = [tensor for function in functions for tensor in function.captures]
-        graph = graph_of(*given, *values, *captured)
-        title = "".join([part.capitalize() for part in kind.split("_")])
-        attrs: dict[str, Any] = {
-            "kind": kind, "sources": len(given), "settings": tuple([n for n, _ in settings]),
-            "functions": tuple([function.definition for function in functions]),
-            "layout": layout_of(structure) if layout is None else layout,
-        }  # fmt: skip
-        groups = sorted({group for function in functions for group in function.groups})
+        given, traced_by = dict(inputs or {}), dict(functions or {})
+        signature = signature_of(op_type)
+        assert signature is not None
+        captures = iter([traced_by[key] for key in function_attrs(op_type)])
+        for arg in signature.inputs:
+            if is_capture(arg.name):
+                given[arg.name] = list(next(captures).captures)
+        listed = {
+            arg.name: given[arg.name] if arg.is_list or arg.number else [given[arg.name]]
+            for arg in signature.inputs
+        }
+        sources = [item for items in listed.values() for item in items if isinstance(item, Dataset)]
+        graph = graph_of(
+            *[source._dataset_tensor for source in sources],
+            *[item for items in listed.values() for item in items if not isinstance(item, Dataset)],
+        )
+        made: dict[str, Any] = {**attrs, **{key: f.definition for key, f in traced_by.items()}}
+        for key, value in output_attrs(structure).items():
+            if key in signature.stored:
+                made.setdefault(key, value)
+        groups = sorted({group for function in traced_by.values() for group in function.groups})
         if groups:
-            attrs["_class"] = tuple(groups)
-        before = [op for function in functions for op in function.before]
-        with graph.as_default(), graph.name_scope(name or f"{title}Dataset") as scope:
-            tensors = [
-                convert_to_tensor(value, name=n.rstrip("*"), graph=graph) for n, value in settings
-            ]
+            made["_class"] = tuple(groups)
+        before = [op for function in traced_by.values() for op in function.before]
+        with graph.as_default():
+            tensors: list[Tensor] = []
+            for arg in signature.inputs:
+                dtype = fixed_type(arg, signature.attrs)
+                found = [_operand(item, arg.name, dtype, graph) for item in listed[arg.name]]
+                if arg.is_list and arg.type in signature.stored:
+                    made[arg.type] = tuple([tensor.dtype for tensor in found])
+                tensors += found
             with graph.control_dependencies(before):
-                tensor = make_one("Dataset", [*given, *tensors, *captured], attrs, scope, graph)
+                tensor = make_one(op_type, tensors, made, name or op_type, graph)
         options = Options()
         for source in sources:
             options = options.merge(source._options)
@@ -177,15 +191,17 @@ class Dataset:
 
     def _then(
         self,
-        kind: str,
-        settings: Sequence[tuple[str, Any]] = (),
-        functions: Sequence[Traced] = (),
+        op_type: str,
+        inputs: Mapping[str, Any] | None = None,
+        functions: Mapping[str, Traced] | None = None,
         structure: Any = None,
         **more: Any,
     ) -> Dataset:
         """Return the dataset of a new node that reads this one, by default with elements of its structure."""
         found = self._structure if structure is None else structure
-        return self._made(kind, found, settings, [self], functions, **more)
+        return self._made(
+            op_type, found, {"input_dataset": self, **(inputs or {})}, functions, **more
+        )
 
     def _traced(
         self, func: Callable[..., Any], name: str, *, before: Any = None
@@ -234,8 +250,7 @@ class Dataset:
             name: wanted name.
         """
         structure, found = spec_of(tensors, "component")
-        settings = [("components*", tensor) for tensor in found]
-        return Dataset._made("tensors", structure, settings, name=name or "TensorDataset")
+        return Dataset._made("TensorDataset", structure, {"components": found}, name=name)
 
     @staticmethod
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
@@ -248,7 +263,7 @@ class Dataset:
         Raises:
             ValueError: for scalars, or first dimensions that differ.
         """
-        whole, found = spec_of(tensors, "component")
+        whole, found = spec_of(tensors, "component", by_rows=True)
         specs: list[Any] = []
         size: int | None = None
         for leaf in leaves(whole):
@@ -265,9 +280,8 @@ class Dataset:
             specs.append(type(leaf)(leaf.dtype, rest))
         if not specs:
             raise ValueError("at least one component is needed to slice")
-        settings = [("components*", tensor) for tensor in found]
         structure = like(whole, specs)
-        return Dataset._made("slices", structure, settings, name=name or "TensorSliceDataset")
+        return Dataset._made("TensorSliceDataset", structure, {"components": found}, name=name)
 
     @staticmethod
     def from_sparse_tensor_slices(sparse_tensor: Any) -> Dataset:
@@ -278,9 +292,8 @@ class Dataset:
             TensorSpec(sparse_tensor.dtype, TensorShape([None])),
             TensorSpec(int64, TensorShape([None if rank is None else rank - 1])),
         )
-        parts = [sparse_tensor.indices, sparse_tensor.values, sparse_tensor.dense_shape]
-        settings = [("components*", part) for part in parts]
-        return Dataset._made("slices", specs, settings, layout="s", name="SparseTensorSliceDataset")
+        parts = {key: getattr(sparse_tensor, key) for key in ("indices", "values", "dense_shape")}
+        return Dataset._made("SparseTensorSliceDataset", specs, parts)
 
     @staticmethod
     def range(*args: Any, **kwargs: Any) -> Dataset:
@@ -294,12 +307,9 @@ class Dataset:
             raise ValueError(f"range takes one to three numbers, got {len(args)}: {args!r:.100}")
         dtype = as_dtype(kwargs.get("output_type") or int64)
         start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
-        settings = [
-            (name, convert_to_tensor(value, dtype, name=name))
-            for name, value in (("start", start), ("stop", stop), ("step", step))
-        ]
         spec = TensorSpec(dtype, scalar_shape)
-        return Dataset._made("range", spec, settings, name=kwargs.get("name") or "RangeDataset")
+        limits = {"start": start, "stop": stop, "step": step}
+        return Dataset._made("RangeDataset", spec, limits, name=kwargs.get("name"))
 
     @staticmethod
     def random(
@@ -307,7 +317,13 @@ class Dataset:
     ) -> Dataset:
         """Return a dataset of random numbers of 32 bits, without end."""
         spec = TensorSpec(int64, scalar_shape)
-        return Dataset._made("random", spec, _seeds(seed), name=name or "RandomDataset")
+        if rerandomize_each_iteration is None:
+            return Dataset._made("RandomDataset", spec, _seeds(seed), name=name)
+        epochs = make_one("DummySeedGenerator", (), {}, "DummySeedGenerator", get_default_graph())
+        return Dataset._made(
+            "RandomDatasetV2", spec, {**_seeds(seed), "seed_generator": epochs}, name=name,
+            rerandomize_each_iteration=bool(rerandomize_each_iteration),
+        )  # fmt: skip
 
     @staticmethod
     def from_generator(
@@ -344,9 +360,7 @@ class Dataset:
         structure = structure_of(output_types, output_shapes)
         given = [convert_to_tensor(value) for value in args or ()]
         functions = generator_functions(generator, structure, given, get_default_graph())
-        return Dataset._made(
-            "generator", structure, (), (), functions, name=name or "GeneratorDataset"
-        )
+        return Dataset._made("GeneratorDataset", structure, None, functions, name=name)
 
     @staticmethod
     def list_files(
@@ -366,13 +380,19 @@ class Dataset:
         Returns:
             The dataset. InvalidArgumentError at run time if no file matches.
         """
-        found = matching_files(file_pattern)
-        structure = TensorSpec(found.dtype, scalar_shape)
-        settings = [("components*", found), ("pattern*", file_pattern)]
-        made = Dataset._made("matched_files", structure, settings, name=name or "ListFiles")
-        if shuffle is None or shuffle:
-            made = made.shuffle(_LARGE, seed=seed)
-        return made
+        graph = get_default_graph()
+        with graph.name_scope(name or "list_files"):
+            patterns = convert_to_tensor(file_pattern, string, name="file_pattern")
+            found = matching_files(patterns)
+            count = raw.Size(found, out_type=int64)
+            said = ["No files matched pattern: ", patterns]
+            check = Assert(raw.Greater(count, constant(0, int64)), said, summarize=10)
+            with graph.control_dependencies([check]):
+                found = raw.Identity(found)
+            made = Dataset.from_tensor_slices(found)
+            if shuffle is None or shuffle:
+                made = made.shuffle(raw.Maximum(count, constant(1, int64)), seed=seed)
+            return made
 
     @staticmethod
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
@@ -400,7 +420,7 @@ class Dataset:
                     f"Invalid input to `zip`: a nest of datasets is needed, got {source!r:.100}"
                 )
         structure = like(datasets, [source._structure for source in sources])
-        return Dataset._made("zip", structure, (), sources, name=name)
+        return Dataset._made("ZipDataset", structure, {"input_datasets": sources}, name=name)
 
     # -- elements ------------------------------------------------------------------------------
 
@@ -424,22 +444,28 @@ class Dataset:
             name: wanted name.
         """
         function, structure = self._traced(map_func, f"{name or 'map'}_function")
+        f = {"f": function}
         if num_parallel_calls is None:
-            return self._then("map", (), [function], structure, name=name)
-        calls = [("num_parallel_calls", num_parallel_calls)]
-        return self._then("parallel_map", calls, [function], structure, name=name)
+            return self._then("MapDataset", None, f, structure, name=name)
+        calls = {"num_parallel_calls": num_parallel_calls}
+        return self._then(
+            "ParallelMapDatasetV2", calls, f, structure, name=name,
+            deterministic=_deterministic(deterministic),
+        )  # fmt: skip
 
     map_with_legacy_function = map
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return a dataset of the elements for which a function returns true."""
-        return self._then("filter", (), [self._predicate(predicate)], name=name)
+        found = {"predicate": self._predicate(predicate)}
+        return self._then("FilterDataset", None, found, name=name)
 
     filter_with_legacy_function = filter
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return a dataset of the elements before the first one for which a function returns false."""
-        return self._then("take_while", (), [self._predicate(predicate)], name=name)
+        found = {"predicate": self._predicate(predicate)}
+        return self._then("TakeWhileDataset", None, found, name=name)
 
     def _predicate(self, predicate: Callable[..., Any]) -> Traced:
         function, structure = self._traced(predicate, "predicate")
@@ -456,7 +482,7 @@ class Dataset:
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return a dataset of the elements of the datasets that a function returns, one after the other."""
-        return self._interleaved("flat_map", map_func, 1, 1, name)
+        return self._interleaved("FlatMapDataset", map_func, {}, name)
 
     def interleave(
         self,
@@ -477,22 +503,35 @@ class Dataset:
             deterministic: accepted for compatibility; results are always in order.
             name: wanted name.
         """
-        cycle = 10 if cycle_length in (None, AUTOTUNE) else cycle_length
-        kind = "interleave" if num_parallel_calls is None else "parallel_interleave"
+        turns: dict[str, Any] = {
+            "cycle_length": AUTOTUNE if cycle_length is None else cycle_length,
+            "block_length": 1 if block_length is None else block_length,
+        }
+        if num_parallel_calls is None:
+            return self._interleaved("InterleaveDataset", map_func, turns, name)
+        turns |= {
+            "buffer_output_elements": AUTOTUNE, "prefetch_input_elements": AUTOTUNE,
+            "num_parallel_calls": num_parallel_calls,
+        }  # fmt: skip
         return self._interleaved(
-            kind, map_func, cycle, 1 if block_length is None else block_length, name
-        )
+            "ParallelInterleaveDatasetV4", map_func, turns, name,
+            deterministic=_deterministic(deterministic),
+        )  # fmt: skip
 
     def _interleaved(
-        self, kind: str, map_func: Callable[..., Any], cycle: Any, block: Any, name: str | None
+        self,
+        op_type: str,
+        map_func: Callable[..., Any],
+        inputs: Mapping[str, Any],
+        name: str | None,
+        **attrs: Any,
     ) -> Dataset:
-        function, structure = self._traced(map_func, f"{kind}_function")
+        function, structure = self._traced(map_func, f"{name or op_type}_function")
         if not isinstance(structure, DatasetSpec):
             raise TypeError(
                 f"The `map_func` argument must return a `Dataset` object. Got {structure!r:.200}"
             )
-        settings = [("cycle_length", cycle), ("block_length", block)]
-        return self._then(kind, settings, [function], structure.structure, name=name)
+        return self._then(op_type, inputs, {"f": function}, structure.structure, name=name, **attrs)
 
     def scan(
         self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None
@@ -522,8 +561,8 @@ class Dataset:
             pair, "scan_function", before=(_state_spec(before, None),)
         )
         _check_state(before, structure[0], "scan")
-        settings = [("components*", tensor) for tensor in tensors]
-        return self._then("scan", settings, [function], structure[1], name=name)
+        state = {"initial_state": tensors}
+        return self._then("ScanDataset", state, {"f": function}, structure[1], name=name)
 
     # -- several at a time ---------------------------------------------------------------------
 
@@ -546,10 +585,14 @@ class Dataset:
         """
         size = _static_size(batch_size, drop_remainder)
         structure = mapped(lambda leaf: _stacked(leaf, size), self._structure)
-        settings = [("batch_size", _int64(batch_size)), ("drop_remainder", drop_remainder)]
+        settings = {"batch_size": batch_size, "drop_remainder": drop_remainder}
+        if num_parallel_calls is None:
+            return self._then("BatchDatasetV2", settings, None, structure, name=name)
+        settings["num_parallel_calls"] = num_parallel_calls
         return self._then(
-            "batch", settings, (), structure, layout=layout_of(self._structure), name=name
-        )
+            "ParallelBatchDataset", settings, None, structure, name=name,
+            deterministic=_deterministic(deterministic),
+        )  # fmt: skip
 
     def padded_batch(
         self,
@@ -584,17 +627,19 @@ class Dataset:
                 )
             padded_shapes = mapped(lambda leaf: leaf.shape, self._structure)
         size = _static_size(batch_size, drop_remainder)
-        settings = [("batch_size", _int64(batch_size)), ("drop_remainder", drop_remainder)]
-        specs = []
+        specs, vectors = [], []
         shapes = taken(self._structure, padded_shapes, "padded_shapes")
         for leaf, shape in zip(found, shapes, strict=True):
             vector, known = _padded_shape(shape, leaf.shape)
-            settings.append(("shapes*", vector))
+            vectors.append(vector)
             sizes = TensorShape(None) if known is None else TensorShape([size, *known])
             specs.append(TensorSpec(leaf.dtype, sizes))
-        settings += [("fillers*", value) for value in self._fillers(padding_values)]
+        settings = {
+            "batch_size": batch_size, "padded_shapes": vectors,
+            "padding_values": self._fillers(padding_values), "drop_remainder": drop_remainder,
+        }  # fmt: skip
         structure = like(self._structure, specs)
-        return self._then("padded_batch", settings, (), structure, name=name)
+        return self._then("PaddedBatchDatasetV2", settings, None, structure, name=name)
 
     def _fillers(self, padding_values: Any) -> list[Tensor]:
         found = leaves(self._structure)
@@ -618,9 +663,7 @@ class Dataset:
     def unbatch(self, name: str | None = None) -> Dataset:
         """Return a dataset of the rows of each element."""
         structure = mapped(_row, self._structure)
-        return self._then(
-            "unbatch", (), (), structure, layout=layout_of(self._structure), name=name
-        )
+        return self._then("UnbatchDataset", None, None, structure, name=name)
 
     def window(
         self,
@@ -640,13 +683,11 @@ class Dataset:
             name: wanted name.
         """
         structure = mapped(DatasetSpec, self._structure)
-        settings = [
-            ("size", _int64(size)), ("shift", _int64(size if shift is None else shift)),
-            ("stride", _int64(stride)), ("drop_remainder", drop_remainder),
-        ]  # fmt: skip
-        return self._then(
-            "window", settings, (), structure, layout=layout_of(self._structure), name=name
-        )
+        settings = {
+            "size": size, "shift": size if shift is None else shift, "stride": stride,
+            "drop_remainder": drop_remainder,
+        }  # fmt: skip
+        return self._then("WindowDataset", settings, None, structure, name=name)
 
     def group_by_window(
         self,
@@ -696,11 +737,11 @@ class Dataset:
             return [made._dataset_tensor]
 
         pair = [scalar, *flat_specs(DatasetSpec(self._structure))]
-        functions = [
-            key, traced(sized, [scalar], graph, "window_size_function"),
-            traced(reduced, pair, graph, "reduce_function"),
-        ]  # fmt: skip
-        return self._then("group_by_window", (), functions, result[0], name=name)
+        functions = {
+            "key_func": key, "reduce_func": traced(reduced, pair, graph, "reduce_function"),
+            "window_size_func": traced(sized, [scalar], graph, "window_size_function"),
+        }  # fmt: skip
+        return self._then("GroupByWindowDataset", None, functions, result[0], name=name)
 
     # -- order and number ----------------------------------------------------------------------
 
@@ -720,32 +761,29 @@ class Dataset:
             name: wanted name.
         """
         again = True if reshuffle_each_iteration is None else reshuffle_each_iteration
-        settings = [
-            ("buffer_size", _int64(buffer_size)),
-            *_seeds(seed),
-            ("reshuffle_each_iteration", again),
-        ]
-        return self._then("shuffle", settings, name=name)
+        return self._then(
+            "ShuffleDataset", {"buffer_size": buffer_size, **_seeds(seed)}, name=name,
+            reshuffle_each_iteration=again,
+        )  # fmt: skip
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """Return a dataset that gives all elements several times; without end for ``None`` and -1."""
-        return self._counted("repeat", -1 if count is None else count, name)
+        return self._counted("RepeatDataset", -1 if count is None else count, name)
 
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """Return a dataset of the first elements; of all if ``count`` is -1."""
-        return self._counted("take", count, name)
+        return self._counted("TakeDataset", count, name)
 
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """Return a dataset without the first elements; without any if ``count`` is -1."""
-        return self._counted("skip", count, name)
+        return self._counted("SkipDataset", count, name)
 
-    def _counted(self, kind: str, count: Any, name: str | None) -> Dataset:
-        return self._then(kind, [("count", _int64(count))], name=name)
+    def _counted(self, op_type: str, count: Any, name: str | None) -> Dataset:
+        return self._then(op_type, {"count": count}, name=name)
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Return a dataset of every ``num_shards``-th element, beginning with that number ``index``."""
-        settings = [("num_shards", _int64(num_shards)), ("index", _int64(index))]
-        return self._then("shard", settings, name=name)
+        return self._then("ShardDataset", {"num_shards": num_shards, "index": index}, name=name)
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """Return a dataset of the elements of this one, then those of another.
@@ -754,7 +792,9 @@ class Dataset:
             TypeError: if the elements differ in structure or dtypes.
         """
         structure = merged(self._structure, dataset._structure)
-        return self._made("concatenate", structure, (), [self, dataset], name=name)
+        return self._then(
+            "ConcatenateDataset", {"another_dataset": dataset}, None, structure, name=name
+        )
 
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
         """Return a dataset of pairs of a number and an element."""
@@ -768,7 +808,7 @@ class Dataset:
             name: wanted name.
         """
         size = AUTOTUNE if buffer_size is None else buffer_size
-        return self._then("prefetch", [("buffer_size", _int64(size))], name=name)
+        return self._then("PrefetchDataset", {"buffer_size": size}, name=name)
 
     def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
         """Return the same dataset, which keeps its elements for repetitions.
@@ -778,15 +818,15 @@ class Dataset:
                 empty.
             name: wanted name.
         """
-        return self._then("cache", [("filename", filename)], name=name)
+        return self._then("CacheDataset", {"filename": filename}, name=name)
 
     def unique(self, name: str | None = None) -> Dataset:
         """Return a dataset of the elements that have not come before."""
-        return self._then("unique", name=name)
+        return self._then("UniqueDataset", name=name)
 
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
         """Return a dataset without the elements whose making fails."""
-        return self._then("ignore_errors", name=name)
+        return self._then("IgnoreErrorsDataset", name=name, log_warning=log_warning)
 
     def sparse_batch(self, batch_size: Any, row_shape: Any, name: str | None = None) -> Dataset:
         """Return a dataset of elements of different sizes, joined to sparse tensors."""
@@ -908,19 +948,22 @@ class Dataset:
         _check_state(before, structure, "reduce")
         specs = flat_specs(_state_spec(before, structure))
         attrs = {
-            "functions": function.definition, "output_types": tuple([s.dtype for s in specs]),
+            "f": function.definition, "output_types": tuple([s.dtype for s in specs]),
             "output_shapes": tuple([s.shape for s in specs]),
+            "Tstate": tuple([tensor.dtype for tensor in tensors]),
+            "Targuments": tuple([tensor.dtype for tensor in function.captures]),
         }  # fmt: skip
         inputs = [self._dataset_tensor, *tensors, *function.captures]
         made = make(
-            "DatasetReduce", inputs, attrs, name or "ReduceDataset", self._dataset_tensor.graph
+            "ReduceDataset", inputs, attrs, name or "ReduceDataset", self._dataset_tensor.graph
         )
         return packed(_state_spec(before, structure), made.outputs, Dataset)
 
     def get_single_element(self, name: str | None = None) -> Any:
         """Return the only element. InvalidArgumentError at run time if there are none or several."""
         attrs = output_attrs(self._structure)
-        op = make("DatasetElement", [self._dataset_tensor], attrs, name or "DatasetToSingleElement")
+        op_type = "DatasetToSingleElement"
+        op = make(op_type, [self._dataset_tensor], attrs, name or op_type)
         return packed(self._structure, op.outputs, Dataset)
 
     def cardinality(self) -> Tensor:
@@ -946,9 +989,6 @@ class Dataset:
         return make_initializable(self, shared_name)
 
 
-_LARGE = 1 << 40
-
-
 def _combining() -> Any:
     """Return the module of further steps, which imports this one."""
     from actorsession.opsets.datasets import combining
@@ -959,15 +999,6 @@ def _combining() -> Any:
 def as_arguments(element: Any) -> list[Any]:
     """Return the arguments that a function gets for an element: the items of a plain tuple."""
     return list(element) if type(element) is tuple else [element]
-
-
-def output_attrs(structure: Any) -> dict[str, Any]:
-    """Return the attributes of a node that returns elements."""
-    specs = flat_specs(structure)
-    return {
-        "output_types": tuple([spec.dtype for spec in specs]),
-        "output_shapes": tuple([spec.shape for spec in specs]),
-    }
 
 
 def _as_element(items: Sequence[Any]) -> Any:
@@ -982,7 +1013,7 @@ def _with_known_shapes(structure: Any, function: Traced) -> Any:
         if isinstance(leaf, TensorSpec):
             made.append(next(specs))
         else:
-            list(itertools.islice(specs, 3 if isinstance(leaf, SparseSpec) else 1))
+            next(specs)
             made.append(leaf)
     return like(structure, made)
 
@@ -1010,14 +1041,20 @@ def _check_state(before: Any, after: Any, what: str) -> None:
         )
 
 
-def _int64(value: Any) -> Tensor:
-    """Return a number as an int64 tensor; int32 tensors are taken as they are."""
-    return value if isinstance(value, Tensor) else convert_to_tensor(value, int64)
+def _operand(value: Any, name: str, dtype: Any, graph: Graph) -> Tensor:
+    if isinstance(value, Dataset):
+        return value._dataset_tensor
+    return convert_to_tensor(value, dtype, name=name, graph=graph)
 
 
-def _seeds(seed: int | None) -> list[tuple[str, Any]]:
+def _deterministic(value: bool | None) -> str:
+    """Return the attribute for an argument ``deterministic``."""
+    return "default" if value is None else str(bool(value)).lower()
+
+
+def _seeds(seed: int | None) -> dict[str, Any]:
     first, second = get_seed(seed)
-    return [("seed", _int64(first or 0)), ("seed2", _int64(second or 0))]
+    return {"seed": first or 0, "seed2": second or 0}
 
 
 def _static_size(batch_size: Any, drop_remainder: Any) -> int | None:
@@ -1063,7 +1100,7 @@ def _padded_shape(shape: Any, element: TensorShape) -> tuple[Any, list[int | Non
                 f"The padded shape {tuple(known)} is not compatible with the shape {element} of the "
                 "corresponding input component."
             )
-    return _int64([-1 if size is None else size for size in known]), known
+    return [-1 if size is None else size for size in known], known
 
 
 def as_sizes(shape: Any) -> list[Any]:

@@ -10,17 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from actorsession.graph.dtypes import DType, as_dtype, int64, resource
+from actorsession.graph.dtypes import DType, as_dtype, variant
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape, as_shape, scalar_shape
 from actorsession.ops.build import convert_to_tensor
 from actorsession.opsets.sparse.basics import SparseTensor, SparseTensorValue
+from actorsession.opsets.sparse.serialising import (
+    deserialize_sparse,
+    serialize_many_sparse,
+    serialize_sparse,
+)
 from actorsession.records import dataclass
 
 __all__ = [
-    "DatasetSpec", "SparseSpec", "flat_specs", "is_nested", "layout_of", "leaves", "like", "mapped",
-    "merged", "packed", "spec_of", "structure_of", "taken",
+    "DatasetSpec", "SparseSpec", "flat_specs", "is_nested", "leaves", "like", "mapped",
+    "merged", "output_attrs", "packed", "spec_of", "structure_of", "taken",
 ]  # fmt: skip
 
 
@@ -178,34 +183,35 @@ def _common(one: TensorShape, other: TensorShape) -> TensorShape:
 # -- flat tensors --------------------------------------------------------------------------------
 
 
-def layout_of(structure: Any) -> str:
-    """Return a letter for each leaf; see ``Stage``."""
-    return "".join(["s" if isinstance(leaf, SparseSpec) else "d" for leaf in leaves(structure)])
-
-
 def flat_specs(structure: Any) -> list[TensorSpec]:
     """Return the static types of the tensors that make an element."""
     made: list[TensorSpec] = []
     for leaf in leaves(structure):
         if isinstance(leaf, SparseSpec):
-            rank = leaf.shape.rank
-            made += [
-                TensorSpec(int64, TensorShape([None, rank])), TensorSpec(leaf.dtype, TensorShape([None])),
-                TensorSpec(int64, TensorShape([rank])),
-            ]  # fmt: skip
+            made.append(TensorSpec(variant, TensorShape(None)))
         elif isinstance(leaf, DatasetSpec):
-            made.append(TensorSpec(resource, scalar_shape))
+            made.append(TensorSpec(variant, scalar_shape))
         else:
             made.append(leaf)
     return made
 
 
-def spec_of(value: Any, name: str = "value") -> tuple[Any, list[Tensor]]:
+def output_attrs(structure: Any) -> dict[str, Any]:
+    """Return the attributes by which a node says what elements it gives."""
+    specs = flat_specs(structure)
+    return {
+        "output_types": tuple([spec.dtype for spec in specs]),
+        "output_shapes": tuple([spec.shape for spec in specs]),
+    }
+
+
+def spec_of(value: Any, name: str = "value", *, by_rows: bool = False) -> tuple[Any, list[Tensor]]:
     """Return the structure of a nest of values, and their tensors.
 
     Args:
         value: tensors, sparse tensors, datasets, variables and whatever converts to a tensor.
         name: the beginning of the names of constants that are made.
+        by_rows: whether a sparse tensor becomes a variant tensor whose rows are its own.
     """
     specs: list[Any] = []
     tensors: list[Tensor] = []
@@ -214,7 +220,8 @@ def spec_of(value: Any, name: str = "value") -> tuple[Any, list[Tensor]]:
             leaf = SparseTensor.from_value(leaf)
         if isinstance(leaf, SparseTensor):
             specs.append(SparseSpec(leaf.dtype, leaf.get_shape()))
-            tensors += [leaf.indices, leaf.values, leaf.dense_shape]
+            write = serialize_many_sparse if by_rows else serialize_sparse
+            tensors.append(write(leaf, out_type=variant))
         elif hasattr(leaf, "_dataset_tensor"):
             specs.append(DatasetSpec(leaf._structure))
             tensors.append(leaf._dataset_tensor)
@@ -237,7 +244,7 @@ def packed(structure: Any, tensors: Sequence[Tensor], dataset: Callable[[Tensor,
     made: list[Any] = []
     for leaf in leaves(structure):
         if isinstance(leaf, SparseSpec):
-            found = SparseTensor(next(rest), next(rest), next(rest))
+            found = deserialize_sparse(next(rest), leaf.dtype, leaf.shape.rank)
             if leaf.shape.rank is not None and hasattr(found, "set_shape"):
                 found.set_shape(leaf.shape)
             made.append(found)

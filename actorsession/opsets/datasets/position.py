@@ -27,7 +27,7 @@ from actorsession.errors import (
 )
 from actorsession.graph import codec
 from actorsession.graph.dtypes import DType
-from actorsession.graph.registry import ResourceHost
+from actorsession.graph.registry import KernelContext, ResourceHost
 from actorsession.opsets.datasets.runs import Run
 from actorsession.opsets.datasets.stages import Cursor, Element, Stage
 
@@ -43,11 +43,12 @@ class _Pass:
     Args:
         stage: the dataset.
         host: the resources of the iterator's device.
+        device: the full name of the device.
     """
 
-    def __init__(self, stage: Stage, host: ResourceHost) -> None:
+    def __init__(self, stage: Stage, host: ResourceHost, device: str) -> None:
         self.stage = stage
-        self.run = Run(host)
+        self.run = Run(host, device)
         self._cursor: Cursor | None = None
         self._lock = threading.Lock()
         self._waiting: deque[Future[Any]] = deque()
@@ -153,6 +154,7 @@ class IteratorState:
         label: its name in messages.
         types: dtypes of the components of its elements.
         host: the resources of its device.
+        device: the full name of the device.
         first: makes the dataset when the first element is asked for, of an iterator that needs no
             initialisation.
 
@@ -165,12 +167,14 @@ class IteratorState:
         label: str,
         types: Sequence[DType],
         host: ResourceHost,
+        device: str,
         first: Callable[[], Stage] | None = None,
     ) -> None:
         self.label = label
         self.types = tuple(types)
         self.handle = f"{label} {secrets.token_hex(16)}"
         self._host = host
+        self._device = device
         self._first = first
         self._lock = threading.Lock()
         self._pass: _Pass | None = None
@@ -179,7 +183,7 @@ class IteratorState:
     def initialise(self, stage: Stage) -> None:
         """Begin to go through a dataset."""
         with self._lock:
-            before, self._pass = self._pass, _Pass(stage, self._host)
+            before, self._pass = self._pass, _Pass(stage, self._host, self._device)
         if before is not None:
             before.close()
 
@@ -227,7 +231,7 @@ class IteratorState:
     def _current(self, what: str) -> _Pass:
         with self._lock:
             if self._pass is None and self._first is not None:
-                self._pass = _Pass(self._first(), self._host)
+                self._pass = _Pass(self._first(), self._host, self._device)
             if self._pass is None:
                 raise FailedPreconditionError(
                     f"{what} failed because the iterator has not been initialized. Ensure that you have "
@@ -260,12 +264,12 @@ def by_handle(handle: Any, types: Sequence[DType]) -> IteratorState:
     return found
 
 
-def elsewhere(host: ResourceHost, work: Callable[[Run], Any]) -> Future[Any]:
-    """Return the future of what a function of a new run returns, which a thread calls.
+def elsewhere(ctx: KernelContext, work: Callable[[Run], Any]) -> Future[Any]:
+    """Return the future of what a function of a new run, on a node's device, returns; a thread calls it.
 
     The run is over when the future is cancelled or done.
     """
-    run = Run(host)
+    run = Run(ctx.resources, ctx.device)
     future: Future[Any] = Future()
 
     def call() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections import deque
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
@@ -18,10 +19,12 @@ from actorsession.errors import (
     OutOfRangeError,
 )
 from actorsession.graph import codec
-from actorsession.opsets.datasets.joining import join, padded, parts, split
-from actorsession.opsets.datasets.sources import generator
+from actorsession.opsets.datasets.draws import Draws
+from actorsession.opsets.datasets.joining import join, padded, split
+from actorsession.opsets.datasets.sources import choose_seeds
 from actorsession.opsets.datasets.stages import Cursor, Element, Stage, kind, plain, restored
 from actorsession.opsets.parsing.file_parts import whole_file
+from actorsession.opsets.sparse.serialising import sparse_value
 
 __all__: list[str] = []
 
@@ -48,7 +51,7 @@ class _SameCount(Cursor):
 # -- one element after the other -------------------------------------------------------------------
 
 
-@kind("map")
+@kind("MapDataset")
 class _Map(Cursor):
     """What a function makes of each element; one that says so ends it."""
 
@@ -68,7 +71,7 @@ class _Map(Cursor):
             raise StopIteration from None
 
 
-@kind("filter")
+@kind("FilterDataset")
 class _Filter(Cursor):
     """The elements for which a function holds."""
 
@@ -82,7 +85,7 @@ class _Filter(Cursor):
             self.run.check()
 
 
-@kind("take_while")
+@kind("TakeWhileDataset", "ExperimentalTakeWhileDataset")
 class _TakeWhile(Cursor):
     """The elements before the first one for which a function does not hold."""
 
@@ -109,14 +112,14 @@ def _holds(cursor: Cursor, element: Element) -> bool:
     return bool(found)
 
 
-@kind("scan")
+@kind("ScanDataset", "ExperimentalScanDataset")
 class _Scan(_SameCount):
     """What a function makes of each element and of a state that it passes on."""
 
     kept = ("state",)
 
     def start(self) -> None:
-        self.state: Element = self.stage.values["components"]
+        self.state: Element = self.stage.values["initial_state"]
 
     def __next__(self) -> Element:
         found = self.stage.functions[0](self.run, *self.state, *next(self.source))
@@ -125,7 +128,7 @@ class _Scan(_SameCount):
         return found[count:]
 
 
-@kind("take")
+@kind("TakeDataset")
 class _Take(Cursor):
     """The first elements."""
 
@@ -149,7 +152,7 @@ class _Take(Cursor):
         return element
 
 
-@kind("skip")
+@kind("SkipDataset")
 class _Skip(Cursor):
     """All but the first elements."""
 
@@ -172,7 +175,7 @@ class _Skip(Cursor):
         return next(self.source)
 
 
-@kind("shard")
+@kind("ShardDataset")
 class _Shard(Cursor):
     """Every n-th element."""
 
@@ -208,7 +211,7 @@ class _Shard(Cursor):
                 return element
 
 
-@kind("unique")
+@kind("UniqueDataset", "ExperimentalUniqueDataset")
 class _Unique(Cursor):
     """The elements that have not come before."""
 
@@ -221,14 +224,14 @@ class _Unique(Cursor):
     def __next__(self) -> Element:
         while True:
             element = next(self.source)
-            key = codec.pack(list(element))
+            key = codec.pack(plain(element))
             if key not in self.seen:
                 self.seen[key] = True
                 return element
             self.run.check()
 
 
-@kind("ignore_errors")
+@kind("IgnoreErrorsDataset", "ExperimentalIgnoreErrorsDataset")
 class _IgnoreErrors(Cursor):
     """The elements that could be made."""
 
@@ -246,7 +249,9 @@ class _IgnoreErrors(Cursor):
 # -- several at a time -----------------------------------------------------------------------------
 
 
-@kind("batch", "padded_batch")
+@kind(
+    "BatchDataset", "BatchDatasetV2", "ParallelBatchDataset", "PaddedBatchDataset", "PaddedBatchDatasetV2"
+)  # fmt: skip
 class _Batch(Cursor):
     """Elements joined to one, filled up to a common shape or as they are."""
 
@@ -258,14 +263,14 @@ class _Batch(Cursor):
     @classmethod
     def count(cls, stage: Stage) -> int:
         found, size = _of_source(stage), stage.number("batch_size")
-        drops = bool(stage.values["drop_remainder"])
+        drops = bool(stage.values.get("drop_remainder"))
         return found if found < 0 else found // size if drops else -(-found // size)
 
     def start(self) -> None:
         values = self.stage.values
         self._size = self.stage.number("batch_size")
-        self._drops = bool(values["drop_remainder"])
-        self._shapes, self._fillers = values.get("shapes"), values.get("fillers")
+        self._drops = bool(values.get("drop_remainder"))
+        self._shapes, self._fillers = values.get("padded_shapes"), values.get("padding_values")
 
     def __next__(self) -> Element:
         taken: list[Element] = []
@@ -278,10 +283,10 @@ class _Batch(Cursor):
         if self._shapes is not None:
             assert self._fillers is not None
             return padded(taken, self._shapes, self._fillers)
-        return join(taken, self.stage.layout)
+        return join(taken)
 
 
-@kind("unbatch")
+@kind("UnbatchDataset", "ExperimentalUnbatchDataset")
 class _Unbatch(Cursor):
     """The rows of each element."""
 
@@ -292,11 +297,11 @@ class _Unbatch(Cursor):
 
     def __next__(self) -> Element:
         while not self.rows:
-            self.rows = split(next(self.source), self.stage.layout)[::-1]
+            self.rows = split(next(self.source))[::-1]
         return self.rows.pop()
 
 
-@kind("window")
+@kind("WindowDataset")
 class _Window(Cursor):
     """Datasets of some successive elements, one for each component."""
 
@@ -327,18 +332,14 @@ class _Window(Cursor):
         for _ in range(beyond):
             if next(self.source, None) is None:
                 break
-        made = []
-        for letter, at in parts(self.stage.layout):
-            width = 3 if letter == "s" else 1
-            column = [element[at : at + width] for element in found]
-            made.append(Stage("elements", values={"elements": column}, layout=letter))
-        return tuple(made)
+        columns = [[(value,) for value in column] for column in zip(*found, strict=True)]
+        return tuple([Stage("elements", values={"elements": column}) for column in columns])
 
 
 # -- several datasets ------------------------------------------------------------------------------
 
 
-@kind("zip")
+@kind("ZipDataset")
 class _Zip(Cursor):
     """The elements of several datasets side by side."""
 
@@ -353,7 +354,7 @@ class _Zip(Cursor):
         return tuple([value for source in self.sources for value in next(source)])
 
 
-@kind("concatenate")
+@kind("ConcatenateDataset")
 class _Concatenate(Cursor):
     """The elements of one dataset, then those of another."""
 
@@ -376,26 +377,26 @@ class _Concatenate(Cursor):
         raise StopIteration
 
 
-@kind("choose", "sample")
+@kind("DirectedInterleaveDataset", "ExperimentalDirectedInterleaveDataset")
 class _Choose(Cursor):
-    """The elements of several datasets, as the first one or a draw says from which."""
+    """The elements of several datasets, as the first one says from which."""
 
-    kept = ("ended", "numbers")
+    kept = ("ended",)
     prompt = False
 
     def start(self) -> None:
-        draws = self.stage.kind == "sample"
-        self._data = self.sources if draws else self.sources[1:]
+        self._data = self.sources[1:]
         self.ended = [False] * len(self._data)
-        self.numbers = generator(self.stage) if draws else None
-        self._stops = bool(self.stage.values["stop_on_empty_dataset"])
-        if draws:
-            weights = np.asarray(self.stage.values["weights"], np.float64)
-            self._weights = weights / weights.sum()
+        self._stops = bool(self.stage.values.get("stop_on_empty_dataset"))
 
     def __next__(self) -> Element:
         while not all(self.ended):
-            which = self._which()
+            (found,) = next(self.sources[0])
+            if not 0 <= found < len(self._data):
+                raise InvalidArgumentError(
+                    f"Selector index out of range: {int(found)} >= {len(self._data)}"
+                )
+            which = int(found)
             if self.ended[which]:
                 self.run.check()
                 continue
@@ -407,21 +408,11 @@ class _Choose(Cursor):
                     self.ended = [True] * len(self._data)
         raise StopIteration
 
-    def _which(self) -> int:
-        if self.numbers is not None:
-            return int(self.numbers.choice(len(self._data), p=self._weights))
-        (found,) = next(self.sources[0])
-        if not 0 <= found < len(self._data):
-            raise InvalidArgumentError(
-                f"Selector index out of range: {int(found)} >= {len(self._data)}"
-            )
-        return int(found)
-
 
 # -- order and repetition --------------------------------------------------------------------------
 
 
-@kind("shuffle")
+@kind("ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3")
 class _Shuffle(_SameCount):
     """The elements in random order: each is drawn from a buffer, which is filled up again."""
 
@@ -430,14 +421,18 @@ class _Shuffle(_SameCount):
     @classmethod
     def check(cls, stage: Stage) -> None:
         _at_least(stage, "buffer_size", 1)
+        choose_seeds(stage)
 
     def start(self) -> None:
         self.epoch = self.run.epochs.get(self.stage, 0)
         self.run.epochs[self.stage] = self.epoch + 1
-        again = bool(self.stage.values["reshuffle_each_iteration"])
-        self.numbers = generator(self.stage, *((self.epoch,) if again else ()))
+        seeds = self.stage.number("seed"), self.stage.number("seed2")
+        if self.stage.values.get("reshuffle_each_iteration", True):
+            chosen = Draws(*seeds, 2 * self.epoch)
+            seeds = chosen.next(), chosen.next()
+        self.numbers = Draws(*seeds)
         self._size = self.stage.number("buffer_size")
-        self.held: list[Element] = []
+        self.held: deque[Element] = deque()
         self.ended = False
 
     def __next__(self) -> Element:
@@ -450,16 +445,16 @@ class _Shuffle(_SameCount):
                 held.append(element)
         if not held:
             raise StopIteration
-        k = int(self.numbers.integers(len(held)))
-        held[k], held[-1] = held[-1], held[k]
-        return held.pop()
+        k = self.numbers.next() % len(held)
+        held[0], held[k] = held[k], held[0]
+        return held.popleft()
 
     def load(self, state: Mapping[str, Any]) -> None:
         super().load(state)
         self.run.epochs[self.stage] = self.epoch + 1
 
 
-@kind("repeat")
+@kind("RepeatDataset")
 class _Repeat(Cursor):
     """The elements again and again."""
 
@@ -490,7 +485,7 @@ class _Repeat(Cursor):
         raise StopIteration
 
 
-@kind("cache")
+@kind("CacheDataset", "CacheDatasetV2")
 class _Cache(_SameCount):
     """The elements of the first time: in memory for the rest of the run, or in a file."""
 
@@ -551,7 +546,7 @@ class _Cache(_SameCount):
             self._whole = self._known()
 
 
-@kind("assert_cardinality")
+@kind("AssertCardinalityDataset")
 class _AssertCount(Cursor):
     """The same elements, whose number is checked at the end."""
 
@@ -559,10 +554,10 @@ class _AssertCount(Cursor):
 
     @classmethod
     def count(cls, stage: Stage) -> int:
-        return stage.number("expected")
+        return stage.number("cardinality")
 
     def start(self) -> None:
-        self.given, self._expected = 0, self.stage.number("expected")
+        self.given, self._expected = 0, self.stage.number("cardinality")
 
     def __next__(self) -> Element:
         element = next(self.source, None)
@@ -579,7 +574,7 @@ class _AssertCount(Cursor):
         )
 
 
-@kind("sparse_batch")
+@kind("DenseToSparseBatchDataset", "ExperimentalDenseToSparseBatchDataset")
 class _SparseBatch(Cursor):
     """Elements joined to a sparse tensor."""
 
@@ -608,14 +603,17 @@ class _SparseBatch(Cursor):
                 f"Input element had shape {np.max(sizes, axis=0).tolist()} that is larger than the row shape "
                 f"{shape.tolist()}."
             )
-        whole = [
-            (np.argwhere(np.ones(np.shape(row), bool)), np.asarray(row).reshape(-1), shape)
-            for (row,) in rows
+        indices = [
+            np.concatenate(
+                [np.full((row.size, 1), k), np.argwhere(np.ones(row.shape, bool))], axis=1
+            )
+            for k, row in enumerate([np.asarray(row) for (row,) in rows])
         ]
-        return join(whole, "s")
+        values = np.concatenate([np.asarray(row).reshape(-1) for (row,) in rows])
+        return (sparse_value(np.concatenate(indices), values, np.array([len(rows), *shape])),)
 
 
-@kind("group_by_reducer")
+@kind("GroupByReducerDataset", "ExperimentalGroupByReducerDataset")
 class _Reduced(Cursor):
     """What functions make of all elements with one key, by key."""
 
