@@ -111,8 +111,8 @@ class EngineProcess:
                 continue
             limit = limit or Deadline.after(min(order.keep, _OUT_OF_REACH))
             self._unreachable = True
-            fate, ended = await self._asked(placed)
-            if ended or limit.expired:
+            fate = await self._asked(placed)
+            if fate.ended or limit.expired:
                 break
             self._unreachable = False
             _log.info("%s is tried again: %s", self.task, fate.how)
@@ -121,14 +121,12 @@ class EngineProcess:
             self._lines = await Deadline.after(_REPORT).wait(placed.log(), what="its last lines")
         self._end_with(fate)
 
-    async def _asked(self, placed: Placement) -> tuple[TaskFate, bool]:
-        """Return what the engine says of a task that cannot be reached, and whether that is its end."""
+    async def _asked(self, placed: Placement) -> TaskFate:
+        """Return what the engine says of a task that cannot be reached."""
         with contextlib.suppress(OpError):
-            wait = Deadline.after(_REPORT).wait
-            fate = await wait(placed.fate(), what=f"the end of {self.task}")
-            return fate, not fate.serving
+            return await Deadline.after(_REPORT).wait(placed.fate(), what=f"the end of {self.task}")
         how = f"{self._launcher.engine} did not say why in {_REPORT:g} s"
-        return TaskFate(clean=False, how=how), False
+        return TaskFate(clean=False, how=how, ended=False)
 
     def _end_with(self, fate: TaskFate) -> None:
         if self._fate is None:

@@ -132,7 +132,7 @@ async def test_a_lost_task_comes_back_where_it_was_and_the_session_goes_on(graph
     )
 
 
-SERVES = TaskFate(clean=False, how="it reads a book", serving=True)
+SERVES = TaskFate(clean=False, how="it reads a book", ended=False)
 OUT_OF_REACH = pytest.mark.parametrize(
     ("how", "said"), [(SERVES, "it reads a book"), (None, "Desk did not say why in 0.1 s")]
 )
