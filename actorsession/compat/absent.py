@@ -61,7 +61,7 @@ _REASONS = {
     ),
     "python.pywrap_tensorflow_internal": "there is no library in C++ behind this",
     "python._pywrap_tensorflow_internal": "there is no library in C++ behind this",
-    "python.debug": "there is no tfdbg; tf.Print shows values, and session.why() what a step waits for",
+    "python.debug": "values are kept in directories or shown at a prompt; no server receives them",
     "python.ops.summary_ops_v2": "summaries are operations of tf.summary, and FileWriter writes them",
     "python.distribute": "there are no strategies; tf.train.replica_device_setter and "
     "tf.train.SyncReplicasOptimizer spread training over tasks",

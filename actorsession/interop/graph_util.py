@@ -14,12 +14,13 @@ from actorsession.graph.operation import Operation
 from actorsession.graph.shape import TensorShape
 from actorsession.interop.exporter import graph_def_of
 from actorsession.interop.import_plan import split_input
+from actorsession.interop.importer import import_graph_def
 from actorsession.interop.protos import AttrValue, GraphDef, NodeDef
 from actorsession.interop.tensors import make_tensor_proto
 
 __all__ = [
-    "convert_variables_to_constants", "extract_sub_graph", "must_run_on_cpu", "remove_training_nodes",
-    "tensor_shape_from_node_def_name",
+    "convert_variables_to_constants", "extract_sub_graph", "import_graph_def", "must_run_on_cpu",
+    "remove_training_nodes", "tensor_shape_from_node_def_name",
 ]  # fmt: skip
 
 

@@ -60,14 +60,18 @@ class Backpressure:
         """Whether asks with arrays wait now."""
         return self.waiting > 0 or self._connection.congested
 
-    async def drain(self) -> None:
-        """Wait while there is a backlog; return when the connection has ended."""
+    async def drain(self) -> bool:
+        """Wait while there is a backlog; return whether the connection has not ended meanwhile.
+
+        One that has ended may count as backlogged until the link is told of the end.
+        """
         while self.is_backlogged():
             try:
                 await self._connection.drain(BACKLOG)
             except ConnectionClosed:
-                return  # the link is told of the same error
+                return False  # the link is told of the same error
             await asyncio.sleep(0)
+        return True
 
     def must_wait(self, message: Any) -> bool:
         """Return whether an ask has to wait.

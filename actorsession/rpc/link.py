@@ -200,7 +200,8 @@ class Link:
 
     async def drain(self) -> None:
         """Wait while the link is backlogged; return when it has ended."""
-        await self._backpressure.drain()
+        if not await self._backpressure.drain():
+            await self._closed.wait()  # which follows the end of the connection
 
     async def run(self) -> None:
         """Receive until the link has ended; awaited once, by the owner of the link.

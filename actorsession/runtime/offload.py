@@ -164,5 +164,7 @@ def _bytes(value: Any) -> int:
     if isinstance(value, np.ndarray):
         if value.dtype != object:
             return value.nbytes
-        return sum(map(len, value.flat)) if value.size <= _COUNTED else _ANY_SIZE
+        if value.size > _COUNTED:
+            return _ANY_SIZE
+        return sum([len(x) if isinstance(x, (bytes, str)) else 8 for x in value.flat])
     return len(value) if isinstance(value, bytes) else 8

@@ -76,6 +76,20 @@ def test_a_discarded_deadline_is_not_called() -> None:
     turned.discard(kept)  # it has passed
 
 
+def test_a_callback_that_fails_leaves_the_other_deadlines() -> None:
+    loop, turned = wheel()
+    called: list[str] = []
+
+    def fail() -> None:
+        raise MemoryError
+
+    for callback in (lambda: called.append("one"), fail, lambda: called.append("other")):
+        turned.add(10.0, callback)
+    turned.add(20.0, lambda: called.append("later"))
+    loop.advance(100.0)
+    assert called == ["other", "one", "later"]
+
+
 def test_many_deadlines_share_one_timer_of_the_loop() -> None:
     loop, turned = wheel()
     for number in range(1000):

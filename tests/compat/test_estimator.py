@@ -450,3 +450,28 @@ def test_a_hook_evaluates_while_the_model_is_trained(tmp_path: Path) -> None:
         estimator.experimental.InMemoryEvaluatorHook(model, rows(), every_n_iter=0)
     with pytest.raises(TypeError, match="must have type"):
         estimator.experimental.make_early_stopping_hook(3, bool)
+
+
+def test_hyperparameters_come_as_they_were_given(tmp_path: Path) -> None:
+    def model_fn(features: Any, labels: Any, mode: str, params: Any) -> Any:
+        loss = tf.reduce_mean(features) * params.rate
+        step = tf.train.get_global_step().assign_add(1).op
+        return estimator.EstimatorSpec(mode, loss=loss, train_op=step)
+
+    given = tf.contrib.training.HParams(rate=2.0, sizes=[1, 2])
+    model = estimator.Estimator(model_fn, str(tmp_path), params=given)
+    given.rate = 3.0
+    assert model.params.rate == 2.0
+    model.train(numpy_input_fn(X, Y, shuffle=False), steps=1)
+
+
+def test_labels_may_be_a_column_of_a_table() -> None:
+    class Series:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return np.arange(4)
+
+    _features, labels = numpy_input_fn({"x": X[:4]}, Series(), shuffle=False)()
+    with tf.train.MonitoredSession() as sess:
+        assert sess.run(labels).tolist() == [0, 1, 2, 3]
+    with pytest.raises(TypeError, match="y must be a dict or array; got str"):
+        numpy_input_fn(X, "abc", shuffle=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -114,3 +115,19 @@ def test_signatures_are_texts_of_python() -> None:
         ["capacity"], ["dtypes"], ["shapes", "None"], ["names", "None"], ["shared_name", "None"],
         ["name", "'fifo_queue'"],
     ]  # fmt: skip
+
+
+def test_importing_a_name_that_is_refused_says_why_and_asking_for_it_only_finds_none() -> None:
+    for name, why in (("keras", "tf.layers has the layers"), ("lite", "TensorFlow Lite")):
+        with pytest.raises(ImportError, match=why) as said:
+            __import__(tf.__name__, fromlist=[name])
+        assert said.value.name == name
+        assert not hasattr(tf, name)
+        assert getattr(tf, name, None) is None
+        with pytest.raises(AttributeError, match=why):
+            getattr(tf, name)
+    with pytest.raises(ImportError, match="cannot import name 'no_such_name'"):
+        from actorsession.compat.v1 import no_such_name  # type: ignore[attr-defined]  # noqa: F401
+    walked = {module.name for module in pkgutil.iter_modules(tf.__path__)}
+    assert {"sessions", "train"} <= walked
+    assert "keras" not in walked | {name for name, _ in inspect.getmembers(tf)}

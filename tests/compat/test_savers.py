@@ -257,6 +257,23 @@ def test_errors_of_savers_are_tensorflows(tmp_path: Path) -> None:
     assert reader.debug_string() == b"v (DT_FLOAT) [2]"
 
 
+def test_a_step_may_be_the_name_of_a_tensor(tmp_path: Path) -> None:
+    prefix = str(tmp_path / "m")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        step = tf.train.get_or_create_global_step()
+        sess.run(step.initializer)
+        sess.run(step.assign_add(4))
+        saver = tf.train.Saver()
+        for name in ("global_step:0", b"global_step:0"):
+            assert saver.save(sess, prefix, name) == f"{prefix}-4"
+        for unknown in ("a", "a:0", b"x"):
+            with pytest.raises(ValueError, match="cannot be interpreted as a Tensor"):
+                saver.save(sess, prefix, global_step=unknown)
+        for wrong in ("global_step", 1.5, [1]):
+            with pytest.raises(TypeError):
+                saver.save(sess, prefix, global_step=wrong)
+
+
 @pytest.mark.parametrize("sharded", [False, True])
 def test_a_checkpoint_of_the_first_format(tmp_path: Path, sharded: bool) -> None:
     with tf.Graph().as_default(), tf.Session() as session:

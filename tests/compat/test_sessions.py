@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import actorsession.compat.v1 as tf
+from actorsession.compat.v1.python.ops import array_ops
 
 
 def test_a_session_tells_its_target_as_bytes() -> None:
@@ -90,3 +92,48 @@ def test_options_of_a_run_may_watch_nodes() -> None:
             assert sess.run(total, options=options) == 3
             dumps: Any = sess
             assert [d.watch_key for d in dumps.debug_dumps()] == ["total:0:DebugIdentity"]
+
+
+@pytest.mark.parametrize("kind", [tf.Session, tf.InteractiveSession])
+def test_an_executor_that_tensorflow_does_not_have_is_refused_when_something_runs(
+    kind: Any,
+) -> None:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [])
+        for name in ("", "DEFAULT", "SINGLE_THREADED_EXECUTOR"):
+            config = tf.ConfigProto()
+            config.experimental.executor_type = name
+            with tf.Session(config=config) as sess:
+                assert sess.run(x + 1.0, {x: 1.0}) == 2.0
+        config.experimental.executor_type = "other"
+        session: Any = kind(config=config)
+        run = session.make_callable(x, [x])
+        assert run(1.0) == 1.0  # nothing is executed
+        calls: list[Callable[[], Any]] = [
+            lambda: session.run(x + 1.0, {x: 1.0}),
+            lambda: session.run(tf.constant(1.0)),
+            lambda: session.make_callable(x + 1.0, [x])(1.0),
+            lambda: session.partial_run_setup([x + 1.0], [x]),
+        ]
+        for call in calls:
+            with pytest.raises(tf.errors.NotFoundError, match="executor type: other"):
+                call()
+        session.close()
+
+
+def test_the_dimensions_that_are_known_become_constants() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        known, unknown = tf.placeholder(tf.float32, [2, 3]), tf.placeholder(tf.float32, [None, 3])
+        sparse = tf.SparseTensor([[0, 0]], [1.0], [2, 4])
+        for function, values in (
+            (array_ops.shape_internal, ([2, 3], [5, 3], [2, 4])),
+            (array_ops.size_internal, (6, 15, 8)),
+            (array_ops.rank_internal, (2, 2, 2)),
+        ):
+            made = [function(tensor) for tensor in (known, unknown, sparse)]
+            found = sess.run(made, {unknown: [[0.0] * 3] * 5})
+            for each, value in zip(found, values, strict=True):
+                assert (each.dtype, each.tolist()) == ("int32", value)
+            assert made[0].op.type == "Const"
+            assert function(known, optimize=False).op.type != "Const"
+        assert array_ops.shape_internal(unknown, out_type=tf.int64).dtype == tf.int64

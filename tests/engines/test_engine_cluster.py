@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from actorsession.cluster import ClusterSpec, Server, read_statistics, stop_server
+from actorsession.cluster.admin.admin_client import keep_server
 from actorsession.cluster.launch.task_restarts import TaskEnd
 from actorsession.engines import EngineCluster, TaskFate, engine_process
 from actorsession.errors import (
@@ -138,13 +139,12 @@ async def test_a_task_that_is_out_of_reach_for_a_while_and_serves_has_not_ended(
     v, _, _ = model(graph)
     ends: list[TaskEnd] = []
     refused: list[str] = []
-    real = engine_process.keep_server
 
     async def keep(address: str, *rest: Any, task: str, **more: Any) -> None:
         if task == PS0 and len(refused) < 3:
             refused.append(address)
             raise UnavailableError("it takes too long")
-        await real(address, *rest, task=task, **more)
+        await keep_server(address, *rest, task=task, **more)
 
     monkeypatch.setattr(engine_process, "keep_server", keep)
     cluster = DeskCluster({"ps": 1, "worker": 1}, restart=3, on_end=ends.append)

@@ -169,6 +169,17 @@ def test_resources_that_cannot_be_had_are_named_with_those_that_there_are(
     assert there in seen["refused"]
 
 
+def test_partitions_of_a_dask_dataframe_are_fed_where_they_lie() -> None:
+    """The parts of an array are in ``test_pages``: an example of the page feeds them."""
+    for package in ("distributed", "pandas", "pyarrow"):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+    run, _ = _run_once(_LIMIT, "-m", "tests.engines.frames")
+    assert (run.returncode, run.stdout) == (0, "{'DataFrame'} [1.0, 2.0, 3.0]\n"), run.stderr[
+        -5000:
+    ]
+
+
 # -- without an engine -----------------------------------------------------------------------------
 
 

@@ -31,7 +31,7 @@ from tests.actors.kit import (
     soon,
     turns,
 )
-from transports import Frame
+from transports import ConnectionClosed, Frame
 
 MIB = 2**20
 
@@ -120,6 +120,33 @@ async def test_calls_that_are_held_are_forgotten_with_the_link(small_backlog: No
         assert there.statistics().held == 0
         await turns()
         assert store.seen.count("fetched") < 25
+        await owner.stop()
+
+
+async def test_a_connection_that_is_ending_does_not_keep_the_loop_busy_with_calls_that_are_held(
+    small_backlog: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes that were not sent may be counted until the end is reported, in a later turn of the loop."""
+    store, owner = Store(), Children("test")
+    async with connected("tcp") as (dialled, accepted):
+        there = Link(accepted, serves={"desk": store.ref})
+        await start(there, owner)
+
+        async def ended(above: int = 0) -> None:
+            raise ConnectionClosed("it is about to end", address="tcp://x", by_us=False)
+
+        monkeypatch.setattr(type(accepted), "unsent", property(lambda _: 100 * MIB))
+        monkeypatch.setattr(accepted, "drain", ended)
+        draining = asyncio.ensure_future(there.drain())
+        dialled.write(frame_of(Call(1, "desk", 60.0, Fetch(nbytes=1))))
+        await eventually(lambda: there.statistics().held == 1)
+        await turns()
+        assert not draining.done()
+        dialled.abort()
+        await soon(there.wait_closed())
+        await soon(draining)
+        assert there.statistics().held == 0
+        assert "fetched" not in store.seen
         await owner.stop()
 
 

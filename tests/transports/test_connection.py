@@ -209,6 +209,20 @@ async def test_drain_waits_for_a_peer_that_does_not_read_and_ends_when_it_does(
         assert dialled.statistics().send_buffer <= HIGH_WATER
 
 
+async def test_a_drain_lets_the_loop_run_where_the_lanes_are_over_the_mark_only_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing would be sent or received while it asks in vain."""
+    async with linked("tcp://127.0.0.1:0") as (dialled, _):
+        unsent = [HIGH_WATER + 1]
+        monkeypatch.setattr(type(dialled), "unsent", property(lambda _: unsent[0]))
+        draining = await start(dialled.drain(), "drain")
+        assert not draining.done()
+        unsent[0] = HIGH_WATER
+        async with asyncio.timeout(10):
+            await draining
+
+
 @pytest.mark.parametrize("by_us", [True, False])
 async def test_a_pending_drain_ends_with_the_connection(address: str, by_us: bool) -> None:
     async with linked(address) as (dialled, accepted):

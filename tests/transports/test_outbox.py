@@ -94,6 +94,32 @@ def test_what_was_written_before_an_error_leaves() -> None:
     assert not turn.is_open
 
 
+def test_one_that_cannot_be_written_ends_its_connection_and_none_of_the_others() -> None:
+    """A part of a frame may be missing, so its peer would wait for the rest."""
+
+    class Failing(Calls):
+        aborted = False
+
+        def write(self, data: Buffer) -> None:
+            raise MemoryError
+
+        def abort(self) -> None:
+            self.aborted = True
+
+    turn, box, calls = outbox()
+    failing = Failing()
+    bad = Outbox(failing, turn)
+    with turn:
+        bad.write([b"lost"], 4)
+        box.write([b"a"], 1)
+    assert failing.aborted
+    assert calls == [b"a"]
+    assert (bad.nbytes, box.nbytes, turn.waiting) == (0, 0, [])
+    with turn:
+        box.write([b"b"], 1)
+    assert calls == [b"a", b"b"]
+
+
 def test_a_large_amount_does_not_wait_for_the_end_of_the_turn() -> None:
     turn, box, calls = outbox()
     with turn:

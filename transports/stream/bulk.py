@@ -20,7 +20,7 @@ from typing import cast
 from transports.connection import HIGH_WATER
 from transports.event import Event
 from transports.frame import CHUNK_SIZE, Buffer, encode_chunk_prefix
-from transports.outbox import Outbox
+from transports.outbox import Outbox, logger
 from transports.shm.lane import Copy
 from transports.stream.bytestream import ByteTransport
 
@@ -119,6 +119,9 @@ class BulkLane:
                 if not self._transport.is_closing():
                     self._write_some()
                 await asyncio.sleep(0)
+        except Exception as error:  # such as no memory; the peer would wait for the rest of a frame
+            logger.error("a connection is given up: writing to it has failed", exc_info=error)
+            self._transport.abort()
         finally:
             self._child = None
             if self.nbytes:  # no child is left to write it

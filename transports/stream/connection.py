@@ -71,6 +71,10 @@ STREAM_LIMIT = 2**20
 # further.
 LINGER = 0.25
 
+# Seconds between two looks at whether enough was sent, where nothing reports that: a small part of the time
+# that the high-water mark takes on any network but the fastest.
+_LOOK_AGAIN = 0.001
+
 # The buffer for small frames of all connections of an event loop, which reads one of them at a time. With one
 # each, the thousand connections of a server would have 256 MiB of address space.
 _rooms: WeakKeyDictionary[asyncio.AbstractEventLoop, memoryview] = WeakKeyDictionary()
@@ -222,12 +226,17 @@ class StreamConnection(Connection):
 
     async def drain(self, above: int = HIGH_WATER) -> None:
         """Wait while the bulk lane, the shared-memory lane or the transport applies backpressure."""
-        if self._ended is None:
+        while self._ended is None and not self._transport.is_closing():
             await self._bulk.wait_until_below(above)
-        if self._ended is None and self._shared is not None:
-            await self._shared.wait_for_reader(above)
-        if self._ended is None and (above <= HIGH_WATER or self.unsent > above):
-            await self._protocol.drain()
+            if self._ended is None and self._shared is not None:
+                await self._shared.wait_for_reader(above)
+            if self._ended is None and (above <= HIGH_WATER or self.unsent > above):
+                await self._protocol.drain()
+            if self.unsent <= above:
+                break
+            await asyncio.sleep(
+                _LOOK_AGAIN
+            )  # each of the three is below the mark, but not their sum
         if self._ended is not None or self._transport.is_closing():
             raise self._closed_error()
 

@@ -7,6 +7,7 @@ first used.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from actorsession import ops as _ops
@@ -94,6 +95,7 @@ _NAMES = {
     ".metrics": "*=metrics",
     ".nn": "*=nn",
     ".python": "*=python",
+    ".py_functions": "py_function",
     ".python_io": "*=python_io",
     ".queue": "*=queue",
     ".raw_ops": "*=raw_ops",
@@ -109,11 +111,21 @@ _NAMES = {
     ".test": "*=test",
     ".text": "*=compat as_bytes as_str as_str_any as_text",
     ".train": "*=train",
+    ".type_specs": "IndexedSlicesSpec SparseTensorSpec TensorSpec TypeSpec",
     ".version": "*=version",
 }
 
 __all__, _load, __dir__ = lazy_names(__name__, _NAMES)
 _load = _saying_why(_load)
+
+
+def _is_imported() -> bool:
+    """Whether a statement asks for a name: ``from tf import name`` would drop an ``AttributeError``."""
+    asking = sys._getframe(2).f_code
+    return (asking.co_name, asking.co_filename) == (
+        "_handle_fromlist",
+        "<frozen importlib._bootstrap>",
+    )
 
 
 def __getattr__(name: str) -> Any:
@@ -132,6 +144,8 @@ def __getattr__(name: str) -> Any:
         if reason is None:
             raise
         said = f"module {__name__!r} has no attribute {name!r}: {reason}"
+        if _is_imported():
+            raise ImportError(said, name=name) from None
         raise AttributeError(said, name=name) from None
     # Who asks for a name is about to build, most often in the thread's own graph.
     from actorsession.compat.v1.graphs import adopt_fallback

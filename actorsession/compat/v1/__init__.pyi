@@ -78,6 +78,7 @@ from actorsession.compat.v1.messages import RunMetadata as RunMetadata
 from actorsession.compat.v1.messages import RunOptions as RunOptions
 from actorsession.compat.v1 import metrics as metrics
 from actorsession.compat.v1 import nn as nn
+from actorsession.compat.v1.py_functions import py_function as py_function
 from actorsession.compat.v1 import python as python
 from actorsession.compat.v1 import python_io as python_io
 from actorsession.compat.v1 import queue as queue
@@ -103,6 +104,10 @@ from actorsession.compat.v1.text import as_str as as_str
 from actorsession.compat.v1.text import as_str_any as as_str_any
 from actorsession.compat.v1.text import as_text as as_text
 from actorsession.compat.v1 import train as train
+from actorsession.compat.v1.type_specs import IndexedSlicesSpec as IndexedSlicesSpec
+from actorsession.compat.v1.type_specs import SparseTensorSpec as SparseTensorSpec
+from actorsession.compat.v1.type_specs import TensorSpec as TensorSpec
+from actorsession.compat.v1.type_specs import TypeSpec as TypeSpec
 from actorsession.compat.v1 import version as version
 from actorsession.errors import OpError as OpError
 from actorsession.graph.constant_value import get_static_value as get_static_value
@@ -625,41 +630,42 @@ __all__ = [
 "FixedLenSequenceFeature", "FixedLengthRecordReader", "GIT_VERSION", "GPUOptions",
 "GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER", "GRAPH_DEF_VERSION_MIN_PRODUCER", "Graph",
 "GraphDef", "GraphKeys", "GraphOptions", "HistogramProto", "IdentityReader", "IndexedSlices",
-"IndexedSlicesValue", "Initializer", "InteractiveSession", "LogMessage", "MONOLITHIC_BUILD",
-"MapStagingArea", "MetaGraphDef", "NameAttrList", "NoGradient", "NodeDef", "NotDifferentiable",
-"OpError", "Operation", "OptimizerOptions", "PaddingFIFOQueue", "PartitionedVariable", "Print",
-"PriorityQueue", "QueueBase", "RandomShuffleQueue", "ReaderBase", "RegisterGradient", "RunMetadata",
-"RunOptions", "Session", "SessionLog", "SparseConditionalAccumulator", "SparseFeature",
-"SparseTensor", "SparseTensorValue", "StagingArea", "Summary", "SummaryMetadata", "TFRecordReader",
-"Tensor", "TensorArray", "TensorShape", "TextLineReader", "UnconnectedGradients", "VERSION",
-"VarLenFeature", "Variable", "VariableAggregation", "VariableScope", "VariableSynchronization",
-"WholeFileReader", "abs", "accumulate_n", "acos", "acosh", "add", "add_check_numerics_ops", "add_n",
-"add_to_collection", "add_to_collections", "all_variables", "angle", "app", "arg_max", "arg_min",
-"argmax", "argmin", "argsort", "as_bytes", "as_dtype", "as_str", "as_str_any", "as_string",
-"as_text", "asin", "asinh", "assert_equal", "assert_greater", "assert_greater_equal",
-"assert_integer", "assert_less", "assert_less_equal", "assert_near", "assert_negative",
-"assert_non_negative", "assert_non_positive", "assert_none_equal", "assert_positive",
-"assert_proper_iterable", "assert_rank", "assert_rank_at_least", "assert_rank_in",
-"assert_same_float_dtype", "assert_scalar", "assert_type", "assert_variables_initialized", "assign",
-"assign_add", "assign_sub", "async_py_func", "atan", "atan2", "atanh", "batch_gather",
-"batch_matmul", "batch_scatter_update", "batch_to_space", "batch_to_space_nd", "betainc",
-"bfloat16", "bincount", "bitcast", "bitwise", "bool", "boolean_mask", "broadcast_dynamic_shape",
-"broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_numerics", "cholesky",
-"cholesky_solve", "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value",
-"colocate_with", "compat", "complex", "complex128", "complex64", "concat", "cond",
-"confusion_matrix", "conj", "constant", "constant_initializer", "container", "contrib",
-"control_dependencies", "convert_to_tensor", "convert_to_tensor_or_indexed_slices",
-"convert_to_tensor_or_sparse_tensor", "core", "cos", "cosh", "count_nonzero", "count_up_to",
-"cross", "cumprod", "cumsum", "custom_gradient", "data", "debugging", "decode_base64",
-"decode_compressed", "decode_csv", "decode_json_example", "decode_raw", "delete_session_tensor",
-"depth_to_space", "deserialize_many_sparse", "device", "diag", "diag_part", "digamma",
-"dimension_at_index", "dimension_value", "disable_control_flow_v2", "disable_eager_execution",
-"disable_resource_variables", "disable_v2_behavior", "disable_v2_tensorshape", "distributions",
-"div", "div_no_nan", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch",
-"edit_distance", "einsum", "enable_eager_execution", "enable_resource_variables",
-"enable_v2_tensorshape", "encode_base64", "ensure_shape", "equal", "erf", "erfc", "errors",
-"estimator", "examples", "executing_eagerly", "exp", "expand_dims", "expm1",
-"extract_image_patches", "eye", "fake_quant_with_min_max_args",
+"IndexedSlicesSpec", "IndexedSlicesValue", "Initializer", "InteractiveSession", "LogMessage",
+"MONOLITHIC_BUILD", "MapStagingArea", "MetaGraphDef", "NameAttrList", "NoGradient", "NodeDef",
+"NotDifferentiable", "OpError", "Operation", "OptimizerOptions", "PaddingFIFOQueue",
+"PartitionedVariable", "Print", "PriorityQueue", "QueueBase", "RandomShuffleQueue", "ReaderBase",
+"RegisterGradient", "RunMetadata", "RunOptions", "Session", "SessionLog",
+"SparseConditionalAccumulator", "SparseFeature", "SparseTensor", "SparseTensorSpec",
+"SparseTensorValue", "StagingArea", "Summary", "SummaryMetadata", "TFRecordReader", "Tensor",
+"TensorArray", "TensorShape", "TensorSpec", "TextLineReader", "TypeSpec", "UnconnectedGradients",
+"VERSION", "VarLenFeature", "Variable", "VariableAggregation", "VariableScope",
+"VariableSynchronization", "WholeFileReader", "abs", "accumulate_n", "acos", "acosh", "add",
+"add_check_numerics_ops", "add_n", "add_to_collection", "add_to_collections", "all_variables",
+"angle", "app", "arg_max", "arg_min", "argmax", "argmin", "argsort", "as_bytes", "as_dtype",
+"as_str", "as_str_any", "as_string", "as_text", "asin", "asinh", "assert_equal", "assert_greater",
+"assert_greater_equal", "assert_integer", "assert_less", "assert_less_equal", "assert_near",
+"assert_negative", "assert_non_negative", "assert_non_positive", "assert_none_equal",
+"assert_positive", "assert_proper_iterable", "assert_rank", "assert_rank_at_least",
+"assert_rank_in", "assert_same_float_dtype", "assert_scalar", "assert_type",
+"assert_variables_initialized", "assign", "assign_add", "assign_sub", "async_py_func", "atan",
+"atan2", "atanh", "batch_gather", "batch_matmul", "batch_scatter_update", "batch_to_space",
+"batch_to_space_nd", "betainc", "bfloat16", "bincount", "bitcast", "bitwise", "bool",
+"boolean_mask", "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case", "cast",
+"ceil", "check_numerics", "cholesky", "cholesky_solve", "clip_by_average_norm",
+"clip_by_global_norm", "clip_by_norm", "clip_by_value", "colocate_with", "compat", "complex",
+"complex128", "complex64", "concat", "cond", "confusion_matrix", "conj", "constant",
+"constant_initializer", "container", "contrib", "control_dependencies", "convert_to_tensor",
+"convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "core", "cos", "cosh",
+"count_nonzero", "count_up_to", "cross", "cumprod", "cumsum", "custom_gradient", "data",
+"debugging", "decode_base64", "decode_compressed", "decode_csv", "decode_json_example",
+"decode_raw", "delete_session_tensor", "depth_to_space", "deserialize_many_sparse", "device",
+"diag", "diag_part", "digamma", "dimension_at_index", "dimension_value", "disable_control_flow_v2",
+"disable_eager_execution", "disable_resource_variables", "disable_v2_behavior",
+"disable_v2_tensorshape", "distributions", "div", "div_no_nan", "divide", "double", "dtypes",
+"dynamic_partition", "dynamic_stitch", "edit_distance", "einsum", "enable_eager_execution",
+"enable_resource_variables", "enable_v2_tensorshape", "encode_base64", "ensure_shape", "equal",
+"erf", "erfc", "errors", "estimator", "examples", "executing_eagerly", "exp", "expand_dims",
+"expm1", "extract_image_patches", "eye", "fake_quant_with_min_max_args",
 "fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
 "fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
 "fake_quant_with_min_max_vars_per_channel_gradient", "feature_column", "fft", "fft2d", "fft3d",
@@ -689,8 +695,8 @@ __all__ = [
 "no_regularizer", "norm", "not_equal", "numpy_function", "one_hot", "ones", "ones_initializer",
 "ones_like", "op_scope", "orthogonal_initializer", "pack", "pad", "parallel_stack", "parse_example",
 "parse_sequence_example", "parse_single_example", "parse_single_sequence_example", "parse_tensor",
-"placeholder", "placeholder_with_default", "polygamma", "pow", "print", "py_func", "python",
-"python_io", "qr", "queue", "random", "random_crop", "random_gamma", "random_normal",
+"placeholder", "placeholder_with_default", "polygamma", "pow", "print", "py_func", "py_function",
+"python", "python_io", "qr", "queue", "random", "random_crop", "random_gamma", "random_normal",
 "random_normal_initializer", "random_poisson", "random_shuffle", "random_uniform",
 "random_uniform_initializer", "range", "rank", "raw_ops", "read_file", "real", "realdiv",
 "reciprocal", "reduce_all", "reduce_any", "reduce_join", "reduce_logsumexp", "reduce_max",

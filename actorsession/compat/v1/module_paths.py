@@ -35,6 +35,22 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("python.layers", "utils", ".contrib.slim.utils"),
         ("python.ops", "sparse_ops", ".contrib.layers"),
     ],
+    "contrib.learn": [
+        ("python.learn", "basic_session_run_hooks session_run_hook", ".train"),
+        ("python.learn", "experiment metric_spec", ".contrib.learn"),
+        ("python.learn", "learn_runner", ".contrib.learn_runner"),
+        ("python.learn", "models", ".contrib.learn_models"),
+        ("python.learn", "monitors", ".contrib.learn_monitors"),
+        ("python.learn.datasets", "base synthetic text_datasets", ".contrib.learn_datasets"),
+        ("python.learn.datasets", "mnist", ".internals.mnist_data .contrib.learn_datasets"),
+        ("python.learn.estimators", (
+            "constants dnn dnn_linear_combined estimator linear model_fn run_config"
+        ), ".contrib.learn"),
+        ("python.learn.ops", "embeddings_ops losses_ops", ".contrib.learn_models"),
+        ("python.learn.preprocessing", (
+            "categorical categorical_vocabulary text"
+        ), ".contrib.learn_preprocessing"),
+    ],
     "contrib.rnn": [
         ("python.ops", (
             "core_rnn core_rnn_cell core_rnn_cell_impl fused_rnn_cell gru_ops lstm_ops rnn rnn_cell"
@@ -46,6 +62,10 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ), ".contrib.seq2seq"),
     ],
     "contrib.slim": [
+        ("python.slim.data", (
+            "data_decoder data_provider dataset dataset_data_provider parallel_reader prefetch_queue"
+        ), ".contrib.slim.data"),
+        ("python.slim.data", "tfexample_decoder", ".contrib.slim.tfexample_decoder"),
         ("python.slim", "evaluation", ".contrib.slim.evaluation"),
         ("python.slim.nets", "alexnet", ".contrib.slim.nets.alexnet"),
         ("python.slim.nets", "resnet_utils", ".contrib.slim.nets.resnet_utils"),
@@ -65,6 +85,9 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
     "python": [
         ("", "pywrap_tensorflow", ". .train .errors"),
         ("", "tf2", ".internals.framework"),
+        ("", "debug", ".debug"),
+        ("debug.lib", "debug_data debug_utils", ".debug"),
+        ("debug.wrappers", "dumping_wrapper framework hooks local_cli_wrapper", ".debug"),
         ("client", "device_lib", ".internals.device_lib"),
         ("client", (
             "session"
@@ -100,13 +123,14 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("lib.io", "file_io", ".internals.files"),
         ("lib.io", "python_io tf_record", ".python_io"),
         ("ops", (
-            "array_grad array_ops array_ops_stack clip_ops cond confusion_matrix "
+            "array_grad array_ops_stack clip_ops cond confusion_matrix "
             "control_flow_case control_flow_v2_toggles custom_gradient gradients gradients_impl "
             "gradients_util histogram_ops image_grad inplace_ops linalg_grad manip_grad map_fn "
             "math_grad random_grad resource_variables_toggle session_ops stack standard_ops "
             "state_grad template tensor_array_grad tensor_array_ops tensor_getitem_override "
             "unconnected_gradients while_loop"
         ), "."),
+        ("ops", "array_ops", ". .internals.operations"),
         ("ops", "check_ops control_flow_assert numerics", ". .debugging"),
         ("ops", "init_ops", ". .initializers .internals.operations"),
         ("ops", "script_ops", ". .internals.generated"),
@@ -176,6 +200,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("saved_model", "utils utils_impl", ".saved_model.utils"),
         ("summary", "summary summary_iterator", ".summary .train"),
         ("summary.writer", "event_file_writer writer writer_cache", ".summary"),
+        ("tpu", "tpu_config tpu_estimator tpu_optimizer", ".contrib.tpu"),
         ("tools", (
             "freeze_graph inspect_checkpoint optimize_for_inference_lib strip_unused_lib"
         ), ".internals.tools"),

@@ -14,7 +14,7 @@ from actorsession.compat.v1.graphs import as_compat_graph, get_default_graph
 from actorsession.compat.v1.runs import fill_metadata
 from actorsession.compat.v1.settings import as_settings
 from actorsession.config import ConfigProto, RunMetadata
-from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
+from actorsession.errors import DeadlineExceededError, NotFoundError, OpError, UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.interop.message import Message
 from actorsession.session.callables import Callable
@@ -23,8 +23,19 @@ from actorsession.session.targets import is_local
 __all__ = ["InteractiveSession", "Session"]
 
 
+# Programs run the same with each of them.
+_EXECUTORS = frozenset({"", "DEFAULT", "SINGLE_THREADED_EXECUTOR"})
+
+
+def _executor_of(config: Any) -> str:
+    said: str = config.experimental.executor_type if isinstance(config, Message) else ""
+    return said
+
+
 class _Face(ours.Session):
     """What both kinds of session have beside the methods of ``actorsession.Session``."""
+
+    _executor = ""
 
     def _run_request(
         self, request: Any, values: Sequence[Any], options: Any, run_metadata: Any
@@ -60,6 +71,22 @@ class _Face(ours.Session):
             return await super()._run_request(request, values, options, report)
         finally:
             fill_metadata(message, report)
+
+    async def _prepare(self, request: Any) -> Any:
+        self._check_executor()
+        return await super()._prepare(request)
+
+    def _made_partial_plan(self, runs: Any, fetches: Any, feeds: Any) -> Any:
+        self._check_executor()
+        return super()._made_partial_plan(runs, fetches, feeds)
+
+    def _check_executor(self) -> None:
+        """Refuse the kind of executor that the settings ask for, unless it is one of TensorFlow's."""
+        if self._executor not in _EXECUTORS:
+            raise NotFoundError(
+                "No executor factory registered for the given executor type: "
+                f"{self._executor} Registered factories are {{{', '.join(sorted(_EXECUTORS))}}}."
+            )
 
     def _name_operation(self, error: OpError) -> None:
         super()._name_operation(error)
@@ -139,6 +166,7 @@ class Session(_Face):
         _check(graph, config)
         graph = get_default_graph() if graph is None else as_compat_graph(graph)
         super().__init__(target, graph, as_settings(config))
+        self._executor = _executor_of(config)
 
 
 class InteractiveSession(_Face, ours.InteractiveSession):
@@ -164,6 +192,7 @@ class InteractiveSession(_Face, ours.InteractiveSession):
         ):
             settings = _placing_what_runs(settings or ConfigProto())
         super().__init__(target, None if graph is None else as_compat_graph(graph), settings)
+        self._executor = _executor_of(config)
 
     def _warn_of_others(self, count: int) -> None:
         warnings.warn(

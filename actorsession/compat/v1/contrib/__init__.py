@@ -9,10 +9,11 @@ from actorsession.compat.absent import saying_why as _saying_why
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
-    "actorsession.compat.v1.distributions": "*=distributions",
     "actorsession.namespaces.signal": "*=signal",
+    ".checkpoint": "*=checkpoint",
     ".crf": "*=crf",
     ".data": "*=data",
+    ".distributions": "*=distributions",
     ".eager": "*=eager",
     ".feature_column": "*=feature_column",
     ".framework": "*=framework",
@@ -29,6 +30,8 @@ _NAMES = {
     ".slim": "*=slim",
     ".staging": "*=staging",
     ".summary": "*=summary",
+    ".tensorboard": "*=tensorboard",
+    ".tpu": "*=tpu",
     ".training": "*=training",
     ".util": "*=util",
 }

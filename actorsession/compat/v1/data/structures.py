@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from actorsession.compat.v1 import type_specs
+from actorsession.graph.node import TensorSpec
 from actorsession.opsets.datasets.dataset import Dataset
+from actorsession.opsets.datasets.elements import SparseSpec, mapped
 from actorsession.opsets.datasets.iterators import Iterator
 
 __all__ = [
@@ -33,7 +36,14 @@ def get_output_classes(dataset_or_iterator: Any) -> Any:
 
 def get_structure(dataset_or_iterator: Any) -> Any:
     """Return the static type of each component of an element."""
-    return dataset_or_iterator.element_spec
+    return mapped(_described, dataset_or_iterator.element_spec)
+
+
+def _described(leaf: Any) -> Any:
+    """Return the description of a component; that of a dataset is the library's own."""
+    if isinstance(leaf, SparseSpec):
+        return type_specs.SparseTensorSpec(leaf.shape, leaf.dtype)
+    return type_specs.TensorSpec(leaf.shape, leaf.dtype) if isinstance(leaf, TensorSpec) else leaf
 
 
 def make_one_shot_iterator(dataset: Dataset) -> Iterator:

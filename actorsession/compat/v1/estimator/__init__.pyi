@@ -6,6 +6,7 @@
 the loop that trains and evaluates in turns.
 """
 
+from actorsession.compat.v1.contrib import tpu as tpu
 from actorsession.compat.v1.estimator.canned import DNNClassifier as DNNClassifier
 from actorsession.compat.v1.estimator.canned import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
 from actorsession.compat.v1.estimator.canned import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
@@ -58,5 +59,5 @@ __all__ = [
 "RunConfig", "SecondOrStepTimer", "SessionRunArgs", "SessionRunContext", "SessionRunHook",
 "SessionRunValues", "StepCounterHook", "StopAtStepHook", "SummarySaverHook", "TrainSpec",
 "VocabInfo", "WarmStartSettings", "add_metrics", "classifier_parse_example_spec", "experimental",
-"export", "inputs", "regressor_parse_example_spec", "train_and_evaluate"
+"export", "inputs", "regressor_parse_example_spec", "tpu", "train_and_evaluate"
 ]

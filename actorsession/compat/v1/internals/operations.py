@@ -31,9 +31,9 @@ __all__ = [
     "assert_broadcastable", "assert_like_rnncell", "assign_moving_average", "broadcast_weights",
     "create_slot", "create_slot_with_initializer", "create_zeros_slot", "enter", "exit",
     "global_variables", "he_normal", "he_uniform", "initialize_resources", "is_resource_variable",
-    "lecun_normal", "lecun_uniform", "local_resources", "merge", "next_iteration",
-    "report_uninitialized_resources", "rnn_cell_impl", "shared_resources", "switch", "tuple",
-    "weighted_moving_average", "with_dependencies",
+    "lecun_normal", "lecun_uniform", "local_resources", "merge", "next_iteration", "rank_internal",
+    "report_uninitialized_resources", "rnn_cell_impl", "shape_internal", "shared_resources",
+    "size_internal", "switch", "tuple", "weighted_moving_average", "with_dependencies",
 ]  # fmt: skip
 
 # Each class and function under the name that it has in its module.
@@ -316,3 +316,46 @@ def assert_like_rnncell(cell_name: str, cell: Any) -> None:
             + ", ".join(f"{name!r} property is missing" for name in missing)
             + ("" if callable(cell) else ", is not callable")
         )
+
+
+def shape_internal(
+    input: Any, name: str | None = None, optimize: bool = True, out_type: Any = None
+) -> Tensor:
+    """Return the shape of a tensor or sparse tensor, as a constant where it is known.
+
+    Args:
+        input: the tensor.
+        name: wanted name.
+        optimize: whether a shape that is known becomes a constant.
+        out_type: int32, which is the default, or int64.
+    """
+    dtype = as_dtype("int32" if out_type is None else out_type)
+    if hasattr(input, "dense_shape"):
+        return ops.cast(input.dense_shape, dtype, name=name)
+    value = convert_to_tensor(input)
+    if optimize and value.shape.is_fully_defined():
+        return ops.constant(value.shape.as_list(), dtype, [value.shape.rank], name=name or "Shape")
+    return ops.shape(value, name=name, out_type=dtype)
+
+
+def size_internal(
+    input: Any, name: str | None = None, optimize: bool = True, out_type: Any = None
+) -> Tensor:
+    """Return the number of elements of a tensor or sparse tensor; see ``shape_internal``."""
+    dtype = as_dtype("int32" if out_type is None else out_type)
+    if hasattr(input, "dense_shape"):
+        return ops.reduce_prod(ops.cast(input.dense_shape, dtype), name=name)
+    value = convert_to_tensor(input)
+    if optimize and value.shape.is_fully_defined():
+        return ops.constant(value.shape.num_elements(), dtype, name=name or "Size")
+    return ops.size(value, name=name, out_type=dtype)
+
+
+def rank_internal(input: Any, name: str | None = None, optimize: bool = True) -> Tensor:
+    """Return the number of dimensions of a tensor or sparse tensor; see ``shape_internal``."""
+    if hasattr(input, "dense_shape"):
+        return ops.size(input.dense_shape, name=name)
+    value = convert_to_tensor(input)
+    if optimize and value.shape.rank is not None:
+        return ops.constant(value.shape.rank, as_dtype("int32"), name=name or "Rank")
+    return ops.rank(value, name=name)
