@@ -176,9 +176,7 @@ def get_single_element(dataset: Dataset) -> Any:
         TypeError: for anything that is no dataset.
     """
     if not isinstance(dataset, Dataset):
-        raise TypeError(
-            f"Invalid `dataset`. Expected a `tf.data.Dataset` object but got {type(dataset)}."
-        )
+        raise TypeError(f"Invalid `dataset`. Expected a `Dataset` object but got {type(dataset)}.")
     return dataset.get_single_element()
 
 
@@ -421,7 +419,7 @@ def choose_from_datasets(
         or choice.shape.rank
     ):
         raise TypeError(
-            "Invalid `choice_dataset`. Elements of `choice_dataset` must be scalar `tf.int64` tensors but "
+            "Invalid `choice_dataset`. Elements of `choice_dataset` must be scalar `int64` tensors but "
             f"are {said_of(choice)}."
         )
     return _directed(choice_dataset, datasets, stop_on_empty_dataset)

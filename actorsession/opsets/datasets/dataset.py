@@ -106,13 +106,12 @@ class Dataset:
 
     def __len__(self) -> int:
         raise TypeError(
-            "`tf.data.Dataset` only supports `len` in eager mode. Use `tf.data.Dataset.cardinality()` "
-            "instead."
+            "`Dataset` only supports `len` in eager mode. Use `Dataset.cardinality()` instead."
         )
 
     def __iter__(self) -> Any:
         raise RuntimeError(
-            "`tf.data.Dataset` only supports Python-style iteration in eager mode or within tf.function."
+            "`Dataset` only supports Python-style iteration in eager mode or within a traced function."
         )
 
     def __bool__(self) -> bool:
@@ -405,7 +404,7 @@ class Dataset:
         if isinstance(datasets, list):
             raise TypeError(
                 "Invalid input to `zip`. Inputs are expected to be (nested) structures of "
-                "`tf.data.Dataset` objects. Python `list` is not supported and you should use `tuple` "
+                "`Dataset` objects. Python `list` is not supported and you should use `tuple` "
                 "instead."
             )
         sources = leaves(datasets)
@@ -413,7 +412,7 @@ class Dataset:
             if not isinstance(source, Dataset):
                 raise TypeError(
                     "Invalid input to `zip`. Inputs are expected to be (nested) structures of "
-                    f"`tf.data.Dataset` objects but encountered object of type {type(source)}."
+                    f"`Dataset` objects but encountered object of type {type(source)}."
                 )
         structure = like(datasets, [source._structure for source in sources])
         return Dataset._made("ZipDataset", structure, {"input_datasets": sources}, name=name)
@@ -471,7 +470,7 @@ class Dataset:
             and structure.shape.is_compatible_with(scalar_shape)
         ):
             raise ValueError(
-                "Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its return "
+                "Invalid `predicate`. `predicate` must return a `bool` scalar tensor, but its return "
                 f"type is {said_of(structure)}."
             )
         return function
@@ -748,7 +747,7 @@ class Dataset:
             made = reduce_func(values[0], Dataset(values[1], self._structure))
             if not isinstance(made, Dataset):
                 raise TypeError(
-                    "Invalid `reduce_func`. `reduce_func` must return a single `tf.data.Dataset` object "
+                    "Invalid `reduce_func`. `reduce_func` must return a single `Dataset` object "
                     f"but its return type is {said_of(spec_of(made)[0])}."
                 )
             result.append(made._structure)
@@ -846,8 +845,8 @@ class Dataset:
         for leaf in leaves(self._structure):
             if _dtype_of(leaf) not in (int32, int64, string):
                 raise TypeError(
-                    f"`tf.data.Dataset.unique` does not support type {_dtype_of(leaf)} -- only `tf.int32`, "
-                    "`tf.int64`, and `tf.string` are supported."
+                    f"`Dataset.unique` does not support type {_dtype_of(leaf)} -- only `int32`, "
+                    "`int64`, and `string` are supported."
                 )
         return self._then("UniqueDataset", name=name)
 
@@ -939,7 +938,7 @@ class Dataset:
         made = transformation_func(self)
         if not isinstance(made, Dataset):
             raise TypeError(
-                f"`transformation_func` must return a `tf.data.Dataset` object. Got {type(made)}."
+                f"`transformation_func` must return a `Dataset` object. Got {type(made)}."
             )
         return made
 
@@ -1083,7 +1082,7 @@ def _deterministic(value: bool | None) -> str:
     return "default" if value is None else str(bool(value)).lower()
 
 
-# How many datasets of a graph with a seed have none of their own: each has the next number as its second seed.
+# How many datasets of a graph with a seed have none of their own; each has the next number as its second one.
 _SEEDED: weakref.WeakKeyDictionary[Graph, int] = weakref.WeakKeyDictionary()
 
 

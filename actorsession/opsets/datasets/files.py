@@ -82,8 +82,8 @@ def _strings(filenames: Any) -> Tensor:
     found = convert_to_tensor(filenames)
     if found.dtype is not string:
         raise TypeError(
-            "The `filenames` argument must contain `tf.string` elements. Got "
-            f"`tf.{found.dtype.name}` elements."
+            "The `filenames` argument must contain `string` elements. Got "
+            f"`{found.dtype.name}` elements."
         )
     return found
 

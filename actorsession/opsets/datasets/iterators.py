@@ -144,8 +144,8 @@ class Iterator:
         if self._initializer is None:
             raise ValueError(
                 "The iterator does not have an initializer. This means it was likely created using "
-                "`tf.data.Dataset.make_one_shot_iterator()`. For an initializable iterator, use "
-                "`tf.data.Dataset.make_initializable_iterator()` instead."
+                "`Dataset.make_one_shot_iterator()`. For an initializable iterator, use "
+                "`Dataset.make_initializable_iterator()` instead."
             )
         return self._initializer
 
@@ -272,8 +272,8 @@ def make_one_shot(dataset: Dataset) -> Iterator:
             raise
         raise ValueError(
             f"{exc}: A likely cause of this error is that the dataset for which you are calling "
-            "`make_one_shot_iterator()` captures a stateful object, such as a `tf.Variable` or "
-            "`tf.lookup.StaticHashTable`, which is not supported. Use "
+            "`make_one_shot_iterator()` captures a stateful object, such as a `Variable` or "
+            "`StaticHashTable`, which is not supported. Use "
             "`make_initializable_iterator()` instead."
         ) from None
     attrs = {
