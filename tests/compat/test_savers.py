@@ -341,3 +341,16 @@ def test_the_path_of_the_graph_beside_a_checkpoint() -> None:
     named = checkpoint_management.meta_graph_filename
     assert (named("x"), named("x-3", "m")) == ("x.meta", "x-3.m")
     assert [named(f"a/x-{n}-of-00002") for n in ("00001", "?????")] == ["a/x.meta"] * 2
+
+
+def test_slots_of_parts_are_parts_of_one_slot(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.get_variable("v", [4, 2], partitioner=tf.fixed_size_partitioner(2))
+        tf.train.MomentumOptimizer(0.1, 0.9).minimize(tf.reduce_sum(tf.square(v)))
+        average = tf.train.ExponentialMovingAverage(0.9)
+        average.apply(list(v))
+        session.run(tf.global_variables_initializer())
+        prefix = str(tf.train.Saver().save(session, str(tmp_path / "model")))
+        assert tf.train.list_variables(prefix) == [
+            ("v", [4, 2]), ("v/ExponentialMovingAverage", [4, 2]), ("v/Momentum", [4, 2]),
+        ]  # fmt: skip

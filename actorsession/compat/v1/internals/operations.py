@@ -20,7 +20,7 @@ from actorsession.ops.variables import initializers
 from actorsession.ops.variables.partitioned import PartitionedVariable
 from actorsession.ops.variables.variable import Variable
 from actorsession.opsets.staging.areas import BaseStagingArea
-from actorsession.train.slot_names import name_beside
+from actorsession.train.slot_names import mark_as_part, name_beside
 
 __all__ = [
     "BaseStagingArea", "Constant", "Enter", "Exit", "GetContainingXLAContext", "GlorotNormal",
@@ -153,7 +153,10 @@ def create_slot_with_initializer(
     with graph.as_default(), graph.name_scope(None):
         place: Any = contextlib.nullcontext()
         with graph.colocate_with(primary.op) if colocate_with_primary else place:
-            return ops.Variable(begins, trainable=False, name=name_beside(primary.op.name, name))
+            slot = ops.Variable(begins, trainable=False, name=name_beside(primary.op.name, name))
+    if isinstance(primary, ops.Variable):
+        mark_as_part(slot, primary)
+    return slot
 
 
 def create_zeros_slot(
