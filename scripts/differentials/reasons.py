@@ -140,7 +140,6 @@ REASONS: tuple[Reason, ...] = (
         "errors/name-number",
         "errors/lookup-device",
         "control-flow/cond-other-structures",
-        "queues/fifo-capacity-a",
         "queues/fifo-wrong-text",
     ),
     *_all(
