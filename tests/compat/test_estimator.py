@@ -513,7 +513,7 @@ def test_labels_may_be_a_column_of_a_table() -> None:
         def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
             return np.arange(4)
 
-    _features, labels = numpy_input_fn({"x": X[:4]}, Series(), shuffle=False)()
+    _, labels = numpy_input_fn({"x": X[:4]}, Series(), shuffle=False)()
     with tf.train.MonitoredSession() as sess:
         assert sess.run(labels).tolist() == [0, 1, 2, 3]
     with pytest.raises(TypeError, match="y must be a dict or array; got str"):

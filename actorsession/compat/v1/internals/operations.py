@@ -33,7 +33,7 @@ __all__ = [
     "global_variables", "he_normal", "he_uniform", "initialize_resources", "is_resource_variable",
     "lecun_normal", "lecun_uniform", "local_resources", "merge", "next_iteration", "rank_internal",
     "report_uninitialized_resources", "rnn_cell_impl", "shape_internal", "shared_resources",
-    "size_internal", "switch", "tuple", "weighted_moving_average", "with_dependencies",
+    "size_internal", "switch", "tuple", "variable", "weighted_moving_average", "with_dependencies",
 ]  # fmt: skip
 
 # Each class and function under the name that it has in its module.
@@ -54,7 +54,7 @@ he_normal, he_uniform = initializers.he_normal_initializer, initializers.he_unif
 lecun_normal, lecun_uniform = (
     initializers.lecun_normal_initializer, initializers.lecun_uniform_initializer,
 )  # fmt: skip
-RefVariable = ResourceVariable = VariableV1 = Variable
+RefVariable = ResourceVariable = VariableV1 = variable = Variable
 Enter, Exit, Merge, NextIteration, Switch = enter, exit_, merge, next_iteration, switch
 exit, tuple = exit_, tuple_
 global_variables = ops.global_variables
