@@ -149,7 +149,8 @@ class Identity(_Elementwise):
     def _forward(self, x: Any) -> Any:
         return x
 
-    _inverse = _forward
+    def _inverse(self, y: Any) -> Any:
+        return y
 
     def _forward_log_det_jacobian(self, x: Any) -> Any:
         return ops.zeros([], x.dtype)

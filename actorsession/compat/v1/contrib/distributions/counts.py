@@ -47,29 +47,29 @@ class Poisson(Family):
 
     log_rate = parameter("log_rate", "The logarithm of the mean.")
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         made: Tensor = ops.random_poisson(self.rate, ops.reshape(n, [1]), self.dtype, seed)
         return made
 
-    def _log_prob(self, x: Tensor) -> Tensor:
+    def _log_prob(self, x: Tensor) -> Any:
         found = math.xlogy(x, self.rate) - self.rate - opsets.lgamma(1.0 + x)
         if self.interpolate_nondiscrete:
             return found
         there = ops.logical_and(x >= 0, ops.equal(x, ops.floor(x)))
         return ops.where_v2(there, found, ops.constant(float("-inf"), self.dtype))
 
-    def _cdf(self, x: Tensor) -> Tensor:
+    def _cdf(self, x: Tensor) -> Any:
         given = x if self.interpolate_nondiscrete else ops.floor(x)
         at = ops.maximum(given, 0) + ops.zeros_like(self.rate)
         found = opsets.igammac(1.0 + at, self.rate + ops.zeros_like(at))
         return ops.where_v2(given < 0, ops.zeros_like(found), found)
 
-    def _mean(self) -> Tensor:
+    def _mean(self) -> Any:
         return ops.identity(self.rate)
 
     _variance = _mean
 
-    def _mode(self) -> Tensor:
+    def _mode(self) -> Any:
         return ops.floor(self.rate)
 
 
@@ -94,27 +94,27 @@ class Geometric(Family):
     ) -> None:  # fmt: skip
         self._begin_with_odds(locals())
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         made: Tensor = ops.floor(ops.log(uniform(self, n, seed)) / ops.log1p(-self.probs))
         return made
 
-    def _log_prob(self, x: Tensor) -> Tensor:
+    def _log_prob(self, x: Tensor) -> Any:
         return math.xlogy(x, 1.0 - self.probs) + ops.log(self.probs)
 
-    def _cdf(self, x: Tensor) -> Tensor:
+    def _cdf(self, x: Tensor) -> Any:
         found = -math.expm1((1.0 + ops.floor(x)) * ops.log1p(-self.probs))
         return ops.where_v2(x < 0, ops.zeros_like(found), found)
 
-    def _entropy(self) -> Tensor:
+    def _entropy(self) -> Any:
         return nn.softplus(self.logits) / self.probs - self.logits
 
-    def _mean(self) -> Tensor:
+    def _mean(self) -> Any:
         return ops.exp(-self.logits)
 
-    def _variance(self) -> Tensor:
+    def _variance(self) -> Any:
         return self._mean() / self.probs
 
-    def _mode(self) -> Tensor:
+    def _mode(self) -> Any:
         return ops.zeros(self.batch_shape_tensor(), self.dtype)
 
 
@@ -145,7 +145,7 @@ class Binomial(_Counted):
     ) -> None:  # fmt: skip
         self._begin_with_odds(locals(), "total_count")
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         # A number for each trial of the largest count, of which each distribution takes as many as it has.
         most = ops.cast(ops.reduce_max(self.total_count), int32)
         shape = ops.concat([self._drawn_shape(n), ops.reshape(most, [1])], 0)
@@ -154,13 +154,13 @@ class Binomial(_Counted):
         made: Tensor = ops.reduce_sum(ops.cast(ops.logical_and(wins, takes), self.dtype), -1)
         return made
 
-    def _log_prob(self, x: Tensor) -> Tensor:
+    def _log_prob(self, x: Tensor) -> Any:
         rest = self.total_count - x
         chances = math.xlogy(x, self.probs) + rest * ops.log1p(-self.probs)
         ways = opsets.lgamma(1.0 + rest) + opsets.lgamma(1.0 + x)
         return chances - ways + opsets.lgamma(1.0 + self.total_count)
 
-    def _cdf(self, x: Tensor) -> Tensor:
+    def _cdf(self, x: Tensor) -> Any:
         at = x + ops.zeros_like(self.total_count * self.probs)
         rest = self.total_count - at
         inside = opsets.betainc(
@@ -169,13 +169,13 @@ class Binomial(_Counted):
         inside = ops.where_v2(at < 0, ops.zeros_like(at), inside)
         return ops.where_v2(rest <= 0, ops.ones_like(at), inside)
 
-    def _mean(self) -> Tensor:
+    def _mean(self) -> Any:
         return self.total_count * self.probs
 
-    def _variance(self) -> Tensor:
+    def _variance(self) -> Any:
         return self._mean() * (1.0 - self.probs)
 
-    def _mode(self) -> Tensor:
+    def _mode(self) -> Any:
         return ops.floor((1.0 + self.total_count) * self.probs)
 
 
@@ -197,29 +197,29 @@ class NegativeBinomial(_Counted):
     ) -> None:  # fmt: skip
         self._begin_with_odds(locals(), "total_count")
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         shape, other = ops.reshape(n, [1]), None if seed is None else seed + 1
         rates = ops.random_gamma(shape, self.total_count, ops.exp(-self.logits), self.dtype, seed)
         made: Tensor = ops.random_poisson(rates, [], self.dtype, other)
         return made
 
-    def _log_prob(self, x: Tensor) -> Tensor:
+    def _log_prob(self, x: Tensor) -> Any:
         chances = self.total_count * ops.log1p(-self.probs) + math.xlogy(x, self.probs)
         ways = opsets.lgamma(self.total_count + x) - opsets.lgamma(1.0 + x)
         return chances + ways - opsets.lgamma(self.total_count)
 
-    def _cdf(self, x: Tensor) -> Tensor:
+    def _cdf(self, x: Tensor) -> Any:
         at = ops.maximum(ops.floor(x), 0) + ops.zeros_like(self.total_count * self.probs)
         spread = ops.zeros_like(at)
         found = opsets.betainc(self.total_count + spread, 1.0 + at, 1.0 - self.probs + spread)
         return ops.where_v2(x < 0, spread, found)
 
-    def _mean(self) -> Tensor:
+    def _mean(self) -> Any:
         return self.total_count * ops.exp(self.logits)
 
-    def _variance(self) -> Tensor:
+    def _variance(self) -> Any:
         return self._mean() / ops.sigmoid(-self.logits)
 
-    def _mode(self) -> Tensor:
+    def _mode(self) -> Any:
         mode = ops.floor((self.total_count - 1.0) * ops.exp(self.logits))
         return ops.where_v2(self.total_count > 1.0, mode, ops.zeros_like(mode))

@@ -64,7 +64,7 @@ class Independent(Distribution):
         shape = self._distribution.batch_shape
         return shape[: shape.rank - self._count]
 
-    def _batch_shape_tensor(self) -> Tensor:
+    def _batch_shape_tensor(self) -> Any:
         shape = self._distribution.batch_shape_tensor()
         return shape[: self._distribution.batch_shape.rank - self._count]
 
@@ -74,33 +74,33 @@ class Independent(Distribution):
             self._distribution.event_shape
         )
 
-    def _event_shape_tensor(self) -> Tensor:
+    def _event_shape_tensor(self) -> Any:
         shape = self._distribution.batch_shape_tensor()
         own = shape[self._distribution.batch_shape.rank - self._count :]
         return ops.concat([own, self._distribution.event_shape_tensor()], 0)
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         return self._distribution._sample_n(n, seed)
 
-    def _summed(self, value: Tensor) -> Tensor:
+    def _summed(self, value: Tensor) -> Any:
         return ops.reduce_sum(value, list(range(-self._count, 0))) if self._count else value
 
-    def _log_prob(self, x: Tensor) -> Tensor:
+    def _log_prob(self, x: Tensor) -> Any:
         return self._summed(self._distribution.log_prob(x))
 
-    def _entropy(self) -> Tensor:
+    def _entropy(self) -> Any:
         return self._summed(self._distribution.entropy())
 
-    def _mean(self) -> Tensor:
+    def _mean(self) -> Any:
         return self._distribution.mean()
 
-    def _variance(self) -> Tensor:
+    def _variance(self) -> Any:
         return self._distribution.variance()
 
-    def _stddev(self) -> Tensor:
+    def _stddev(self) -> Any:
         return self._distribution.stddev()
 
-    def _mode(self) -> Tensor:
+    def _mode(self) -> Any:
         return self._distribution.mode()
 
 
@@ -119,32 +119,32 @@ class _Mixed(Distribution):
         """Return what a method of each component gives, and the axis of components in it."""
         raise NotImplementedError
 
-    def _log_shares(self) -> Tensor:
+    def _log_shares(self) -> Any:
         raise NotImplementedError
 
-    def _shares(self, parts: Tensor) -> Tensor:
+    def _shares(self, parts: Tensor) -> Any:
         """Return the share of each component, with the rank of what components give."""
         shares = ops.exp(self._log_shares())
         for _ in range(self.event_shape.rank or 0):
             shares = shares[..., None]
         return shares
 
-    def _log_prob(self, x: Tensor) -> Tensor:
+    def _log_prob(self, x: Tensor) -> Any:
         parts, axis = self._parts("log_prob", x)
         return ops.reduce_logsumexp(parts + self._log_shares(), axis)
 
-    def _cdf(self, x: Tensor) -> Tensor:
+    def _cdf(self, x: Tensor) -> Any:
         parts, axis = self._parts("cdf", x)
         return ops.reduce_sum(parts * ops.exp(self._log_shares()), axis)
 
-    def _moment(self, parts: Tensor) -> Tensor:
+    def _moment(self, parts: Tensor) -> Any:
         axis = -1 - (self.event_shape.rank or 0)
         return ops.reduce_sum(self._shares(parts) * parts, axis)
 
-    def _mean(self) -> Tensor:
+    def _mean(self) -> Any:
         return self._moment(self._parts("mean")[0])
 
-    def _variance(self) -> Tensor:
+    def _variance(self) -> Any:
         means, variances = self._parts("mean")[0], self._parts("variance")[0]
         return self._moment(variances + ops.square(means)) - ops.square(self._moment(means))
 
@@ -182,16 +182,16 @@ class MixtureSameFamily(_Mixed):
     def _batch_shape(self) -> Any:
         return self._components.batch_shape[:-1]
 
-    def _batch_shape_tensor(self) -> Tensor:
+    def _batch_shape_tensor(self) -> Any:
         return self._components.batch_shape_tensor()[:-1]
 
     def _event_shape(self) -> Any:
         return self._components.event_shape
 
-    def _event_shape_tensor(self) -> Tensor:
+    def _event_shape_tensor(self) -> Any:
         return self._components.event_shape_tensor()
 
-    def _log_shares(self) -> Tensor:
+    def _log_shares(self) -> Any:
         return nn.log_softmax(self._mixture.logits)
 
     def _parts(self, what: str, *args: Any) -> tuple[Tensor, Any]:
@@ -199,7 +199,7 @@ class MixtureSameFamily(_Mixed):
         spread = [ops.expand_dims(each, -1 - rank) for each in args]
         return getattr(self._components, what)(*spread), -1
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         drawn = self._components.sample([n], None if seed is None else seed + 1)
         chosen = self._mixture.sample([n], seed)
         count, rank = ops.shape(self._mixture.logits)[-1], self.event_shape.rank or 0
@@ -262,18 +262,18 @@ class Mixture(_Mixed):
     def _batch_shape(self) -> Any:
         return self._all[0].batch_shape
 
-    def _batch_shape_tensor(self) -> Tensor:
+    def _batch_shape_tensor(self) -> Any:
         made: Tensor = self._all[0].batch_shape_tensor()
         return made
 
     def _event_shape(self) -> Any:
         return self._all[0].event_shape
 
-    def _event_shape_tensor(self) -> Tensor:
+    def _event_shape_tensor(self) -> Any:
         made: Tensor = self._all[0].event_shape_tensor()
         return made
 
-    def _log_shares(self) -> Tensor:
+    def _log_shares(self) -> Any:
         return nn.log_softmax(self._cat.logits)
 
     def _parts(self, what: str, *args: Any) -> tuple[Tensor, Any]:
@@ -281,7 +281,7 @@ class Mixture(_Mixed):
         made = [getattr(each, what)(*args) for each in self._all]
         return ops.stack(made, -1 - rank), -1
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         rank = self.event_shape.rank or 0
         seeds = [None if seed is None else seed + 1 + i for i in range(len(self._all))]
         drawn = ops.stack(

@@ -39,14 +39,14 @@ class _OfClasses(Distribution):
         shape = self._logits.shape
         return None if shape.rank is None else shape[:-1]
 
-    def _batch_shape_tensor(self) -> Tensor:
+    def _batch_shape_tensor(self) -> Any:
         return ops.shape(self._logits)[:-1]
 
     def _event_shape(self) -> Any:
         shape = self._logits.shape
         return [None] if shape.rank is None else shape[-1:]
 
-    def _event_shape_tensor(self) -> Tensor:
+    def _event_shape_tensor(self) -> Any:
         return ops.shape(self._logits)[-1:]
 
     @property
@@ -90,27 +90,27 @@ class OneHotCategorical(_OfClasses):
         self._classes(locals(), NOT_REPARAMETERIZED, dtype)
         self._plain = Categorical(self._logits)
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         drawn = self._plain._sample_n(n, seed)
         return ops.one_hot(drawn, self.event_size, dtype=self.dtype)
 
-    def _log_prob(self, x: Tensor) -> Tensor:
+    def _log_prob(self, x: Tensor) -> Any:
         x = ops.cast(x, self.logits.dtype)
         return ops.reduce_sum(x * nn.log_softmax(self.logits), -1)
 
-    def _entropy(self) -> Tensor:
+    def _entropy(self) -> Any:
         return self._plain._entropy()
 
-    def _mode(self) -> Tensor:
+    def _mode(self) -> Any:
         return ops.one_hot(ops.argmax(self.logits, -1), self.event_size, dtype=self.dtype)
 
-    def _mean(self) -> Tensor:
+    def _mean(self) -> Any:
         return ops.identity(self.probs)
 
-    def _variance(self) -> Tensor:
+    def _variance(self) -> Any:
         return self.probs * (1.0 - self.probs)
 
-    def _covariance(self) -> Tensor:
+    def _covariance(self) -> Any:
         outer = ops.matmul(self.probs[..., None], self.probs[..., None, :])
         return ops.matrix_set_diag(-outer, self._variance())
 
@@ -132,7 +132,7 @@ class ExpRelaxedOneHotCategorical(_OfClasses):
 
     temperature = parameter("temperature", "The temperature.")
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         import numpy as np
 
         shape = ops.concat([ops.reshape(n, [1]), ops.shape(self._logits)], 0)
@@ -141,7 +141,7 @@ class ExpRelaxedOneHotCategorical(_OfClasses):
         noisy = (self._logits - ops.log(-ops.log(drawn))) / self._temperature[..., None]
         return nn.log_softmax(noisy)
 
-    def _log_prob(self, x: Tensor) -> Tensor:
+    def _log_prob(self, x: Tensor) -> Any:
         count = ops.cast(self.event_size, self.dtype)
         norm = opsets.lgamma(count) + (count - 1.0) * ops.log(self._temperature)
         apart = nn.log_softmax(self._logits - x * self._temperature[..., None])
@@ -168,10 +168,10 @@ class RelaxedOneHotCategorical(ExpRelaxedOneHotCategorical):
     ) -> None:  # fmt: skip
         self._classes(locals(), FULLY_REPARAMETERIZED, None)
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         return ops.exp(super()._sample_n(n, seed))
 
-    def _log_prob(self, x: Tensor) -> Tensor:
+    def _log_prob(self, x: Tensor) -> Any:
         logarithms = ops.log(x)
         return super()._log_prob(logarithms) - ops.reduce_sum(logarithms, -1)
 
@@ -200,17 +200,17 @@ class RelaxedBernoulli(Family):
         self._begin_with_odds(locals(), "temperature")
         self._reparameterization_type = FULLY_REPARAMETERIZED
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         drawn = uniform(self, n, seed)
         noisy = self.logits + ops.log(drawn) - ops.log1p(-drawn)
         made: Tensor = ops.sigmoid(noisy / self.temperature)
         return made
 
-    def _log_prob(self, x: Tensor) -> Tensor:
+    def _log_prob(self, x: Tensor) -> Any:
         apart = self.logits - self.temperature * (ops.log(x) - ops.log1p(-x))
         density = ops.log(self.temperature) + apart - 2.0 * nn.softplus(apart)
         return density - ops.log(x) - ops.log1p(-x)
 
-    def _cdf(self, x: Tensor) -> Tensor:
+    def _cdf(self, x: Tensor) -> Any:
         at = self.temperature * (ops.log(x) - ops.log1p(-x))
         return math.sigmoid(at - self.logits)

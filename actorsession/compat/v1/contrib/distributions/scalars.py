@@ -37,11 +37,11 @@ class _Located(Family):
     loc = parameter("loc", "The place.")
     scale = parameter("scale", "The width.")
 
-    def _z(self, x: Tensor) -> Tensor:
+    def _z(self, x: Tensor) -> Any:
         made: Tensor = (x - self.loc) / self.scale
         return made
 
-    def _mode(self) -> Tensor:
+    def _mode(self) -> Any:
         return self._spread(self.loc)
 
 
@@ -62,22 +62,22 @@ class Cauchy(_Located):
     ) -> None:  # fmt: skip
         self._begin(locals())
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         return self._quantile(uniform(self, n, seed))
 
-    def _log_prob(self, x: Tensor) -> Tensor:
+    def _log_prob(self, x: Tensor) -> Any:
         return -ops.log1p(ops.square(self._z(x))) - math.log(math.pi) - ops.log(self.scale)
 
-    def _cdf(self, x: Tensor) -> Tensor:
+    def _cdf(self, x: Tensor) -> Any:
         return ops.atan(self._z(x)) / math.pi + 0.5
 
-    def _quantile(self, p: Tensor) -> Tensor:
+    def _quantile(self, p: Tensor) -> Any:
         return self.loc + self.scale * ops.tan(math.pi * (p - 0.5))
 
-    def _entropy(self) -> Tensor:
+    def _entropy(self) -> Any:
         return self._spread(math.log(4 * math.pi) + ops.log(self.scale))
 
-    def _undefined(self) -> Tensor:
+    def _undefined(self) -> Any:
         nowhere = ops.zeros_like(self._mode()) > 1
         return nan_unless(self, nowhere, self._mode(), "a Cauchy distribution has no moments")
 
@@ -101,36 +101,36 @@ class Logistic(_Located):
     ) -> None:  # fmt: skip
         self._begin(locals())
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         drawn = uniform(self, n, seed)
         return self.loc + self.scale * (ops.log(drawn) - ops.log1p(-drawn))
 
-    def _log_prob(self, x: Tensor) -> Tensor:
+    def _log_prob(self, x: Tensor) -> Any:
         z = self._z(x)
         return -z - 2.0 * nn.softplus(-z) - ops.log(self.scale)
 
-    def _log_cdf(self, x: Tensor) -> Tensor:
+    def _log_cdf(self, x: Tensor) -> Any:
         return -nn.softplus(-self._z(x))
 
-    def _cdf(self, x: Tensor) -> Tensor:
+    def _cdf(self, x: Tensor) -> Any:
         return ops.sigmoid(self._z(x))
 
-    def _log_survival_function(self, x: Tensor) -> Tensor:
+    def _log_survival_function(self, x: Tensor) -> Any:
         return -nn.softplus(self._z(x))
 
-    def _survival_function(self, x: Tensor) -> Tensor:
+    def _survival_function(self, x: Tensor) -> Any:
         return ops.sigmoid(-self._z(x))
 
-    def _quantile(self, p: Tensor) -> Tensor:
+    def _quantile(self, p: Tensor) -> Any:
         return self.loc + self.scale * (ops.log(p) - ops.log1p(-p))
 
-    def _entropy(self) -> Tensor:
+    def _entropy(self) -> Any:
         return self._spread(2.0 + ops.log(self.scale))
 
-    def _mean(self) -> Tensor:
+    def _mean(self) -> Any:
         return self._mode()
 
-    def _stddev(self) -> Tensor:
+    def _stddev(self) -> Any:
         return self._spread(self.scale * math.pi / math.sqrt(3.0))
 
 
@@ -153,31 +153,31 @@ class HalfNormal(Family):
     ) -> None:  # fmt: skip
         self._begin(locals())
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         drawn = ops.random_normal(self._drawn_shape(n), dtype=self.dtype, seed=seed)
         made: Tensor = ops.abs(drawn * self.scale)
         return made
 
-    def _prob(self, x: Tensor) -> Tensor:
+    def _prob(self, x: Tensor) -> Any:
         top = math.sqrt(2.0 / math.pi) / self.scale
         return top * ops.exp(-0.5 * ops.square(x / self.scale)) * ops.cast(x >= 0, self.dtype)
 
-    def _cdf(self, x: Tensor) -> Tensor:
+    def _cdf(self, x: Tensor) -> Any:
         return ops.erf(nn.relu(x) / self.scale / math.sqrt(2.0))
 
-    def _quantile(self, p: Tensor) -> Tensor:
+    def _quantile(self, p: Tensor) -> Any:
         return math.sqrt(2.0) * self.scale * numbers.erfinv(p)
 
-    def _entropy(self) -> Tensor:
+    def _entropy(self) -> Any:
         return 0.5 * ops.log(math.pi * ops.square(self.scale) / 2.0) + 0.5
 
-    def _mean(self) -> Tensor:
+    def _mean(self) -> Any:
         return self.scale * math.sqrt(2.0 / math.pi)
 
-    def _mode(self) -> Tensor:
+    def _mode(self) -> Any:
         return ops.zeros_like(self.scale)
 
-    def _variance(self) -> Tensor:
+    def _variance(self) -> Any:
         return ops.square(self.scale) * (1.0 - 2.0 / math.pi)
 
 
@@ -203,34 +203,34 @@ class InverseGamma(Family):
     ) -> None:  # fmt: skip
         self._begin(locals())
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         shape = ops.reshape(n, [1])
         drawn = ops.random_gamma(shape, self.concentration, self.rate, self.dtype, seed)
         return 1.0 / drawn
 
-    def _log_prob(self, x: Tensor) -> Tensor:
+    def _log_prob(self, x: Tensor) -> Any:
         norm = opsets.lgamma(self.concentration) - self.concentration * ops.log(self.rate)
         return -(1.0 + self.concentration) * ops.log(x) - self.rate / x - norm
 
-    def _cdf(self, x: Tensor) -> Tensor:
+    def _cdf(self, x: Tensor) -> Any:
         shape = self.concentration + ops.zeros_like(x * self.rate)
         return opsets.igammac(shape, self.rate / x + ops.zeros_like(shape))
 
-    def _entropy(self) -> Tensor:
+    def _entropy(self) -> Any:
         shape = self.concentration
         digamma = (1.0 + shape) * opsets.digamma(shape)
         return shape + ops.log(self.rate) + opsets.lgamma(shape) - digamma
 
-    def _mean(self) -> Tensor:
+    def _mean(self) -> Any:
         mean = self.rate / (self.concentration - 1.0)
         return nan_unless(self, self._spread(self.concentration) > 1.0, mean, "mean undefined")
 
-    def _variance(self) -> Tensor:
+    def _variance(self) -> Any:
         less = self.concentration - 1.0
         value = ops.square(self.rate) / ops.square(less) / (less - 1.0)
         return nan_unless(self, self._spread(self.concentration) > 2.0, value, "variance undefined")
 
-    def _mode(self) -> Tensor:
+    def _mode(self) -> Any:
         return self.rate / (1.0 + self.concentration)
 
 
@@ -287,7 +287,7 @@ class _Point(Distribution):
         shape = self._loc.shape
         return None if shape.rank is None else shape[: shape.rank - self._RANK]
 
-    def _batch_shape_tensor(self) -> Tensor:
+    def _batch_shape_tensor(self) -> Any:
         shape = ops.shape(self._loc)
         return shape[: ops.rank(self._loc) - self._RANK]
 
@@ -295,31 +295,31 @@ class _Point(Distribution):
         shape = self._loc.shape
         return None if shape.rank is None else shape[shape.rank - self._RANK :]
 
-    def _event_shape_tensor(self) -> Tensor:
+    def _event_shape_tensor(self) -> Any:
         if not self._RANK:
             return ops.constant([], int32)
         return ops.shape(self._loc)[-self._RANK :]
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         shape = ops.concat([ops.reshape(n, [1]), ops.shape(self._loc)], 0)
         made: Tensor = ops.broadcast_to(self._loc, shape)
         return made
 
-    def _prob(self, x: Tensor) -> Tensor:
+    def _prob(self, x: Tensor) -> Any:
         near: Any = ops.abs(x - self._loc) <= self._slack
         if self._RANK:
             near = ops.reduce_all(near, -1)
         return ops.cast(near, self.dtype)
 
-    def _mean(self) -> Tensor:
+    def _mean(self) -> Any:
         return ops.identity(self._loc)
 
     _mode = _mean
 
-    def _variance(self) -> Tensor:
+    def _variance(self) -> Any:
         return ops.zeros_like(self._loc)
 
-    def _entropy(self) -> Tensor:
+    def _entropy(self) -> Any:
         return ops.zeros(self.batch_shape_tensor(), self.dtype)
 
 
@@ -335,7 +335,7 @@ class Deterministic(_Point):
         name: the prefix of the names of the nodes.
     """
 
-    def _cdf(self, x: Tensor) -> Tensor:
+    def _cdf(self, x: Tensor) -> Any:
         return ops.cast(x >= self._loc - self._slack, self.dtype)
 
 

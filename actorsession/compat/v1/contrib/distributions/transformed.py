@@ -49,7 +49,7 @@ class TransformedDistribution(Distribution):
             return self._more[: len(self._more) - self._own_event]
         return self._distribution.batch_shape
 
-    def _batch_shape_tensor(self) -> Tensor:
+    def _batch_shape_tensor(self) -> Any:
         made: Tensor = self._distribution.batch_shape_tensor()
         return made
 
@@ -58,20 +58,19 @@ class TransformedDistribution(Distribution):
             return self._more[-self._own_event :]
         return self._distribution.event_shape
 
-    def _event_shape_tensor(self) -> Tensor:
+    def _event_shape_tensor(self) -> Any:
         made: Tensor = self._distribution.event_shape_tensor()
         return made
 
     def _event_rank(self) -> int:
         rank = self.event_shape.rank
-        least: int = self._bijector.forward_min_event_ndims
-        return max(rank or 0, least)
+        return max(rank or 0, self._bijector.forward_min_event_ndims or 0)
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         made: Tensor = self._bijector.forward(self._distribution.sample([n, *self._more], seed))
         return made
 
-    def _log_prob(self, y: Tensor) -> Tensor:
+    def _log_prob(self, y: Tensor) -> Any:
         x = self._bijector.inverse(y)
         found = self._distribution.log_prob(x)
         summed = self._event_rank() - (self._distribution.event_shape.rank or 0)
@@ -80,15 +79,15 @@ class TransformedDistribution(Distribution):
         made: Tensor = found + self._bijector.inverse_log_det_jacobian(y, self._event_rank())
         return made
 
-    def _cdf(self, y: Tensor) -> Tensor:
+    def _cdf(self, y: Tensor) -> Any:
         made: Tensor = self._distribution.cdf(self._bijector.inverse(y))
         return made
 
-    def _survival_function(self, y: Tensor) -> Tensor:
+    def _survival_function(self, y: Tensor) -> Any:
         made: Tensor = self._distribution.survival_function(self._bijector.inverse(y))
         return made
 
-    def _quantile(self, p: Tensor) -> Tensor:
+    def _quantile(self, p: Tensor) -> Any:
         made: Tensor = self._bijector.forward(self._distribution.quantile(p))
         return made
 
@@ -96,7 +95,7 @@ class TransformedDistribution(Distribution):
         if not self._bijector.is_constant_jacobian:
             raise NotImplementedError(f"{what} is not implemented")
 
-    def _mean(self) -> Tensor:
+    def _mean(self) -> Any:
         self._constant("mean")
         mean = self._distribution.mean()
         if self._more:
@@ -104,7 +103,7 @@ class TransformedDistribution(Distribution):
         made: Tensor = self._bijector.forward(mean)
         return made
 
-    def _entropy(self) -> Tensor:
+    def _entropy(self) -> Any:
         self._constant("entropy")
         entropy = self._distribution.entropy()
         if self._more:

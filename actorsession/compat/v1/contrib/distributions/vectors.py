@@ -55,22 +55,22 @@ class MultivariateNormal(Distribution):
         shape = self._zeros.shape
         return None if shape.rank is None else shape[:-1]
 
-    def _batch_shape_tensor(self) -> Tensor:
+    def _batch_shape_tensor(self) -> Any:
         return ops.shape(self._zeros)[:-1]
 
     def _event_shape(self) -> Any:
         shape = self._zeros.shape
         return TensorShape([None]) if shape.rank is None else shape[-1:]
 
-    def _event_shape_tensor(self) -> Tensor:
+    def _event_shape_tensor(self) -> Any:
         return ops.shape(self._zeros)[-1:]
 
-    def _scaled(self, z: Tensor) -> Tensor:
+    def _scaled(self, z: Tensor) -> Any:
         if self._triangle is None:
             return self._diagonal * z
         return ops.matmul(self._triangle, z[..., None])[..., 0]
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Any:
         shape = ops.concat([ops.reshape(n, [1]), ops.shape(self._zeros)], 0)
         drawn = ops.random_normal(shape, dtype=self.dtype, seed=seed)
         if self._triangle is None:
@@ -82,13 +82,13 @@ class MultivariateNormal(Distribution):
         size = ops.concat([ops.shape(self._zeros), ops.shape(self._zeros)[-1:]], 0)
         return ops.broadcast_to(self._triangle, size), drawn
 
-    def _log_det(self) -> Tensor:
+    def _log_det(self) -> Any:
         diagonal = self._diagonal
         if self._triangle is not None:
             diagonal = ops.matrix_diag_part(self._triangle)
         return ops.reduce_sum(ops.log(ops.abs(diagonal)), -1)
 
-    def _log_prob(self, x: Tensor) -> Tensor:
+    def _log_prob(self, x: Tensor) -> Any:
         apart = x - self._mean()
         if self._triangle is None:
             z = apart / self._diagonal
@@ -100,27 +100,27 @@ class MultivariateNormal(Distribution):
         norm = 0.5 * math.log(2.0 * math.pi) * size + self._log_det()
         return -0.5 * ops.reduce_sum(ops.square(z), -1) - norm
 
-    def _entropy(self) -> Tensor:
+    def _entropy(self) -> Any:
         size = ops.cast(self.event_shape_tensor()[0], self.dtype)
         entropy = 0.5 * size * (1.0 + math.log(2.0 * math.pi)) + self._log_det()
         return entropy + ops.zeros(self.batch_shape_tensor(), self.dtype)
 
-    def _mean(self) -> Tensor:
+    def _mean(self) -> Any:
         return self._zeros if self._loc is None else self._zeros + self._loc
 
     _mode = _mean
 
-    def _covariance(self) -> Tensor:
+    def _covariance(self) -> Any:
         if self._triangle is None:
             return ops.matrix_diag(self._variance())
         return ops.matmul(self._triangle, self._triangle, transpose_b=True)
 
-    def _variance(self) -> Tensor:
+    def _variance(self) -> Any:
         if self._triangle is None:
             return ops.square(self._diagonal)
         return ops.reduce_sum(ops.square(self._triangle), -1)
 
-    def _stddev(self) -> Tensor:
+    def _stddev(self) -> Any:
         if self._diagonal is not None:
             made: Tensor = ops.abs(self._diagonal)
             return made
