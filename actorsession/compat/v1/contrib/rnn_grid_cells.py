@@ -93,7 +93,7 @@ class GridLSTMCell(RNNCell):
         num_frequency_blocks: the number of windows of each block of frequencies.
         start_freqindex_list: where each block begins; there is one block if left out.
         end_freqindex_list: where each block ends.
-        couple_input_forget_gates: whether it forgets as much as it takes in.
+        couple_input_forget_gates: whether it forgets as much as it learns.
         state_is_tuple: whether a state is a tuple; otherwise its parts are side by side.
         reuse: whether its variables are shared.
 

@@ -93,7 +93,7 @@ def _columns(inputs: Any) -> int:
 
 
 class CoupledInputForgetGateLSTMCell(_Memory):
-    """An LSTM that forgets as much as it takes in (Greff and others, 2015).
+    """An LSTM that forgets as much as it learns (Greff and others, 2015).
 
     Args:
         num_units: the number of columns of a memory.
@@ -614,6 +614,7 @@ class WeightNormLSTMCell(_Memory):
         reuse: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(_reuse=reuse)
+        self._base_name = "wn_lstm_cell"
         self._sizes(num_units, num_proj)
         self._normalizes, self._peeps, self._initializer = norm, use_peepholes, initializer
         self._clip, self._proj_clip, self._bias = cell_clip, proj_clip, forget_bias

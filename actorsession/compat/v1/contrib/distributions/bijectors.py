@@ -85,7 +85,8 @@ class Bijector:
                 found = self._forward_log_det_jacobian(x)
             except NotImplementedError:
                 found = -self._inverse_log_det_jacobian(self._forward(x))
-            return _summed(found, x, event_ndims, self.forward_min_event_ndims)
+            made: Tensor = _summed(found, x, event_ndims, self.forward_min_event_ndims)
+            return made
 
     def inverse_log_det_jacobian(
         self, y: Any, event_ndims: int, name: str = "inverse_log_det_jacobian"
@@ -97,7 +98,8 @@ class Bijector:
                 found = self._inverse_log_det_jacobian(y)
             except NotImplementedError:
                 found = -self._forward_log_det_jacobian(self._inverse(y))
-            return _summed(found, y, event_ndims, self.inverse_min_event_ndims)
+            made: Tensor = _summed(found, y, event_ndims, self.inverse_min_event_ndims)
+            return made
 
     def _named(self, name: str, function: Callable[[Any], Any], value: Any) -> Tensor:
         with name_scope(f"{self.name}/{name}"):
