@@ -108,3 +108,27 @@ def test_wrong_sizes_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=match):
             cell(x, cell.zero_state(2, tf.float32))
+
+
+@pytest.mark.parametrize("loops", [False, True])
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_cell_as_a_function_of_sequences(loops: bool, listed: bool) -> None:
+    cell = tf.nn.rnn_cell.BasicLSTMCell(4)
+    fused = R.FusedRNNCellAdaptor(cell, use_dynamic_rnn=loops)
+    assert isinstance(fused, R.FusedRNNCell)
+    inputs: Any = [tf.constant(step) for step in INPUTS] if listed else tf.constant(INPUTS)
+    with tf.variable_scope("a", reuse=tf.AUTO_REUSE):
+        outputs, state = fused(inputs, dtype=tf.float32)
+    assert isinstance(outputs, list) is listed
+    with tf.variable_scope("a", reuse=tf.AUTO_REUSE):
+        plain, last = tf.nn.dynamic_rnn(
+            cell, tf.constant(INPUTS), dtype=tf.float32, time_major=True
+        )
+        turned, _ = R.TimeReversedFusedRNN(fused)(inputs, dtype=tf.float32)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        found, wanted, ends, wanted_ends = session.run([outputs, plain, state, last])
+        assert np.shape(session.run(turned)) == (3, 2, 4)
+    np.testing.assert_allclose(np.array(found), wanted, rtol=1e-5)
+    np.testing.assert_allclose(ends.h, wanted_ends.h, rtol=1e-5)
+    assert R.best_effort_input_batch_size([tf.constant(INPUTS)]) == 2

@@ -21,6 +21,11 @@ from actorsession.compat.v1.contrib.rnn_cells import (
     TimeReversedFusedRNN,
     UGRNNCell,
 )
+from actorsession.compat.v1.contrib.rnn_fused import (
+    FusedRNNCell,
+    FusedRNNCellAdaptor,
+    best_effort_input_batch_size,
+)
 from actorsession.compat.v1.contrib.rnn_grid_cells import (
     BidirectionalGridLSTMCell,
     GridLSTMCell,
@@ -67,12 +72,13 @@ __all__ = [
     "AttentionCellWrapper", "BasicLSTMCell", "BasicRNNCell", "BidirectionalGridLSTMCell",
     "CompiledWrapper", "Conv1DLSTMCell", "Conv2DLSTMCell", "Conv3DLSTMCell", "ConvLSTMCell",
     "CoupledInputForgetGateLSTMCell", "DeviceWrapper", "DropoutWrapper", "EmbeddingWrapper",
-    "GLSTMCell", "GRUBlockCell", "GRUBlockCellV2", "GRUCell", "GridLSTMCell", "HighwayWrapper",
-    "IndRNNCell", "IndyGRUCell", "IndyLSTMCell", "InputProjectionWrapper", "IntersectionRNNCell",
-    "LSTMBlockCell", "LSTMBlockFusedCell", "LSTMCell", "LSTMStateTuple", "LayerNormBasicLSTMCell",
-    "LayerRNNCell", "MultiRNNCell", "NASCell", "OutputProjectionWrapper", "PhasedLSTMCell", "RNNCell",
-    "ResidualWrapper", "SRUCell", "TimeFreqLSTMCell", "TimeReversedFusedRNN", "UGRNNCell",
-    "WeightNormLSTMCell", "stack_bidirectional_dynamic_rnn", "stack_bidirectional_rnn",
+    "FusedRNNCell", "FusedRNNCellAdaptor", "GLSTMCell", "GRUBlockCell", "GRUBlockCellV2", "GRUCell",
+    "GridLSTMCell", "HighwayWrapper", "IndRNNCell", "IndyGRUCell", "IndyLSTMCell",
+    "InputProjectionWrapper", "IntersectionRNNCell", "LSTMBlockCell", "LSTMBlockFusedCell", "LSTMCell",
+    "LSTMStateTuple", "LayerNormBasicLSTMCell", "LayerRNNCell", "MultiRNNCell", "NASCell",
+    "OutputProjectionWrapper", "PhasedLSTMCell", "RNNCell", "ResidualWrapper", "SRUCell",
+    "TimeFreqLSTMCell", "TimeReversedFusedRNN", "UGRNNCell", "WeightNormLSTMCell",
+    "best_effort_input_batch_size", "stack_bidirectional_dynamic_rnn", "stack_bidirectional_rnn",
     "static_bidirectional_rnn", "static_rnn", "static_state_saving_rnn", "transpose_batch_time",
 ]  # fmt: skip
 

@@ -127,9 +127,12 @@ def _summed(found: Any, value: Any, wanted: Any, least: Any) -> Any:
         raise ValueError(f"event_ndims ({wanted}) must be larger than min_event_ndims ({least})")
     if not more:
         return found
-    # A constant derivative is that of each element of an event.
     rank = value.shape.rank
     if rank is not None and found.shape.rank is not None and found.shape.rank < rank - least:
+        # A constant derivative is that of each element of an event.
+        if found.shape.rank == 0:
+            sizes = ops.shape(value)[rank - int(wanted) : rank - least]
+            return found * ops.cast(ops.reduce_prod(sizes), value.dtype)
         found = found + ops.zeros(ops.shape(value)[: rank - least], value.dtype)
     return ops.reduce_sum(found, list(range(-more, 0)))
 

@@ -79,15 +79,23 @@ class TransformedDistribution(Distribution):
         made: Tensor = found + self._bijector.inverse_log_det_jacobian(y, self._event_rank())
         return made
 
+    def _of_numbers(self, what: str) -> None:
+        """Refuse what is not defined for events that are made of those of the distribution."""
+        if self._more or (self._bijector.forward_min_event_ndims or 0) > 0:
+            raise NotImplementedError(f"{what} is not implemented when overriding event_shape")
+
     def _cdf(self, y: Tensor) -> Any:
+        self._of_numbers("cdf")
         made: Tensor = self._distribution.cdf(self._bijector.inverse(y))
         return made
 
     def _survival_function(self, y: Tensor) -> Any:
+        self._of_numbers("survival_function")
         made: Tensor = self._distribution.survival_function(self._bijector.inverse(y))
         return made
 
     def _quantile(self, p: Tensor) -> Any:
+        self._of_numbers("quantile")
         made: Tensor = self._bijector.forward(self._distribution.quantile(p))
         return made
 
