@@ -74,7 +74,7 @@ def reset_options(target: str, config: ConfigProto | None) -> SessionOptions:
         TypeError: for an argument of a wrong type.
     """
     if not isinstance(target, str):
-        raise TypeError(f"target must be a string, got {type(target).__name__}")
+        raise TypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
     if config is not None and not isinstance(config, ConfigProto):
         raise TypeError(f"config is a ConfigProto, got {type(config).__name__}")
     return SessionOptions(target, config or ConfigProto())
@@ -150,7 +150,9 @@ class BaseSession(ABC):
         self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
     ) -> None:
         if not isinstance(target, str):
-            raise TypeError(f"target must be a string, got {type(target).__name__}")
+            raise TypeError(
+                f'Argument `target` must be a string, but got "{type(target).__name__}"'
+            )
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph is a Graph, got {type(graph).__name__}")
         if config is not None and not isinstance(config, ConfigProto):

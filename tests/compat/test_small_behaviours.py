@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from actorsession.graph.shape import dimensions_are_used, use_dimensions
 
 
 @pytest.fixture(autouse=True)
-def graph() -> Iterator[tf.Graph]:
+def graph() -> Iterator[Any]:
     with tf.Graph().as_default() as graph:
         yield graph
 
@@ -59,7 +60,7 @@ def test_colocation_may_leave_out_what_is_around() -> None:
 
 
 def test_shapes_that_programs_make_consist_of_dimensions(dimensions: None) -> None:
-    shape = tf.TensorShape([3, None])
+    shape: Any = tf.TensorShape([3, None])
     assert shape[0].value == 3
     assert [size.value for size in shape] == [3, None]
     assert isinstance(tf.constant(1).shape, tf.TensorShape)
@@ -116,3 +117,32 @@ def test_a_sparse_tensor_is_shown_by_its_parts() -> None:
 
 def test_a_device_type_is_in_capitals() -> None:
     assert tf.DeviceSpec(device_type="cpu", device_index=1).to_string() == "/device:CPU:1"
+
+
+def test_messages_begin_as_tensorflows() -> None:
+    c, p = tf.constant([1, 2, 3]), tf.placeholder(tf.float32, [2, 3])
+    refused: dict[str, Any] = {
+        "Dimensions must be equal, but are 3 and 2": lambda: tf.add(c, [1, 2]),
+        r"Cannot reshape a tensor with 3 elements to shape \[2,2\] \(4 elements\)": (
+            lambda: tf.reshape(c, [2, 2])
+        ),
+        "slice index 5 of dimension 0 out of bounds": lambda: c[5],
+        "Only integers, slices": lambda: c["x"],
+        "Duplicate node name in graph: 'q'": lambda: [tf.constant(1, name="q/") for _ in range(2)],
+        "Dimension 0 in both shapes must be equal, but are 2 and 4. Shapes are": (
+            lambda: p.set_shape([4, 3])
+        ),
+        "Shapes must be equal rank, but are 2 and 1": lambda: p.set_shape([4]),
+        "Expected int32, but got 1.5 of type 'float'": lambda: tf.constant(1.5, tf.int32),
+        "Tensor conversion requested dtype float32 for Tensor with dtype int32": (
+            lambda: tf.convert_to_tensor(c, tf.float32)
+        ),
+        "Shape must be at least rank 2 but is rank 1": lambda: tf.matmul(c, c),
+        "DataType string not in list of allowed values": lambda: -tf.constant("a"),
+        r"Shapes \(1, 2\) and \(2, 2\) are not compatible": (
+            lambda: tf.TensorShape([1, 2]).merge_with([2, 2])
+        ),
+    }
+    for message, build in refused.items():
+        with pytest.raises((TypeError, ValueError), match=message):
+            build()
