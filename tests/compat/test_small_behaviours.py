@@ -146,3 +146,32 @@ def test_messages_begin_as_tensorflows() -> None:
     for message, build in refused.items():
         with pytest.raises((TypeError, ValueError), match=message):
             build()
+
+
+def test_a_wrong_feed_is_refused_before_a_wrong_fetch() -> None:
+    p = tf.placeholder(tf.float32, [2])
+    with tf.Session() as session:
+        with pytest.raises(ValueError, match=r"Cannot feed value of shape \(1,\)"):
+            session.run(3, {p: [1.0]})
+        with pytest.raises(TypeError, match="fetch"):
+            session.run(3, {p: [1.0, 2.0]})
+
+
+def test_a_matrix_without_a_factor_has_one_of_nothing() -> None:
+    with tf.Session() as session:
+        found = session.run(tf.cholesky([[[1.0, 2.0], [2.0, 1.0]], [[4.0, 0.0], [0.0, 1.0]]]))
+    assert np.isnan(found[0]).tolist() == [[True, False], [True, True]]
+    assert found[1].tolist() == [[2.0, 0.0], [0.0, 1.0]]
+
+
+def test_arguments_that_are_missing_are_type_errors() -> None:
+    a = tf.constant([1.0])
+    assert tf.stack(a) is a
+    missing: list[Any] = [
+        lambda: tf.check_numerics(a, None),
+        lambda: tf.extract_image_patches(tf.zeros([1, 2, 2, 1])),
+        lambda: tf.make_tensor_proto(a),
+    ]
+    for build in missing:
+        with pytest.raises(TypeError):
+            build()
