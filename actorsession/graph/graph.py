@@ -24,7 +24,7 @@ from actorsession.graph.graph_lock import GraphLock
 from actorsession.graph.names import NameTable, check_op_name
 from actorsession.graph.node import GraphDef, TensorSpec
 from actorsession.graph.node_index import NodeIndex, check_kind
-from actorsession.graph.operation import Operation, ReferenceTensor, Tensor, ValueTensor
+from actorsession.graph.operation import Listed, Operation, ReferenceTensor, Tensor, ValueTensor
 from actorsession.graph.reentrant import Reentrant
 from actorsession.graph.scopes import DeviceFunction, Scope, scope_of
 from actorsession.graph.shape import TensorShape, as_shape, clash
@@ -387,7 +387,7 @@ class Graph:
         existing outputs stay the same, so plans made before stay valid.
         """
         with self._lock.mutex:
-            op.inputs, op.attrs, op.outputs = tuple(inputs), attrs, tuple(outputs)
+            op.inputs, op.attrs, op.outputs = tuple(inputs), attrs, Listed(outputs)
             op.forget_node_def()
             self._nodes.forget_consumers()
             if op not in self._nodes.bodies:

@@ -168,10 +168,35 @@ def test_arguments_that_are_missing_are_type_errors() -> None:
     a = tf.constant([1.0])
     assert tf.stack(a) is a
     missing: list[Any] = [
-        lambda: tf.check_numerics(a, None),
+        lambda: tf.check_numerics(a, None),  # type: ignore[arg-type]
         lambda: tf.extract_image_patches(tf.zeros([1, 2, 2, 1])),
         lambda: tf.make_tensor_proto(a),
     ]
     for build in missing:
         with pytest.raises(TypeError):
             build()
+
+
+def test_results_of_several_operations_have_tensorflows_names() -> None:
+    a, image = tf.constant([[1.0, 0.0], [0.0, 1.0]]), tf.zeros([2, 2, 3])
+    named: dict[str, Any] = {
+        "MatVec/Squeeze:0": tf.linalg.matvec(a, [1.0, 2.0]),
+        "eye/diag:0": tf.eye(2),
+        "eye_1/set_diag:0": tf.eye(2, 3),
+        "triangular_solve/MatrixTriangularSolve:0": tf.matrix_triangular_solve(a, a),
+        "cholesky_solve/MatrixTriangularSolve_1:0": tf.cholesky_solve(a, a),
+        "softmax_cross_entropy_with_logits/Reshape_2:0": (
+            tf.nn.softmax_cross_entropy_with_logits_v2(a, a)
+        ),
+        "softmax_cross_entropy_with_logits_sg/Reshape_2:0": (
+            tf.nn.softmax_cross_entropy_with_logits(labels=a, logits=a)
+        ),
+        "random_uniform/Mul:0": tf.random_uniform([2], maxval=3.0),
+        "true_positives/Identity:0": tf.metrics.true_positives([1], [1])[0],
+        "rgb_to_grayscale:0": tf.image.rgb_to_grayscale(image),
+        "grayscale_to_rgb:0": tf.image.grayscale_to_rgb(image[..., :1]),
+        "convert_image:0": tf.image.convert_image_dtype(tf.cast(image, tf.uint8), tf.float32),
+        "fftshift:0": tf.signal.fftshift(a),
+    }
+    for name, tensor in named.items():
+        assert tensor.name == name
