@@ -80,7 +80,6 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("python.slim", "queues", ".contrib.slim.queues"),
         ("python.slim", "summaries", ".contrib.slim"),
     ],
-    "contrib.tensorboard": [("plugins", "projector", ".contrib.projector")],
     "core": [("lib.core", "error_codes_pb2", ".core.protobuf.error_codes_pb2")],
     "examples": [
         ("tutorials.mnist", "input_data", ".internals.mnist_data"),
