@@ -316,8 +316,8 @@ class _Rooms(ModuleType):
 # Names of packages and modules below ``contrib.PART.python``, in any order.
 _INSIDE = (
     "core_rnn", "core_rnn_cell", "feature_column", "framework", "initializers", "layers", "learn", "loader",
-    "losses", "metrics", "ops", "optimizers", "python", "queues", "regularizers", "rnn", "rnn_cell",
-    "seq2seq", "slim", "tfe", "training", "utils",
+    "losses", "metric_learning", "metric_loss_ops", "metrics", "ops", "optimizers", "python", "queues",
+    "regularizers", "rnn", "rnn_cell", "seq2seq", "slim", "tfe", "training", "utils",
 )  # fmt: skip
 
 
@@ -341,6 +341,8 @@ def inside_contrib(part: str) -> ModuleType:
         part: the part of ``contrib``, such as ``layers``.
     """
     rooms = [f".contrib.{part}", ".contrib.slim.utils", ".contrib.framework", "."]
+    if part == "losses":
+        rooms.append(".contrib.metric_learning")
     return _InsideContrib(f"{_V1}.contrib.{part}.python", rooms)
 
 
