@@ -29,6 +29,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
     "contrib.framework": [
         ("python.framework", "checkpoint_utils tensor_util", ".contrib.framework"),
         ("python.ops", "arg_scope ops variables", ".contrib.framework"),
+        ("python.ops", "audio_ops", "actorsession.opsets.signals.audio"),
     ],
     "contrib.layers": [
         ("python.layers", (
@@ -154,6 +155,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("ops", "sparse_grad sparse_ops", ". .sparse .internals.generated"),
         ("ops", "string_ops", ". .strings .internals.generated"),
         ("ops", "logging_ops", ". .summary"),
+        ("ops", "audio_ops gen_audio_ops", "actorsession.opsets.signals.audio"),
         ("ops", "bitwise_ops", ".bitwise"),
         ("ops", "collective_ops", ".collective_ops"),
         ("ops", "image_ops image_ops_impl", ".image"),
