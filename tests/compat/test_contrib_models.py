@@ -121,8 +121,8 @@ def test_pairs_are_near_each_other_or_far_apart() -> None:
 
 
 def test_the_values_of_composite_tensors_are_cast() -> None:
-    sparse = tf.cast(tf.SparseTensor([[0, 1]], [2], [2, 2]), tf.float32)
-    rows = tf.to_double(tf.IndexedSlices(tf.constant([[1]]), tf.constant([3])))
+    sparse: Any = tf.cast(tf.SparseTensor([[0, 1]], [2], [2, 2]), tf.float32)
+    rows: Any = tf.to_double(tf.IndexedSlices(tf.constant([[1]]), tf.constant([3])))
     assert (sparse.dtype, rows.dtype) == (tf.float32, tf.float64)
     with tf.Session() as sess:
         assert sess.run(tf.sparse_tensor_to_dense(sparse)).tolist() == [[0.0, 2.0], [0.0, 0.0]]
