@@ -74,6 +74,8 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         TypeError: if the initial value does not fit ``dtype``.
     """
 
+    SaveSliceInfo = SaveSliceInfo
+
     _asks_creators = True
     _is_resource = True
 

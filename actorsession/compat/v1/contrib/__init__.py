@@ -11,6 +11,7 @@ from actorsession.lazy_names import lazy_names
 _NAMES = {
     "actorsession.namespaces.signal": "*=signal",
     ".checkpoint": "*=checkpoint",
+    ".cluster_resolver": "*=cluster_resolver",
     ".crf": "*=crf",
     ".data": "*=data",
     ".distributions": "*=distributions",
@@ -25,6 +26,7 @@ _NAMES = {
     ".losses": "*=losses",
     ".metrics": "*=metrics",
     ".opt": "*=opt",
+    ".predictor": "*=predictor",
     ".rnn": "*=rnn",
     ".seq2seq": "*=seq2seq",
     ".slim": "*=slim",

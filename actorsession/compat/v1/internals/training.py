@@ -14,11 +14,12 @@ from actorsession.compat.v1.monitored_session import _HookedSession
 from actorsession.compat.v1.summary_writers import FileWriterCache as SummaryWriterCache
 from actorsession.train import get_or_create_global_step
 from actorsession.train.device_setter import STATE_OPS as STANDARD_PS_OPS
+from actorsession.train.subclassing import slot_key as _var_key
 
 __all__ = [
     "GLOBAL_STEP_READ_KEY", "STANDARD_PS_OPS", "MetricKeys", "PredictionKeys", "SummaryWriterCache",
     "_HookedSession", "_RoundRobinStrategy", "_StopAfterNEvalsHook", "_as_graph_element", "_evaluate_once",
-    "_get_or_create_eval_step", "_get_or_create_global_step_read", "_increment_global_step",
+    "_get_or_create_eval_step", "_get_or_create_global_step_read", "_increment_global_step", "_var_key",
 ]  # fmt: skip
 
 GLOBAL_STEP_READ_KEY = "global_step_read_op_cache"
