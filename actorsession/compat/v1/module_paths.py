@@ -23,6 +23,9 @@ __all__ = ["TABLE", "add_modules", "inside_contrib", "module_paths"]
 _V1 = __name__.rpartition(".")[0]
 # The package, modules of it, and where their names are.
 TABLE: dict[str, list[tuple[str, str, str]]] = {
+    "contrib.factorization": [
+        ("python.ops", "clustering_ops kmeans", ".contrib.factorization"),
+    ],
     "contrib.framework": [
         ("python.framework", "checkpoint_utils tensor_util", ".contrib.framework"),
         ("python.ops", "arg_scope ops variables", ".contrib.framework"),
@@ -77,6 +80,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("python.slim", "queues", ".contrib.slim.queues"),
         ("python.slim", "summaries", ".contrib.slim"),
     ],
+    "contrib.tensorboard": [("plugins", "projector", ".contrib.projector")],
     "core": [("lib.core", "error_codes_pb2", ".core.protobuf.error_codes_pb2")],
     "examples": [
         ("tutorials.mnist", "input_data", ".internals.mnist_data"),
@@ -125,13 +129,14 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("lib.io", "file_io", ".internals.files"),
         ("lib.io", "python_io tf_record", ".python_io"),
         ("ops", (
-            "array_grad array_ops_stack clip_ops cond confusion_matrix "
+            "array_grad array_ops_stack clip_ops cond "
             "control_flow_case control_flow_v2_toggles custom_gradient gradients gradients_impl "
             "gradients_util histogram_ops image_grad inplace_ops linalg_grad manip_grad map_fn "
             "math_grad random_grad resource_variables_toggle session_ops stack standard_ops "
             "state_grad template tensor_array_grad tensor_array_ops tensor_getitem_override "
             "unconnected_gradients while_loop"
         ), "."),
+        ("ops", "confusion_matrix", ". .internals.branches"),
         ("ops", "array_ops", ". .internals.operations .internals.generated"),
         ("ops", "check_ops control_flow_assert numerics", ". .debugging"),
         ("ops", "init_ops", ". .initializers .internals.operations"),

@@ -39,6 +39,11 @@ class ReferenceVariable(Variable):
     """A variable whose operation gives a reference to its value; see ``Variable``."""
 
     _is_resource = False
+
+    def __bool__(self) -> bool:
+        """Return true: as in TensorFlow, the truth of a reference variable is that of an object."""
+        return True
+
     # The initial value as the initializer assigns it.
     _first: Tensor | None = None
     # What runs before the updates that are built next.
@@ -55,7 +60,9 @@ class ReferenceVariable(Variable):
         dtype, shape = asked
         built = graph.size
         if callable(initial_value):
-            self._initial_value = first_value(graph, initial_value, dtype)
+            # Functions that choose devices are asked for the variable alone, beside which this moves.
+            with graph.device(None):
+                self._initial_value = first_value(graph, initial_value, dtype)
         else:
             self._initial_value = convert_to_tensor(
                 initial_value, dtype, "initial_value", graph=graph

@@ -20,7 +20,7 @@ from actorsession.graph.dtypes import DType, as_dtype, resource
 from actorsession.graph.extension import PROTO_VIEWS
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Operation, OperatorMixin, Tensor
+from actorsession.graph.operation import Operation, OperatorMixin, Reference, Tensor
 from actorsession.graph.scopes import DeviceFunction, entered, scope_of
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, shown, unknown_shape
 from actorsession.ops import raw
@@ -242,6 +242,11 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         """The requested value, which has no effect."""
         return self._kinds[2]
 
+    @property
+    def _save_slice_info(self) -> SaveSliceInfo | None:
+        """The larger variable of which this is a part, as programs look for it."""
+        return self._slice_info
+
     def _set_save_slice_info(self, info: SaveSliceInfo) -> None:
         """Set the larger variable of which this is a part; used by partitioned variables."""
         self._slice_info = info
@@ -327,6 +332,10 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
 
     def _operand(self) -> Tensor:
         return self.new_read() if self._cached is None else self._cached
+
+    def ref(self) -> Reference:
+        """Return a key for the variable; see ``Tensor.ref``."""
+        return Reference(self)
 
     def eval(self, session: Any = None) -> Any:
         """Return the value in a session, the default one if left out; see ``Tensor.eval``."""

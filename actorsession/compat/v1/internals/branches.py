@@ -6,12 +6,86 @@ from collections.abc import Callable
 from typing import Any
 
 from actorsession import ops
+from actorsession.compat.v1 import metrics
 from actorsession.compat.v1.control_flow import cond
+from actorsession.compat.v1.forms import name_scope
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.operation import Tensor
 from actorsession.ops.variables.variable import Variable
 
-__all__ = ["_remove_squeezable_dimensions", "smart_cond", "smart_constant_value"]
+__all__ = [
+    "_confusion_matrix_at_thresholds", "_remove_squeezable_dimensions", "metric_variable",
+    "remove_squeezable_dimensions", "smart_cond", "smart_constant_value",
+]  # fmt: skip
+
+
+def metric_variable(
+    shape: Any, dtype: Any, validate_shape: bool = True, name: str | None = None
+) -> Any:
+    """Return a new local variable of zeros that is also in the collection of metric variables.
+
+    Args:
+        shape: its shape.
+        dtype: its dtype.
+        validate_shape: whether later values must have that shape.
+        name: its name.
+    """
+    return ops.Variable(
+        lambda: ops.zeros(shape, dtype),
+        trainable=False,
+        collections=[ops.GraphKeys.LOCAL_VARIABLES, ops.GraphKeys.METRIC_VARIABLES],
+        validate_shape=validate_shape,
+        name=name,
+    )
+
+
+def remove_squeezable_dimensions(
+    labels: Any, predictions: Any, expected_rank_diff: int = 0, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return labels and predictions without a last dimension of one that makes their ranks differ.
+
+    Args:
+        labels: the labels.
+        predictions: the predictions.
+        expected_rank_diff: by how much the rank of the predictions is to be the higher one.
+        name: name scope of the new nodes.
+    """
+    with name_scope(name, "remove_squeezable_dimensions", [labels, predictions]):
+        labels, predictions = ops.convert_to_tensor(labels), ops.convert_to_tensor(predictions)
+        ours, theirs = labels.shape.rank, predictions.shape.rank
+        if ours is None or theirs is None:
+            return labels, predictions
+        apart = theirs - ours - expected_rank_diff
+        if apart == 1 and predictions.shape.as_list()[-1] in (1, None):
+            return labels, ops.squeeze(predictions, [-1])
+        if apart == -1 and labels.shape.as_list()[-1] in (1, None):
+            return ops.squeeze(labels, [-1]), predictions
+        return labels, predictions
+
+
+def _confusion_matrix_at_thresholds(
+    labels: Any, predictions: Any, thresholds: Any, weights: Any = None, includes: Any = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return hits and misses of both kinds at several thresholds, and the operations that count them.
+
+    Args:
+        labels: the labels.
+        predictions: the predictions.
+        thresholds: the thresholds.
+        weights: the weights of the elements.
+        includes: which of ``tp``, ``fn``, ``tn`` and ``fp``; all if omitted.
+    """
+    counters = {
+        "tp": metrics.true_positives_at_thresholds, "fn": metrics.false_negatives_at_thresholds,
+        "tn": metrics.true_negatives_at_thresholds, "fp": metrics.false_positives_at_thresholds,
+    }  # fmt: skip
+    labels, predictions = ops.convert_to_tensor(labels), ops.convert_to_tensor(predictions)
+    pairs = {
+        kind: counters[kind](labels, predictions, thresholds, weights)
+        for kind in includes or counters
+    }
+    values = {kind: value for kind, (value, _) in pairs.items()}
+    return values, {kind: update for kind, (_, update) in pairs.items()}
 
 
 def smart_constant_value(pred: Any) -> bool | None:
@@ -23,7 +97,7 @@ def smart_constant_value(pred: Any) -> bool | None:
     Raises:
         TypeError: for anything else.
     """
-    if isinstance(pred, bool) or (pred in (0, 1) and isinstance(pred, int)):
+    if isinstance(pred, int) and pred in (0, 1):
         return bool(pred)
     if isinstance(pred, Variable):
         return None

@@ -11,6 +11,7 @@ import numpy as np
 
 from actorsession import interop
 from actorsession.compat.v1.devices import DeviceSpec
+from actorsession.compat.v1.forms import TensorShape
 from actorsession.compat.v1.graphs import get_default_graph
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
@@ -18,7 +19,7 @@ from actorsession.graph.dimension import as_dimension
 from actorsession.graph.dtypes import as_dtype, reference_dtype
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE
-from actorsession.graph.shape import TensorShape, as_shape, broadcast_shapes
+from actorsession.graph.shape import as_shape, broadcast_shapes
 from actorsession.interop.collections import register_proto_function
 from actorsession.interop.signatures import GRAPH_DEF_VERSION
 from actorsession.interop.tensors import make_ndarray
@@ -34,6 +35,8 @@ __all__ = [
     "GRAPH_DEF_VERSION_MIN_CONSUMER",
     "GRAPH_DEF_VERSION_MIN_PRODUCER",
     "GRAPH_MODE",
+    "DeviceSpecV1",
+    "DeviceSpecV2",
     "EagerTensor",
     "MakeNdarray",
     "NoGradient",
@@ -89,6 +92,8 @@ __all__ = [
     "unknown_shape",
     "vector",
 ]  # fmt: skip
+
+DeviceSpecV1 = DeviceSpecV2 = DeviceSpec
 
 DEFAULT_GRAPH_SEED = 87654321
 """The seed of graphs for operations that have only their own."""
