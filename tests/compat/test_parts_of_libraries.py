@@ -148,7 +148,7 @@ def test_scopes_without_names_zeros_of_states_and_metric_variables() -> None:
         v = tf.get_variable("v", [1])
         assert tf.constant(1.0).op.name == "n/Const"
     assert v.op.name == "s/v"
-    zeros = rnn_cell_impl._zero_state_tensors({"a": 2, "b": [3, 4]}, 5, tf.float32)
+    zeros = rnn_cell_impl._zero_state_tensors({"a": 2, "b": tf.TensorShape([3, 4])}, 5, tf.float32)
     assert (zeros["a"].shape, zeros["b"].shape) == ([5, 2], [5, 3, 4])
     local = metrics_impl.metric_variable([2], tf.float32, name="m")
     assert tf.local_variables() == tf.get_collection(tf.GraphKeys.METRIC_VARIABLES) == [local]

@@ -17,7 +17,7 @@ __all__ = ["SyncReplicasOptimizer"]
 class _OptimizerKind(type):
     """Says that the base of the class is ``Optimizer``, which programs ask that list all optimisers."""
 
-    __base__ = property(lambda cls: train.Optimizer)  # type: ignore[assignment]
+    __base__ = property(lambda cls: train.Optimizer)
 
 
 class SyncReplicasOptimizer(train.SyncReplicasOptimizer, metaclass=_OptimizerKind):

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1 import metrics
 from actorsession.compat.v1.control_flow import cond
 from actorsession.compat.v1.forms import name_scope
+from actorsession.compat.v1.metric_counts import KINDS, at_thresholds
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.operation import Tensor
 from actorsession.ops.variables.variable import Variable
@@ -75,17 +75,7 @@ def _confusion_matrix_at_thresholds(
         weights: the weights of the elements.
         includes: which of ``tp``, ``fn``, ``tn`` and ``fp``; all if omitted.
     """
-    counters = {
-        "tp": metrics.true_positives_at_thresholds, "fn": metrics.false_negatives_at_thresholds,
-        "tn": metrics.true_negatives_at_thresholds, "fp": metrics.false_positives_at_thresholds,
-    }  # fmt: skip
-    labels, predictions = ops.convert_to_tensor(labels), ops.convert_to_tensor(predictions)
-    pairs = {
-        kind: counters[kind](labels, predictions, thresholds, weights)
-        for kind in includes or counters
-    }
-    values = {kind: value for kind, (value, _) in pairs.items()}
-    return values, {kind: update for kind, (_, update) in pairs.items()}
+    return at_thresholds(labels, predictions, thresholds, weights, includes or tuple(KINDS))
 
 
 def smart_constant_value(pred: Any) -> bool | None:
