@@ -205,7 +205,9 @@ class NodeBuilder:
         inner = NodeBuilder(self._graph, f"{name}/", given, self._library)
         inner.build(in_order(function.nodes, given))
         results = [inner._tensor(producer, index) for producer, index in function.results]
-        return after([inner.built[name] for name in function.control], results, self._graph)
+        # Not in the scope of the call, where names belong to nodes of the file.
+        with self._graph.name_scope(f"{name}/"):
+            return after([inner.built[each] for each in function.control], results, self._graph)
 
     def _adapted(self, node: Planned, inputs: list[Tensor], full: str) -> list[Tensor]:
         """Return the inputs as the registered type takes them, where it differs from the type in the file."""

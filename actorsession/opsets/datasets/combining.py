@@ -27,11 +27,11 @@ from actorsession.opsets.datasets.elements import (
     DatasetSpec,
     SparseSpec,
     flat_specs,
-    leaves,
     like,
     mapped,
     merged,
     packed,
+    said_of,
     spec_of,
     taken,
 )
@@ -108,7 +108,8 @@ def map_and_batch(
     if num_parallel_batches is not None and num_parallel_calls is not None:
         raise ValueError(
             "`map_and_batch` allows only one of `num_parallel_batches` and `num_parallel_calls` to be set, "
-            "but both were set."
+            f"but `num_parallel_batches` was set to {num_parallel_batches} and `num_parallel_calls` as set "
+            f"to {num_parallel_calls}."
         )
     calls = num_parallel_calls
     if calls is None:
@@ -121,7 +122,9 @@ def map_and_batch(
             "batch_size": batch_size, "num_parallel_calls": calls, "drop_remainder": drop_remainder
         }  # fmt: skip
         joined = mapped(lambda leaf: _stacked(leaf, size), structure)
-        return dataset._then("MapAndBatchDataset", settings, {"f": function}, joined)
+        return dataset._then(
+            "MapAndBatchDataset", settings, {"f": function}, joined, preserve_cardinality=True
+        )
 
     return step
 
@@ -167,7 +170,13 @@ def copy_to_device(target_device: Any, source_device: Any = "/cpu:0") -> Step:
 
 
 def get_single_element(dataset: Dataset) -> Any:
-    """Return the only element; see ``Dataset.get_single_element``."""
+    """Return the only element; see ``Dataset.get_single_element``.
+
+    Raises:
+        TypeError: for anything that is no dataset.
+    """
+    if not isinstance(dataset, Dataset):
+        raise TypeError(f"Invalid `dataset`. Expected a `Dataset` object but got {type(dataset)}.")
     return dataset.get_single_element()
 
 
@@ -359,9 +368,13 @@ def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Step:
     """
 
     def step(dataset: Dataset) -> Dataset:
-        (leaf,) = leaves(dataset._structure)
+        leaf = dataset._structure
         if not isinstance(leaf, TensorSpec):
-            raise TypeError("`dense_to_sparse_batch` requires an input dataset of single tensors")
+            raise TypeError(
+                "`dense_to_sparse_batch` requires an input dataset whose elements have a single "
+                "component, but the given dataset has the following component types: "
+                f"{dataset.output_types}."
+            )
         shape = as_shape(row_shape)
         sizes = [-1 if size is None else size for size in shape.as_list()]
         settings = {"batch_size": batch_size, "row_shape": sizes}
@@ -379,7 +392,13 @@ def _joined(datasets: Sequence[Dataset]) -> Any:
         raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
     structure = datasets[0]._structure
     for other in datasets[1:]:
-        structure = merged(structure, other._structure)
+        try:
+            structure = merged(structure, other._structure)
+        except TypeError as exc:
+            raise TypeError(
+                "Invalid `datasets`. `datasets` must have compatible element specs.\n"
+                f"{said_of(structure)} is not compatible with {said_of(other._structure)}."
+            ) from exc
     return structure
 
 
@@ -399,7 +418,10 @@ def choose_from_datasets(
         or getattr(choice, "dtype", None) is not int64
         or choice.shape.rank
     ):
-        raise TypeError(f"Invalid `choice_dataset`. Elements must be `int64` scalars, got {choice}")
+        raise TypeError(
+            "Invalid `choice_dataset`. Elements of `choice_dataset` must be scalar `int64` tensors but "
+            f"are {said_of(choice)}."
+        )
     return _directed(choice_dataset, datasets, stop_on_empty_dataset)
 
 
@@ -432,8 +454,8 @@ def sample_from_datasets(
         weights = [1.0 / len(datasets)] * len(datasets)
     if not isinstance(weights, Tensor) and len(weights) != len(datasets):
         raise ValueError(
-            "Invalid `weights`. The shape of `weights` should be compatible with `[len(datasets)]`, got "
-            f"{len(weights)}"
+            "Invalid `weights`. `weights` should have the same length as `datasets` but got "
+            f"`len(weights)={len(weights)}` vs. `len(datasets)={len(datasets)}`."
         )
     given = (
         cast(weights, float64)

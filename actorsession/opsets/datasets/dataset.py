@@ -7,11 +7,14 @@ sessions take elements from.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from actorsession.graph.constant_value import get_static_value
-from actorsession.graph.dtypes import as_dtype, bool_, int64, string
+from actorsession.graph.dtypes import as_dtype, bool_, int32, int64, string
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.op_signatures import fixed_type, signature_of
@@ -31,6 +34,7 @@ from actorsession.opsets.datasets.elements import (
     merged,
     output_attrs,
     packed,
+    said_of,
     spec_of,
     structure_of,
     taken,
@@ -38,36 +42,16 @@ from actorsession.opsets.datasets.elements import (
 from actorsession.opsets.datasets.generators import generator_functions
 from actorsession.opsets.datasets.iterators import Iterator, make_initializable, make_one_shot
 from actorsession.opsets.datasets.nodes import function_attrs, is_capture
+from actorsession.opsets.datasets.options import Options
 from actorsession.opsets.datasets.tracing import Traced, traced
 from actorsession.opsets.parsing.files import matching_files
 from actorsession.opsets.sparse.basics import SparseTensor
+from actorsession.opsets.text.joining import reduce_join
 
-__all__ = ["AUTOTUNE", "Dataset", "Options"]
+__all__ = ["AUTOTUNE", "Dataset"]
 
 AUTOTUNE = -1
 """A size or degree of parallelism that is left to the library."""
-
-
-class Options:
-    """Settings of datasets, accepted for compatibility: any can be set, and none changes anything."""
-
-    def __init__(self) -> None:
-        self.__dict__["_parts"] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_parts":
-            raise AttributeError(name)
-        return self.__dict__["_parts"].setdefault(name, Options())
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self.__dict__["_parts"][name] = value
-
-    def merge(self, options: Options) -> Options:
-        """Return options with the settings of both."""
-        made = Options()
-        made._parts.update(self._parts)
-        made._parts.update(options._parts)
-        return made
 
 
 class Dataset:
@@ -109,19 +93,25 @@ class Dataset:
     @staticmethod
     def _of(leaf: Any, what: str) -> Any:
         if isinstance(leaf, DatasetSpec):
-            inner = Dataset(None, leaf.structure)  # type: ignore[arg-type]
-            return Dataset if what == "classes" else getattr(inner, f"output_{what}")
+            return leaf
         if what == "classes":
             return SparseTensor if isinstance(leaf, SparseSpec) else Tensor
         return leaf.dtype if what == "types" else leaf.shape
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} shapes: {self.output_shapes}, types: {self.output_types}>"
+        title = type(self).__name__
+        if title == "Dataset":
+            title = f"_{self._dataset_tensor.op.type.rstrip('0123456789').removesuffix('V')}"
+        return f"<{title} element_spec={said_of(self._structure)}>"
+
+    def __len__(self) -> int:
+        raise TypeError(
+            "`Dataset` only supports `len` in eager mode. Use `Dataset.cardinality()` instead."
+        )
 
     def __iter__(self) -> Any:
         raise RuntimeError(
-            "a dataset is part of a graph and cannot be iterated over in Python: make an iterator of it, and "
-            "run what its get_next() returns in a session"
+            "`Dataset` only supports Python-style iteration in eager mode or within a traced function."
         )
 
     def __bool__(self) -> bool:
@@ -185,8 +175,8 @@ class Dataset:
             with graph.control_dependencies(before):
                 tensor = make_one(op_type, tensors, made, name or op_type, graph)
         options = Options()
-        for source in sources:
-            options = options.merge(source._options)
+        for each in sources:
+            options = options.merge(each._options)
         return Dataset(tensor, structure, options)
 
     def _then(
@@ -217,7 +207,9 @@ class Dataset:
             The function, and the structure of its result.
         """
         if not callable(func):
-            raise TypeError(f"{func!r:.100} is not callable")
+            raise ValueError(
+                f"Argument `func` must be a callable. Received func={func!r:.100} (of type {type(func)})"
+            )
         found: list[Any] = []
         front = () if before is None else before
         count = len(flat_specs(front))
@@ -269,9 +261,7 @@ class Dataset:
         for leaf in leaves(whole):
             shape: TensorShape = leaf.shape
             if shape.rank == 0:
-                raise ValueError(
-                    f"Unbatching a tensor is only supported for rank >= 1, got a component of shape {shape}"
-                )
+                raise ValueError("Unbatching a tensor is only supported for rank >= 1")
             first = None if shape.sizes is None else shape.sizes[0]
             if None not in (first, size) and first != size:
                 raise ValueError(f"Dimensions {size} and {first} are not compatible")
@@ -279,7 +269,7 @@ class Dataset:
             rest = TensorShape(None) if shape.sizes is None else shape[1:]
             specs.append(type(leaf)(leaf.dtype, rest))
         if not specs:
-            raise ValueError("at least one component is needed to slice")
+            raise ValueError("Invalid `element`. `element` should not be empty.")
         structure = like(whole, specs)
         return Dataset._made("TensorSliceDataset", structure, {"components": found}, name=name)
 
@@ -304,7 +294,10 @@ class Dataset:
             **kwargs: ``output_type``, the dtype of the numbers, int64 by default; ``name``.
         """
         if not 1 <= len(args) <= 3:
-            raise ValueError(f"range takes one to three numbers, got {len(args)}: {args!r:.100}")
+            raise ValueError(
+                "Invalid `args`. The length of `args` should be between 1 and 3 but was "
+                f"{len(args)}."
+            )
         dtype = as_dtype(kwargs.get("output_type") or int64)
         start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
         spec = TensorSpec(dtype, scalar_shape)
@@ -354,8 +347,8 @@ class Dataset:
             output_shapes = mapped(lambda leaf: leaf.shape, output_signature)
         if output_types is None:
             raise TypeError(
-                "To create a dataset from a generator, either `output_signature` or `output_types` must be "
-                "specified."
+                "To specify the output signature you need to provide either the `output_signature` "
+                "argument or the `output_types` argument."
             )
         structure = structure_of(output_types, output_shapes)
         given = [convert_to_tensor(value) for value in args or ()]
@@ -385,8 +378,8 @@ class Dataset:
             patterns = convert_to_tensor(file_pattern, string, name="file_pattern")
             found = matching_files(patterns)
             count = raw.Size(found, out_type=int64)
-            said = ["No files matched pattern: ", patterns]
-            check = Assert(raw.Greater(count, constant(0, int64)), said, summarize=10)
+            said = "No files matched pattern: " + reduce_join(patterns, separator=", ")
+            check = Assert(raw.Greater(count, constant(0, int64)), [said], summarize=1)
             with graph.control_dependencies([check]):
                 found = raw.Identity(found)
             made = Dataset.from_tensor_slices(found)
@@ -410,14 +403,16 @@ class Dataset:
             datasets = args[0] if len(args) == 1 else args
         if isinstance(datasets, list):
             raise TypeError(
-                "Invalid input to `zip`: lists of datasets are not supported; put them into a tuple. Got "
-                f"{datasets!r:.200}"
+                "Invalid input to `zip`. Inputs are expected to be (nested) structures of "
+                "`Dataset` objects. Python `list` is not supported and you should use `tuple` "
+                "instead."
             )
         sources = leaves(datasets)
         for source in sources:
             if not isinstance(source, Dataset):
                 raise TypeError(
-                    f"Invalid input to `zip`: a nest of datasets is needed, got {source!r:.100}"
+                    "Invalid input to `zip`. Inputs are expected to be (nested) structures of "
+                    f"`Dataset` objects but encountered object of type {type(source)}."
                 )
         structure = like(datasets, [source._structure for source in sources])
         return Dataset._made("ZipDataset", structure, {"input_datasets": sources}, name=name)
@@ -475,8 +470,8 @@ class Dataset:
             and structure.shape.is_compatible_with(scalar_shape)
         ):
             raise ValueError(
-                "Invalid `predicate`. `predicate` must return a `bool` scalar tensor, but it returns "
-                f"{structure}"
+                "Invalid `predicate`. `predicate` must return a `bool` scalar tensor, but its return "
+                f"type is {said_of(structure)}."
             )
         return function
 
@@ -529,7 +524,8 @@ class Dataset:
         function, structure = self._traced(map_func, f"{name or op_type}_function")
         if not isinstance(structure, DatasetSpec):
             raise TypeError(
-                f"The `map_func` argument must return a `Dataset` object. Got {structure!r:.200}"
+                "The `map_func` argument must return a `Dataset` object. Got "
+                f"{said_of(structure):.200}"
             )
         return self._then(op_type, inputs, {"f": function}, structure.structure, name=name, **attrs)
 
@@ -553,14 +549,15 @@ class Dataset:
             found = scan_func(state, *([_as_element(element)] if element else []))
             if not isinstance(found, tuple) or len(found) != 2:
                 raise TypeError(
-                    "The scan function must return a pair comprising the new state and the output value."
+                    "Invalid `scan_func`. `scan_func` should return a pair consisting of new state and "
+                    f"the output value but it returned {found!r:.200}."
                 )
             return found
 
         function, structure = self._traced(
             pair, "scan_function", before=(_state_spec(before, None),)
         )
-        _check_state(before, structure[0], "scan")
+        _check_state(before, structure[0], "Invalid `scan_func`. ")
         state = {"initial_state": tensors}
         return self._then("ScanDataset", state, {"f": function}, structure[1], name=name)
 
@@ -618,13 +615,17 @@ class Dataset:
         """
         found = leaves(self._structure)
         if any(not isinstance(leaf, TensorSpec) for leaf in found):
-            raise TypeError("`padded_batch` is only supported for datasets that produce tensors")
+            raise TypeError(
+                "`padded_batch` is only supported for datasets that produce tensor elements but its "
+                f"elements are {said_of(self._structure)}."
+            )
         if padded_shapes is None:
-            if any(leaf.shape.rank is None for leaf in found):
-                raise ValueError(
-                    "You must provide `padded_shapes` argument because component shapes are unknown: "
-                    f"{self.output_shapes}"
-                )
+            for number, leaf in enumerate(found):
+                if leaf.shape.rank is None:
+                    raise ValueError(
+                        "You must provide `padded_shapes` argument because component "
+                        f"{number} has unknown rank."
+                    )
             padded_shapes = mapped(lambda leaf: leaf.shape, self._structure)
         size = _static_size(batch_size, drop_remainder)
         specs, vectors = [], []
@@ -654,7 +655,14 @@ class Dataset:
             plain = (b"" if leaf.dtype.kind == "s" else 0) if value is None else value
             if leaf.dtype.is_bool and value is None:
                 plain = False
-            filler = convert_to_tensor(plain, leaf.dtype)
+            filler = convert_to_tensor(plain, leaf.dtype if value is None else None)
+            if isinstance(plain, (int, float)) and not isinstance(plain, bool):
+                filler = convert_to_tensor(plain, leaf.dtype)
+            if filler.dtype is not leaf.dtype:
+                raise TypeError(
+                    f"Invalid `padding_values`. `padding_values` values type {filler.dtype} does not match "
+                    f"type {leaf.dtype} of the corresponding input component."
+                )
             if filler.shape.rank not in (None, 0):
                 raise ValueError(f"Padding value should be a scalar, but is {value!r:.100}")
             made.append(filler)
@@ -662,6 +670,14 @@ class Dataset:
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """Return a dataset of the rows of each element."""
+        firsts = {leaf.shape.sizes[0] for leaf in leaves(self._structure) if leaf.shape.rank} - {
+            None
+        }
+        if len(firsts) > 1:
+            raise ValueError(
+                "`unbatch()` is only supported for datasets of elements whose components have a matching "
+                f"leading dimension. Encountered both {' and '.join(map(str, sorted(firsts)))}."
+            )
         structure = mapped(_row, self._structure)
         return self._then("UnbatchDataset", None, None, structure, name=name)
 
@@ -731,7 +747,8 @@ class Dataset:
             made = reduce_func(values[0], Dataset(values[1], self._structure))
             if not isinstance(made, Dataset):
                 raise TypeError(
-                    "Invalid `reduce_func`. `reduce_func` must return a `Dataset` object"
+                    "Invalid `reduce_func`. `reduce_func` must return a single `Dataset` object "
+                    f"but its return type is {said_of(spec_of(made)[0])}."
                 )
             result.append(made._structure)
             return [made._dataset_tensor]
@@ -761,6 +778,9 @@ class Dataset:
             name: wanted name.
         """
         again = True if reshuffle_each_iteration is None else reshuffle_each_iteration
+        # Before the seeds, which depend on how many operations there are.
+        with self._dataset_tensor.graph.as_default():
+            buffer_size = convert_to_tensor(buffer_size, int64, name="buffer_size")
         return self._then(
             "ShuffleDataset", {"buffer_size": buffer_size, **_seeds(seed)}, name=name,
             reshuffle_each_iteration=again,
@@ -822,6 +842,12 @@ class Dataset:
 
     def unique(self, name: str | None = None) -> Dataset:
         """Return a dataset of the elements that have not come before."""
+        for leaf in leaves(self._structure):
+            if _dtype_of(leaf) not in (int32, int64, string):
+                raise TypeError(
+                    f"`Dataset.unique` does not support type {_dtype_of(leaf)} -- only `int32`, "
+                    "`int64`, and `string` are supported."
+                )
         return self._then("UniqueDataset", name=name)
 
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
@@ -945,7 +971,7 @@ class Dataset:
         function, structure = self._traced(
             step, "reduce_function", before=(_state_spec(before, None),)
         )
-        _check_state(before, structure, "reduce")
+        _check_state(before, structure, "")
         specs = flat_specs(_state_spec(before, structure))
         attrs = {
             "f": function.definition, "output_types": tuple([s.dtype for s in specs]),
@@ -1030,14 +1056,18 @@ def _state_spec(before: Any, after: Any) -> Any:
     return merged(before, after)
 
 
+def _dtype_of(leaf: Any) -> Any:
+    return getattr(leaf, "dtype", leaf)
+
+
 def _check_state(before: Any, after: Any, what: str) -> None:
     one, other = leaves(before), leaves(after)
     if len(one) != len(other) or any(
         a.dtype is not b.dtype for a, b in zip(one, other, strict=True)
     ):
         raise TypeError(
-            f"The element types for the new state must match the initial state of {what}. Expected "
-            f"{[leaf.dtype.name for leaf in one]}; got {[getattr(leaf, 'dtype', leaf) for leaf in other]}."
+            f"{what}The element types for the new state must match the initial state. Expected "
+            f"{said_of(mapped(_dtype_of, before))} but got {said_of(mapped(_dtype_of, after))}."
         )
 
 
@@ -1052,14 +1082,26 @@ def _deterministic(value: bool | None) -> str:
     return "default" if value is None else str(bool(value)).lower()
 
 
+# How many datasets of a graph with a seed have none of their own; each has the next number as its second one.
+_SEEDED: weakref.WeakKeyDictionary[Graph, int] = weakref.WeakKeyDictionary()
+
+
 def _seeds(seed: int | None) -> dict[str, Any]:
+    graph = get_default_graph()
+    if seed is None and graph.seed is not None:
+        seed = _SEEDED.get(graph, 0)
+        _SEEDED[graph] = seed + 1
     first, second = get_seed(seed)
     return {"seed": first or 0, "seed2": second or 0}
 
 
 def _static_size(batch_size: Any, drop_remainder: Any) -> int | None:
-    size = get_static_value(convert_to_tensor(batch_size))
-    drops = get_static_value(convert_to_tensor(drop_remainder))
+    size, drops = [
+        get_static_value(value) if isinstance(value, Tensor) else value
+        for value in (batch_size, drop_remainder)
+    ]
+    if not isinstance(size, (int, np.integer)):
+        return None
     return int(size) if size is not None and drops is not None and bool(drops) else None
 
 
@@ -1073,7 +1115,7 @@ def _stacked(leaf: Any, size: int | None) -> Any:
 
 def _row(leaf: Any) -> Any:
     if leaf.shape.rank == 0:
-        raise ValueError(f"Cannot unbatch a component of shape {leaf.shape}: a scalar has no rows")
+        raise ValueError("Cannot unbatch an input with scalar components.")
     return leaf if leaf.shape.sizes is None else type(leaf)(leaf.dtype, leaf.shape[1:])
 
 

@@ -25,7 +25,7 @@ from actorsession.records import dataclass
 
 __all__ = [
     "DatasetSpec", "SparseSpec", "flat_specs", "is_nested", "leaves", "like", "mapped",
-    "merged", "output_attrs", "packed", "spec_of", "structure_of", "taken",
+    "merged", "output_attrs", "packed", "said_of", "spec_of", "structure_of", "taken",
 ]  # fmt: skip
 
 
@@ -51,6 +51,9 @@ class DatasetSpec:
     """
 
     structure: Any
+
+    def __repr__(self) -> str:
+        return said_of(self)
 
 
 # -- structures --------------------------------------------------------------------------------
@@ -139,12 +142,15 @@ def structure_of(types: Any, shapes: Any = None, classes: Any = None) -> Any:
         TypeError: if the structures differ, or an entry is no dtype.
         ValueError: likewise.
     """
-    found = [as_dtype(dtype) for dtype in leaves(types)]
+    found = [d if isinstance(d, DatasetSpec) else as_dtype(d) for d in leaves(types)]
     count = len(found)
     given = [None] * count if shapes is None else taken(types, shapes, "output_shapes")
     kinds = [Tensor] * count if classes is None else leaves(classes)
     made: list[Any] = []
     for dtype, shape, kind in zip(found, given, kinds, strict=True):
+        if isinstance(dtype, DatasetSpec):
+            made.append(dtype)
+            continue
         sparse = isinstance(kind, type) and issubclass(kind, SparseTensor)
         made.append((SparseSpec if sparse else TensorSpec)(dtype, as_shape(shape)))
     return like(types, made)
@@ -159,8 +165,7 @@ def merged(one: Any, other: Any) -> Any:
     first, second = leaves(one), leaves(other)
     if len(first) != len(second) or mapped(_kind, one) != mapped(_kind, other):
         raise TypeError(
-            "Two datasets to be joined have different types "
-            f"{mapped(_kind, one)!r} and {mapped(_kind, other)!r}"
+            f"Incompatible dataset elements:\n  {said_of(one)} vs. \n  {said_of(other)}"
         )
     made = []
     for a, b in zip(first, second, strict=True):
@@ -194,6 +199,34 @@ def flat_specs(structure: Any) -> list[TensorSpec]:
         else:
             made.append(leaf)
     return made
+
+
+def said_of(structure: Any) -> str:
+    """Return a structure as TensorFlow writes it."""
+    if isinstance(structure, Mapping):
+        items = ", ".join([f"{key!r}: {said_of(value)}" for key, value in structure.items()])
+        return f"{{{items}}}"
+    if is_nested(structure):
+        parts = [said_of(item) for item in structure]
+        if hasattr(structure, "_fields"):
+            named = [f"{key}={part}" for key, part in zip(structure._fields, parts, strict=True)]
+            return f"{type(structure).__name__}({', '.join(named)})"
+        return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+    if isinstance(structure, TensorSpec):
+        shape, dtype = structure.shape, structure.dtype.name
+        return f"TensorSpec(shape={_said_shape(shape)}, dtype=tf.{dtype}, name=None)"
+    if isinstance(structure, SparseSpec):
+        return f"SparseTensorSpec({structure.shape!r}, tf.{structure.dtype.name})"
+    if isinstance(structure, DatasetSpec):
+        return f"DatasetSpec({said_of(structure.structure)}, TensorShape([]))"
+    return str(structure)
+
+
+def _said_shape(shape: TensorShape) -> str:
+    if shape.sizes is None:
+        return "<unknown>"
+    sizes = ["?" if size is None else str(size) for size in shape.sizes]
+    return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
 
 
 def output_attrs(structure: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -80,7 +81,10 @@ class _FileDataset(Dataset):
 def _strings(filenames: Any) -> Tensor:
     found = convert_to_tensor(filenames)
     if found.dtype is not string:
-        raise TypeError(f"`filenames` must be a `string` tensor, got {found.dtype.name}")
+        raise TypeError(
+            "The `filenames` argument must contain `string` elements. Got "
+            f"`{found.dtype.name}` elements."
+        )
     return found
 
 
@@ -314,7 +318,9 @@ def make_csv_dataset(
         column_defaults = _inferred(rows(), chosen, na_value, num_rows_for_inference)
     names = [column_names[k] for k in chosen]
     if label_name is not None and label_name not in names:
-        raise ValueError(f"`label_name` {label_name!r} must be one of the columns {names}.")
+        raise ValueError(
+            f"`label_name` provided must be one of the columns: {names}. Received: {label_name}."
+        )
     made: Dataset = CsvDataset(
         paths, column_defaults, compression_type, None, header, field_delim, use_quote_delim, na_value,
         chosen if select_columns is not None else None,
@@ -326,7 +332,7 @@ def make_csv_dataset(
     made = made.repeat(num_epochs).batch(batch_size, drop_remainder=num_epochs is None)
 
     def columns(*values: Any) -> Any:
-        features = dict(zip(names, values, strict=True))
+        features = OrderedDict(zip(names, values, strict=True))
         return features if label_name is None else (features, features.pop(label_name))
 
     return made.map(columns).prefetch(1 if prefetch_buffer_size is None else prefetch_buffer_size)

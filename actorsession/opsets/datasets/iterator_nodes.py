@@ -26,7 +26,7 @@ from actorsession.ops.rows import checked, no_outputs, op, scalar
 from actorsession.ops.shared_state import check_handle_of
 from actorsession.opsets.datasets.compiled import Kept
 from actorsession.opsets.datasets.nodes import announced, functions_of, only
-from actorsession.opsets.datasets.position import IteratorState, by_handle
+from actorsession.opsets.datasets.position import IteratorState, by_handle, check_specs
 from actorsession.opsets.datasets.runs import Run
 from actorsession.opsets.datasets.stages import Opaque, Stage
 
@@ -39,8 +39,12 @@ def _types(attrs: Mapping[str, Any]) -> list[Any]:
     return [as_dtype(t) for t in attrs["output_types"]]
 
 
+def _shapes(attrs: Mapping[str, Any]) -> list[TensorShape]:
+    return [TensorShape(shape) for shape in attrs["output_shapes"]]
+
+
 def _iterator_kernel(ctx: KernelContext) -> Kernel:
-    shared, types = ctx.attrs["shared_name"], _types(ctx.attrs)
+    shared, types, shapes = ctx.attrs["shared_name"], _types(ctx.attrs), _shapes(ctx.attrs)
     host, device = ctx.resources, ctx.device
     name = shared or ctx.name
     first = None
@@ -51,7 +55,7 @@ def _iterator_kernel(ctx: KernelContext) -> Kernel:
             return factory(Run(host, device))[0]
 
     def new() -> IteratorState:
-        return IteratorState(f"iterator {name!r}", types, host, device, first)
+        return IteratorState(f"iterator {name!r}", types, shapes, host, device, first)
 
     if shared:
         spec = f"an iterator of {', '.join([t.name for t in types])}"
@@ -66,6 +70,9 @@ def _iterator_kernel(ctx: KernelContext) -> Kernel:
 def _begin(dataset: Any, iterator: IteratorState) -> None:
     if not isinstance(dataset, Stage):
         raise InvalidArgumentError(f"MakeIterator takes a dataset, got {dataset!r:.100}")
+    if "output_types" in dataset.values and "output_shapes" in dataset.values:
+        types, shapes = _types(dataset.values), _shapes(dataset.values)
+        check_specs(iterator.types, iterator.shapes, types, shapes)
     iterator.initialise(dataset)
 
 
@@ -105,8 +112,8 @@ def _next_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _found_kernel(ctx: KernelContext) -> Kernel:
-    types = _types(ctx.attrs)
-    return lambda handle: by_handle(handle, types)
+    types, shapes = _types(ctx.attrs), _shapes(ctx.attrs)
+    return lambda handle: by_handle(handle, types, shapes)
 
 
 def _optional_kernel(ctx: KernelContext) -> Kernel:

@@ -16,7 +16,14 @@ from actorsession.graph.scopes import scope_of
 from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
 from actorsession.ops.shared_state import make_handle
 from actorsession.opsets.datasets import iterator_nodes  # noqa: F401 - registers the op types
-from actorsession.opsets.datasets.elements import leaves, mapped, output_attrs, packed, structure_of
+from actorsession.opsets.datasets.elements import (
+    leaves,
+    mapped,
+    output_attrs,
+    packed,
+    said_of,
+    structure_of,
+)
 from actorsession.opsets.datasets.tracing import factory_of
 
 if TYPE_CHECKING:
@@ -135,7 +142,11 @@ class Iterator:
             ValueError: if the iterator has none.
         """
         if self._initializer is None:
-            raise ValueError("Iterator does not have an initializer.")
+            raise ValueError(
+                "The iterator does not have an initializer. This means it was likely created using "
+                "`Dataset.make_one_shot_iterator()`. For an initializable iterator, use "
+                "`Dataset.make_initializable_iterator()` instead."
+            )
         return self._initializer
 
     # -- operations ----------------------------------------------------------------------------
@@ -154,8 +165,8 @@ class Iterator:
         ours, theirs = leaves(self._structure), leaves(dataset._structure)
         if mapped(_place, self._structure) != mapped(_place, dataset._structure):
             raise ValueError(
-                "The two structures don't have the same nested structure: elements of the iterator are of "
-                f"{self.output_types!r}, those of the dataset of {dataset.output_types!r}"
+                "The two structures don't have the same nested structure.\n\nFirst structure: "
+                f"{said_of(self._structure)}\n\nSecond structure: {said_of(dataset._structure)}"
             )
         if any(
             type(a) is not type(b) or getattr(a, "dtype", None) is not getattr(b, "dtype", None)
@@ -177,7 +188,7 @@ class Iterator:
                 "MakeIterator",
                 [dataset._dataset_tensor, handle],
                 {},
-                name or "MakeIterator",
+                name or "make_initializer",
                 handle.graph,
             )
 
@@ -247,9 +258,8 @@ def make_initializable(dataset: Dataset, shared_name: str | None) -> Iterator:
         handle = make_handle(
             "IteratorV2", "IteratorV2", shared_name, output_attrs(dataset._structure)
         )
-        made = Iterator(handle, None, None, None, None, structure=dataset._structure)
-        made._initializer = made.make_initializer(dataset)
-    return made
+        start = make("MakeIterator", [dataset._dataset_tensor, handle], {}, "MakeIterator", graph)
+        return Iterator(handle, start, None, None, None, structure=dataset._structure)
 
 
 def make_one_shot(dataset: Dataset) -> Iterator:
@@ -263,8 +273,8 @@ def make_one_shot(dataset: Dataset) -> Iterator:
         raise ValueError(
             f"{exc}: A likely cause of this error is that the dataset for which you are calling "
             "`make_one_shot_iterator()` captures a stateful object, such as a `Variable` or "
-            "`StaticHashTable`, which is not supported. Use `make_initializable_iterator()` "
-            "instead."
+            "`StaticHashTable`, which is not supported. Use "
+            "`make_initializable_iterator()` instead."
         ) from None
     attrs = {
         **output_attrs(dataset._structure),

@@ -31,11 +31,11 @@ def _stacked(column: Sequence[Any], number: int) -> Array:
         made[:] = column
         return made
     shape = np.shape(first)
-    for k, value in enumerate(column):
+    for value in column:
         if np.shape(value) != shape:
             raise InvalidArgumentError(
-                f"Cannot batch tensors with different shapes in component {number}. First element had "
-                f"shape {_written(shape)} and element {k} had shape {_written(np.shape(value))}."
+                "Cannot add tensor to the batch: number of elements does not match. Shapes are: [tensor]: "
+                f"{_written(np.shape(value))}, [batch]: {_written(shape)}"
             )
     return np.stack(column)
 
@@ -71,10 +71,7 @@ def _padded(column: Sequence[Any], shape: Array, filler: Any, number: int) -> Ar
     largest = np.max(np.array(found, np.int64).reshape(len(found), -1), axis=0)
     wanted = np.where(shape < 0, largest, shape)
     if (largest > wanted).any():
-        raise DataLossError(
-            "Attempted to pad to a smaller size than the input element: component "
-            f"{number} has shape {_written(largest)}, and is padded to {_written(wanted)}"
-        )
+        raise DataLossError("Attempted to pad to a smaller size than the input element.")
     first = column[0]
     dtype = object if isinstance(first, bytes) else np.asarray(first).dtype
     made = np.empty((len(column), *wanted), dtype)

@@ -171,6 +171,11 @@ class _ParallelMap(Cursor):
     def check(cls, stage: Stage) -> None:
         _parallel(stage, "num_parallel_calls")
 
+    @classmethod
+    def count(cls, stage: Stage) -> int:
+        kept = stage.values.get("preserve_cardinality")
+        return stage.sources[0].cardinality() if kept else -2
+
     def start(self) -> None:
         self._most = _parallel(self.stage, "num_parallel_calls")
         # The elements under way, each with the future of what becomes of it; an error of the source is one.
@@ -294,7 +299,7 @@ class _Interleave(Cursor):
             if stage.values.setdefault(name, 1) == -1 and name == "cycle_length":
                 stage.values[name] = _CYCLE
             if stage.number(name) < 1:
-                raise InvalidArgumentError(f"`{name}` must be > 0")
+                raise InvalidArgumentError(f"{name} must be greater than zero.")
 
     def start(self) -> None:
         self._slots: list[_Opened | None] = [None] * self.stage.number("cycle_length")

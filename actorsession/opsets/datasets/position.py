@@ -28,6 +28,7 @@ from actorsession.errors import (
 from actorsession.graph import codec
 from actorsession.graph.dtypes import DType
 from actorsession.graph.registry import KernelContext, ResourceHost
+from actorsession.graph.shape import TensorShape
 from actorsession.opsets.datasets.runs import Run
 from actorsession.opsets.datasets.stages import Cursor, Element, Stage
 
@@ -153,6 +154,7 @@ class IteratorState:
     Args:
         label: its name in messages.
         types: dtypes of the components of its elements.
+        shapes: their static shapes.
         host: the resources of its device.
         device: the full name of the device.
         first: makes the dataset when the first element is asked for, of an iterator that needs no
@@ -166,12 +168,13 @@ class IteratorState:
         self,
         label: str,
         types: Sequence[DType],
+        shapes: Sequence[TensorShape],
         host: ResourceHost,
         device: str,
         first: Callable[[], Stage] | None = None,
     ) -> None:
         self.label = label
-        self.types = tuple(types)
+        self.types, self.shapes = tuple(types), tuple(shapes)
         self.handle = f"{label} {secrets.token_hex(16)}"
         self._host = host
         self._device = device
@@ -235,13 +238,12 @@ class IteratorState:
             if self._pass is None:
                 raise FailedPreconditionError(
                     f"{what} failed because the iterator has not been initialized. Ensure that you have "
-                    "run the initializer operation for this iterator before getting the next element. "
-                    f"({self.label})"
+                    "run the initializer operation for this iterator before getting the next element."
                 )
             return self._pass
 
 
-def by_handle(handle: Any, types: Sequence[DType]) -> IteratorState:
+def by_handle(handle: Any, types: Sequence[DType], shapes: Sequence[TensorShape]) -> IteratorState:
     """Return the iterator of a handle.
 
     Raises:
@@ -250,18 +252,49 @@ def by_handle(handle: Any, types: Sequence[DType]) -> IteratorState:
     """
     text = os.fsdecode(np.asarray(handle).item())
     if not text.startswith("iterator "):
-        raise InvalidArgumentError(f"{text!r:.100} is not the handle of an iterator")
+        raise InvalidArgumentError("Could not parse string_handle as a valid ResourceHandle")
     found = _KNOWN.get(text)
     if found is None:
         raise NotFoundError(
             f"{text.rpartition(' ')[0]:.100} is not in this process: a handle is used on the device of its "
             "iterator, while the session exists"
         )
-    if types and tuple(types) != found.types:
-        raise InvalidArgumentError(
-            f"{found.label} gives {[t.name for t in found.types]}, {[t.name for t in types]} was asked for"
-        )
+    if types:
+        check_specs(types, shapes, found.types, found.shapes)
     return found
+
+
+def check_specs(
+    types: Sequence[DType],
+    shapes: Sequence[TensorShape],
+    found: Sequence[DType],
+    of_found: Sequence[TensorShape],
+) -> None:
+    """Check the static types of elements against those that are wanted.
+
+    Raises:
+        InvalidArgumentError: if there are other components, or they are of other dtypes or shapes.
+    """
+    if len(types) != len(found):
+        raise InvalidArgumentError(
+            f"Number of components does not match: expected {len(types)} types but got {len(found)}."
+        )
+    for k, (wanted, other) in enumerate(zip(types, found, strict=True)):
+        if wanted is not other:
+            raise InvalidArgumentError(
+                f"Data type mismatch at component {k}: expected {wanted.name} but got {other.name}."
+            )
+    for k, (shape, given) in enumerate(zip(shapes, of_found, strict=False)):
+        if not shape.is_compatible_with(given):
+            raise InvalidArgumentError(
+                f"Incompatible shapes at component {k}: expected {_written(shape)} but got "
+                f"{_written(given)}."
+            )
+
+
+def _written(shape: TensorShape) -> str:
+    sizes = shape.sizes or ()
+    return f"[{','.join(['?' if size is None else str(size) for size in sizes])}]"
 
 
 def elsewhere(ctx: KernelContext, work: Callable[[Run], Any]) -> Future[Any]:

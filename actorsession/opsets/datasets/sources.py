@@ -57,10 +57,11 @@ class _Slices(Cursor):
     @classmethod
     def check(cls, stage: Stage) -> None:
         counts = {np.shape(part)[:1] for part in stage.values["components"]}
-        if len(counts) > 1 or () in counts:
+        if () in counts:
+            raise InvalidArgumentError("All components must be at least 1-dimensional")
+        if len(counts) > 1:
             raise InvalidArgumentError(
-                "components are sliced along their first dimension, which must have one size; they have "
-                f"the shapes {[list(np.shape(part)) for part in stage.values['components']]}"
+                "All components must have the same size in the 0th dimension"
             )
 
     @classmethod
@@ -248,7 +249,7 @@ class _Files(Cursor):
         stage.values.setdefault("compression_type", b"")
         if stage.text("compression_type") not in ("", "ZLIB", "GZIP"):
             raise InvalidArgumentError(
-                f"Unsupported compression_type: {stage.text('compression')}."
+                f"Unsupported compression_type: {stage.text('compression_type')}."
             )
 
     def start(self) -> None:
@@ -364,10 +365,15 @@ class _Csv(_Files):
     def __next__(self) -> Element:
         (record,) = super().__next__()
         separator, empty = self._marks
-        row = row_of(0, record, separator, self._quotes, self._chosen, len(self._types))
-        return tuple(
-            [
-                column_of(k, [text], self._types[k], self._defaults[k], empty, ())
-                for k, text in enumerate(row)
-            ]
-        )
+        try:
+            row = row_of(0, record, separator, self._quotes, self._chosen, len(self._types))
+            return tuple(
+                [
+                    column_of(k, [text], self._types[k], self._defaults[k], empty, ())
+                    for k, text in enumerate(row)
+                ]
+            )
+        except InvalidArgumentError as exc:
+            # Here records have no numbers.
+            said = exc.message.removeprefix("DecodeCSV: ").replace("record 0", "record")
+            raise InvalidArgumentError(said.partition(f": {record!r:.100}")[0]) from None

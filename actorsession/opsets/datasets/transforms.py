@@ -19,6 +19,7 @@ from actorsession.errors import (
     OutOfRangeError,
 )
 from actorsession.graph import codec
+from actorsession.graph.registry import Array
 from actorsession.opsets.datasets.draws import Draws
 from actorsession.opsets.datasets.joining import join, padded, split
 from actorsession.opsets.datasets.sources import choose_seeds
@@ -29,10 +30,11 @@ from actorsession.opsets.sparse.serialising import sparse_value
 __all__: list[str] = []
 
 
-def _at_least(stage: Stage, name: str, least: int) -> None:
+def _at_least(stage: Stage, name: str, least: int, what: str = "", more: str = ".") -> None:
     if stage.number(name) < least:
         raise InvalidArgumentError(
-            f"{name} must be greater than {'zero' if least == 1 else 'or equal to ' + str(least)}."
+            f"{what or name} must be greater than {'zero' if least == 1 else 'or equal to ' + str(least)}"
+            f"{more}"
         )
 
 
@@ -56,6 +58,10 @@ class _Map(Cursor):
     """What a function makes of each element; one that says so ends it."""
 
     kept = ("ended",)
+
+    @classmethod
+    def count(cls, stage: Stage) -> int:
+        return _of_source(stage) if stage.values.get("preserve_cardinality") else -2
 
     def start(self) -> None:
         self.ended = False
@@ -190,8 +196,7 @@ class _Shard(Cursor):
             )
         if not 0 <= index < count:
             raise InvalidArgumentError(
-                "Index must be between 0 and the number of shards - 1 "
-                f"(currently index = {index}, num_shards = {count})."
+                f"Index must be between 0 and {count - 1} (currently index = {index})."
             )
 
     @classmethod
@@ -224,6 +229,10 @@ class _Unique(Cursor):
     def __next__(self) -> Element:
         while True:
             element = next(self.source)
+            if len(element) != 1:
+                raise InvalidArgumentError(
+                    "UniqueDataset only supports inputs with a single component."
+                )
             key = codec.pack(plain(element))
             if key not in self.seen:
                 self.seen[key] = True
@@ -310,7 +319,7 @@ class _Window(Cursor):
     @classmethod
     def check(cls, stage: Stage) -> None:
         for name in ("size", "shift", "stride"):
-            _at_least(stage, name, 1)
+            _at_least(stage, name, 1, f"Window {name}")
 
     def start(self) -> None:
         number = self.stage.number
@@ -334,6 +343,17 @@ class _Window(Cursor):
                 break
         columns = [[(value,) for value in column] for column in zip(*found, strict=True)]
         return tuple([Stage("elements", values={"elements": column}) for column in columns])
+
+    @classmethod
+    def count(cls, stage: Stage) -> int:
+        found, size = _of_source(stage), stage.number("size")
+        shift, stride = stage.number("shift"), stage.number("stride")
+        if found < 0:
+            return found
+        if not stage.values["drop_remainder"]:
+            return -(-found // shift)
+        span = (size - 1) * stride + 1
+        return max(0, (found - span) // shift + 1)
 
 
 # -- several datasets ------------------------------------------------------------------------------
@@ -420,7 +440,7 @@ class _Shuffle(_SameCount):
 
     @classmethod
     def check(cls, stage: Stage) -> None:
-        _at_least(stage, "buffer_size", 1)
+        _at_least(stage, "buffer_size", 1, more=" or UNKNOWN_CARDINALITY")
         choose_seeds(stage)
 
     def start(self) -> None:
@@ -567,10 +587,10 @@ class _AssertCount(Cursor):
                 return element
         if element is None and self.given == self._expected:
             raise StopIteration
-        more = "more than " if element is not None else ""
+        more = "at least" if element is not None else "only"
         raise FailedPreconditionError(
-            f"Input dataset was expected to contain {self._expected} elements but contained {more}"
-            f"{self.given - (element is not None)} elements."
+            f"Input dataset was expected to contain {self._expected} elements but contained {more} "
+            f"{self.given} elements."
         )
 
 
@@ -587,22 +607,14 @@ class _SparseBatch(Cursor):
         self._shape = np.asarray(self.stage.values["row_shape"])
 
     def __next__(self) -> Element:
-        rows = list(itertools.islice(self.source, self._size))
+        rows: list[Element] = []
+        for (row,) in itertools.islice(self.source, self._size):
+            self._check(np.array(np.shape(row), np.int64))
+            rows.append((row,))
         if not rows:
             raise StopIteration
         sizes = [np.array(np.shape(row), np.int64) for (row,) in rows]
-        for size in sizes:
-            if len(size) != len(self._shape):
-                raise InvalidArgumentError(
-                    f"Input element had shape {size.tolist()} that is incompatible with the row shape "
-                    f"{self._shape.tolist()}."
-                )
         shape = np.where(self._shape < 0, np.max(sizes, axis=0), self._shape)
-        if (np.max(sizes, axis=0) > shape).any():
-            raise DataLossError(
-                f"Input element had shape {np.max(sizes, axis=0).tolist()} that is larger than the row shape "
-                f"{shape.tolist()}."
-            )
         indices = [
             np.concatenate(
                 [np.full((row.size, 1), k), np.argwhere(np.ones(row.shape, bool))], axis=1
@@ -611,6 +623,15 @@ class _SparseBatch(Cursor):
         ]
         values = np.concatenate([np.asarray(row).reshape(-1) for (row,) in rows])
         return (sparse_value(np.concatenate(indices), values, np.array([len(rows), *shape])),)
+
+    def _check(self, size: Array) -> None:
+        said = f"Input element had shape ({size.tolist()}) that is"
+        if len(size) != len(self._shape):
+            raise InvalidArgumentError(
+                f"{said} incompatible with the row shape ({self._shape.tolist()})."
+            )
+        if ((size > self._shape) & (self._shape >= 0)).any():
+            raise DataLossError(f"{said} larger than the row shape ({self._shape.tolist()}).")
 
 
 @kind("GroupByReducerDataset", "ExperimentalGroupByReducerDataset")
