@@ -159,7 +159,12 @@ def on_ray() -> dict[str, Any]:
     def groups() -> list[dict[str, Any]]:
         return list(ray.util.placement_group_table().values())
 
-    nodes = Nodes(initialize_head=True, head_node_args={"num_cpus": 4, "include_dashboard": False})
+    head = {
+        "num_cpus": 4, "include_dashboard": False,
+        # Any port: another Ray on this machine, such as that of a page, takes no jobs without its own.
+        "dashboard_agent_listen_port": 0,
+    }  # fmt: skip
+    nodes = Nodes(initialize_head=True, head_node_args=head)
     ray.init(nodes.address, log_to_driver=False)
     try:
         seen = asyncio.run(tour(RayCluster, {"worker": {"num_gpus": 3}}))
