@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 __all__ = [
-    "AutotuneOptions", "DistributeOptions", "OptimizationOptions", "Options", "StatsOptions",
+    "AutotuneOptions",
+    "DistributeOptions",
+    "OptimizationOptions",
+    "Options",
     "ThreadingOptions",
-]  # fmt: skip
+]
 
 
 class _Settings:
@@ -106,7 +109,7 @@ class OptimizationOptions(_Settings):
     }  # fmt: skip
 
 
-class StatsOptions(_Settings):
+class _StatsOptions(_Settings):
     """What TensorFlow 1.15 counts of a pipeline."""
 
     _types: ClassVar[Mapping[str, Any]] = {
@@ -135,7 +138,7 @@ class Options(_Settings):
         "experimental_distribute": DistributeOptions, "experimental_external_state_policy": None,
         "experimental_optimization": OptimizationOptions, "experimental_service": None,
         "experimental_slack": bool, "experimental_stateful_whitelist": None,
-        "experimental_stats": StatsOptions, "experimental_symbolic_checkpoint": bool,
+        "experimental_stats": _StatsOptions, "experimental_symbolic_checkpoint": bool,
         "experimental_warm_start": bool, "framework_type": None, "threading": ThreadingOptions,
     }  # fmt: skip
     _other_names: ClassVar[Mapping[str, str]] = {
