@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -12,6 +13,24 @@ __all__ = [
     "Options",
     "ThreadingOptions",
 ]
+
+
+class AutoShardPolicy(enum.IntEnum):
+    """What is shared out among workers."""
+
+    OFF, AUTO, FILE, DATA, HINT = -1, 0, 1, 2, 3
+
+
+class AutotuneAlgorithm(enum.Enum):
+    """How sizes that are left to the library are chosen."""
+
+    DEFAULT, HILL_CLIMB, GRADIENT_DESCENT, MAX_PARALLELISM, STAGE_BASED = 0, 1, 2, 3, 4
+
+
+class ExternalStatePolicy(enum.Enum):
+    """What becomes of state outside of a pipeline when its position is saved."""
+
+    WARN, IGNORE, FAIL = 0, 1, 2
 
 
 class _Settings:
@@ -87,8 +106,14 @@ class DistributeOptions(_Settings):
     """How datasets are spread over workers."""
 
     _types: ClassVar[Mapping[str, Any]] = {
-        "auto_shard": bool, "auto_shard_policy": None, "num_devices": int, "_make_stateless": bool,
+        "auto_shard": bool, "auto_shard_policy": AutoShardPolicy, "num_devices": int, "_make_stateless": bool,
     }  # fmt: skip
+
+
+class MapVectorizationOptions(_Settings):
+    """How TensorFlow 1.15 joins the calls of functions to one."""
+
+    _types: ClassVar[Mapping[str, Any]] = {"enabled": bool, "use_choose_fastest": bool}
 
 
 class OptimizationOptions(_Settings):
@@ -105,11 +130,11 @@ class OptimizationOptions(_Settings):
             ),
             bool,
         ),
-        "autotune_algorithm": None, "autotune_cpu_budget": int, "map_vectorization": None,
+        "autotune_algorithm": None, "autotune_cpu_budget": int, "map_vectorization": MapVectorizationOptions,
     }  # fmt: skip
 
 
-class _StatsOptions(_Settings):
+class StatsOptions(_Settings):
     """What TensorFlow 1.15 counts of a pipeline."""
 
     _types: ClassVar[Mapping[str, Any]] = {
@@ -138,7 +163,7 @@ class Options(_Settings):
         "experimental_distribute": DistributeOptions, "experimental_external_state_policy": None,
         "experimental_optimization": OptimizationOptions, "experimental_service": None,
         "experimental_slack": bool, "experimental_stateful_whitelist": None,
-        "experimental_stats": _StatsOptions, "experimental_symbolic_checkpoint": bool,
+        "experimental_stats": StatsOptions, "experimental_symbolic_checkpoint": bool,
         "experimental_warm_start": bool, "framework_type": None, "threading": ThreadingOptions,
     }  # fmt: skip
     _other_names: ClassVar[Mapping[str, str]] = {
