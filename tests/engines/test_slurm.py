@@ -75,6 +75,12 @@ def no_job_is_left() -> bool:
     return not said("squeue", "--noheader")
 
 
+def all_nodes_are_idle() -> bool:
+    """Which they are some time after the end of the last job."""
+    states = said("sinfo", "--noheader", "--Node", "--format=%t").split()
+    return states == ["idle", "idle"] and no_job_is_left()
+
+
 # -- the resolver ----------------------------------------------------------------------------------
 
 
@@ -324,6 +330,7 @@ THERE = "2 idle nodes of 64 processors in all"
 async def test_what_cannot_be_had_is_said_with_what_there_is(
     slurm: Path, tmp_path: Path, options: list[str], complaint: str
 ) -> None:
+    await until(all_nodes_are_idle)
     cluster = SlurmCluster({"worker": 1}, options=options, folder=tmp_path)
     with pytest.raises(ResourceExhaustedError, match=complaint + THERE):
         await cluster.start()
@@ -334,6 +341,7 @@ async def test_what_cannot_be_had_is_said_with_what_there_is(
 async def test_a_job_that_waits_too_long_is_cancelled_with_its_reason(
     slurm: Path, tmp_path: Path
 ) -> None:
+    await until(all_nodes_are_idle)
     complaint = r"job \d+ is pending \(BeginTime\) .*--ntasks=2 --begin=now\+1hour, and there are "
     for limit in (0.3, 3.0, 30.0):  # on a busy machine sbatch itself takes that long
         cluster = SlurmCluster(

@@ -23,6 +23,9 @@ __all__ = ["TABLE", "add_modules", "inside_contrib", "module_paths"]
 _V1 = __name__.rpartition(".")[0]
 # The package, modules of it, and where their names are.
 TABLE: dict[str, list[tuple[str, str, str]]] = {
+    "contrib.factorization": [
+        ("python.ops", "clustering_ops kmeans", ".contrib.factorization"),
+    ],
     "contrib.framework": [
         ("python.framework", "checkpoint_utils tensor_util", ".contrib.framework"),
         ("python.ops", "arg_scope ops variables", ".contrib.framework"),
@@ -77,6 +80,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("python.slim", "queues", ".contrib.slim.queues"),
         ("python.slim", "summaries", ".contrib.slim"),
     ],
+    "contrib.tensorboard": [("plugins", "projector", ".contrib.projector")],
     "core": [("lib.core", "error_codes_pb2", ".core.protobuf.error_codes_pb2")],
     "examples": [
         ("tutorials.mnist", "input_data", ".internals.mnist_data"),

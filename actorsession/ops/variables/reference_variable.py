@@ -39,6 +39,11 @@ class ReferenceVariable(Variable):
     """A variable whose operation gives a reference to its value; see ``Variable``."""
 
     _is_resource = False
+
+    def __bool__(self) -> bool:
+        """Return true: as in TensorFlow, the truth of a reference variable is that of an object."""
+        return True
+
     # The initial value as the initializer assigns it.
     _first: Tensor | None = None
     # What runs before the updates that are built next.

@@ -15,6 +15,7 @@ _NAMES = {
     ".data": "*=data",
     ".distributions": "*=distributions",
     ".eager": "*=eager",
+    ".factorization": "*=factorization",
     ".feature_column": "*=feature_column",
     ".framework": "*=framework",
     ".image": "*=image",

@@ -9,6 +9,7 @@ from actorsession.compat.v1.contrib import crf as crf
 from actorsession.compat.v1.contrib import data as data
 from actorsession.compat.v1.contrib import distributions as distributions
 from actorsession.compat.v1.contrib import eager as eager
+from actorsession.compat.v1.contrib import factorization as factorization
 from actorsession.compat.v1.contrib import feature_column as feature_column
 from actorsession.compat.v1.contrib import framework as framework
 from actorsession.compat.v1.contrib import image as image
@@ -31,7 +32,7 @@ from actorsession.compat.v1.contrib import util as util
 from actorsession.namespaces import signal as signal
 
 __all__ = [
-"checkpoint", "crf", "data", "distributions", "eager", "feature_column", "framework", "image",
-"layers", "learn", "legacy_seq2seq", "lookup", "losses", "metrics", "opt", "rnn", "seq2seq",
-"signal", "slim", "staging", "summary", "tensorboard", "tpu", "training", "util"
+"checkpoint", "crf", "data", "distributions", "eager", "factorization", "feature_column",
+"framework", "image", "layers", "learn", "legacy_seq2seq", "lookup", "losses", "metrics", "opt",
+"rnn", "seq2seq", "signal", "slim", "staging", "summary", "tensorboard", "tpu", "training", "util"
 ]

@@ -11,8 +11,8 @@ from actorsession.lazy_names import lazy_names
 
 _NAMES = {
     ".canned": (
-        "DNNClassifier DNNLinearCombinedClassifier DNNLinearCombinedRegressor DNNRegressor "
-        "LinearClassifier LinearRegressor"
+        "BaselineClassifier BaselineRegressor DNNClassifier DNNLinearCombinedClassifier "
+        "DNNLinearCombinedRegressor DNNRegressor LinearClassifier LinearRegressor"
     ),
     ".early_stopping": "*=experimental",
     ".estimator": "Estimator",
