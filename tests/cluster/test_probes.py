@@ -24,9 +24,7 @@ from tests.cluster.kit import PATIENCE
 from tests.cluster.script import command, running
 
 
-def answer(
-    port: int, path: str, method: str = "GET", host: str = "127.0.0.1"
-) -> tuple[int, bytes]:
+def answer(port: int, path: str, method: str = "GET", host: str = "127.0.0.1") -> tuple[int, bytes]:
     """Status and body of an answer; ``http.client`` also checks its form."""
     connection = http.client.HTTPConnection(host, port, timeout=PATIENCE)
     try:
