@@ -323,7 +323,7 @@ def test_the_first_run_makes_the_environment_and_says_so_on_stdout_only_and_a_se
 
 ENGINES = [
     f"-m pip install --no-compile --only-binary :all: --group {group} {HELD}"
-    for group in ("ray", "kubernetes")
+    for group in ("ray", "dask", "kubernetes")
 ]
 
 
@@ -649,7 +649,7 @@ def test_all_stages_run_whether_they_pass_or_fail(
     ]
     assert summary[len(STAGES) :] == ([] if status else ["All passed."])
     assert sorted(checkout.made_calls()) == [
-        *reversed(ENGINES), "compileall", "lint-imports --no-logo --no-cache", "mypy --strict",
+        *sorted(ENGINES), "compileall", "lint-imports --no-logo --no-cache", "mypy --strict",
         "mypy --strict --python-version 3.14 with numpy-for-3.14",
         "pytest", "pytest",  # to compile, and to run
         "ruff check .", "ruff format --check .",

@@ -12,6 +12,8 @@ import functools
 import inspect
 import math
 import time
+from collections.abc import Callable
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
@@ -56,6 +58,16 @@ def _former() -> list[tuple[Any, dict[str, Any]]]:
     ]  # fmt: skip
 
 
+def _without_copy(array: Callable[..., Any]) -> Callable[..., Any]:
+    """``numpy.array`` whose ``copy=False`` copies where it must, as it did before numpy 2."""
+
+    @functools.wraps(array)
+    def older(*args: Any, copy: bool | None = True, **named: Any) -> Any:
+        return array(*args, copy=None if copy is False else copy, **named)
+
+    return older
+
+
 def restore_older_names() -> list[str]:
     """Give modules the names back that they had when programs for TensorFlow 1 were written.
 
@@ -63,6 +75,9 @@ def restore_older_names() -> list[str]:
         The names that were missing, such as ``numpy.float``.
     """
     restored = []
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0" and isinstance(np.array, BuiltinFunctionType):
+        np.array = _without_copy(np.array)
+        restored.append("numpy.array")
     for module, names in _former():
         for name, value in names.items():
             if name not in vars(module) and value is not None:

@@ -274,7 +274,7 @@ class _DaskPlacement:
             return TaskFate(clean=False, how=f"Dask says: {error}")
         if serving:
             how = f"its server runs in {self.node} and does not answer"
-            return TaskFate(clean=False, how=how, serving=True)
+            return TaskFate(clean=False, how=how, ended=False)
         return TaskFate(clean=True, how="its server was asked to stop")
 
     async def log(self) -> Sequence[str]:

@@ -2,7 +2,7 @@
 
 Watches the task over a connection to its server, which is the same for all engines: while the connection
 lasts the task is asked to serve on (``KeepServer``), and when it is lost, the engine is asked what has become
-of the task. One that serves and is only out of reach, such as on a machine that is too busy to accept a
+of the task. One that may serve and be out of reach, such as on a machine that is too busy to accept a
 connection in time, is tried again before it counts as lost. Owned by an ``EngineCluster``; has the interface
 of ``TaskProcess``.
 """
@@ -30,7 +30,7 @@ __all__ = ["EngineProcess"]
 _log = logging.getLogger("actorsession.cluster")
 # Seconds before a lost connection to a task is tried again.
 _RETRY = 0.1
-# Seconds that a task may be out of reach which serves according to its engine; no longer than it is kept.
+# Seconds that a task may be out of reach whose end the engine does not know of; no longer than it is kept.
 _OUT_OF_REACH = 30.0
 # Seconds for an engine to report the end of a task, and its last lines.
 _REPORT = 15.0
@@ -92,11 +92,12 @@ class EngineProcess:
         """
         await update_cluster(
             self.address, ClusterSpec(cluster).tasks(self._order.scheme),
+            deadline=Deadline.after(self._timeout),
             token=self._order.token, security=self._order.security,
         )  # fmt: skip
 
     async def _watch(self, placed: Placement) -> None:
-        """Keep the task serving until it cannot be reached and its engine does not find it serving."""
+        """Keep the task serving until its engine says that it has ended, or it stays out of reach."""
         order = self._order
         limit: Deadline | None = None  # since the task was reached last
         while True:
@@ -111,7 +112,7 @@ class EngineProcess:
             limit = limit or Deadline.after(min(order.keep, _OUT_OF_REACH))
             self._unreachable = True
             fate = await self._asked(placed)
-            if not fate.serving or limit.expired:
+            if fate.ended or limit.expired:
                 break
             self._unreachable = False
             _log.info("%s is tried again: %s", self.task, fate.how)
@@ -124,9 +125,8 @@ class EngineProcess:
         """Return what the engine says of a task that cannot be reached."""
         with contextlib.suppress(OpError):
             return await Deadline.after(_REPORT).wait(placed.fate(), what=f"the end of {self.task}")
-        return TaskFate(
-            clean=False, how=f"{self._launcher.engine} did not say why in {_REPORT:g} s"
-        )
+        how = f"{self._launcher.engine} did not say why in {_REPORT:g} s"
+        return TaskFate(clean=False, how=how, ended=False)
 
     def _end_with(self, fate: TaskFate) -> None:
         if self._fate is None:

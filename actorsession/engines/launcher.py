@@ -69,18 +69,19 @@ class TaskOrder:
 
 @dataclass(frozen=True, slots=True)
 class TaskFate:
-    """How the process of a task has ended, as far as its engine knows.
+    """What has become of the process of a task, as far as its engine knows.
 
     Attributes:
         clean: whether it was asked to end.
         how: a phrase, such as "Ray says: its node was lost", with the last lines on standard error behind
             ``LAST_LINES`` (``rpc.exit_reports``) where the engine has them.
-        serving: whether the engine finds it serving: it has not ended, and is only out of reach.
+        ended: whether it has ended; if the engine finds it serving, or cannot tell, it may only be out of
+            reach.
     """
 
     clean: bool
     how: str
-    serving: bool = False
+    ended: bool = True
 
 
 class Placement(Protocol):
@@ -105,7 +106,7 @@ class Placement(Protocol):
         """End it without waiting for anything, as far as the engine can."""
 
     async def fate(self) -> TaskFate:
-        """Return how it ended, or that it serves; called when its server does not answer; bounded in time."""
+        """Return what has become of it; called when its server does not answer, and bounded in time."""
 
     async def log(self) -> Sequence[str]:
         """Return the last lines that it wrote; none if they cannot be had any more."""

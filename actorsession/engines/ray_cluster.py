@@ -243,13 +243,14 @@ class _RayPlacement:
                 serving = await _answer(self._actor.is_serving.remote())
             except Exception as error:
                 # Ray has lost its own connection and does not know yet whether the actor is dead.
-                if isinstance(error, ActorUnavailableError) and not limit.expired:
+                unknown = isinstance(error, ActorUnavailableError)
+                if unknown and not limit.expired:
                     await asyncio.sleep(_AGAIN)
                     continue
-                return TaskFate(clean=False, how=f"Ray says: {_told(error)}")
+                return TaskFate(clean=False, how=f"Ray says: {_told(error)}", ended=not unknown)
             if serving:
                 how = "its server runs in its Ray actor and does not answer"
-                return TaskFate(clean=False, how=how, serving=True)
+                return TaskFate(clean=False, how=how, ended=False)
             return TaskFate(clean=True, how="its server was asked to stop")
 
     async def log(self) -> Sequence[str]:

@@ -412,16 +412,16 @@ class SlurmPlacement:
             await asyncio.wait(self._reading, timeout=1.0)
         in_order = code == 0 and self._in_order
         how = "its step does not answer" if code is None else _said_code(code)
-        serving = code is None
+        ended = code is not None
         if code == 0 and not in_order:
             how = "its step was lost"
         with contextlib.suppress(OpError):
             state = await slurm.job_state(self._job.id, self._environment)
             if not state.runs:
-                how, serving = f"{how}; job {self._job.id} is {state}", False
+                how, ended = f"{how}; job {self._job.id} is {state}", True
             elif self.node and not await slurm.node_is_up(self.node, self._environment):
-                how, serving = f"{how}; node {self.node} is down", False
-        return TaskFate(clean=in_order, how=how, serving=serving)
+                how, ended = f"{how}; node {self.node} is down", True
+        return TaskFate(clean=in_order, how=how, ended=ended)
 
     async def log(self) -> Sequence[str]:
         """Return the last lines that the task wrote."""

@@ -55,7 +55,7 @@ _BIGINT_DIGITS = 64
 _MAX_RANK = 64  # numpy's own limit
 
 _EXT_TENSOR, _EXT_DTYPE, _EXT_SHAPE, _EXT_STRINGS, _EXT_BIGINT, _EXT_FUNCTION = 1, 2, 3, 4, 5, 6
-_EXT_VARIANT, _EXT_PACKED = 7, 8
+_EXT_VARIANT, _EXT_PACKED, _EXT_DATASET, _EXT_OBJECTS = 7, 8, 9, 10
 
 # An empty list or map is one byte on the wire and some sixty in memory, so a header of 64 MiB could take 4
 # GiB. The largest graph that fits into one, 300,000 nodes of 200 bytes, has no more than this of them.
@@ -83,9 +83,10 @@ class NestedClass(NamedTuple):
 NESTED_CLASSES: ExtensionPoint[NestedClass] = ExtensionPoint(
     "classes of nested values", "actorsession.ops"
 )
-"""The classes ``functions``, which consist of nodes, and ``variants``, the values of variant tensors."""
+"""The classes ``functions``, which consist of nodes, and the values of variant tensors: ``variants``, which
+are lists, and ``datasets``."""
 
-_NESTED = {_EXT_FUNCTION: "functions", _EXT_VARIANT: "variants"}
+_NESTED = {_EXT_FUNCTION: "functions", _EXT_VARIANT: "variants", _EXT_DATASET: "datasets"}
 
 
 class Packed:
@@ -236,6 +237,10 @@ class _Packer(threading.local):
         shape = array.shape
         dtype = as_dtype(array.dtype)
         if dtype.kind == "s":
+            if any(isinstance(x, np.ndarray) for x in array.flat):
+                # A variant tensor that holds others. A packer of its own, as for nested values.
+                inner = msgpack.Packer(default=self._extend, strict_types=True)
+                return msgpack.ExtType(_EXT_OBJECTS, inner.pack([list(shape), list(array.flat)]))
             items = [_as_bytes(x) for x in array.flat]
             return msgpack.ExtType(_EXT_STRINGS, self._inner.pack([shape, items]))
         array = array.astype(dtype.np_dtype, copy=False)  # in case the byte order is another
@@ -333,18 +338,25 @@ class _Reader:
             return int(body)
         if code in _NESTED:
             return self._nested(_NESTED[code], body)
+        if code == _EXT_OBJECTS:
+            return _unpack_objects(self._inside("tensors", body))
         if code == _EXT_PACKED:
             return _unpack_packed(msgpack.unpackb(body), self._segments)
         raise ProtocolError(f"unknown extension type {code} in a message")
 
     def _nested(self, name: str, body: bytes) -> Any:
         nested = NESTED_CLASSES.find(name)
+        if nested is None:
+            raise ProtocolError(f"{name} are unknown here")
+        return nested.read(self._inside(name, body))
+
+    def _inside(self, name: str, body: bytes) -> Any:
         self._depth += 1
-        if self._depth > _MAX_DEPTH or nested is None:
-            raise ProtocolError(f"{name} are nested more than {_MAX_DEPTH} deep, or unknown here")
+        if self._depth > _MAX_DEPTH:
+            raise ProtocolError(f"{name} are nested more than {_MAX_DEPTH} deep")
         value = self.read(body)
         self._depth -= 1
-        return nested.read(value)
+        return value
 
 
 def _counting_hooks() -> dict[str, Callable[[Any], Any]]:
@@ -397,6 +409,16 @@ def _unpack_strings(body: bytes) -> np.ndarray[Any, Any]:
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array.reshape(shape)
+
+
+def _unpack_objects(value: Any) -> np.ndarray[Any, Any]:
+    match value:
+        case [list(shape), list(items)] if len(items) == _count(shape):
+            array = np.empty(len(items), dtype=object)
+            for k, item in enumerate(items):
+                array[k] = item
+            return array.reshape(shape)
+    raise ProtocolError("a tensor of tensors is a shape and its elements")
 
 
 def _unpack_shape(dims: Any) -> TensorShape:

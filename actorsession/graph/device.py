@@ -49,6 +49,10 @@ class DeviceSpec:
     device_type: str | None = None
     device_index: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.device_type is not None and not self.device_type.isupper():
+            object.__setattr__(self, "device_type", self.device_type.upper())
+
     @classmethod
     def parse(cls, text: str) -> DeviceSpec:
         """Read a full or partial name; ``/cpu:0``, ``cpu:0`` and ``/device:CPU:0`` are the same.

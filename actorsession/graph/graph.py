@@ -550,14 +550,15 @@ class Graph:
         several = None if control_inputs is None else list(control_inputs)
         return scopes.control_dependencies(self, several)
 
-    def colocate_with(self, op: Any) -> Reentrant[None]:
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Reentrant[None]:
         """Place operations built in the block with ``op``, regardless of the device blocks around.
 
         Args:
             op: an operation, tensor or variable; ``None`` changes nothing. While it has no device itself, a
                 device block inside may still name one.
+            ignore_existing: whether the blocks of this kind around it do not count.
         """
-        return scopes.colocate_with(self, op)
+        return scopes.colocate_with(self, op, ignore_existing)
 
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Reentrant[None]:
         """Give operations built in the block other gradients than their types have.
@@ -646,9 +647,9 @@ def control_dependencies(control_inputs: Iterable[Any] | None) -> Reentrant[None
     return get_default_graph().control_dependencies(control_inputs)
 
 
-def colocate_with(op: Any) -> Reentrant[None]:
+def colocate_with(op: Any, ignore_existing: bool = False) -> Reentrant[None]:
     """Call ``Graph.colocate_with`` of the default graph."""
-    return get_default_graph().colocate_with(op)
+    return get_default_graph().colocate_with(op, ignore_existing)
 
 
 def add_to_collection(name: str, value: Any) -> None:

@@ -11,7 +11,7 @@ import reprlib
 import traceback
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 
@@ -26,7 +26,10 @@ from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, shown
 if TYPE_CHECKING:
     from actorsession.graph.graph import Graph
 
-__all__ = ["OPERATORS", "Operation", "OperatorMixin", "ReferenceTensor", "Tensor", "ValueTensor"]
+__all__ = [
+    "OPERATORS", "Listed", "Operation", "OperatorMixin", "Reference", "ReferenceTensor", "Tensor",
+    "ValueTensor",
+]  # fmt: skip
 
 OPERATORS: ExtensionPoint[Callable[..., Any]] = ExtensionPoint(
     "operators of tensors", "actorsession.ops"
@@ -190,6 +193,28 @@ OperatorMixin.OVERLOADABLE_OPERATORS = frozenset(
 )
 
 
+class Reference:
+    """A key for sets and dicts that stands for one object, whatever the object says of equality."""
+
+    __slots__ = ("_wrapped",)
+
+    def __init__(self, wrapped: Any) -> None:
+        self._wrapped = wrapped
+
+    def deref(self) -> Any:
+        """Return the object."""
+        return self._wrapped
+
+    def __eq__(self, other: object) -> bool:
+        return self._wrapped is other._wrapped if isinstance(other, Reference) else NotImplemented
+
+    def __hash__(self) -> int:
+        return id(self._wrapped)
+
+    def __repr__(self) -> str:
+        return f"<Reference wrapping {self._wrapped!r}>"
+
+
 class Tensor(OperatorMixin):
     """One output of an operation: a symbolic value that each step computes anew."""
 
@@ -268,8 +293,15 @@ class Tensor(OperatorMixin):
         self._op.graph.refine_shape(self, as_shape(shape))
 
     def consumers(self) -> list[Operation]:
-        """Return the operations that take this tensor as input, in the order they were built."""
-        return self._op.graph.consumers(self)
+        """Return the operations that take this tensor as input, in the order they were built.
+
+        An operation that takes it twice is there twice.
+        """
+        return [op for op in self._op.graph.consumers(self) for read in op.inputs if read is self]
+
+    def ref(self) -> Reference:
+        """Return a key for the tensor, equal to other keys for it alone; ``deref`` gives the tensor."""
+        return Reference(self)
 
     def _operand(self) -> Tensor:
         return self
@@ -341,6 +373,35 @@ class ValueTensor(Tensor):
     __slots__ = ()
 
 
+_Item = TypeVar("_Item")
+
+
+class Listed(tuple[_Item, ...]):
+    """A tuple that stands where TensorFlow has a list: equal to a list of its items, and added to one."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return tuple.__eq__(self, tuple(other) if isinstance(other, list) else other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
+
+    def __add__(self, other: Any) -> Any:
+        return [*self, *other] if isinstance(other, list) else tuple.__add__(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return [*other, *self] if isinstance(other, list) else NotImplemented
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+
+_NOTHING: Listed[Any] = Listed()
+
+
 class Operation:
     """A node of a graph; made by ``Graph.create_op``, immutable except through methods of the graph.
 
@@ -383,13 +444,13 @@ class Operation:
         self.op_def = op_def
         self.type = op_def.name
         self.inputs = inputs
-        self.control_inputs = control_inputs
+        self.control_inputs = Listed(control_inputs) if control_inputs else _NOTHING
         self.attrs = attrs
         self._device = device
         self.source = source
         self.number = number
         kind = ReferenceTensor if op_def.makes_reference or op_def.gives_reference else Tensor
-        self.outputs = tuple([kind(self, i, spec) for i, spec in enumerate(outputs)])
+        self.outputs = Listed([kind(self, i, spec) for i, spec in enumerate(outputs)])
         self._node_def: NodeDef | None = None
 
     @property
@@ -456,7 +517,7 @@ class Operation:
 
     def values(self) -> tuple[Tensor, ...]:
         """Return the outputs (TensorFlow's older spelling)."""
-        return self.outputs
+        return tuple(self.outputs)
 
     def colocation_groups(self) -> list[bytes]:
         """Return the ``loc:@name`` groups of the operation; its own, if it is colocated with no other."""
@@ -485,12 +546,12 @@ class Operation:
         return self
 
     def _set_attr(self, name: str, attr_value: Any) -> None:
-        """Set an attribute from TensorFlow's message, for marks of one's own that begin with an underscore.
+        """Set an attribute from TensorFlow's message, for marks of one's own.
 
         Raises:
             ValueError: for an attribute of the operation type, on which its outputs depend.
         """
-        if not name.startswith("_"):
+        if name in self.attrs and not name.startswith("_"):
             raise ValueError(
                 f"attribute {name!r} of {self.name!r} is part of the operation and stays"
             )

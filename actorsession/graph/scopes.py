@@ -167,14 +167,16 @@ def control_dependencies(graph: Graph, control_inputs: Iterable[Any] | None) -> 
 
 
 @reentrant
-def colocate_with(graph: Graph, op: Any) -> Iterator[None]:
+def colocate_with(graph: Graph, op: Any, ignore_existing: bool = False) -> Iterator[None]:
     """Return the context manager of ``Graph.colocate_with``."""
+    around = () if ignore_existing else scope_of(graph).colocation
     if op is None:
-        yield
+        with entered(graph, colocation=around):
+            yield
         return
     element = graph.as_graph_element(op)
     target = element.op if isinstance(element, Tensor) else element
-    with entered(graph, colocation=(*scope_of(graph).colocation, target), devices=()):
+    with entered(graph, colocation=(*around, target), devices=()):
         yield
 
 

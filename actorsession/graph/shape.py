@@ -288,11 +288,17 @@ class ShapeOfDimensions(TensorShape):
     __slots__ = ()
 
     def __iter__(self) -> Iterator[Any]:
+        if self._dims is None:
+            raise ValueError("Cannot iterate over a shape with unknown rank.")
         return map(Dimension, self.as_list())
 
     def __getitem__(self, index: Any) -> Any:
         found = super().__getitem__(index)
         return found if isinstance(found, TensorShape) else Dimension(found)
+
+
+# What programs print is the name that the class has in TensorFlow.
+ShapeOfDimensions.__name__ = TensorShape.__name__
 
 
 _dimensions_are_used = False

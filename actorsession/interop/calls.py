@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from actorsession.graph.function import CALLS, STATEFUL_CALL
+from actorsession.graph.function import CALLS, STATEFUL_CALL, FunctionDef
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.scopes import entered
 from actorsession.interop import protos
 from actorsession.interop.functions import PlannedFunction
 from actorsession.interop.import_plan import Planned
 from actorsession.ops import identity
 from actorsession.ops.flow.constructs import ConstructBuilder, as_value
 
-__all__ = ["build_call", "expand_calls"]
+__all__ = ["build_call", "build_function", "expand_calls"]
 
 
 def expand_calls(graph_def: protos.GraphDef) -> protos.GraphDef:
@@ -134,6 +135,33 @@ def build_call(
             given = results or [_ran(body.operations, graph)]
         op = builder.construct(node.type, inputs[:first], ("f",), [body], [given])
     return op, list(op.outputs[: len(results)])
+
+
+def build_function(
+    function: PlannedFunction,
+    name: str,
+    graph: Graph,
+    call: Callable[[PlannedFunction, Sequence[Tensor], str], list[Tensor]],
+) -> FunctionDef:
+    """Return a function of a file as plain data, as the attribute of a node has it.
+
+    Args:
+        function: the function.
+        name: the scope of its nodes, which are in no graph.
+        graph: the graph.
+        call: builds the nodes of a function.
+    """
+    around = entered(graph, name=name, devices=(), control=(), colocation=())
+    with around, graph.as_default(), ConstructBuilder(graph, name, is_loop=False) as builder:
+        body = builder.function()
+        body.by_value = True
+        with body.building():
+            for spec in function.specs:
+                attrs = {"dtype": spec.dtype, "shape": spec.shape}
+                placeholder = graph.create_op("Placeholder", (), attrs, f"{name}/_argument")
+                body.parameters.append(placeholder.outputs[0])
+            results = call(function, body.parameters, name)
+        return body.define(results, ())
 
 
 def _ran(operations: Sequence[Operation], graph: Graph) -> Tensor:

@@ -74,7 +74,7 @@ def node_of(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> protos.NodeDe
 
 
 class _Writer:
-    """A writer of nodes; it adds the functions of loops and branches to a library.
+    """A writer of nodes; it adds the functions of loops, branches and datasets to a library.
 
     Args:
         library: the library that receives the functions.
@@ -99,6 +99,8 @@ class _Writer:
             attrs = self._construct(node, inputs) if is_construct else attributes_of(node, inputs)
             for name in sorted(attrs):
                 value, kind = attrs[name]
+                if isinstance(value, FunctionDef) and kind == "func":
+                    value = FunctionName(self._function(node, name))
                 made.attr.adopt(name, attr_proto(value, kind))
         except (TypeError, ValueError) as exc:
             raise ValueError(

@@ -16,9 +16,11 @@ from typing import Any
 from actorsession.graph.function import ARGUMENT, CALLS, FunctionDef
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.op_signatures import Arg, tensorflow_signature
+from actorsession.graph.shape import TensorShape
 from actorsession.interop import protos
-from actorsession.interop.enums import dtype_number
+from actorsession.interop.enums import dtype_number, dtype_of
 from actorsession.interop.import_plan import Planned, plan_node
+from actorsession.interop.tensors import shape_of
 from actorsession.records import dataclass
 
 __all__ = ["CONSTRUCTS", "PlannedFunction", "function_proto", "plan_function"]
@@ -111,12 +113,14 @@ class PlannedFunction:
 
     Attributes:
         arguments: names of its arguments; nodes read them like outputs of nodes with these names.
+        specs: static types of its arguments.
         nodes: its nodes, checked.
         results: producing node or argument and output index of each result.
         control: nodes that always run, even if no result needs them.
     """
 
     arguments: tuple[str, ...]
+    specs: tuple[TensorSpec, ...]
     nodes: tuple[Planned, ...]
     results: tuple[tuple[str, int], ...]
     control: tuple[str, ...]
@@ -158,7 +162,18 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
         raise ValueError(f"function {name!r} has no entry in ret for its result {missing[0]!r}")
     results = tuple([flat(function.ret[arg.name]) for arg in function.signature.output_arg])
     control = tuple(dict.fromkeys(function.control_ret.values()))
-    return PlannedFunction(arguments, tuple(nodes), results, control)
+    return PlannedFunction(arguments, _specs(function), tuple(nodes), results, control)
+
+
+def _specs(function: protos.FunctionDef) -> tuple[TensorSpec, ...]:
+    """Return the static types of a function's arguments, with the shapes that are known."""
+    found = []
+    for at, arg in enumerate(function.signature.input_arg):
+        shapes = function.arg_attr[at].attr["_output_shapes"] if at in function.arg_attr else None
+        known = shapes is not None and len(shapes.list.shape) == 1
+        shape = shape_of(shapes.list.shape[0]) if known and shapes is not None else None
+        found.append(TensorSpec(dtype_of(arg.type), TensorShape(shape)))
+    return tuple(found)
 
 
 def _layout(node: protos.NodeDef) -> Callable[[str], int]:

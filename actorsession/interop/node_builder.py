@@ -20,7 +20,8 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.op_signatures import Arg, bind
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import REQUIRED, lookup
-from actorsession.interop.calls import build_call
+from actorsession.interop.attributes import FunctionName
+from actorsession.interop.calls import build_call, build_function
 from actorsession.interop.construct_import import after, build_construct
 from actorsession.interop.functions import CONSTRUCTS, PlannedFunction
 from actorsession.interop.import_plan import Planned
@@ -169,6 +170,7 @@ class NodeBuilder:
             if node.op in CONSTRUCTS and node.given:
                 return self._construct(node, inputs, full)
             inputs = self._adapted(node, inputs, full)
+            attrs |= self._functions(node, attrs, full)
             op = self._graph.create_op(node.type, inputs, attrs, name=f"{full}/")
         for tensor, shape in zip(op.outputs, node.shapes, strict=False):
             self._graph.refine_shape(tensor, shape)
@@ -181,6 +183,20 @@ class NodeBuilder:
             self.mapped.setdefault((node.name, index), tensor)
         return op
 
+    def _functions(self, node: Planned, attrs: Mapping[str, Any], full: str) -> dict[str, Any]:
+        """Return the attributes of a node that name functions, with these in place of their names."""
+        made = {}
+        for key, name in attrs.items():
+            if isinstance(name, FunctionName):
+                if name not in self._library:
+                    raise ValueError(
+                        f"function {name!r}, its attribute {key!r}, is not in the graph's library"
+                    )
+                made[key] = build_function(
+                    self._library[name], f"{full}/_{key}", self._graph, self._call
+                )
+        return made
+
     def _call(
         self, function: PlannedFunction, arguments: Sequence[Tensor], name: str
     ) -> list[Tensor]:
@@ -189,7 +205,9 @@ class NodeBuilder:
         inner = NodeBuilder(self._graph, f"{name}/", given, self._library)
         inner.build(in_order(function.nodes, given))
         results = [inner._tensor(producer, index) for producer, index in function.results]
-        return after([inner.built[name] for name in function.control], results, self._graph)
+        # Not in the scope of the call, where names belong to nodes of the file.
+        with self._graph.name_scope(f"{name}/"):
+            return after([inner.built[each] for each in function.control], results, self._graph)
 
     def _adapted(self, node: Planned, inputs: list[Tensor], full: str) -> list[Tensor]:
         """Return the inputs as the registered type takes them, where it differs from the type in the file."""

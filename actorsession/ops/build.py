@@ -133,8 +133,8 @@ def to_array(value: Any, dtype: DType | None = None) -> Array:
     """Return a Python value as a numpy array, with TensorFlow's default types.
 
     Python floats become float32, ints int32 (int64 or uint64 if they need it) and strings object arrays of
-    bytes; numpy values keep their type. With ``dtype`` the value must fit it: nothing is truncated. Bools fit
-    every numeric type.
+    bytes; numpy values keep their type. With ``dtype`` a Python value must fit it: nothing is truncated, and
+    bools fit every numeric type. A numpy value is converted as numpy does.
 
     Raises:
         TypeError: for a value of another kind than ``dtype``, or of no kind that tensors have.
@@ -154,6 +154,10 @@ def to_array(value: Any, dtype: DType | None = None) -> Array:
     found = as_dtype(array.dtype)
     if dtype is None:
         dtype = found if typed else _default_dtype(array, found)
+    if typed and "c" not in (found.kind, dtype.kind):
+        # As a feed: numpy's own conversion, which cuts off fractions and wraps integers round.
+        with np.errstate(invalid="ignore", over="ignore"):
+            return array.astype(dtype.np_dtype)
     _check_kind(value, found, dtype)
     out = array.astype(dtype.np_dtype)
     if found.is_integer and dtype.is_integer and not np.array_equal(out, array):
@@ -313,7 +317,7 @@ def convert_to_tensor(
         parts = [
             convert_to_tensor(v, dtype, graph=graph or graph_of(*_leaves(value))) for v in value
         ]
-        return make_one("Pack", parts, {"axis": 0})
+        return make_one("Pack", parts, {"axis": 0}, name or "packed")
     if wanted is None and hint is not None:
         with contextlib.suppress(TypeError, ValueError):
             value = to_array(value, as_dtype(hint))
@@ -334,7 +338,8 @@ def convert_all(values: Sequence[Any], dtype: Any = None) -> list[Tensor]:
     first: DType | None = wanted
     out = []
     for value in values:
-        tensor = convert_to_tensor(value, first, graph=graph)
+        typed = isinstance(value, (np.ndarray, np.generic))
+        tensor = convert_to_tensor(value, wanted if typed else first, graph=graph)
         first = first or tensor.dtype
         out.append(tensor)
     return out

@@ -198,10 +198,37 @@ _TYPES = {
     ),
     "opsets.ctc.decoders": "CTCBeamSearchDecoder CTCGreedyDecoder",
     "opsets.ctc.loss": "CTCLoss",
+    "opsets.datasets.iterator_nodes": (
+        "DeserializeIterator Iterator IteratorFromStringHandle IteratorFromStringHandleV2 "
+        "IteratorGetNext IteratorGetNextAsOptional IteratorGetNextSync IteratorToStringHandle "
+        "IteratorV2 MakeIterator OneShotIterator OptionalFromValue OptionalGetValue "
+        "OptionalHasValue OptionalNone SerializeIterator"
+    ),
     "opsets.datasets.nodes": (
-        "Dataset DatasetCardinality DatasetElement DatasetReduce IteratorFromStringHandleV2 "
-        "IteratorGetNext IteratorGetNextSync IteratorToStringHandle IteratorTryNext IteratorV2 "
-        "MakeIterator OneShotIterator RestoreIterator SaveIterator"
+        "AssertCardinalityDataset AssertNextDataset BatchDataset BatchDatasetV2 CSVDataset "
+        "CSVDatasetV2 CacheDataset CacheDatasetV2 ConcatenateDataset DatasetCardinality "
+        "DatasetToSingleElement DenseToSparseBatchDataset DirectedInterleaveDataset "
+        "DummyMemoryCache DummySeedGenerator ExperimentalAssertNextDataset "
+        "ExperimentalDatasetCardinality ExperimentalDenseToSparseBatchDataset "
+        "ExperimentalDirectedInterleaveDataset ExperimentalGroupByReducerDataset "
+        "ExperimentalGroupByWindowDataset ExperimentalIgnoreErrorsDataset "
+        "ExperimentalMapAndBatchDataset ExperimentalMaxIntraOpParallelismDataset "
+        "ExperimentalParallelInterleaveDataset ExperimentalPrivateThreadPoolDataset "
+        "ExperimentalRandomDataset ExperimentalScanDataset ExperimentalTakeWhileDataset "
+        "ExperimentalUnbatchDataset ExperimentalUniqueDataset FilterDataset "
+        "FixedLengthRecordDataset FixedLengthRecordDatasetV2 FlatMapDataset GeneratorDataset "
+        "GroupByReducerDataset GroupByWindowDataset IgnoreErrorsDataset InterleaveDataset "
+        "LegacyParallelInterleaveDatasetV2 MapAndBatchDataset MapDataset "
+        "MaxIntraOpParallelismDataset ModelDataset NonSerializableDataset OptimizeDataset "
+        "OptimizeDatasetV2 OptionsDataset PaddedBatchDataset PaddedBatchDatasetV2 "
+        "ParallelBatchDataset ParallelInterleaveDataset ParallelInterleaveDatasetV2 "
+        "ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 ParallelMapDataset "
+        "ParallelMapDatasetV2 PrefetchDataset PrivateThreadPoolDataset RandomDataset "
+        "RandomDatasetV2 RangeDataset ReduceDataset RepeatDataset RewriteDataset ScanDataset "
+        "ShardDataset ShuffleAndRepeatDataset ShuffleAndRepeatDatasetV2 ShuffleDataset "
+        "ShuffleDatasetV2 ShuffleDatasetV3 SkipDataset SparseTensorSliceDataset TFRecordDataset "
+        "TFRecordDatasetV2 TakeDataset TakeWhileDataset TensorDataset TensorSliceDataset "
+        "TextLineDataset UnbatchDataset UniqueDataset WindowDataset ZipDataset"
     ),
     "opsets.images.boxes": "SampleDistortedBoundingBoxV2",
     "opsets.images.colours": "AdjustContrastv2 AdjustHue AdjustSaturation HSVToRGB RGBToHSV",
@@ -258,7 +285,9 @@ _TYPES = {
         "SparseSegmentSqrtN SparseSegmentSqrtNGrad SparseSegmentSqrtNWithNumSegments "
         "SparseSegmentSum SparseSegmentSumGrad SparseSegmentSumWithNumSegments"
     ),
-    "opsets.sparse.serialising": "DeserializeManySparse SerializeManySparse SerializeSparse",
+    "opsets.sparse.serialising": (
+        "DeserializeManySparse DeserializeSparse SerializeManySparse SerializeSparse"
+    ),
     "opsets.sparse.sets": (
         "DenseToDenseSetOperation DenseToSparseSetOperation SetSize SparseToSparseSetOperation"
     ),
@@ -311,6 +340,7 @@ OP_MODULES = {
 
 EXTENSION_MODULES: dict[str, dict[str, str]] = {
     "classes of nested values": {
+        "datasets": "actorsession.opsets.datasets.stages",
         "variants": "actorsession.ops.lists.values",
     },
     "gradients of functional control flow": {

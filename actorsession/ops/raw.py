@@ -28,79 +28,101 @@ __all__ = [
     "ApplyAdagrad", "ApplyAdagradDA", "ApplyAdam", "ApplyCenteredRMSProp", "ApplyFtrl",
     "ApplyFtrlV2", "ApplyGradientDescent", "ApplyMomentum", "ApplyProximalAdagrad",
     "ApplyProximalGradientDescent", "ApplyRMSProp", "ApproximateEqual", "ArgMax", "ArgMin",
-    "AsString", "Asin", "Asinh", "Assert", "Assign", "AssignAdd", "AssignAddVariableOp",
-    "AssignSub", "AssignSubVariableOp", "AssignVariableOp", "AsyncPyFunc", "Atan", "Atan2", "Atanh",
-    "AudioSummary", "AudioSummaryV2", "AvgPool", "AvgPool3D", "AvgPool3DGrad", "AvgPoolGrad",
-    "Barrier", "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany", "BarrierReadySize",
-    "BarrierTakeMany", "BatchMatMul", "BatchMatMulV2", "BatchToSpaceND", "BesselI0", "BesselI0e",
-    "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad", "Bitcast", "BitwiseAnd",
-    "BitwiseOr", "BitwiseXor", "BroadcastArgs", "BroadcastGradientArgs", "BroadcastTo", "Bucketize",
-    "CTCBeamSearchDecoder", "CTCGreedyDecoder", "CTCLoss", "Cast", "Ceil", "CheckNumerics",
-    "Cholesky", "ClipByValue", "CollectiveAllToAllV2", "CollectiveBcastRecv",
+    "AsString", "Asin", "Asinh", "Assert", "AssertCardinalityDataset", "AssertNextDataset",
+    "Assign", "AssignAdd", "AssignAddVariableOp", "AssignSub", "AssignSubVariableOp",
+    "AssignVariableOp", "AsyncPyFunc", "Atan", "Atan2", "Atanh", "AudioSummary", "AudioSummaryV2",
+    "AvgPool", "AvgPool3D", "AvgPool3DGrad", "AvgPoolGrad", "Barrier", "BarrierClose",
+    "BarrierIncompleteSize", "BarrierInsertMany", "BarrierReadySize", "BarrierTakeMany",
+    "BatchDataset", "BatchDatasetV2", "BatchMatMul", "BatchMatMulV2", "BatchToSpaceND", "BesselI0",
+    "BesselI0e", "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad", "Bitcast",
+    "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BroadcastArgs", "BroadcastGradientArgs",
+    "BroadcastTo", "Bucketize", "CSVDataset", "CSVDatasetV2", "CTCBeamSearchDecoder",
+    "CTCGreedyDecoder", "CTCLoss", "CacheDataset", "CacheDatasetV2", "Cast", "Ceil",
+    "CheckNumerics", "Cholesky", "ClipByValue", "CollectiveAllToAllV2", "CollectiveBcastRecv",
     "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2", "CollectiveGather",
     "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2", "CollectiveReduceV2",
     "CombinedNonMaxSuppression", "Complex", "ComplexAbs", "ComputeAccidentalHits", "ConcatOffset",
-    "ConcatV2", "Conj", "ConjugateTranspose", "Const", "ControlTrigger", "Conv2D",
-    "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilterV2",
+    "ConcatV2", "ConcatenateDataset", "Conj", "ConjugateTranspose", "Const", "ControlTrigger",
+    "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilterV2",
     "Conv3DBackpropInputV2", "Cos", "Cosh", "CountUpTo", "CropAndResize", "CropAndResizeGradBoxes",
-    "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum", "CumulativeLogsumexp", "Dataset",
-    "DatasetCardinality", "DatasetElement", "DatasetReduce", "DecodeAndCropJpeg", "DecodeBase64",
+    "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum", "CumulativeLogsumexp",
+    "DatasetCardinality", "DatasetToSingleElement", "DecodeAndCropJpeg", "DecodeBase64",
     "DecodeBmp", "DecodeCSV", "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample",
     "DecodeJpeg", "DecodePng", "DecodeRaw", "DeleteSessionTensor", "DenseBincount",
-    "DenseToDenseSetOperation", "DenseToSparseSetOperation", "DepthToSpace",
-    "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
-    "DepthwiseConv2dNativeBackpropInput", "DeserializeManySparse", "DestroyTemporaryVariable",
-    "Diag", "DiagPart", "Digamma", "Dilation2D", "Dilation2DBackpropFilter",
-    "Dilation2DBackpropInput", "DisableCopyOnRead", "Div", "DivNoNan", "DrawBoundingBoxes",
-    "DrawBoundingBoxesV2", "DynamicPartition", "DynamicStitch", "EditDistance", "Einsum", "Elu",
-    "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg", "EncodeJpegVariableQuality",
-    "EncodePng", "EnsureShape", "Enter", "Equal", "Erf", "Erfc", "Erfinv", "EuclideanNorm", "Exit",
-    "Exp", "ExpandDims", "Expm1", "ExtractGlimpse", "ExtractImagePatches", "ExtractJpegShape",
-    "FFT", "FFT2D", "FFT3D", "FIFOQueueV2", "FakeQuantWithMinMaxArgs",
-    "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsGradient",
-    "FakeQuantWithMinMaxVarsPerChannel", "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill",
-    "Fingerprint", "FixedLengthRecordReaderV2", "FixedUnigramCandidateSampler", "Floor", "FloorDiv",
-    "FloorMod", "FractionalAvgPool", "FractionalAvgPoolGrad", "FractionalMaxPool",
-    "FractionalMaxPoolGrad", "FusedBatchNorm", "FusedBatchNormGrad", "FusedBatchNormGradV2",
-    "FusedBatchNormGradV3", "FusedBatchNormV2", "FusedBatchNormV3", "GatherNd", "GatherV2",
-    "GetSessionHandle", "GetSessionTensor", "Greater", "GreaterEqual", "GuaranteeConst", "HSVToRGB",
-    "HashTableV2", "HistogramFixedWidth", "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT",
-    "IRFFT2D", "IRFFT3D", "Identity", "IdentityN", "IdentityReaderV2", "If", "Igamma",
-    "IgammaGradA", "Igammac", "Imag", "ImageSummary", "InTopKV2", "InitializeTableFromTextFileV2",
-    "InitializeTableV2", "Inv", "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf",
-    "IsNan", "IsVariableInitialized", "IteratorFromStringHandleV2", "IteratorGetNext",
-    "IteratorGetNextSync", "IteratorToStringHandle", "IteratorTryNext", "IteratorV2", "L2Loss",
-    "LRN", "LRNGrad", "LeakyRelu", "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift",
-    "Less", "LessEqual", "Lgamma", "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant",
-    "LogSoftmax", "LogUniformCandidateSampler", "LogicalAnd", "LogicalNot", "LogicalOr",
-    "LookupTableExportV2", "LookupTableFindV2", "LookupTableImportV2", "LookupTableInsertV2",
-    "LookupTableRemoveV2", "LookupTableSizeV2", "LoopCond", "LowerBound", "Lu", "MakeIterator",
-    "MapClear", "MapIncompleteSize", "MapPeek", "MapSize", "MapStage", "MapUnstage",
-    "MapUnstageNoKey", "MatMul", "MatchingFiles", "MatrixBandPart", "MatrixDeterminant",
-    "MatrixDiagPartV3", "MatrixDiagV3", "MatrixInverse", "MatrixLogarithm", "MatrixSetDiagV3",
-    "MatrixSolve", "MatrixSolveLs", "MatrixSquareRoot", "MatrixTriangularSolve", "Max", "MaxPool",
-    "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGrad", "MaxPoolGradGrad",
-    "MaxPoolGradWithArgmax", "MaxPoolWithArgmax", "Maximum", "Mean", "Merge", "MergeSummary",
-    "MergeV2Checkpoints", "Min", "Minimum", "MirrorPad", "MirrorPadGrad", "Mul", "MulNoNan",
-    "Multinomial", "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri", "Neg", "NextAfter",
+    "DenseToDenseSetOperation", "DenseToSparseBatchDataset", "DenseToSparseSetOperation",
+    "DepthToSpace", "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
+    "DepthwiseConv2dNativeBackpropInput", "DeserializeIterator", "DeserializeManySparse",
+    "DeserializeSparse", "DestroyTemporaryVariable", "Diag", "DiagPart", "Digamma", "Dilation2D",
+    "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "DirectedInterleaveDataset",
+    "DisableCopyOnRead", "Div", "DivNoNan", "DrawBoundingBoxes", "DrawBoundingBoxesV2",
+    "DummyMemoryCache", "DummySeedGenerator", "DynamicPartition", "DynamicStitch", "EditDistance",
+    "Einsum", "Elu", "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg",
+    "EncodeJpegVariableQuality", "EncodePng", "EnsureShape", "Enter", "Equal", "Erf", "Erfc",
+    "Erfinv", "EuclideanNorm", "Exit", "Exp", "ExpandDims", "ExperimentalAssertNextDataset",
+    "ExperimentalDatasetCardinality", "ExperimentalDenseToSparseBatchDataset",
+    "ExperimentalDirectedInterleaveDataset", "ExperimentalGroupByReducerDataset",
+    "ExperimentalGroupByWindowDataset", "ExperimentalIgnoreErrorsDataset",
+    "ExperimentalMapAndBatchDataset", "ExperimentalMaxIntraOpParallelismDataset",
+    "ExperimentalParallelInterleaveDataset", "ExperimentalPrivateThreadPoolDataset",
+    "ExperimentalRandomDataset", "ExperimentalScanDataset", "ExperimentalTakeWhileDataset",
+    "ExperimentalUnbatchDataset", "ExperimentalUniqueDataset", "Expm1", "ExtractGlimpse",
+    "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D", "FIFOQueueV2",
+    "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars",
+    "FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannel",
+    "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill", "FilterDataset", "Fingerprint",
+    "FixedLengthRecordDataset", "FixedLengthRecordDatasetV2", "FixedLengthRecordReaderV2",
+    "FixedUnigramCandidateSampler", "FlatMapDataset", "Floor", "FloorDiv", "FloorMod",
+    "FractionalAvgPool", "FractionalAvgPoolGrad", "FractionalMaxPool", "FractionalMaxPoolGrad",
+    "FusedBatchNorm", "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3",
+    "FusedBatchNormV2", "FusedBatchNormV3", "GatherNd", "GatherV2", "GeneratorDataset",
+    "GetSessionHandle", "GetSessionTensor", "Greater", "GreaterEqual", "GroupByReducerDataset",
+    "GroupByWindowDataset", "GuaranteeConst", "HSVToRGB", "HashTableV2", "HistogramFixedWidth",
+    "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", "Identity",
+    "IdentityN", "IdentityReaderV2", "If", "Igamma", "IgammaGradA", "Igammac",
+    "IgnoreErrorsDataset", "Imag", "ImageSummary", "InTopKV2", "InitializeTableFromTextFileV2",
+    "InitializeTableV2", "InterleaveDataset", "Inv", "InvGrad", "Invert", "InvertPermutation",
+    "IsFinite", "IsInf", "IsNan", "IsVariableInitialized", "Iterator", "IteratorFromStringHandle",
+    "IteratorFromStringHandleV2", "IteratorGetNext", "IteratorGetNextAsOptional",
+    "IteratorGetNextSync", "IteratorToStringHandle", "IteratorV2", "L2Loss", "LRN", "LRNGrad",
+    "LeakyRelu", "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift",
+    "LegacyParallelInterleaveDatasetV2", "Less", "LessEqual", "Lgamma", "LinSpace", "ListDiff",
+    "Log", "Log1p", "LogMatrixDeterminant", "LogSoftmax", "LogUniformCandidateSampler",
+    "LogicalAnd", "LogicalNot", "LogicalOr", "LookupTableExportV2", "LookupTableFindV2",
+    "LookupTableImportV2", "LookupTableInsertV2", "LookupTableRemoveV2", "LookupTableSizeV2",
+    "LoopCond", "LowerBound", "Lu", "MakeIterator", "MapAndBatchDataset", "MapClear", "MapDataset",
+    "MapIncompleteSize", "MapPeek", "MapSize", "MapStage", "MapUnstage", "MapUnstageNoKey",
+    "MatMul", "MatchingFiles", "MatrixBandPart", "MatrixDeterminant", "MatrixDiagPartV3",
+    "MatrixDiagV3", "MatrixInverse", "MatrixLogarithm", "MatrixSetDiagV3", "MatrixSolve",
+    "MatrixSolveLs", "MatrixSquareRoot", "MatrixTriangularSolve", "Max",
+    "MaxIntraOpParallelismDataset", "MaxPool", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad",
+    "MaxPoolGrad", "MaxPoolGradGrad", "MaxPoolGradWithArgmax", "MaxPoolWithArgmax", "Maximum",
+    "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Min", "Minimum", "MirrorPad",
+    "MirrorPadGrad", "ModelDataset", "Mul", "MulNoNan", "Multinomial",
+    "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri", "Neg", "NextAfter",
     "NextIteration", "NoOp", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
-    "NonMaxSuppressionWithOverlaps", "NotEqual", "OneHot", "OneShotIterator", "OnesLike",
-    "OrderedMapClear", "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize",
-    "OrderedMapStage", "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2",
-    "PaddingFIFOQueueV2", "ParallelConcat", "ParallelDynamicStitch", "ParseExample",
-    "ParseExampleV2", "ParseSequenceExampleV2", "ParseSingleExample", "ParseTensor",
-    "PartitionedCall", "Placeholder", "PlaceholderWithDefault", "Polygamma", "PopulationCount",
-    "Pow", "Print", "PrintV2", "PriorityQueueV2", "Prod", "PyFunc", "PyFuncStateless", "Qr",
-    "QueueCloseV2", "QueueDequeueManyV2", "QueueDequeueUpToV2", "QueueDequeueV2",
-    "QueueEnqueueManyV2", "QueueEnqueueV2", "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D",
-    "RFFT3D", "RGBToHSV", "RandomGamma", "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueueV2",
-    "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Range", "Rank", "ReadFile",
-    "ReadVariableOp", "ReaderNumRecordsProducedV2", "ReaderNumWorkUnitsCompletedV2",
-    "ReaderReadUpToV2", "ReaderReadV2", "ReaderResetV2", "ReaderRestoreStateV2",
-    "ReaderSerializeStateV2", "Real", "RealDiv", "Reciprocal", "ReciprocalGrad", "ReduceJoin",
-    "ReducedShape", "RefEnter", "RefExit", "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch",
-    "ReferenceHandle", "RegexFullMatch", "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad",
-    "RemoteCall", "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear",
+    "NonMaxSuppressionWithOverlaps", "NonSerializableDataset", "NotEqual", "OneHot",
+    "OneShotIterator", "OnesLike", "OptimizeDataset", "OptimizeDatasetV2", "OptionalFromValue",
+    "OptionalGetValue", "OptionalHasValue", "OptionalNone", "OptionsDataset", "OrderedMapClear",
+    "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize", "OrderedMapStage",
+    "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2", "PaddedBatchDataset",
+    "PaddedBatchDatasetV2", "PaddingFIFOQueueV2", "ParallelBatchDataset", "ParallelConcat",
+    "ParallelDynamicStitch", "ParallelInterleaveDataset", "ParallelInterleaveDatasetV2",
+    "ParallelInterleaveDatasetV3", "ParallelInterleaveDatasetV4", "ParallelMapDataset",
+    "ParallelMapDatasetV2", "ParseExample", "ParseExampleV2", "ParseSequenceExampleV2",
+    "ParseSingleExample", "ParseTensor", "PartitionedCall", "Placeholder", "PlaceholderWithDefault",
+    "Polygamma", "PopulationCount", "Pow", "PrefetchDataset", "Print", "PrintV2", "PriorityQueueV2",
+    "PrivateThreadPoolDataset", "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueCloseV2",
+    "QueueDequeueManyV2", "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueueManyV2",
+    "QueueEnqueueV2", "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV",
+    "RandomDataset", "RandomDatasetV2", "RandomGamma", "RandomPoissonV2", "RandomShuffle",
+    "RandomShuffleQueueV2", "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Range",
+    "RangeDataset", "Rank", "ReadFile", "ReadVariableOp", "ReaderNumRecordsProducedV2",
+    "ReaderNumWorkUnitsCompletedV2", "ReaderReadUpToV2", "ReaderReadV2", "ReaderResetV2",
+    "ReaderRestoreStateV2", "ReaderSerializeStateV2", "Real", "RealDiv", "Reciprocal",
+    "ReciprocalGrad", "ReduceDataset", "ReduceJoin", "ReducedShape", "RefEnter", "RefExit",
+    "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "ReferenceHandle", "RegexFullMatch",
+    "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall", "RepeatDataset",
+    "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear",
     "ResizeBilinearGrad", "ResizeNearestNeighbor", "ResizeNearestNeighborGrad",
     "ResourceApplyAdadelta", "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
     "ResourceApplyCenteredRMSProp", "ResourceApplyFtrl", "ResourceApplyFtrlV2",
@@ -114,15 +136,17 @@ __all__ = [
     "ResourceSparseApplyCenteredRMSProp", "ResourceSparseApplyFtrl", "ResourceSparseApplyFtrlV2",
     "ResourceSparseApplyMomentum", "ResourceSparseApplyProximalAdagrad",
     "ResourceSparseApplyProximalGradientDescent", "ResourceSparseApplyRMSProp",
-    "ResourceStridedSliceAssign", "Restore", "RestoreIterator", "RestoreSlice", "RestoreV2",
-    "ReverseSequence", "ReverseV2", "RightShift", "Rint", "Roll", "Round", "Rsqrt", "RsqrtGrad",
-    "SampleDistortedBoundingBoxV2", "Save", "SaveIterator", "SaveSlices", "SaveV2", "ScalarSummary",
+    "ResourceStridedSliceAssign", "Restore", "RestoreSlice", "RestoreV2", "ReverseSequence",
+    "ReverseV2", "RewriteDataset", "RightShift", "Rint", "Roll", "Round", "Rsqrt", "RsqrtGrad",
+    "SampleDistortedBoundingBoxV2", "Save", "SaveSlices", "SaveV2", "ScalarSummary", "ScanDataset",
     "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNd",
     "ScatterNdAdd", "ScatterNdMax", "ScatterNdMin", "ScatterNdSub", "ScatterNdUpdate", "ScatterSub",
     "ScatterUpdate", "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd", "SegmentSum",
-    "Select", "SelectV2", "SelfAdjointEigV2", "Selu", "SeluGrad", "SerializeManySparse",
-    "SerializeSparse", "SerializeTensor", "SetSize", "Shape", "ShapeN", "ShardedFilename",
-    "ShardedFilespec", "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "Slice", "Softmax",
+    "Select", "SelectV2", "SelfAdjointEigV2", "Selu", "SeluGrad", "SerializeIterator",
+    "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize", "Shape", "ShapeN",
+    "ShardDataset", "ShardedFilename", "ShardedFilespec", "ShuffleAndRepeatDataset",
+    "ShuffleAndRepeatDatasetV2", "ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3",
+    "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "SkipDataset", "Slice", "Softmax",
     "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad",
     "SpaceToBatchND", "SpaceToDepth", "SparseAccumulatorApplyGradient",
     "SparseAccumulatorTakeGradient", "SparseAdd", "SparseAddGrad", "SparseApplyAdadelta",
@@ -137,8 +161,8 @@ __all__ = [
     "SparseSegmentSqrtNWithNumSegments", "SparseSegmentSum", "SparseSegmentSumGrad",
     "SparseSegmentSumWithNumSegments", "SparseSlice", "SparseSliceGrad", "SparseSoftmax",
     "SparseSoftmaxCrossEntropyWithLogits", "SparseSparseMaximum", "SparseSparseMinimum",
-    "SparseSplit", "SparseTensorDenseAdd", "SparseTensorDenseMatMul", "SparseToDense",
-    "SparseToSparseSetOperation", "Split", "SplitV", "Sqrt", "SqrtGrad", "Square",
+    "SparseSplit", "SparseTensorDenseAdd", "SparseTensorDenseMatMul", "SparseTensorSliceDataset",
+    "SparseToDense", "SparseToSparseSetOperation", "Split", "SplitV", "Sqrt", "SqrtGrad", "Square",
     "SquaredDifference", "Squeeze", "StackCloseV2", "StackPopV2", "StackPushV2", "StackV2", "Stage",
     "StageClear", "StagePeek", "StageSize", "StatefulPartitionedCall", "StatelessMultinomial",
     "StatelessRandomGammaV2", "StatelessRandomNormal", "StatelessRandomPoisson",
@@ -147,23 +171,26 @@ __all__ = [
     "StridedSlice", "StridedSliceAssign", "StridedSliceGrad", "StringFormat", "StringJoin",
     "StringLength", "StringLower", "StringSplit", "StringSplitV2", "StringStrip",
     "StringToHashBucket", "StringToHashBucketFast", "StringToHashBucketStrong", "StringToNumber",
-    "StringUpper", "Sub", "Substr", "Sum", "Svd", "Switch", "SymbolicGradient", "TFRecordReaderV2",
-    "Tan", "Tanh", "TanhGrad", "TemporaryHandle", "TemporaryVariable", "TensorArrayCloseV3",
-    "TensorArrayConcatV3", "TensorArrayGatherV3", "TensorArrayGradV3", "TensorArrayReadV3",
-    "TensorArrayScatterV3", "TensorArraySizeV3", "TensorArraySplitV3", "TensorArrayV3",
-    "TensorArrayWriteV3", "TensorListAdd", "TensorListAddItem", "TensorListConcatV2",
+    "StringUpper", "Sub", "Substr", "Sum", "Svd", "Switch", "SymbolicGradient", "TFRecordDataset",
+    "TFRecordDatasetV2", "TFRecordReaderV2", "TakeDataset", "TakeWhileDataset", "Tan", "Tanh",
+    "TanhGrad", "TemporaryHandle", "TemporaryVariable", "TensorArrayCloseV3", "TensorArrayConcatV3",
+    "TensorArrayGatherV3", "TensorArrayGradV3", "TensorArrayReadV3", "TensorArrayScatterV3",
+    "TensorArraySizeV3", "TensorArraySplitV3", "TensorArrayV3", "TensorArrayWriteV3",
+    "TensorDataset", "TensorListAdd", "TensorListAddItem", "TensorListConcatV2",
     "TensorListElementShape", "TensorListFromTensor", "TensorListGather", "TensorListGetItem",
     "TensorListLength", "TensorListPopBack", "TensorListPushBack", "TensorListReserve",
     "TensorListResize", "TensorListScatterAdd", "TensorListScatterIntoExistingList",
     "TensorListScatterV2", "TensorListSetItem", "TensorListSplit", "TensorListStack",
     "TensorListZerosLike", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin",
-    "TensorScatterSub", "TensorScatterUpdate", "TensorSummary", "TensorSummaryV2",
-    "TextLineReaderV2", "Tile", "TopKV2", "Transpose", "TridiagonalMatMul", "TridiagonalSolve",
-    "TruncateDiv", "TruncateMod", "TruncatedNormal", "UnicodeTranscode", "UniformCandidateSampler",
-    "Unique", "UniqueWithCounts", "Unpack", "UnravelIndex", "UnsortedSegmentJoin",
-    "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd", "UnsortedSegmentSum",
-    "Unstage", "UpperBound", "VarHandleOp", "VarIsInitializedOp", "Variable", "VariableV2", "Where",
-    "While", "WholeFileReaderV2", "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta",
+    "TensorScatterSub", "TensorScatterUpdate", "TensorSliceDataset", "TensorSummary",
+    "TensorSummaryV2", "TextLineDataset", "TextLineReaderV2", "Tile", "TopKV2", "Transpose",
+    "TridiagonalMatMul", "TridiagonalSolve", "TruncateDiv", "TruncateMod", "TruncatedNormal",
+    "UnbatchDataset", "UnicodeTranscode", "UniformCandidateSampler", "Unique", "UniqueDataset",
+    "UniqueWithCounts", "Unpack", "UnravelIndex", "UnsortedSegmentJoin", "UnsortedSegmentMax",
+    "UnsortedSegmentMin", "UnsortedSegmentProd", "UnsortedSegmentSum", "Unstage", "UpperBound",
+    "VarHandleOp", "VarIsInitializedOp", "Variable", "VariableV2", "Where", "While",
+    "WholeFileReaderV2", "WindowDataset", "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike",
+    "Zeta", "ZipDataset",
 ]
 
 def Abs(x: Operand, *, name: str | None = None) -> Tensor:
@@ -310,6 +337,14 @@ def Assert(condition: Operand, data: Operands, *, summarize: int = 3, name: str 
     """condition:bool data:[T] ->"""
     return node("Assert", (condition, data,), {"summarize": summarize}, name)
 
+def AssertCardinalityDataset(input_dataset: Operand, cardinality: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """input_dataset:variant cardinality:int64 -> handle:variant"""
+    return one("AssertCardinalityDataset", (input_dataset, cardinality,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def AssertNextDataset(input_dataset: Operand, transformations: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """input_dataset:variant transformations:string -> handle:variant"""
+    return one("AssertNextDataset", (input_dataset, transformations,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
 def Assign(ref: Operand, value: Operand, *, validate_shape: bool = True, use_locking: bool = True, name: str | None = None) -> Tensor:
     """ref:T& value:T -> output_ref:T&"""
     return one("Assign", (ref, value,), {"validate_shape": validate_shape, "use_locking": use_locking}, name)
@@ -398,6 +433,14 @@ def BarrierTakeMany(handle: Operand, num_elements: Operand, *, component_types: 
     """handle:string& num_elements:int32 -> indices:int64 keys:string values:[component_types]"""
     return many("BarrierTakeMany", (handle, num_elements,), {"component_types": component_types, "allow_small_batch": allow_small_batch, "wait_for_incomplete": wait_for_incomplete, "timeout_ms": timeout_ms, "shapes": shapes}, name)
 
+def BatchDataset(input_dataset: Operand, batch_size: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant batch_size:int64 -> handle:variant"""
+    return one("BatchDataset", (input_dataset, batch_size,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
+
+def BatchDatasetV2(input_dataset: Operand, batch_size: Operand, drop_remainder: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], parallel_copy: bool = False, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant batch_size:int64 drop_remainder:bool -> handle:variant"""
+    return one("BatchDatasetV2", (input_dataset, batch_size, drop_remainder,), {"output_types": output_types, "output_shapes": output_shapes, "parallel_copy": parallel_copy, "metadata": metadata}, name)
+
 def BatchMatMul(x: Operand, y: Operand, *, adj_x: bool = False, adj_y: bool = False, name: str | None = None) -> Tensor:
     """x:T y:T -> output:T"""
     return one("BatchMatMul", (x, y,), {"adj_x": adj_x, "adj_y": adj_y}, name)
@@ -470,6 +513,14 @@ def Bucketize(input: Operand, *, boundaries: Sequence[float], name: str | None =
     """input:T -> output:int32"""
     return one("Bucketize", (input,), {"boundaries": boundaries}, name)
 
+def CSVDataset(filenames: Operand, compression_type: Operand, buffer_size: Operand, header: Operand, field_delim: Operand, use_quote_delim: Operand, na_value: Operand, select_cols: Operand, record_defaults: Operands, *, output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """filenames:string compression_type:string buffer_size:int64 header:bool field_delim:string use_quote_delim:bool na_value:string select_cols:int64 record_defaults:[output_types] -> handle:variant"""
+    return one("CSVDataset", (filenames, compression_type, buffer_size, header, field_delim, use_quote_delim, na_value, select_cols, record_defaults,), {"output_shapes": output_shapes}, name)
+
+def CSVDatasetV2(filenames: Operand, compression_type: Operand, buffer_size: Operand, header: Operand, field_delim: Operand, use_quote_delim: Operand, na_value: Operand, select_cols: Operand, record_defaults: Operands, exclude_cols: Operand, *, output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """filenames:string compression_type:string buffer_size:int64 header:bool field_delim:string use_quote_delim:bool na_value:string select_cols:int64 record_defaults:[output_types] exclude_cols:int64 -> handle:variant"""
+    return one("CSVDatasetV2", (filenames, compression_type, buffer_size, header, field_delim, use_quote_delim, na_value, select_cols, record_defaults, exclude_cols,), {"output_shapes": output_shapes}, name)
+
 def CTCBeamSearchDecoder(inputs: Operand, sequence_length: Operand, *, beam_width: int, top_paths: int, merge_repeated: bool = True, name: str | None = None) -> tuple[list[Tensor], list[Tensor], list[Tensor], Tensor]:
     """inputs:T sequence_length:int32 -> decoded_indices:int64*top_paths decoded_values:int64*top_paths decoded_shape:int64*top_paths log_probability:T"""
     return many("CTCBeamSearchDecoder", (inputs, sequence_length,), {"beam_width": beam_width, "top_paths": top_paths, "merge_repeated": merge_repeated}, name)
@@ -481,6 +532,14 @@ def CTCGreedyDecoder(inputs: Operand, sequence_length: Operand, *, merge_repeate
 def CTCLoss(inputs: Operand, labels_indices: Operand, labels_values: Operand, sequence_length: Operand, *, preprocess_collapse_repeated: bool = False, ctc_merge_repeated: bool = True, ignore_longer_outputs_than_inputs: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
     """inputs:T labels_indices:int64 labels_values:int32 sequence_length:int32 -> loss:T gradient:T"""
     return many("CTCLoss", (inputs, labels_indices, labels_values, sequence_length,), {"preprocess_collapse_repeated": preprocess_collapse_repeated, "ctc_merge_repeated": ctc_merge_repeated, "ignore_longer_outputs_than_inputs": ignore_longer_outputs_than_inputs}, name)
+
+def CacheDataset(input_dataset: Operand, filename: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant filename:string -> handle:variant"""
+    return one("CacheDataset", (input_dataset, filename,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
+
+def CacheDatasetV2(input_dataset: Operand, filename: Operand, cache: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant filename:string cache:resource -> handle:variant"""
+    return one("CacheDatasetV2", (input_dataset, filename, cache,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
 
 def Cast(x: Operand, *, DstT: DTypeLike, Truncate: bool = False, name: str | None = None) -> Tensor:
     """x:SrcT -> y:DstT"""
@@ -566,6 +625,10 @@ def ConcatV2(values: Operands, axis: Operand, *, name: str | None = None) -> Ten
     """values:T*N axis:Tidx -> output:T"""
     return one("ConcatV2", (values, axis,), {}, name)
 
+def ConcatenateDataset(input_dataset: Operand, another_dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant another_dataset:variant -> handle:variant"""
+    return one("ConcatenateDataset", (input_dataset, another_dataset,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
+
 def Conj(input: Operand, *, name: str | None = None) -> Tensor:
     """input:T -> output:T"""
     return one("Conj", (input,), {}, name)
@@ -646,21 +709,13 @@ def CumulativeLogsumexp(x: Operand, axis: Operand, *, exclusive: bool = False, r
     """x:T axis:Tidx -> out:T"""
     return one("CumulativeLogsumexp", (x, axis,), {"exclusive": exclusive, "reverse": reverse}, name)
 
-def Dataset(inputs: Operands, *, kind: str | bytes, sources: int = 0, settings: Sequence[str | bytes] = (), functions: Sequence[Value] = (), layout: str | bytes = '', name: str | None = None) -> Tensor:
-    """inputs:[Tin] -> handle:resource"""
-    return one("Dataset", (inputs,), {"kind": kind, "sources": sources, "settings": settings, "functions": functions, "layout": layout}, name)
+def DatasetCardinality(input_dataset: Operand, *, cardinality_options: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant -> cardinality:int64"""
+    return one("DatasetCardinality", (input_dataset,), {"cardinality_options": cardinality_options}, name)
 
-def DatasetCardinality(dataset: Operand, *, name: str | None = None) -> Tensor:
-    """dataset:resource -> cardinality:int64"""
-    return one("DatasetCardinality", (dataset,), {}, name)
-
-def DatasetElement(dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> list[Tensor]:
-    """dataset:resource -> components:[output_types]"""
-    return many("DatasetElement", (dataset,), {"output_types": output_types, "output_shapes": output_shapes}, name)
-
-def DatasetReduce(dataset: Operand, inputs: Operands, *, functions: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> list[Tensor]:
-    """dataset:resource inputs:[Tin] -> components:[output_types]"""
-    return many("DatasetReduce", (dataset, inputs,), {"functions": functions, "output_types": output_types, "output_shapes": output_shapes}, name)
+def DatasetToSingleElement(dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> list[Tensor]:
+    """dataset:variant -> components:[output_types]"""
+    return many("DatasetToSingleElement", (dataset,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
 
 def DecodeAndCropJpeg(contents: Operand, crop_window: Operand, *, channels: int = 0, ratio: int = 1, name: str | None = None) -> Tensor:
     """contents:string crop_window:int32 -> image:uint8"""
@@ -718,6 +773,10 @@ def DenseToDenseSetOperation(set1: Operand, set2: Operand, *, set_operation: str
     """set1:T set2:T -> result_indices:int64 result_values:T result_shape:int64"""
     return many("DenseToDenseSetOperation", (set1, set2,), {"set_operation": set_operation, "validate_indices": validate_indices}, name)
 
+def DenseToSparseBatchDataset(input_dataset: Operand, batch_size: Operand, row_shape: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """input_dataset:variant batch_size:int64 row_shape:int64 -> handle:variant"""
+    return one("DenseToSparseBatchDataset", (input_dataset, batch_size, row_shape,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
 def DenseToSparseSetOperation(set1: Operand, set2_indices: Operand, set2_values: Operand, set2_shape: Operand, *, set_operation: str | bytes, validate_indices: bool = True, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """set1:T set2_indices:int64 set2_values:T set2_shape:int64 -> result_indices:int64 result_values:T result_shape:int64"""
     return many("DenseToSparseSetOperation", (set1, set2_indices, set2_values, set2_shape,), {"set_operation": set_operation, "validate_indices": validate_indices}, name)
@@ -738,9 +797,17 @@ def DepthwiseConv2dNativeBackpropInput(input_sizes: Operand, filter: Operand, ou
     """input_sizes:int32 filter:T out_backprop:T -> output:T"""
     return one("DepthwiseConv2dNativeBackpropInput", (input_sizes, filter, out_backprop,), {"strides": strides, "padding": padding, "explicit_paddings": explicit_paddings, "data_format": data_format, "dilations": dilations}, name)
 
+def DeserializeIterator(resource_handle: Operand, serialized: Operand, *, name: str | None = None) -> Operation:
+    """resource_handle:resource serialized:variant ->"""
+    return node("DeserializeIterator", (resource_handle, serialized,), {}, name)
+
 def DeserializeManySparse(serialized_sparse: Operand, *, dtype: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """serialized_sparse:string -> sparse_indices:int64 sparse_values:dtype sparse_shape:int64"""
     return many("DeserializeManySparse", (serialized_sparse,), {"dtype": dtype}, name)
+
+def DeserializeSparse(serialized_sparse: Operand, *, dtype: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """serialized_sparse:Tserialized -> sparse_indices:int64 sparse_values:dtype sparse_shape:int64"""
+    return many("DeserializeSparse", (serialized_sparse,), {"dtype": dtype}, name)
 
 def DestroyTemporaryVariable(ref: Operand, *, var_name: str | bytes, name: str | None = None) -> Tensor:
     """ref:T& -> value:T"""
@@ -770,6 +837,10 @@ def Dilation2DBackpropInput(input: Operand, filter: Operand, out_backprop: Opera
     """input:T filter:T out_backprop:T -> in_backprop:T"""
     return one("Dilation2DBackpropInput", (input, filter, out_backprop,), {"strides": strides, "rates": rates, "padding": padding}, name)
 
+def DirectedInterleaveDataset(selector_input_dataset: Operand, data_input_datasets: Operands, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], stop_on_empty_dataset: bool = False, name: str | None = None) -> Tensor:
+    """selector_input_dataset:variant data_input_datasets:variant*N -> handle:variant"""
+    return one("DirectedInterleaveDataset", (selector_input_dataset, data_input_datasets,), {"output_types": output_types, "output_shapes": output_shapes, "stop_on_empty_dataset": stop_on_empty_dataset}, name)
+
 def DisableCopyOnRead(resource: Operand, *, name: str | None = None) -> Operation:
     """resource:resource ->"""
     return node("DisableCopyOnRead", (resource,), {}, name)
@@ -789,6 +860,14 @@ def DrawBoundingBoxes(images: Operand, boxes: Operand, *, name: str | None = Non
 def DrawBoundingBoxesV2(images: Operand, boxes: Operand, colors: Operand, *, name: str | None = None) -> Tensor:
     """images:T boxes:float colors:float -> output:T"""
     return one("DrawBoundingBoxesV2", (images, boxes, colors,), {}, name)
+
+def DummyMemoryCache(*, name: str | None = None) -> Tensor:
+    """-> handle:resource"""
+    return one("DummyMemoryCache", (), {}, name)
+
+def DummySeedGenerator(*, name: str | None = None) -> Tensor:
+    """-> handle:resource"""
+    return one("DummySeedGenerator", (), {}, name)
 
 def DynamicPartition(data: Operand, partitions: Operand, *, num_partitions: int, name: str | None = None) -> list[Tensor]:
     """data:T partitions:int32 -> outputs:T*num_partitions"""
@@ -874,6 +953,70 @@ def ExpandDims(input: Operand, dim: Operand, *, name: str | None = None) -> Tens
     """input:T dim:Tdim -> output:T"""
     return one("ExpandDims", (input, dim,), {}, name)
 
+def ExperimentalAssertNextDataset(input_dataset: Operand, transformations: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """input_dataset:variant transformations:string -> handle:variant"""
+    return one("ExperimentalAssertNextDataset", (input_dataset, transformations,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def ExperimentalDatasetCardinality(input_dataset: Operand, *, name: str | None = None) -> Tensor:
+    """input_dataset:variant -> cardinality:int64"""
+    return one("ExperimentalDatasetCardinality", (input_dataset,), {}, name)
+
+def ExperimentalDenseToSparseBatchDataset(input_dataset: Operand, batch_size: Operand, row_shape: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """input_dataset:variant batch_size:int64 row_shape:int64 -> handle:variant"""
+    return one("ExperimentalDenseToSparseBatchDataset", (input_dataset, batch_size, row_shape,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def ExperimentalDirectedInterleaveDataset(selector_input_dataset: Operand, data_input_datasets: Operands, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """selector_input_dataset:variant data_input_datasets:variant*N -> handle:variant"""
+    return one("ExperimentalDirectedInterleaveDataset", (selector_input_dataset, data_input_datasets,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def ExperimentalGroupByReducerDataset(input_dataset: Operand, key_func_other_arguments: Operands, init_func_other_arguments: Operands, reduce_func_other_arguments: Operands, finalize_func_other_arguments: Operands, *, key_func: Value, init_func: Value, reduce_func: Value, finalize_func: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], Tkey_func_other_arguments: Sequence[DTypeLike] | None = None, Tinit_func_other_arguments: Sequence[DTypeLike] | None = None, Treduce_func_other_arguments: Sequence[DTypeLike] | None = None, Tfinalize_func_other_arguments: Sequence[DTypeLike] | None = None, name: str | None = None) -> Tensor:
+    """input_dataset:variant key_func_other_arguments:[Tkey_func_other_arguments] init_func_other_arguments:[Tinit_func_other_arguments] reduce_func_other_arguments:[Treduce_func_other_arguments] finalize_func_other_arguments:[Tfinalize_func_other_arguments] -> handle:variant"""
+    return one("ExperimentalGroupByReducerDataset", (input_dataset, key_func_other_arguments, init_func_other_arguments, reduce_func_other_arguments, finalize_func_other_arguments,), {"key_func": key_func, "init_func": init_func, "reduce_func": reduce_func, "finalize_func": finalize_func, "output_types": output_types, "output_shapes": output_shapes, "Tkey_func_other_arguments": Tkey_func_other_arguments, "Tinit_func_other_arguments": Tinit_func_other_arguments, "Treduce_func_other_arguments": Treduce_func_other_arguments, "Tfinalize_func_other_arguments": Tfinalize_func_other_arguments}, name)
+
+def ExperimentalGroupByWindowDataset(input_dataset: Operand, key_func_other_arguments: Operands, reduce_func_other_arguments: Operands, window_size_func_other_arguments: Operands, *, key_func: Value, reduce_func: Value, window_size_func: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], Tkey_func_other_arguments: Sequence[DTypeLike] | None = None, Treduce_func_other_arguments: Sequence[DTypeLike] | None = None, Twindow_size_func_other_arguments: Sequence[DTypeLike] | None = None, name: str | None = None) -> Tensor:
+    """input_dataset:variant key_func_other_arguments:[Tkey_func_other_arguments] reduce_func_other_arguments:[Treduce_func_other_arguments] window_size_func_other_arguments:[Twindow_size_func_other_arguments] -> handle:variant"""
+    return one("ExperimentalGroupByWindowDataset", (input_dataset, key_func_other_arguments, reduce_func_other_arguments, window_size_func_other_arguments,), {"key_func": key_func, "reduce_func": reduce_func, "window_size_func": window_size_func, "output_types": output_types, "output_shapes": output_shapes, "Tkey_func_other_arguments": Tkey_func_other_arguments, "Treduce_func_other_arguments": Treduce_func_other_arguments, "Twindow_size_func_other_arguments": Twindow_size_func_other_arguments}, name)
+
+def ExperimentalIgnoreErrorsDataset(input_dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], log_warning: bool = False, name: str | None = None) -> Tensor:
+    """input_dataset:variant -> handle:variant"""
+    return one("ExperimentalIgnoreErrorsDataset", (input_dataset,), {"output_types": output_types, "output_shapes": output_shapes, "log_warning": log_warning}, name)
+
+def ExperimentalMapAndBatchDataset(input_dataset: Operand, other_arguments: Operands, batch_size: Operand, num_parallel_calls: Operand, drop_remainder: Operand, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], preserve_cardinality: bool = False, name: str | None = None) -> Tensor:
+    """input_dataset:variant other_arguments:[Targuments] batch_size:int64 num_parallel_calls:int64 drop_remainder:bool -> handle:variant"""
+    return one("ExperimentalMapAndBatchDataset", (input_dataset, other_arguments, batch_size, num_parallel_calls, drop_remainder,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "preserve_cardinality": preserve_cardinality}, name)
+
+def ExperimentalMaxIntraOpParallelismDataset(input_dataset: Operand, max_intra_op_parallelism: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """input_dataset:variant max_intra_op_parallelism:int64 -> handle:variant"""
+    return one("ExperimentalMaxIntraOpParallelismDataset", (input_dataset, max_intra_op_parallelism,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def ExperimentalParallelInterleaveDataset(input_dataset: Operand, other_arguments: Operands, cycle_length: Operand, block_length: Operand, sloppy: Operand, buffer_output_elements: Operand, prefetch_input_elements: Operand, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """input_dataset:variant other_arguments:[Targuments] cycle_length:int64 block_length:int64 sloppy:bool buffer_output_elements:int64 prefetch_input_elements:int64 -> handle:variant"""
+    return one("ExperimentalParallelInterleaveDataset", (input_dataset, other_arguments, cycle_length, block_length, sloppy, buffer_output_elements, prefetch_input_elements,), {"f": f, "output_types": output_types, "output_shapes": output_shapes}, name)
+
+def ExperimentalPrivateThreadPoolDataset(input_dataset: Operand, num_threads: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """input_dataset:variant num_threads:int64 -> handle:variant"""
+    return one("ExperimentalPrivateThreadPoolDataset", (input_dataset, num_threads,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def ExperimentalRandomDataset(seed: Operand, seed2: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """seed:int64 seed2:int64 -> handle:variant"""
+    return one("ExperimentalRandomDataset", (seed, seed2,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def ExperimentalScanDataset(input_dataset: Operand, initial_state: Operands, other_arguments: Operands, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], Tstate: Sequence[DTypeLike] | None = None, Targuments: Sequence[DTypeLike] | None = None, preserve_cardinality: bool = False, name: str | None = None) -> Tensor:
+    """input_dataset:variant initial_state:[Tstate] other_arguments:[Targuments] -> handle:variant"""
+    return one("ExperimentalScanDataset", (input_dataset, initial_state, other_arguments,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "Tstate": Tstate, "Targuments": Targuments, "preserve_cardinality": preserve_cardinality}, name)
+
+def ExperimentalTakeWhileDataset(input_dataset: Operand, other_arguments: Operands, *, predicate: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """input_dataset:variant other_arguments:[Targuments] -> handle:variant"""
+    return one("ExperimentalTakeWhileDataset", (input_dataset, other_arguments,), {"predicate": predicate, "output_types": output_types, "output_shapes": output_shapes}, name)
+
+def ExperimentalUnbatchDataset(input_dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """input_dataset:variant -> handle:variant"""
+    return one("ExperimentalUnbatchDataset", (input_dataset,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def ExperimentalUniqueDataset(input_dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """input_dataset:variant -> handle:variant"""
+    return one("ExperimentalUniqueDataset", (input_dataset,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
 def Expm1(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
     return one("Expm1", (x,), {}, name)
@@ -934,9 +1077,21 @@ def Fill(dims: Operand, value: Operand, *, name: str | None = None) -> Tensor:
     """dims:index_type value:T -> output:T"""
     return one("Fill", (dims, value,), {}, name)
 
+def FilterDataset(input_dataset: Operand, other_arguments: Operands, *, predicate: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant other_arguments:[Targuments] -> handle:variant"""
+    return one("FilterDataset", (input_dataset, other_arguments,), {"predicate": predicate, "output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
+
 def Fingerprint(data: Operand, method: Operand, *, name: str | None = None) -> Tensor:
     """data:T method:string -> fingerprint:uint8"""
     return one("Fingerprint", (data, method,), {}, name)
+
+def FixedLengthRecordDataset(filenames: Operand, header_bytes: Operand, record_bytes: Operand, footer_bytes: Operand, buffer_size: Operand, *, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """filenames:string header_bytes:int64 record_bytes:int64 footer_bytes:int64 buffer_size:int64 -> handle:variant"""
+    return one("FixedLengthRecordDataset", (filenames, header_bytes, record_bytes, footer_bytes, buffer_size,), {"metadata": metadata}, name)
+
+def FixedLengthRecordDatasetV2(filenames: Operand, header_bytes: Operand, record_bytes: Operand, footer_bytes: Operand, buffer_size: Operand, compression_type: Operand, *, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """filenames:string header_bytes:int64 record_bytes:int64 footer_bytes:int64 buffer_size:int64 compression_type:string -> handle:variant"""
+    return one("FixedLengthRecordDatasetV2", (filenames, header_bytes, record_bytes, footer_bytes, buffer_size, compression_type,), {"metadata": metadata}, name)
 
 def FixedLengthRecordReaderV2(*, record_bytes: int, header_bytes: int = 0, footer_bytes: int = 0, hop_bytes: int = 0, container: str | bytes = '', shared_name: str | bytes = '', encoding: str | bytes = '', name: str | None = None) -> Tensor:
     """-> reader_handle:resource"""
@@ -945,6 +1100,10 @@ def FixedLengthRecordReaderV2(*, record_bytes: int, header_bytes: int = 0, foote
 def FixedUnigramCandidateSampler(true_classes: Operand, *, num_true: int, num_sampled: int, unique: bool, range_max: int, vocab_file: str | bytes = '', distortion: float = 1.0, num_reserved_ids: int = 0, num_shards: int = 1, shard: int = 0, unigrams: Sequence[float] = (), seed: int = 0, seed2: int = 0, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """true_classes:int64 -> sampled_candidates:int64 true_expected_count:float sampled_expected_count:float"""
     return many("FixedUnigramCandidateSampler", (true_classes,), {"num_true": num_true, "num_sampled": num_sampled, "unique": unique, "range_max": range_max, "vocab_file": vocab_file, "distortion": distortion, "num_reserved_ids": num_reserved_ids, "num_shards": num_shards, "shard": shard, "unigrams": unigrams, "seed": seed, "seed2": seed2}, name)
+
+def FlatMapDataset(input_dataset: Operand, other_arguments: Operands, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant other_arguments:[Targuments] -> handle:variant"""
+    return one("FlatMapDataset", (input_dataset, other_arguments,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
 
 def Floor(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
@@ -1006,6 +1165,10 @@ def GatherV2(params: Operand, indices: Operand, axis: Operand, *, batch_dims: in
     """params:Tparams indices:Tindices axis:Taxis -> output:Tparams"""
     return one("GatherV2", (params, indices, axis,), {"batch_dims": batch_dims}, name)
 
+def GeneratorDataset(init_func_other_args: Operands, next_func_other_args: Operands, finalize_func_other_args: Operands, *, init_func: Value, next_func: Value, finalize_func: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], Tinit_func_args: Sequence[DTypeLike] | None = None, Tnext_func_args: Sequence[DTypeLike] | None = None, Tfinalize_func_args: Sequence[DTypeLike] | None = None, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """init_func_other_args:[Tinit_func_args] next_func_other_args:[Tnext_func_args] finalize_func_other_args:[Tfinalize_func_args] -> handle:variant"""
+    return one("GeneratorDataset", (init_func_other_args, next_func_other_args, finalize_func_other_args,), {"init_func": init_func, "next_func": next_func, "finalize_func": finalize_func, "output_types": output_types, "output_shapes": output_shapes, "Tinit_func_args": Tinit_func_args, "Tnext_func_args": Tnext_func_args, "Tfinalize_func_args": Tfinalize_func_args, "metadata": metadata}, name)
+
 def GetSessionHandle(value: Operand, *, name: str | None = None) -> Tensor:
     """value:T -> handle:string"""
     return one("GetSessionHandle", (value,), {}, name)
@@ -1021,6 +1184,14 @@ def Greater(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
 def GreaterEqual(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
     """x:T y:T -> z:bool"""
     return one("GreaterEqual", (x, y,), {}, name)
+
+def GroupByReducerDataset(input_dataset: Operand, key_func_other_arguments: Operands, init_func_other_arguments: Operands, reduce_func_other_arguments: Operands, finalize_func_other_arguments: Operands, *, key_func: Value, init_func: Value, reduce_func: Value, finalize_func: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], Tkey_func_other_arguments: Sequence[DTypeLike] | None = None, Tinit_func_other_arguments: Sequence[DTypeLike] | None = None, Treduce_func_other_arguments: Sequence[DTypeLike] | None = None, Tfinalize_func_other_arguments: Sequence[DTypeLike] | None = None, name: str | None = None) -> Tensor:
+    """input_dataset:variant key_func_other_arguments:[Tkey_func_other_arguments] init_func_other_arguments:[Tinit_func_other_arguments] reduce_func_other_arguments:[Treduce_func_other_arguments] finalize_func_other_arguments:[Tfinalize_func_other_arguments] -> handle:variant"""
+    return one("GroupByReducerDataset", (input_dataset, key_func_other_arguments, init_func_other_arguments, reduce_func_other_arguments, finalize_func_other_arguments,), {"key_func": key_func, "init_func": init_func, "reduce_func": reduce_func, "finalize_func": finalize_func, "output_types": output_types, "output_shapes": output_shapes, "Tkey_func_other_arguments": Tkey_func_other_arguments, "Tinit_func_other_arguments": Tinit_func_other_arguments, "Treduce_func_other_arguments": Treduce_func_other_arguments, "Tfinalize_func_other_arguments": Tfinalize_func_other_arguments}, name)
+
+def GroupByWindowDataset(input_dataset: Operand, key_func_other_arguments: Operands, reduce_func_other_arguments: Operands, window_size_func_other_arguments: Operands, *, key_func: Value, reduce_func: Value, window_size_func: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], Tkey_func_other_arguments: Sequence[DTypeLike] | None = None, Treduce_func_other_arguments: Sequence[DTypeLike] | None = None, Twindow_size_func_other_arguments: Sequence[DTypeLike] | None = None, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant key_func_other_arguments:[Tkey_func_other_arguments] reduce_func_other_arguments:[Treduce_func_other_arguments] window_size_func_other_arguments:[Twindow_size_func_other_arguments] -> handle:variant"""
+    return one("GroupByWindowDataset", (input_dataset, key_func_other_arguments, reduce_func_other_arguments, window_size_func_other_arguments,), {"key_func": key_func, "reduce_func": reduce_func, "window_size_func": window_size_func, "output_types": output_types, "output_shapes": output_shapes, "Tkey_func_other_arguments": Tkey_func_other_arguments, "Treduce_func_other_arguments": Treduce_func_other_arguments, "Twindow_size_func_other_arguments": Twindow_size_func_other_arguments, "metadata": metadata}, name)
 
 def GuaranteeConst(input: Operand, *, name: str | None = None) -> Tensor:
     """input:T -> output:T"""
@@ -1094,6 +1265,10 @@ def Igammac(a: Operand, x: Operand, *, name: str | None = None) -> Tensor:
     """a:T x:T -> z:T"""
     return one("Igammac", (a, x,), {}, name)
 
+def IgnoreErrorsDataset(input_dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], log_warning: bool = False, name: str | None = None) -> Tensor:
+    """input_dataset:variant -> handle:variant"""
+    return one("IgnoreErrorsDataset", (input_dataset,), {"output_types": output_types, "output_shapes": output_shapes, "log_warning": log_warning}, name)
+
 def Imag(input: Operand, *, Tout: DTypeLike = float32, name: str | None = None) -> Tensor:
     """input:T -> output:Tout"""
     return one("Imag", (input,), {"Tout": Tout}, name)
@@ -1113,6 +1288,10 @@ def InitializeTableFromTextFileV2(table_handle: Operand, filename: Operand, *, k
 def InitializeTableV2(table_handle: Operand, keys: Operand, values: Operand, *, name: str | None = None) -> Operation:
     """table_handle:resource keys:Tkey values:Tval ->"""
     return node("InitializeTableV2", (table_handle, keys, values,), {}, name)
+
+def InterleaveDataset(input_dataset: Operand, other_arguments: Operands, cycle_length: Operand, block_length: Operand, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant other_arguments:[Targuments] cycle_length:int64 block_length:int64 -> handle:variant"""
+    return one("InterleaveDataset", (input_dataset, other_arguments, cycle_length, block_length,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
 
 def Inv(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
@@ -1146,6 +1325,14 @@ def IsVariableInitialized(ref: Operand, *, name: str | None = None) -> Tensor:
     """ref:dtype& -> is_initialized:bool"""
     return one("IsVariableInitialized", (ref,), {}, name)
 
+def Iterator(*, shared_name: str | bytes, container: str | bytes, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """-> handle:resource"""
+    return one("Iterator", (), {"shared_name": shared_name, "container": container, "output_types": output_types, "output_shapes": output_shapes}, name)
+
+def IteratorFromStringHandle(string_handle: Operand, *, output_types: Sequence[DTypeLike] = (), output_shapes: Sequence[ShapeLike] = (), name: str | None = None) -> Tensor:
+    """string_handle:string -> resource_handle:resource"""
+    return one("IteratorFromStringHandle", (string_handle,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
 def IteratorFromStringHandleV2(string_handle: Operand, *, output_types: Sequence[DTypeLike] = (), output_shapes: Sequence[ShapeLike] = (), name: str | None = None) -> Tensor:
     """string_handle:string -> resource_handle:resource"""
     return one("IteratorFromStringHandleV2", (string_handle,), {"output_types": output_types, "output_shapes": output_shapes}, name)
@@ -1154,6 +1341,10 @@ def IteratorGetNext(iterator: Operand, *, output_types: Sequence[DTypeLike], out
     """iterator:resource -> components:[output_types]"""
     return many("IteratorGetNext", (iterator,), {"output_types": output_types, "output_shapes": output_shapes}, name)
 
+def IteratorGetNextAsOptional(iterator: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """iterator:resource -> optional:variant"""
+    return one("IteratorGetNextAsOptional", (iterator,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
 def IteratorGetNextSync(iterator: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> list[Tensor]:
     """iterator:resource -> components:[output_types]"""
     return many("IteratorGetNextSync", (iterator,), {"output_types": output_types, "output_shapes": output_shapes}, name)
@@ -1161,10 +1352,6 @@ def IteratorGetNextSync(iterator: Operand, *, output_types: Sequence[DTypeLike],
 def IteratorToStringHandle(resource_handle: Operand, *, name: str | None = None) -> Tensor:
     """resource_handle:resource -> string_handle:string"""
     return one("IteratorToStringHandle", (resource_handle,), {}, name)
-
-def IteratorTryNext(iterator: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> tuple[Tensor, list[Tensor]]:
-    """iterator:resource -> has_value:bool components:[output_types]"""
-    return many("IteratorTryNext", (iterator,), {"output_types": output_types, "output_shapes": output_shapes}, name)
 
 def IteratorV2(*, shared_name: str | bytes, container: str | bytes, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
     """-> handle:resource"""
@@ -1197,6 +1384,10 @@ def LearnedUnigramCandidateSampler(true_classes: Operand, *, num_true: int, num_
 def LeftShift(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
     """x:T y:T -> z:T"""
     return one("LeftShift", (x, y,), {}, name)
+
+def LegacyParallelInterleaveDatasetV2(input_dataset: Operand, other_arguments: Operands, cycle_length: Operand, block_length: Operand, buffer_output_elements: Operand, prefetch_input_elements: Operand, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], deterministic: str | bytes = 'default', metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant other_arguments:[Targuments] cycle_length:int64 block_length:int64 buffer_output_elements:int64 prefetch_input_elements:int64 -> handle:variant"""
+    return one("LegacyParallelInterleaveDatasetV2", (input_dataset, other_arguments, cycle_length, block_length, buffer_output_elements, prefetch_input_elements,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "deterministic": deterministic, "metadata": metadata}, name)
 
 def Less(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
     """x:T y:T -> z:bool"""
@@ -1287,12 +1478,20 @@ def Lu(input: Operand, *, output_idx_type: DTypeLike = int32, name: str | None =
     return many("Lu", (input,), {"output_idx_type": output_idx_type}, name)
 
 def MakeIterator(dataset: Operand, iterator: Operand, *, name: str | None = None) -> Operation:
-    """dataset:resource iterator:resource ->"""
+    """dataset:variant iterator:resource ->"""
     return node("MakeIterator", (dataset, iterator,), {}, name)
+
+def MapAndBatchDataset(input_dataset: Operand, other_arguments: Operands, batch_size: Operand, num_parallel_calls: Operand, drop_remainder: Operand, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], preserve_cardinality: bool = False, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant other_arguments:[Targuments] batch_size:int64 num_parallel_calls:int64 drop_remainder:bool -> handle:variant"""
+    return one("MapAndBatchDataset", (input_dataset, other_arguments, batch_size, num_parallel_calls, drop_remainder,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "preserve_cardinality": preserve_cardinality, "metadata": metadata}, name)
 
 def MapClear(*, dtypes: Sequence[DTypeLike], capacity: int = 0, memory_limit: int = 0, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Operation:
     """->"""
     return node("MapClear", (), {"dtypes": dtypes, "capacity": capacity, "memory_limit": memory_limit, "container": container, "shared_name": shared_name}, name)
+
+def MapDataset(input_dataset: Operand, other_arguments: Operands, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], use_inter_op_parallelism: bool = True, preserve_cardinality: bool = False, force_synchronous: bool = False, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant other_arguments:[Targuments] -> handle:variant"""
+    return one("MapDataset", (input_dataset, other_arguments,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "use_inter_op_parallelism": use_inter_op_parallelism, "preserve_cardinality": preserve_cardinality, "force_synchronous": force_synchronous, "metadata": metadata}, name)
 
 def MapIncompleteSize(*, dtypes: Sequence[DTypeLike], capacity: int = 0, memory_limit: int = 0, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
     """-> size:int32"""
@@ -1374,6 +1573,10 @@ def Max(input: Operand, reduction_indices: Operand, *, keep_dims: bool = False, 
     """input:T reduction_indices:Tidx -> output:T"""
     return one("Max", (input, reduction_indices,), {"keep_dims": keep_dims}, name)
 
+def MaxIntraOpParallelismDataset(input_dataset: Operand, max_intra_op_parallelism: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """input_dataset:variant max_intra_op_parallelism:int64 -> handle:variant"""
+    return one("MaxIntraOpParallelismDataset", (input_dataset, max_intra_op_parallelism,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
 def MaxPool(input: Operand, *, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, explicit_paddings: Sequence[int] = (), data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor:
     """input:T -> output:T"""
     return one("MaxPool", (input,), {"ksize": ksize, "strides": strides, "padding": padding, "explicit_paddings": explicit_paddings, "data_format": data_format}, name)
@@ -1442,6 +1645,10 @@ def MirrorPadGrad(input: Operand, paddings: Operand, *, mode: str | bytes, name:
     """input:T paddings:Tpaddings -> output:T"""
     return one("MirrorPadGrad", (input, paddings,), {"mode": mode}, name)
 
+def ModelDataset(input_dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], algorithm: int = 0, cpu_budget: int = 0, ram_budget: int = 0, name: str | None = None) -> Tensor:
+    """input_dataset:variant -> handle:variant"""
+    return one("ModelDataset", (input_dataset,), {"output_types": output_types, "output_shapes": output_shapes, "algorithm": algorithm, "cpu_budget": cpu_budget, "ram_budget": ram_budget}, name)
+
 def Mul(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
     """x:T y:T -> z:T"""
     return one("Mul", (x, y,), {}, name)
@@ -1498,6 +1705,10 @@ def NonMaxSuppressionWithOverlaps(overlaps: Operand, scores: Operand, max_output
     """overlaps:float scores:float max_output_size:int32 overlap_threshold:float score_threshold:float -> selected_indices:int32"""
     return one("NonMaxSuppressionWithOverlaps", (overlaps, scores, max_output_size, overlap_threshold, score_threshold,), {}, name)
 
+def NonSerializableDataset(input_dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """input_dataset:variant -> handle:variant"""
+    return one("NonSerializableDataset", (input_dataset,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
 def NotEqual(x: Operand, y: Operand, *, incompatible_shape_error: bool = True, name: str | None = None) -> Tensor:
     """x:T y:T -> z:bool"""
     return one("NotEqual", (x, y,), {"incompatible_shape_error": incompatible_shape_error}, name)
@@ -1513,6 +1724,34 @@ def OneShotIterator(*, dataset_factory: Value, output_types: Sequence[DTypeLike]
 def OnesLike(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
     return one("OnesLike", (x,), {}, name)
+
+def OptimizeDataset(input_dataset: Operand, optimizations: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], optimization_configs: Sequence[str | bytes] = (), name: str | None = None) -> Tensor:
+    """input_dataset:variant optimizations:string -> handle:variant"""
+    return one("OptimizeDataset", (input_dataset, optimizations,), {"output_types": output_types, "output_shapes": output_shapes, "optimization_configs": optimization_configs}, name)
+
+def OptimizeDatasetV2(input_dataset: Operand, optimizations_enabled: Operand, optimizations_disabled: Operand, optimizations_default: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], optimization_configs: Sequence[str | bytes] = (), name: str | None = None) -> Tensor:
+    """input_dataset:variant optimizations_enabled:string optimizations_disabled:string optimizations_default:string -> handle:variant"""
+    return one("OptimizeDatasetV2", (input_dataset, optimizations_enabled, optimizations_disabled, optimizations_default,), {"output_types": output_types, "output_shapes": output_shapes, "optimization_configs": optimization_configs}, name)
+
+def OptionalFromValue(components: Operands, *, name: str | None = None) -> Tensor:
+    """components:[Toutput_types] -> optional:variant"""
+    return one("OptionalFromValue", (components,), {}, name)
+
+def OptionalGetValue(optional: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> list[Tensor]:
+    """optional:variant -> components:[output_types]"""
+    return many("OptionalGetValue", (optional,), {"output_types": output_types, "output_shapes": output_shapes}, name)
+
+def OptionalHasValue(optional: Operand, *, name: str | None = None) -> Tensor:
+    """optional:variant -> has_value:bool"""
+    return one("OptionalHasValue", (optional,), {}, name)
+
+def OptionalNone(*, name: str | None = None) -> Tensor:
+    """-> optional:variant"""
+    return one("OptionalNone", (), {}, name)
+
+def OptionsDataset(input_dataset: Operand, *, serialized_options: str | bytes, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant -> handle:variant"""
+    return one("OptionsDataset", (input_dataset,), {"serialized_options": serialized_options, "output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
 
 def OrderedMapClear(*, dtypes: Sequence[DTypeLike], capacity: int = 0, memory_limit: int = 0, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Operation:
     """->"""
@@ -1554,9 +1793,21 @@ def PadV2(input: Operand, paddings: Operand, constant_values: Operand, *, name: 
     """input:T paddings:Tpaddings constant_values:T -> output:T"""
     return one("PadV2", (input, paddings, constant_values,), {}, name)
 
+def PaddedBatchDataset(input_dataset: Operand, batch_size: Operand, padded_shapes: Operands, padding_values: Operands, *, output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant batch_size:int64 padded_shapes:int64*N padding_values:[Toutput_types] -> handle:variant"""
+    return one("PaddedBatchDataset", (input_dataset, batch_size, padded_shapes, padding_values,), {"output_shapes": output_shapes, "metadata": metadata}, name)
+
+def PaddedBatchDatasetV2(input_dataset: Operand, batch_size: Operand, padded_shapes: Operands, padding_values: Operands, drop_remainder: Operand, *, output_shapes: Sequence[ShapeLike], parallel_copy: bool = False, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant batch_size:int64 padded_shapes:int64*N padding_values:[Toutput_types] drop_remainder:bool -> handle:variant"""
+    return one("PaddedBatchDatasetV2", (input_dataset, batch_size, padded_shapes, padding_values, drop_remainder,), {"output_shapes": output_shapes, "parallel_copy": parallel_copy, "metadata": metadata}, name)
+
 def PaddingFIFOQueueV2(*, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), capacity: int = -1, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
     """-> handle:resource"""
     return one("PaddingFIFOQueueV2", (), {"component_types": component_types, "shapes": shapes, "capacity": capacity, "container": container, "shared_name": shared_name}, name)
+
+def ParallelBatchDataset(input_dataset: Operand, batch_size: Operand, num_parallel_calls: Operand, drop_remainder: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], parallel_copy: bool = False, deterministic: str | bytes = 'default', metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant batch_size:int64 num_parallel_calls:int64 drop_remainder:bool -> handle:variant"""
+    return one("ParallelBatchDataset", (input_dataset, batch_size, num_parallel_calls, drop_remainder,), {"output_types": output_types, "output_shapes": output_shapes, "parallel_copy": parallel_copy, "deterministic": deterministic, "metadata": metadata}, name)
 
 def ParallelConcat(values: Operands, *, shape: ShapeLike, name: str | None = None) -> Tensor:
     """values:T*N -> output:T"""
@@ -1565,6 +1816,30 @@ def ParallelConcat(values: Operands, *, shape: ShapeLike, name: str | None = Non
 def ParallelDynamicStitch(indices: Operands, data: Operands, *, name: str | None = None) -> Tensor:
     """indices:int32*N data:T*N -> merged:T"""
     return one("ParallelDynamicStitch", (indices, data,), {}, name)
+
+def ParallelInterleaveDataset(input_dataset: Operand, other_arguments: Operands, cycle_length: Operand, block_length: Operand, sloppy: Operand, buffer_output_elements: Operand, prefetch_input_elements: Operand, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant other_arguments:[Targuments] cycle_length:int64 block_length:int64 sloppy:bool buffer_output_elements:int64 prefetch_input_elements:int64 -> handle:variant"""
+    return one("ParallelInterleaveDataset", (input_dataset, other_arguments, cycle_length, block_length, sloppy, buffer_output_elements, prefetch_input_elements,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
+
+def ParallelInterleaveDatasetV2(input_dataset: Operand, other_arguments: Operands, cycle_length: Operand, block_length: Operand, num_parallel_calls: Operand, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], sloppy: bool = False, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant other_arguments:[Targuments] cycle_length:int64 block_length:int64 num_parallel_calls:int64 -> handle:variant"""
+    return one("ParallelInterleaveDatasetV2", (input_dataset, other_arguments, cycle_length, block_length, num_parallel_calls,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "sloppy": sloppy, "metadata": metadata}, name)
+
+def ParallelInterleaveDatasetV3(input_dataset: Operand, other_arguments: Operands, cycle_length: Operand, block_length: Operand, num_parallel_calls: Operand, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], deterministic: str | bytes = 'default', metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant other_arguments:[Targuments] cycle_length:int64 block_length:int64 num_parallel_calls:int64 -> handle:variant"""
+    return one("ParallelInterleaveDatasetV3", (input_dataset, other_arguments, cycle_length, block_length, num_parallel_calls,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "deterministic": deterministic, "metadata": metadata}, name)
+
+def ParallelInterleaveDatasetV4(input_dataset: Operand, other_arguments: Operands, cycle_length: Operand, block_length: Operand, buffer_output_elements: Operand, prefetch_input_elements: Operand, num_parallel_calls: Operand, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], deterministic: str | bytes = 'default', metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant other_arguments:[Targuments] cycle_length:int64 block_length:int64 buffer_output_elements:int64 prefetch_input_elements:int64 num_parallel_calls:int64 -> handle:variant"""
+    return one("ParallelInterleaveDatasetV4", (input_dataset, other_arguments, cycle_length, block_length, buffer_output_elements, prefetch_input_elements, num_parallel_calls,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "deterministic": deterministic, "metadata": metadata}, name)
+
+def ParallelMapDataset(input_dataset: Operand, other_arguments: Operands, num_parallel_calls: Operand, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], use_inter_op_parallelism: bool = True, sloppy: bool = False, preserve_cardinality: bool = False, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant other_arguments:[Targuments] num_parallel_calls:int32 -> handle:variant"""
+    return one("ParallelMapDataset", (input_dataset, other_arguments, num_parallel_calls,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "use_inter_op_parallelism": use_inter_op_parallelism, "sloppy": sloppy, "preserve_cardinality": preserve_cardinality, "metadata": metadata}, name)
+
+def ParallelMapDatasetV2(input_dataset: Operand, other_arguments: Operands, num_parallel_calls: Operand, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], use_inter_op_parallelism: bool = True, deterministic: str | bytes = 'default', preserve_cardinality: bool = False, use_unbounded_threadpool: bool = False, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant other_arguments:[Targuments] num_parallel_calls:int64 -> handle:variant"""
+    return one("ParallelMapDatasetV2", (input_dataset, other_arguments, num_parallel_calls,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "use_inter_op_parallelism": use_inter_op_parallelism, "deterministic": deterministic, "preserve_cardinality": preserve_cardinality, "use_unbounded_threadpool": use_unbounded_threadpool, "metadata": metadata}, name)
 
 def ParseExample(serialized: Operand, names: Operand, sparse_keys: Operands, dense_keys: Operands, dense_defaults: Operands, *, sparse_types: Sequence[DTypeLike], dense_shapes: Sequence[ShapeLike], Nsparse: int | None = None, Ndense: int | None = None, name: str | None = None) -> tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor]]:
     """serialized:string names:string sparse_keys:string*Nsparse dense_keys:string*Ndense dense_defaults:[Tdense] -> sparse_indices:int64*Nsparse sparse_values:[sparse_types] sparse_shapes:int64*Nsparse dense_values:[Tdense]"""
@@ -1610,6 +1885,10 @@ def Pow(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
     """x:T y:T -> z:T"""
     return one("Pow", (x, y,), {}, name)
 
+def PrefetchDataset(input_dataset: Operand, buffer_size: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], slack_period: int = 0, legacy_autotune: bool = True, buffer_size_min: int = 0, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant buffer_size:int64 -> handle:variant"""
+    return one("PrefetchDataset", (input_dataset, buffer_size,), {"output_types": output_types, "output_shapes": output_shapes, "slack_period": slack_period, "legacy_autotune": legacy_autotune, "buffer_size_min": buffer_size_min, "metadata": metadata}, name)
+
 def Print(input: Operand, data: Operands, *, message: str | bytes = '', first_n: int = -1, summarize: int = 3, name: str | None = None) -> Tensor:
     """input:T data:[U] -> output:T"""
     return one("Print", (input, data,), {"message": message, "first_n": first_n, "summarize": summarize}, name)
@@ -1621,6 +1900,10 @@ def PrintV2(input: Operand, *, output_stream: str | bytes = 'stderr', end: str |
 def PriorityQueueV2(*, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), capacity: int = -1, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
     """-> handle:resource"""
     return one("PriorityQueueV2", (), {"component_types": component_types, "shapes": shapes, "capacity": capacity, "container": container, "shared_name": shared_name}, name)
+
+def PrivateThreadPoolDataset(input_dataset: Operand, num_threads: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """input_dataset:variant num_threads:int64 -> handle:variant"""
+    return one("PrivateThreadPoolDataset", (input_dataset, num_threads,), {"output_types": output_types, "output_shapes": output_shapes}, name)
 
 def Prod(input: Operand, reduction_indices: Operand, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
     """input:T reduction_indices:Tidx -> output:T"""
@@ -1686,6 +1969,14 @@ def RGBToHSV(images: Operand, *, name: str | None = None) -> Tensor:
     """images:T -> output:T"""
     return one("RGBToHSV", (images,), {}, name)
 
+def RandomDataset(seed: Operand, seed2: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """seed:int64 seed2:int64 -> handle:variant"""
+    return one("RandomDataset", (seed, seed2,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
+
+def RandomDatasetV2(seed: Operand, seed2: Operand, seed_generator: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], rerandomize_each_iteration: bool = False, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """seed:int64 seed2:int64 seed_generator:resource -> handle:variant"""
+    return one("RandomDatasetV2", (seed, seed2, seed_generator,), {"output_types": output_types, "output_shapes": output_shapes, "rerandomize_each_iteration": rerandomize_each_iteration, "metadata": metadata}, name)
+
 def RandomGamma(shape: Operand, alpha: Operand, *, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor:
     """shape:S alpha:T -> output:T"""
     return one("RandomGamma", (shape, alpha,), {"seed": seed, "seed2": seed2}, name)
@@ -1717,6 +2008,10 @@ def RandomUniformInt(shape: Operand, minval: Operand, maxval: Operand, *, seed: 
 def Range(start: Operand, limit: Operand, delta: Operand, *, name: str | None = None) -> Tensor:
     """start:Tidx limit:Tidx delta:Tidx -> output:Tidx"""
     return one("Range", (start, limit, delta,), {}, name)
+
+def RangeDataset(start: Operand, stop: Operand, step: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', replicate_on_split: bool = False, name: str | None = None) -> Tensor:
+    """start:int64 stop:int64 step:int64 -> handle:variant"""
+    return one("RangeDataset", (start, stop, step,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata, "replicate_on_split": replicate_on_split}, name)
 
 def Rank(input: Operand, *, name: str | None = None) -> Tensor:
     """input:T -> output:int32"""
@@ -1773,6 +2068,10 @@ def Reciprocal(x: Operand, *, name: str | None = None) -> Tensor:
 def ReciprocalGrad(y: Operand, dy: Operand, *, name: str | None = None) -> Tensor:
     """y:T dy:T -> z:T"""
     return one("ReciprocalGrad", (y, dy,), {}, name)
+
+def ReduceDataset(input_dataset: Operand, initial_state: Operands, other_arguments: Operands, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], Tstate: Sequence[DTypeLike] | None = None, Targuments: Sequence[DTypeLike] | None = None, use_inter_op_parallelism: bool = True, metadata: str | bytes = '', name: str | None = None) -> list[Tensor]:
+    """input_dataset:variant initial_state:[Tstate] other_arguments:[Targuments] -> components:[output_types]"""
+    return many("ReduceDataset", (input_dataset, initial_state, other_arguments,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "Tstate": Tstate, "Targuments": Targuments, "use_inter_op_parallelism": use_inter_op_parallelism, "metadata": metadata}, name)
 
 def ReduceJoin(inputs: Operand, reduction_indices: Operand, *, keep_dims: bool = False, separator: str | bytes = '', name: str | None = None) -> Tensor:
     """inputs:string reduction_indices:int32 -> output:string"""
@@ -1837,6 +2136,10 @@ def ReluGrad(gradients: Operand, features: Operand, *, name: str | None = None) 
 def RemoteCall(target: Operand, args: Operands, *, f: Value, name: str | None = None) -> list[Tensor]:
     """target:string args:[Tin] -> output:[Tout]"""
     return many("RemoteCall", (target, args,), {"f": f}, name)
+
+def RepeatDataset(input_dataset: Operand, count: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant count:int64 -> handle:variant"""
+    return one("RepeatDataset", (input_dataset, count,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
 
 def Reshape(tensor: Operand, shape: Operand, *, name: str | None = None) -> Tensor:
     """tensor:T shape:Tshape -> output:T"""
@@ -2022,10 +2325,6 @@ def Restore(file_pattern: Operand, tensor_name: Operand, *, dt: DTypeLike, prefe
     """file_pattern:string tensor_name:string -> tensor:dt"""
     return one("Restore", (file_pattern, tensor_name,), {"dt": dt, "preferred_shard": preferred_shard}, name)
 
-def RestoreIterator(iterator: Operand, state: Operand, *, name: str | None = None) -> Operation:
-    """iterator:resource state:string ->"""
-    return node("RestoreIterator", (iterator, state,), {}, name)
-
 def RestoreSlice(file_pattern: Operand, tensor_name: Operand, shape_and_slice: Operand, *, dt: DTypeLike, preferred_shard: int = -1, name: str | None = None) -> Tensor:
     """file_pattern:string tensor_name:string shape_and_slice:string -> tensor:dt"""
     return one("RestoreSlice", (file_pattern, tensor_name, shape_and_slice,), {"dt": dt, "preferred_shard": preferred_shard}, name)
@@ -2041,6 +2340,10 @@ def ReverseSequence(input: Operand, seq_lengths: Operand, *, seq_dim: int, batch
 def ReverseV2(tensor: Operand, axis: Operand, *, name: str | None = None) -> Tensor:
     """tensor:T axis:Tidx -> output:T"""
     return one("ReverseV2", (tensor, axis,), {}, name)
+
+def RewriteDataset(input_dataset: Operand, rewrite_name: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """input_dataset:variant rewrite_name:string -> handle:variant"""
+    return one("RewriteDataset", (input_dataset, rewrite_name,), {"output_types": output_types, "output_shapes": output_shapes}, name)
 
 def RightShift(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
     """x:T y:T -> z:T"""
@@ -2074,10 +2377,6 @@ def Save(filename: Operand, tensor_names: Operand, data: Operands, *, name: str 
     """filename:string tensor_names:string data:[T] ->"""
     return node("Save", (filename, tensor_names, data,), {}, name)
 
-def SaveIterator(iterator: Operand, *, name: str | None = None) -> Tensor:
-    """iterator:resource -> state:string"""
-    return one("SaveIterator", (iterator,), {}, name)
-
 def SaveSlices(filename: Operand, tensor_names: Operand, shapes_and_slices: Operand, data: Operands, *, name: str | None = None) -> Operation:
     """filename:string tensor_names:string shapes_and_slices:string data:[T] ->"""
     return node("SaveSlices", (filename, tensor_names, shapes_and_slices, data,), {}, name)
@@ -2089,6 +2388,10 @@ def SaveV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, te
 def ScalarSummary(tags: Operand, values: Operand, *, name: str | None = None) -> Tensor:
     """tags:string values:T -> summary:string"""
     return one("ScalarSummary", (tags, values,), {}, name)
+
+def ScanDataset(input_dataset: Operand, initial_state: Operands, other_arguments: Operands, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], Tstate: Sequence[DTypeLike] | None = None, Targuments: Sequence[DTypeLike] | None = None, preserve_cardinality: bool = False, use_default_device: bool = True, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant initial_state:[Tstate] other_arguments:[Targuments] -> handle:variant"""
+    return one("ScanDataset", (input_dataset, initial_state, other_arguments,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "Tstate": Tstate, "Targuments": Targuments, "preserve_cardinality": preserve_cardinality, "use_default_device": use_default_device, "metadata": metadata}, name)
 
 def ScatterAdd(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
     """ref:T& indices:Tindices updates:T -> output_ref:T&"""
@@ -2182,6 +2485,10 @@ def SeluGrad(gradients: Operand, outputs: Operand, *, name: str | None = None) -
     """gradients:T outputs:T -> backprops:T"""
     return one("SeluGrad", (gradients, outputs,), {}, name)
 
+def SerializeIterator(resource_handle: Operand, *, external_state_policy: int = 0, name: str | None = None) -> Tensor:
+    """resource_handle:resource -> serialized:variant"""
+    return one("SerializeIterator", (resource_handle,), {"external_state_policy": external_state_policy}, name)
+
 def SerializeManySparse(sparse_indices: Operand, sparse_values: Operand, sparse_shape: Operand, *, out_type: DTypeLike = string, name: str | None = None) -> Tensor:
     """sparse_indices:int64 sparse_values:T sparse_shape:int64 -> serialized_sparse:out_type"""
     return one("SerializeManySparse", (sparse_indices, sparse_values, sparse_shape,), {"out_type": out_type}, name)
@@ -2206,6 +2513,10 @@ def ShapeN(input: Operands, *, out_type: DTypeLike = int32, name: str | None = N
     """input:T*N -> output:out_type*N"""
     return many("ShapeN", (input,), {"out_type": out_type}, name)
 
+def ShardDataset(input_dataset: Operand, num_shards: Operand, index: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], require_non_empty: bool = False, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant num_shards:int64 index:int64 -> handle:variant"""
+    return one("ShardDataset", (input_dataset, num_shards, index,), {"output_types": output_types, "output_shapes": output_shapes, "require_non_empty": require_non_empty, "metadata": metadata}, name)
+
 def ShardedFilename(basename: Operand, shard: Operand, num_shards: Operand, *, name: str | None = None) -> Tensor:
     """basename:string shard:int32 num_shards:int32 -> filename:string"""
     return one("ShardedFilename", (basename, shard, num_shards,), {}, name)
@@ -2213,6 +2524,26 @@ def ShardedFilename(basename: Operand, shard: Operand, num_shards: Operand, *, n
 def ShardedFilespec(basename: Operand, num_shards: Operand, *, name: str | None = None) -> Tensor:
     """basename:string num_shards:int32 -> filename:string"""
     return one("ShardedFilespec", (basename, num_shards,), {}, name)
+
+def ShuffleAndRepeatDataset(input_dataset: Operand, buffer_size: Operand, seed: Operand, seed2: Operand, count: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], reshuffle_each_iteration: bool = True, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant buffer_size:int64 seed:int64 seed2:int64 count:int64 -> handle:variant"""
+    return one("ShuffleAndRepeatDataset", (input_dataset, buffer_size, seed, seed2, count,), {"output_types": output_types, "output_shapes": output_shapes, "reshuffle_each_iteration": reshuffle_each_iteration, "metadata": metadata}, name)
+
+def ShuffleAndRepeatDatasetV2(input_dataset: Operand, buffer_size: Operand, seed: Operand, seed2: Operand, count: Operand, seed_generator: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], reshuffle_each_iteration: bool = True, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant buffer_size:int64 seed:int64 seed2:int64 count:int64 seed_generator:resource -> handle:variant"""
+    return one("ShuffleAndRepeatDatasetV2", (input_dataset, buffer_size, seed, seed2, count, seed_generator,), {"output_types": output_types, "output_shapes": output_shapes, "reshuffle_each_iteration": reshuffle_each_iteration, "metadata": metadata}, name)
+
+def ShuffleDataset(input_dataset: Operand, buffer_size: Operand, seed: Operand, seed2: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], reshuffle_each_iteration: bool = True, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant buffer_size:int64 seed:int64 seed2:int64 -> handle:variant"""
+    return one("ShuffleDataset", (input_dataset, buffer_size, seed, seed2,), {"output_types": output_types, "output_shapes": output_shapes, "reshuffle_each_iteration": reshuffle_each_iteration, "metadata": metadata}, name)
+
+def ShuffleDatasetV2(input_dataset: Operand, buffer_size: Operand, seed_generator: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant buffer_size:int64 seed_generator:resource -> handle:variant"""
+    return one("ShuffleDatasetV2", (input_dataset, buffer_size, seed_generator,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
+
+def ShuffleDatasetV3(input_dataset: Operand, buffer_size: Operand, seed: Operand, seed2: Operand, seed_generator: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], reshuffle_each_iteration: bool = True, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant buffer_size:int64 seed:int64 seed2:int64 seed_generator:resource -> handle:variant"""
+    return one("ShuffleDatasetV3", (input_dataset, buffer_size, seed, seed2, seed_generator,), {"output_types": output_types, "output_shapes": output_shapes, "reshuffle_each_iteration": reshuffle_each_iteration, "metadata": metadata}, name)
 
 def Sigmoid(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
@@ -2237,6 +2568,10 @@ def Sinh(x: Operand, *, name: str | None = None) -> Tensor:
 def Size(input: Operand, *, out_type: DTypeLike = int32, name: str | None = None) -> Tensor:
     """input:T -> output:out_type"""
     return one("Size", (input,), {"out_type": out_type}, name)
+
+def SkipDataset(input_dataset: Operand, count: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant count:int64 -> handle:variant"""
+    return one("SkipDataset", (input_dataset, count,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
 
 def Slice(input: Operand, begin: Operand, size: Operand, *, name: str | None = None) -> Tensor:
     """input:T begin:Index size:Index -> output:T"""
@@ -2462,6 +2797,10 @@ def SparseTensorDenseMatMul(a_indices: Operand, a_values: Operand, a_shape: Oper
     """a_indices:Tindices a_values:T a_shape:int64 b:T -> product:T"""
     return one("SparseTensorDenseMatMul", (a_indices, a_values, a_shape, b,), {"adjoint_a": adjoint_a, "adjoint_b": adjoint_b}, name)
 
+def SparseTensorSliceDataset(indices: Operand, values: Operand, dense_shape: Operand, *, name: str | None = None) -> Tensor:
+    """indices:int64 values:Tvalues dense_shape:int64 -> handle:variant"""
+    return one("SparseTensorSliceDataset", (indices, values, dense_shape,), {}, name)
+
 def SparseToDense(sparse_indices: Operand, output_shape: Operand, sparse_values: Operand, default_value: Operand, *, validate_indices: bool = True, name: str | None = None) -> Tensor:
     """sparse_indices:Tindices output_shape:Tindices sparse_values:T default_value:T -> dense:T"""
     return one("SparseToDense", (sparse_indices, output_shape, sparse_values, default_value,), {"validate_indices": validate_indices}, name)
@@ -2662,9 +3001,25 @@ def SymbolicGradient(input: Operands, *, f: Value, name: str | None = None) -> l
     """input:[Tin] -> output:[Tout]"""
     return many("SymbolicGradient", (input,), {"f": f}, name)
 
+def TFRecordDataset(filenames: Operand, compression_type: Operand, buffer_size: Operand, *, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """filenames:string compression_type:string buffer_size:int64 -> handle:variant"""
+    return one("TFRecordDataset", (filenames, compression_type, buffer_size,), {"metadata": metadata}, name)
+
+def TFRecordDatasetV2(filenames: Operand, compression_type: Operand, buffer_size: Operand, byte_offsets: Operand, *, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """filenames:string compression_type:string buffer_size:int64 byte_offsets:int64 -> handle:variant"""
+    return one("TFRecordDatasetV2", (filenames, compression_type, buffer_size, byte_offsets,), {"metadata": metadata}, name)
+
 def TFRecordReaderV2(*, container: str | bytes = '', shared_name: str | bytes = '', compression_type: str | bytes = '', name: str | None = None) -> Tensor:
     """-> reader_handle:resource"""
     return one("TFRecordReaderV2", (), {"container": container, "shared_name": shared_name, "compression_type": compression_type}, name)
+
+def TakeDataset(input_dataset: Operand, count: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant count:int64 -> handle:variant"""
+    return one("TakeDataset", (input_dataset, count,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
+
+def TakeWhileDataset(input_dataset: Operand, other_arguments: Operands, *, predicate: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant other_arguments:[Targuments] -> handle:variant"""
+    return one("TakeWhileDataset", (input_dataset, other_arguments,), {"predicate": predicate, "output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
 
 def Tan(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
@@ -2725,6 +3080,10 @@ def TensorArrayV3(size: Operand, *, dtype: DTypeLike, element_shape: ShapeLike =
 def TensorArrayWriteV3(handle: Operand, index: Operand, value: Operand, flow_in: Operand, *, name: str | None = None) -> Tensor:
     """handle:resource index:int32 value:T flow_in:float -> flow_out:float"""
     return one("TensorArrayWriteV3", (handle, index, value, flow_in,), {}, name)
+
+def TensorDataset(components: Operands, *, output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """components:[Toutput_types] -> handle:variant"""
+    return one("TensorDataset", (components,), {"output_shapes": output_shapes, "metadata": metadata}, name)
 
 def TensorListAdd(inputs: Operands, *, name: str | None = None) -> Tensor:
     """inputs:variant*N -> sum:variant"""
@@ -2822,6 +3181,10 @@ def TensorScatterUpdate(tensor: Operand, indices: Operand, updates: Operand, *, 
     """tensor:T indices:Tindices updates:T -> output:T"""
     return one("TensorScatterUpdate", (tensor, indices, updates,), {"bad_indices_policy": bad_indices_policy}, name)
 
+def TensorSliceDataset(components: Operands, *, output_shapes: Sequence[ShapeLike], is_files: bool = False, metadata: str | bytes = '', replicate_on_split: bool = False, name: str | None = None) -> Tensor:
+    """components:[Toutput_types] -> handle:variant"""
+    return one("TensorSliceDataset", (components,), {"output_shapes": output_shapes, "is_files": is_files, "metadata": metadata, "replicate_on_split": replicate_on_split}, name)
+
 def TensorSummary(tensor: Operand, *, description: str | bytes = '', labels: Sequence[str | bytes] = (), display_name: str | bytes = '', name: str | None = None) -> Tensor:
     """tensor:T -> summary:string"""
     return one("TensorSummary", (tensor,), {"description": description, "labels": labels, "display_name": display_name}, name)
@@ -2829,6 +3192,10 @@ def TensorSummary(tensor: Operand, *, description: str | bytes = '', labels: Seq
 def TensorSummaryV2(tag: Operand, tensor: Operand, serialized_summary_metadata: Operand, *, name: str | None = None) -> Tensor:
     """tag:string tensor:T serialized_summary_metadata:string -> summary:string"""
     return one("TensorSummaryV2", (tag, tensor, serialized_summary_metadata,), {}, name)
+
+def TextLineDataset(filenames: Operand, compression_type: Operand, buffer_size: Operand, *, metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """filenames:string compression_type:string buffer_size:int64 -> handle:variant"""
+    return one("TextLineDataset", (filenames, compression_type, buffer_size,), {"metadata": metadata}, name)
 
 def TextLineReaderV2(*, skip_header_lines: int = 0, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
     """-> reader_handle:resource"""
@@ -2866,6 +3233,10 @@ def TruncatedNormal(shape: Operand, *, seed: int = 0, seed2: int = 0, dtype: DTy
     """shape:T -> output:dtype"""
     return one("TruncatedNormal", (shape,), {"seed": seed, "seed2": seed2, "dtype": dtype}, name)
 
+def UnbatchDataset(input_dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant -> handle:variant"""
+    return one("UnbatchDataset", (input_dataset,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
+
 def UnicodeTranscode(input: Operand, *, input_encoding: str | bytes = 'UTF-8', output_encoding: str | bytes = 'UTF-8', errors: str | bytes = 'replace', replacement_char: int = 65533, replace_control_characters: bool = False, name: str | None = None) -> Tensor:
     """input:string -> output:string"""
     return one("UnicodeTranscode", (input,), {"input_encoding": input_encoding, "output_encoding": output_encoding, "errors": errors, "replacement_char": replacement_char, "replace_control_characters": replace_control_characters}, name)
@@ -2877,6 +3248,10 @@ def UniformCandidateSampler(true_classes: Operand, *, num_true: int, num_sampled
 def Unique(x: Operand, *, out_idx: DTypeLike = int32, name: str | None = None) -> tuple[Tensor, Tensor]:
     """x:T -> y:T idx:out_idx"""
     return many("Unique", (x,), {"out_idx": out_idx}, name)
+
+def UniqueDataset(input_dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant -> handle:variant"""
+    return one("UniqueDataset", (input_dataset,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
 
 def UniqueWithCounts(x: Operand, *, out_idx: DTypeLike = int32, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """x:T -> y:T idx:out_idx count:out_idx"""
@@ -2946,6 +3321,10 @@ def WholeFileReaderV2(*, container: str | bytes = '', shared_name: str | bytes =
     """-> reader_handle:resource"""
     return one("WholeFileReaderV2", (), {"container": container, "shared_name": shared_name}, name)
 
+def WindowDataset(input_dataset: Operand, size: Operand, shift: Operand, stride: Operand, drop_remainder: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_dataset:variant size:int64 shift:int64 stride:int64 drop_remainder:bool -> handle:variant"""
+    return one("WindowDataset", (input_dataset, size, shift, stride, drop_remainder,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
+
 def WriteFile(filename: Operand, contents: Operand, *, name: str | None = None) -> Operation:
     """filename:string contents:string ->"""
     return node("WriteFile", (filename, contents,), {}, name)
@@ -2969,3 +3348,7 @@ def ZerosLike(x: Operand, *, name: str | None = None) -> Tensor:
 def Zeta(x: Operand, q: Operand, *, name: str | None = None) -> Tensor:
     """x:T q:T -> z:T"""
     return one("Zeta", (x, q,), {}, name)
+
+def ZipDataset(input_datasets: Operands, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
+    """input_datasets:variant*N -> handle:variant"""
+    return one("ZipDataset", (input_datasets,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)

@@ -63,7 +63,7 @@ class PrunedPlacement:
         tied = {name for node in batch.values() for name in _ties(node)}
         placer = Placer(self._devices, allow_soft_placement=self._soft)
         kept = [name for name in {**batch, **dict.fromkeys(tied)} if name in self._stateful]
-        placer.place([_pinned(*self._stateful[name]) for name in kept])
+        placer.place([_pinned(*self._stateful[name]) for name in kept], pinned=True)
         # Nodes colocated with a node that the run does not need must share a device with each other.
         absent = sorted(tied - batch.keys() - self._stateful.keys())
         found = placer.place([*(NodeDef(name=n, op="NoOp") for n in absent), *batch.values()])

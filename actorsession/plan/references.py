@@ -227,6 +227,11 @@ class _Rewriter:
         if reference.read:  # a copy of a copy
             return replace(node, inputs=tuple(self._values(node, 0)))
         control = tuple(dict.fromkeys([*node.control_inputs, *reference.after]))
+        if node.device and node.device != self._nodes[reference.handle[0]].device:
+            # The variable is read where it is, and its value is copied to where this node is.
+            source = replace(node, name=f"_read/{node.name}", attrs={}, device="")
+            self.made[source.name] = _read(source, reference, control)
+            return replace(node, inputs=((source.name, 0),))
         if not control and reference.handle == node.inputs[0]:
             self._references[node.name, 0] = replace(reference, read=node.name)
         return _read(node, reference, control)

@@ -14,20 +14,22 @@ __all__ = ["make_saveable_from_iterator"]
 
 
 class _IteratorSaveable(SaveableObject):
-    """The position of an iterator, as a string."""
+    """The position of an iterator, as a variant tensor."""
 
     def __init__(self, handle: Tensor) -> None:
         with handle.graph.colocate_with(handle.op):
-            state = make_one("SaveIterator", [handle], {}, "SaveIterator", handle.graph)
-        name = handle.op.name
-        super().__init__(handle, [SaveSpec(state, "", f"{name}-state")], name)
+            state = make_one("SerializeIterator", [handle], {}, "SerializeIterator", handle.graph)
+        name = handle.name
+        super().__init__(handle, [SaveSpec(state, "", f"{name}_STATE")], name)
 
     def restore(
         self, restored_tensors: Sequence[Tensor], restored_shapes: Sequence[Any] | None
     ) -> Operation:
         [state] = restored_tensors
         with self.op.graph.colocate_with(self.op.op):
-            return make("RestoreIterator", [self.op, state], {}, "RestoreIterator", self.op.graph)
+            return make(
+                "DeserializeIterator", [self.op, state], {}, "DeserializeIterator", self.op.graph
+            )
 
 
 def make_saveable_from_iterator(

@@ -21,7 +21,7 @@ from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.variables.initializers import zeros_initializer
 from actorsession.ops.variables.variable import Variable
 from actorsession.records import description
-from actorsession.train.slot_names import name_beside
+from actorsession.train.slot_names import mark_as_part, name_beside
 
 __all__ = ["ExponentialMovingAverage"]
 
@@ -149,6 +149,7 @@ class ExponentialMovingAverage:
                     first, trainable=False, name=name, validate_shape=fixed,
                     use_resource=variable._is_resource,
                 )  # fmt: skip
+            mark_as_part(average, variable)
             graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, variable)
             return average
         average = _zeros(value, name)

@@ -29,7 +29,7 @@ from actorsession.ops.variables.scope import variable_scope
 from actorsession.ops.variables.settings import VariableScope
 from actorsession.ops.variables.variable import Variable
 from actorsession.records import description
-from actorsession.train.slot_names import name_beside
+from actorsession.train.slot_names import mark_as_part, name_beside
 from actorsession.train.subclassing import Subclassing
 
 __all__ = ["Optimizer", "WrappingOptimizer"]
@@ -319,6 +319,7 @@ class Optimizer(Subclassing):
             ):
                 name = name_beside(var.op.name, op_name or self._name)
                 slots[var] = _filled_beside(var, value, name)
+                mark_as_part(slots[var], var)
         return slots[var]
 
     def _slot(self, var: Variable, slot_name: str) -> Variable:

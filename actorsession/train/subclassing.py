@@ -16,7 +16,7 @@ from actorsession.ops.arrays.scatter import unsorted_segment_sum
 from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.ops.reductions.unique import unique
 from actorsession.ops.variables.variable import Variable
-from actorsession.train.slot_names import name_beside
+from actorsession.train.slot_names import mark_as_part, name_beside
 
 __all__ = ["Subclassing", "summed_rows"]
 
@@ -61,6 +61,7 @@ class Subclassing:
             graph = var.graph
             with graph.as_default(), graph.name_scope(None), graph.colocate_with(var.op):
                 slots[var] = make(name_beside(var.op.name, op_name))
+                mark_as_part(slots[var], var)
         return slots[var]
 
     def _create_non_slot_variable(

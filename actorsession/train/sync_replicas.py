@@ -112,10 +112,12 @@ class SyncReplicasOptimizer(WrappingOptimizer):
         self, pairs: list[tuple[Any, Variable]], step: Variable, name: str | None
     ) -> Operation:
         graph = step.graph
-        local_step = Variable(
-            0, trainable=False, name="sync_rep_local_step", dtype=step.dtype,
-            collections=[GraphKeys.LOCAL_VARIABLES],
-        )  # fmt: skip
+        # The step of a replica stays with the replica, also where variables go to parameter servers.
+        with graph.colocate_with(control.no_op()):
+            local_step = Variable(
+                0, trainable=False, name="sync_rep_local_step", dtype=step.dtype,
+                collections=[GraphKeys.LOCAL_VARIABLES],
+            )  # fmt: skip
         with graph.device(_cpu_of(step)):
             self.local_step_init_op = local_step.assign(step.value(), read_value=False)
         self.ready_for_local_init_op = report_uninitialized_variables(global_variables())

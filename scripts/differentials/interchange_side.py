@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .interchange_pipelines import Pipelines
 from .side import OURS, face
 
 __all__ = ["EXCHANGES", "MESSAGES", "main"]
@@ -480,6 +481,7 @@ def _their_fields(name: str) -> Any:
 EXCHANGES: list[Any] = [
     Checkpoint(), ShardedCheckpoint(), CheckpointOfReferences(), MetaGraph(), MetaGraphOfReferences(),
     FrozenGraph(), Records(), Events(), SavedModel(), SavedModelOfReferences(), RunMetadata(), Fields(),
+    Pipelines(),
 ]  # fmt: skip
 
 

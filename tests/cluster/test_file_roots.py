@@ -40,8 +40,8 @@ OPENERS: dict[str, Callable[[str], Any]] = {
     "RestoreV2": lambda path: restore_v2(path, ["v"], [""], ["float32"]),
     "MergeV2Checkpoints": lambda path: merge_v2_checkpoints([path], path + "-merged"),
     "InitializeTableFromTextFileV2": lambda path: _table(path + ".txt"),
-    "DatasetElement": lambda path: _lines(path).get_single_element(),
-    "DatasetReduce": lambda path: _lines(path).reduce(0, lambda count, line: count + 1),
+    "DatasetToSingleElement": lambda path: _lines(path).get_single_element(),
+    "ReduceDataset": lambda path: _lines(path).reduce(0, lambda count, line: count + 1),
     "IteratorGetNext": lambda path: _lines(path).make_one_shot_iterator().get_next(),
     "IteratorGetNextSync": lambda path: make_one(
         "IteratorGetNextSync",
@@ -49,7 +49,7 @@ OPENERS: dict[str, Callable[[str], Any]] = {
         {"output_types": (string,), "output_shapes": (TensorShape(()),)},
         "next",
     ),
-    "IteratorTryNext": lambda path: (
+    "IteratorGetNextAsOptional": lambda path: (
         _lines(path).make_one_shot_iterator().get_next_as_optional().get_value()
     ),
     "ReaderReadV2": lambda path: _reader().read(_queue(path))[1],

@@ -246,3 +246,13 @@ def test_programs_import_it_as_tensorflow_has_it() -> None:
     assert tf_debug.has_inf_or_nan is debug.has_inf_or_nan
     with pytest.raises(AttributeError, match="TensorBoardDebugWrapperSession"):
         _ = tf_debug.TensorBoardDebugWrapperSession
+
+
+def test_the_filter_looks_at_the_value_alone() -> None:
+    values = [
+        np.array([1.0, np.inf]),
+        np.array([np.nan], np.float16),
+        np.array([1, 2]),
+        np.array([b"a"], object),
+    ]
+    assert [debug.has_inf_or_nan(None, value) for value in values] == [True, True, False, False]

@@ -450,3 +450,71 @@ def test_a_hook_evaluates_while_the_model_is_trained(tmp_path: Path) -> None:
         estimator.experimental.InMemoryEvaluatorHook(model, rows(), every_n_iter=0)
     with pytest.raises(TypeError, match="must have type"):
         estimator.experimental.make_early_stopping_hook(3, bool)
+
+
+@for_each(
+    "make, found",
+    [
+        (
+            lambda folder: estimator.DNNRegressor([], COLUMNS, folder, optimizer="Adam"),
+            ["dnn/head/beta1_power", "dnn/head/beta2_power", "dnn/logits/bias",
+             "dnn/logits/bias/t_0/Adam", "dnn/logits/bias/t_0/Adam_1", "dnn/logits/kernel",
+             "dnn/logits/kernel/t_0/Adam", "dnn/logits/kernel/t_0/Adam_1"],
+        ),
+        (
+            lambda folder: estimator.LinearRegressor(COLUMNS, folder, optimizer="Adagrad"),
+            ["linear/linear_model/bias_weights", "linear/linear_model/bias_weights/part_0/Adagrad",
+             "linear/linear_model/x/weights", "linear/linear_model/x/weights/part_0/Adagrad"],
+        ),
+        (
+            lambda folder: estimator.DNNLinearCombinedRegressor(folder, COLUMNS, "Adagrad"),
+            ["linear/linear_model/bias_weights", "linear/linear_model/bias_weights/Adagrad",
+             "linear/linear_model/x/weights", "linear/linear_model/x/weights/Adagrad"],
+        ),
+        (
+            lambda folder: estimator.BaselineRegressor(folder, optimizer="Adagrad"),
+            ["baseline/bias", "baseline/bias/Adagrad"],
+        ),
+    ],
+)  # fmt: skip
+def test_checkpoints_of_ready_models_have_the_names_of_tensorflow(
+    tmp_path: Path, make: Any, found: list[str]
+) -> None:
+    make(str(tmp_path)).train(rows(), steps=1)
+    names = [name for name, _ in tf.train.list_variables(str(tmp_path))]
+    assert names == sorted([*found, "global_step"])
+
+
+def test_a_baseline_learns_the_mean(tmp_path: Path) -> None:
+    model = estimator.BaselineRegressor(
+        str(tmp_path), optimizer=tf.train.GradientDescentOptimizer(0.01)
+    )
+    model.train(rows(epochs=60), steps=60)
+    assert float(model.get_variable_value("baseline/bias")[0]) == pytest.approx(
+        float(Y.mean()), abs=1e-3
+    )
+
+
+def test_hyperparameters_come_as_they_were_given(tmp_path: Path) -> None:
+    def model_fn(features: Any, labels: Any, mode: str, params: Any) -> Any:
+        loss = tf.reduce_mean(features) * params.rate
+        step = tf.train.get_global_step().assign_add(1).op
+        return estimator.EstimatorSpec(mode, loss=loss, train_op=step)
+
+    given = tf.contrib.training.HParams(rate=2.0, sizes=[1, 2])
+    model = estimator.Estimator(model_fn, str(tmp_path), params=given)
+    given.rate = 3.0
+    assert model.params.rate == 2.0
+    model.train(numpy_input_fn(X, Y, shuffle=False), steps=1)
+
+
+def test_labels_may_be_a_column_of_a_table() -> None:
+    class Series:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return np.arange(4)
+
+    _, labels = numpy_input_fn({"x": X[:4]}, Series(), shuffle=False)()
+    with tf.train.MonitoredSession() as sess:
+        assert sess.run(labels).tolist() == [0, 1, 2, 3]
+    with pytest.raises(TypeError, match="y must be a dict or array; got str"):
+        numpy_input_fn(X, "abc", shuffle=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
+from actorsession.compat.v1.python.training import monitored_session
+from actorsession.compat.v1.session_layers import WrappedSession
 from tests.rows import for_each
 
 
@@ -292,21 +295,23 @@ def test_a_thread_that_has_lost_the_session_does_not_stop_it() -> None:
     counting = tf.train.get_or_create_global_step().assign_add(1)
     with tf.train.MonitoredSession() as sess:
         assert sess.run(counting) == 1
-        sess._coord.request_stop(tf.errors.AbortedError(None, None, "gone"))
+        sess._coordinated_creator.coord.request_stop(tf.errors.AbortedError(None, None, "gone"))
         assert not sess.should_stop()  # it is created again
         assert sess.run(counting) == 1
-        sess._coord.request_stop(tf.errors.UnavailableError(None, None, "gone"))
+        sess._coordinated_creator.coord.request_stop(tf.errors.UnavailableError(None, None, "gone"))
         assert not sess.should_stop()
     sess = tf.train.MonitoredSession()
-    sess._coord.request_stop(ZeroDivisionError("a thread"))
+    sess._coordinated_creator.coord.request_stop(ZeroDivisionError("a thread"))
     assert sess.should_stop()
     assert sess.run(counting) == 1  # until the session is closed
     with pytest.raises(ZeroDivisionError, match="a thread"):
         sess.close()
     with tf.train.SingularMonitoredSession() as sess:
-        sess._coord.request_stop(tf.errors.AbortedError(None, None, "gone"))
-        assert sess.should_stop()
-        sess._coord.clear_stop()
+        coord = sess._coordinated_creator.coord
+        coord.request_stop(tf.errors.AbortedError(None, None, "gone"))
+        with pytest.raises(tf.errors.AbortedError, match="gone"):
+            sess.should_stop()
+        coord.clear_stop()
 
 
 def test_a_scaffold_has_one_saver_to_choose_from() -> None:
@@ -342,3 +347,148 @@ def test_the_session_without_hooks_is_found_as_in_tensorflow() -> None:
     assert (results, type(options), type(metadata)) == (None, tf.RunOptions, tf.RunMetadata)
     with tf.train.SingularMonitoredSession() as sess:
         assert sess._sess._sess._sess is sess.raw_session()
+
+
+# -- the sessions of which a monitored session consists ----------------------------------------------
+
+
+class StopsAfter(WrappedSession):
+    """A session that wants to stop after it was asked a number of times."""
+
+    def __init__(self, sess: Any, times: int) -> None:
+        super().__init__(sess)
+        self._times = times
+
+    def _check_stop(self) -> bool:
+        self._times -= 1
+        return self._times < 0
+
+
+def test_a_wrapped_session_passes_everything_on_and_stops_when_it_is_closed() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder_with_default(1, [])
+        wrapped: Any = monitored_session._WrappedSession(sess)
+        assert (wrapped.graph, wrapped.sess_str) == (sess.graph, b"")
+        assert wrapped.run(x + 1, feed_dict={x: 2}) == 3
+        around = monitored_session._WrappedSession(StopsAfter(sess, 2))
+        assert [around.should_stop() for _ in range(3)] == [False, False, True]
+        assert not wrapped.should_stop()
+        for _ in range(2):
+            wrapped.close()
+            assert wrapped.should_stop()
+
+
+def test_a_coordinated_session_ends_its_threads_and_keeps_the_error_of_the_step() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        assert sess.run(tf.constant(1)) == 1
+        coord = tf.train.Coordinator()
+        session = monitored_session._CoordinatedSession(sess, coord)
+        thread = threading.Thread(target=coord.wait_for_stop, daemon=True)
+        coord.register_thread(thread)
+        thread.start()
+        with pytest.raises(TypeError, match="None has invalid type"):
+            session.run([None])
+        assert not session.should_stop()
+        coord.request_stop(tf.errors.AbortedError(None, None, "lost"))
+        with pytest.raises(tf.errors.AbortedError, match="lost"):
+            session.run([None])  # the lost session is why it fails
+        with pytest.raises(tf.errors.AbortedError, match="lost"):
+            session.close()
+        assert not thread.is_alive()
+
+
+def test_a_recoverable_session_is_made_anew_as_often_as_it_is_lost() -> None:
+    class Lost:
+        def __init__(self, sess: Any, runs: int) -> None:
+            self._sess, self._runs = sess, runs
+
+        def close(self) -> None:
+            pass
+
+        def run(self, *args: Any, **kwargs: Any) -> Any:
+            self._runs -= 1
+            if self._runs < 0:
+                raise tf.errors.AbortedError(None, None, "lost")
+            return self._sess.run(*args, **kwargs)
+
+    class Creator:
+        def __init__(self, sess: Any) -> None:
+            self.left = [Lost(sess, runs) for runs in (1, 2, 3)]
+
+        def create_session(self) -> Any:
+            return self.left.pop(0)
+
+    with tf.Graph().as_default(), tf.Session() as sess:
+        one = tf.constant(1)
+        creator = Creator(sess)
+        session = monitored_session._RecoverableSession(creator)
+        left = []
+        for _ in range(6):
+            assert session.run(one) == 1
+            left.append(len(creator.left))
+        assert left == [2, 1, 1, 0, 0, 0]
+        with pytest.raises(IndexError):
+            session.run(one)
+
+
+def test_a_creator_is_asked_again_while_its_session_is_unavailable() -> None:
+    class Creator:
+        asked = 0
+
+        def create_session(self) -> Any:
+            self.asked += 1
+            if self.asked < 3:
+                raise tf.errors.UnavailableError(None, None, "not yet")
+            return tf.Session()
+
+    creator = Creator()
+    monitored_session._RecoverableSession(creator).close()
+    assert creator.asked == 3
+
+
+def test_hooks_see_the_options_of_all_of_them_as_a_message() -> None:
+    seen: list[Any] = []
+
+    class Asking(tf.train.SessionRunHook):
+        def __init__(self, **fields: Any) -> None:
+            self._fields = fields
+
+        def before_run(self, run_context: Any) -> Any:
+            return tf.train.SessionRunArgs(None, options=tf.RunOptions(**self._fields))
+
+        def after_run(self, run_context: Any, run_values: Any) -> None:
+            seen.append((run_values.options, run_values.run_metadata))
+
+    one = tf.constant(1)
+    hooks = [
+        Asking(trace_level=2, timeout_in_ms=30000),
+        Asking(timeout_in_ms=60000, output_partition_graphs=True),
+    ]
+    with tf.train.MonitoredSession(hooks=hooks) as sess:
+        assert sess.run(one, options=tf.RunOptions(trace_level=3)) == 1
+    for options, metadata in seen:
+        assert options == tf.RunOptions(
+            trace_level=3, timeout_in_ms=60000, output_partition_graphs=True
+        )
+        assert len(metadata.partition_graphs) == 1
+    assert len(seen) == 2
+
+
+def test_a_scaffold_that_is_copied_takes_its_function_along() -> None:
+    called: list[Any] = []
+    first = tf.train.Scaffold(init_op=4, init_fn=lambda scaffold, session: called.append(scaffold))
+    second = tf.train.Scaffold(init_op=2, copy_from_scaffold=first)
+    second.init_fn(None)
+    assert called == [second]
+    assert (first.init_op, second.init_op) == (4, 2)
+
+
+def test_an_error_that_a_thread_reports_as_the_end_of_input_is_raised() -> None:
+    sess = tf.train.MonitoredSession()
+    try:
+        raise tf.errors.OutOfRangeError(None, None, "all read")
+    except tf.errors.OutOfRangeError as error:
+        sess._coordinated_creator.coord.request_stop(error)
+    assert sess.should_stop()
+    with pytest.raises(tf.errors.OutOfRangeError, match="all read"):
+        sess.close()

@@ -339,3 +339,15 @@ def test_the_log_has_tensorflows_levels(caplog: pytest.LogCaptureFixture) -> Non
     finally:
         tf.logging.set_verbosity(before)
     assert [r.getMessage() for r in caplog.records] == ["loud"]
+
+
+def test_flags_are_read_and_listed_as_programs_before_1_5_did(
+    flags: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["program.py", "--steps=5"])
+    flags._parse_flags()
+    assert {name: flag.value for name, flag in getattr(flags, "__flags").items()} == {
+        "steps": 5, "word": ["a"], "log": True, "names": ["a", "b"],
+    }  # fmt: skip
+    flags._parse_flags(["--steps=4"])
+    assert flags.steps == 4

@@ -313,3 +313,16 @@ def test_the_oldest_operations_save_and_restore_one_tensor(tmp_path: Path) -> No
         found = session.run([whole, part])
     np.testing.assert_array_equal(found[0], ROWS)
     np.testing.assert_array_equal(found[1], ROWS[1:3])
+
+
+def test_slots_of_parts_are_parts_of_one_slot(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.get_variable("v", [4, 2], partitioner=tf.fixed_size_partitioner(2))
+        tf.train.MomentumOptimizer(0.1, 0.9).minimize(tf.reduce_sum(tf.square(v)))
+        average = tf.train.ExponentialMovingAverage(0.9)
+        average.apply(list(v))
+        session.run(tf.global_variables_initializer())
+        prefix = str(tf.train.Saver().save(session, str(tmp_path / "model")))
+        assert tf.train.list_variables(prefix) == [
+            ("v", [4, 2]), ("v/ExponentialMovingAverage", [4, 2]), ("v/Momentum", [4, 2]),
+        ]  # fmt: skip

@@ -137,3 +137,13 @@ def test_the_dimensions_that_are_known_become_constants() -> None:
             assert made[0].op.type == "Const"
             assert function(known, optimize=False).op.type != "Const"
         assert array_ops.shape_internal(unknown, out_type=tf.int64).dtype == tf.int64
+
+
+def test_a_branch_with_state_runs_in_several_runs_of_an_interactive_session() -> None:
+    """Such a session places what each run needs, and what has state stays where it was."""
+    with tf.Graph().as_default(), tf.InteractiveSession() as sess:
+        first = tf.Variable(tf.ones([2]))
+        doubled = tf.Variable(2.0 * first.initialized_value())
+        doubled.initializer.run()
+        sess.run(tf.global_variables_initializer())
+        assert doubled.eval().tolist() == [2.0, 2.0]

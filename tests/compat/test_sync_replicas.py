@@ -130,3 +130,42 @@ def test_a_program_ends_in_silence_though_its_queue_runner_waits_for_replicas_th
     assert [t.name for t in threading.enumerate() if t.name.startswith("QueueRunner")] == []
     assert tracebacks == []
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """The address of a worker that has a parameter server."""
+    (worker,), (server,) = tf.test.create_local_cluster(1, 1)
+    yield worker.target
+    worker.stop()
+    server.stop()
+
+
+def test_a_replica_on_another_task_than_the_variables_trains(address: str) -> None:
+    """The count of a replica's steps stays with it; what it reads of the others comes as values."""
+    setter = tf.train.replica_device_setter(1, worker_device="/job:worker/task:0/cpu:0")
+    with tf.device(setter):
+        w, opt, step = built()
+    assert "job:worker" in tf.local_variables()[0].device
+    hook = opt.make_session_run_hook(True)
+    hook.begin()
+    coord = tf.train.Coordinator()
+    with tf.Session(address) as sess:
+        sess.run(tf.global_variables_initializer())
+        hook.after_create_session(sess, coord)
+        for _ in range(3):
+            sess.run(step)
+        assert sess.run(w) < 0.7
+        coord.request_stop()
+
+
+def test_a_reference_is_read_where_its_variable_is(address: str) -> None:
+    with tf.device("/job:ps/task:0"):
+        v = tf.Variable(1.0)
+        raised = v.assign_add(4.0)
+    with tf.device("/job:worker/task:0"), tf.control_dependencies([raised]):
+        read = v.read_value()
+        doubled = tf.identity(raised) * 2.0
+    with tf.Session(address) as sess:
+        sess.run(v.initializer)
+        assert sess.run([read, doubled]) == [5.0, 10.0]

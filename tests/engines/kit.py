@@ -32,7 +32,7 @@ class Desk:
         orders: all orders so far.
         moves: whether a task that is placed again finds its former port taken.
         refusal: what is raised instead of placing a task.
-        how: what it says of a task that does not answer.
+        how: what it says of a task that does not answer; ``None`` if it does not say anything.
     """
 
     engine = "Desk"
@@ -42,7 +42,7 @@ class Desk:
         self.orders: list[TaskOrder] = []
         self.moves = False
         self.refusal: OpError | None = None
-        self.how = TaskFate(clean=False, how="its leg broke")
+        self.how: TaskFate | None = TaskFate(clean=False, how="its leg broke")
         self.opened = self.closed = 0
 
     async def open(self, orders: Sequence[TaskOrder], deadline: Deadline) -> None:
@@ -67,7 +67,7 @@ class Desk:
 
 
 class _Place:
-    def __init__(self, host: TaskHost, how: TaskFate) -> None:
+    def __init__(self, host: TaskHost, how: TaskFate | None) -> None:
         self.host = host
         self.address = host.address
         self.node = "desk"
@@ -80,6 +80,9 @@ class _Place:
         self.host.release()
 
     async def fate(self) -> TaskFate:
+        if self.how is None:
+            await asyncio.Event().wait()
+        assert self.how is not None
         return self.how
 
     async def log(self) -> Sequence[str]:

@@ -25,8 +25,10 @@ _PATIENCE = 60.0  # seconds for processes to end
 # Settings of engines for tests: what they must not do in a user's name, and patience on a busy machine.
 QUIET_ENGINES = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    # Ray has its actors give way to all else on the machine, such as other tests: 15.
+    # Ray has its actors give way to all else on the machine, such as other tests, and kills some of them when
+    # all else has taken nearly all memory.
     "RAY_worker_niceness": "0",
+    "RAY_memory_monitor_refresh_ms": "0",
     "RAY_worker_register_timeout_seconds": "300",
     "RAY_agent_register_timeout_ms": "300000",
     "RAY_gcs_server_request_timeout_seconds": "300",

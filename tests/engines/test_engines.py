@@ -9,9 +9,12 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import re
 import subprocess
 import sys
+import textwrap
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -169,6 +172,17 @@ def test_resources_that_cannot_be_had_are_named_with_those_that_there_are(
     assert there in seen["refused"]
 
 
+def test_partitions_of_a_dask_dataframe_are_fed_where_they_lie() -> None:
+    """The parts of an array are in ``test_pages``: an example of the page feeds them."""
+    for package in ("distributed", "pandas", "pyarrow"):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+    run, _ = _run_once(_LIMIT, "-m", "tests.engines.frames")
+    assert (run.returncode, run.stdout) == (0, "{'DataFrame'} [1.0, 2.0, 3.0]\n"), run.stderr[
+        -5000:
+    ]
+
+
 # -- without an engine -----------------------------------------------------------------------------
 
 
@@ -179,6 +193,25 @@ async def test_an_engine_that_is_not_installed_is_named_with_its_extra(
     monkeypatch.setattr(extras, "is_installed", lambda package: False)
     with pytest.raises(ImportError, match=rf"pip install 'actorsession\[{extra}\]'"):
         await cluster({"worker": 1}).start()
+
+
+def test_engines_are_no_part_of_the_core() -> None:
+    """Neither installed with it, nor imported with the clusters that use them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = {re.split(r"[><=;~ ]", one)[0] for one in project["dependencies"]}
+    assert needed == {"uvloop", "msgpack", "numpy", "ml_dtypes"}
+    program = """
+        import sys
+        from actorsession.engines import DaskCluster, RayCluster, SlurmCluster
+        for cluster in (DaskCluster, RayCluster, SlurmCluster):
+            cluster({"worker": 1})
+        print(sorted({"ray", "dask", "distributed"} & sys.modules.keys()))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, env=environment(),
+        check=True,
+    )  # fmt: skip
+    assert done.stdout == "[]\n"
 
 
 def test_a_strategy_that_ray_does_not_have_is_refused() -> None:

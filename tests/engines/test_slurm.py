@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.util
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from tests.cli.kit import line_of
 from tests.cluster.kit import PATIENCE, PS0
 from tests.cluster.script import ROOT, environment, script
 from tests.cluster.test_node_lists import LISTS
+from tests.engines.processes import QUIET_ENGINES
 
 PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch")
 SEARCHED = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"])
@@ -70,6 +73,12 @@ async def until(condition: Callable[[], bool]) -> None:
 
 def no_job_is_left() -> bool:
     return not said("squeue", "--noheader")
+
+
+def all_nodes_are_idle() -> bool:
+    """Which they are some time after the end of the last job."""
+    states = said("sinfo", "--noheader", "--Node", "--format=%t").split()
+    return states == ["idle", "idle"] and no_job_is_left()
 
 
 # -- the resolver ----------------------------------------------------------------------------------
@@ -239,6 +248,50 @@ def test_a_cluster_on_slurm_does_what_one_on_ray_or_dask_does(slurm: Path, tmp_p
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
+JOBQUEUE = """
+    import sys
+
+    import dask_jobqueue
+    import distributed
+
+    import actorsession as acts
+    from actorsession.engines import DaskCluster
+
+    on_slurm = dask_jobqueue.SLURMCluster(
+        cores=1, memory="1GB", python=sys.executable, log_directory=".", local_directory=".",
+        worker_extra_args=["--resources", "SLOT=1"], scheduler_options={"dashboard_address": ":0"},
+    )
+    with on_slurm as there, distributed.Client(there) as client:
+        there.scale(2)
+        client.wait_for_workers(2)
+        slot = {"SLOT": 1}
+        with DaskCluster({"ps": 1, "worker": 1}, client, resources={"ps": slot, "worker": slot}) as cluster:
+            with acts.device("/job:ps/task:0"):
+                v = acts.Variable(2.0)
+            with acts.device("/job:worker/task:0"):
+                y = v * 3.0
+            with acts.Session(cluster.target("worker")) as session:
+                session.run(v.initializer)
+                print(session.run(y), len({status.node for status in cluster.status().values()}))
+"""
+
+
+@with_slurm
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_cluster_on_the_workers_of_dask_jobqueue_needs_no_code_of_ours(
+    slurm: Path, tmp_path: Path
+) -> None:
+    if importlib.util.find_spec("dask_jobqueue") is None:
+        pytest.skip("dask-jobqueue is not installed")
+    (tmp_path / "program.py").write_text(textwrap.dedent(JOBQUEUE))
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=tmp_path, env=environment(**QUIET_ENGINES), text=True,
+        capture_output=True, timeout=9 * PATIENCE, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["6.0 2"]), done.stderr[-5000:]
+
+
 KILLED = """
     import actorsession as acts
     from actorsession.engines import SlurmCluster
@@ -277,6 +330,7 @@ THERE = "2 idle nodes of 64 processors in all"
 async def test_what_cannot_be_had_is_said_with_what_there_is(
     slurm: Path, tmp_path: Path, options: list[str], complaint: str
 ) -> None:
+    await until(all_nodes_are_idle)
     cluster = SlurmCluster({"worker": 1}, options=options, folder=tmp_path)
     with pytest.raises(ResourceExhaustedError, match=complaint + THERE):
         await cluster.start()
@@ -287,6 +341,7 @@ async def test_what_cannot_be_had_is_said_with_what_there_is(
 async def test_a_job_that_waits_too_long_is_cancelled_with_its_reason(
     slurm: Path, tmp_path: Path
 ) -> None:
+    await until(all_nodes_are_idle)
     complaint = r"job \d+ is pending \(BeginTime\) .*--ntasks=2 --begin=now\+1hour, and there are "
     for limit in (0.3, 3.0, 30.0):  # on a busy machine sbatch itself takes that long
         cluster = SlurmCluster(

@@ -364,13 +364,18 @@ class ManagedCluster(Generic[P]):
                 "the cluster was stopped; it starts no processes any more"
             )
 
-    async def _tell(self, processes: Iterable[P]) -> None:
-        """Send the tasks of the cluster to those of ``processes`` that are alive."""
+    async def _tell(self, processes: Iterable[P], deadline: Deadline | None = None) -> None:
+        """Send the tasks of the cluster to those of ``processes`` that are alive; by default within 10 s."""
         alive = [p for p in processes if p.alive]
         tasks, given_up = self.spec.tasks(), self._restarts.given_up
         telling = [
             update_cluster(
-                p.address, tasks, given_up=given_up, token=self._token, security=self._security
+                p.address,
+                tasks,
+                given_up=given_up,
+                token=self._token,
+                security=self._security,
+                deadline=deadline,
             )
             for p in alive
         ]
@@ -384,8 +389,10 @@ class ManagedCluster(Generic[P]):
         await self._tell_or_log(self.processes.values())
 
     async def _tell_or_log(self, processes: Iterable[P]) -> None:
+        # Nobody else tells a task that is merely busy.
+        deadline = Deadline.after(self._start_timeout)
         try:
-            await self._tell(processes)
+            await self._tell(processes, deadline)
         except OpError as error:  # a task that ends now, too
             _log.info("%s", error.message)
 

@@ -34,7 +34,7 @@ _NAMES = {
         "get_collection_ref"
     ),
     "actorsession.graph.operation": "Operation Tensor",
-    "actorsession.graph.shape": "TensorShape dimension_at_index",
+    "actorsession.graph.shape": "dimension_at_index",
     "actorsession.interop": (
         "AttrValue GraphDef MetaGraphDef NodeDef import_graph_def make_ndarray make_tensor_proto"
     ),
@@ -78,7 +78,7 @@ _NAMES = {
     ".examples": "*=examples",
     ".feature_column": "*=feature_column",
     ".flags": "*=flags",
-    ".forms": "as_dtype colocate_with container device name_scope op_scope",
+    ".forms": "TensorShape as_dtype colocate_with container device name_scope op_scope",
     ".gfile": "*=gfile",
     ".graphs": "Graph get_default_graph reset_default_graph",
     ".internals.files": "*=resource_loader",

@@ -44,6 +44,7 @@ from actorsession.compat.v1 import estimator as estimator
 from actorsession.compat.v1 import examples as examples
 from actorsession.compat.v1 import feature_column as feature_column
 from actorsession.compat.v1 import flags as flags
+from actorsession.compat.v1.forms import TensorShape as TensorShape
 from actorsession.compat.v1.forms import as_dtype as as_dtype
 from actorsession.compat.v1.forms import colocate_with as colocate_with
 from actorsession.compat.v1.forms import container as container
@@ -142,7 +143,6 @@ from actorsession.graph.graph import get_collection as get_collection
 from actorsession.graph.graph import get_collection_ref as get_collection_ref
 from actorsession.graph.operation import Operation as Operation
 from actorsession.graph.operation import Tensor as Tensor
-from actorsession.graph.shape import TensorShape as TensorShape
 from actorsession.graph.shape import dimension_at_index as dimension_at_index
 from actorsession.interop import AttrValue as AttrValue
 from actorsession.interop import GraphDef as GraphDef

@@ -260,12 +260,19 @@ class FlagValues:
         self.__dict__["_parsed"] = False
         return FlagHolder(self, flag.name)
 
+    def _parse_flags(self, args: Sequence[str] | None = None) -> None:
+        """Read the command line, as programs ask for that were written before TensorFlow 1.5."""
+        self(["", *(sys.argv[1:] if args is None else args)], known_only=True)
+
     def _parse_once(self) -> None:
         if not self.__dict__["_parsed"]:
             self(sys.argv or [""], known_only=True)
 
     def __getattr__(self, name: str) -> Any:
         flags: dict[str, Flag] = self.__dict__["_flags"]
+        if name == "__flags":  # programs print them all
+            self._parse_once()
+            return dict(flags)
         if name.startswith("__") or name not in flags:
             raise AttributeError(name)
         self._parse_once()

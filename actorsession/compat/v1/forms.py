@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from actorsession.graph import graph as defaults
+from actorsession.graph import shape
 from actorsession.graph.dtypes import DType, dtype_or_reference
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.reentrant import Reentrant
 
-__all__ = ["as_dtype", "colocate_with", "container", "device", "name_scope", "op_scope"]
+__all__ = [
+    "TensorShape", "as_dtype", "colocate_with", "container", "device", "name_scope", "op_scope",
+]  # fmt: skip
+
+
+class _Shown(type):
+    """The type of a class whose objects are shapes as they are shown to programs."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return shape.shown(shape.TensorShape(*args, **kwargs))
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, shape.TensorShape)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, shape.TensorShape)
+
+
+class TensorShape(shape.TensorShape, metaclass=_Shown):
+    """The static shape of a tensor; of ``Dimension`` objects, where shapes consist of them.
+
+    Args:
+        dims: as for ``actorsession.TensorShape``.
+    """
+
+    __slots__ = ()
+    __signature__ = inspect.signature(shape.TensorShape)
 
 
 def as_dtype(type_value: Any) -> DType:
@@ -36,10 +64,9 @@ def colocate_with(op: Any, ignore_existing: bool = False) -> Reentrant[Any]:
 
     Args:
         op: an operation, tensor or variable.
-        ignore_existing: accepted for compatibility. In TensorFlow it disables the enclosing blocks; here the
-            innermost block always applies.
+        ignore_existing: whether the blocks of this kind around it do not count.
     """
-    return defaults.colocate_with(op)
+    return defaults.colocate_with(op, ignore_existing)
 
 
 def name_scope(

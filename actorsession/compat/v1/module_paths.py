@@ -23,6 +23,9 @@ __all__ = ["TABLE", "add_modules", "inside_contrib", "module_paths"]
 _V1 = __name__.rpartition(".")[0]
 # The package, modules of it, and where their names are.
 TABLE: dict[str, list[tuple[str, str, str]]] = {
+    "contrib.factorization": [
+        ("python.ops", "clustering_ops kmeans", ".contrib.factorization"),
+    ],
     "contrib.framework": [
         ("python.framework", "checkpoint_utils tensor_util", ".contrib.framework"),
         ("python.ops", "arg_scope ops variables", ".contrib.framework"),
@@ -35,6 +38,22 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("python.layers", "utils", ".contrib.slim.utils"),
         ("python.ops", "sparse_ops", ".contrib.layers"),
     ],
+    "contrib.learn": [
+        ("python.learn", "basic_session_run_hooks session_run_hook", ".train"),
+        ("python.learn", "experiment metric_spec", ".contrib.learn"),
+        ("python.learn", "learn_runner", ".contrib.learn_runner"),
+        ("python.learn", "models", ".contrib.learn_models"),
+        ("python.learn", "monitors", ".contrib.learn_monitors"),
+        ("python.learn.datasets", "base synthetic text_datasets", ".contrib.learn_datasets"),
+        ("python.learn.datasets", "mnist", ".internals.mnist_data .contrib.learn_datasets"),
+        ("python.learn.estimators", (
+            "constants dnn dnn_linear_combined estimator linear model_fn run_config"
+        ), ".contrib.learn"),
+        ("python.learn.ops", "embeddings_ops losses_ops", ".contrib.learn_models"),
+        ("python.learn.preprocessing", (
+            "categorical categorical_vocabulary text"
+        ), ".contrib.learn_preprocessing"),
+    ],
     "contrib.rnn": [
         ("python.ops", (
             "core_rnn core_rnn_cell core_rnn_cell_impl fused_rnn_cell gru_ops lstm_ops rnn rnn_cell"
@@ -46,6 +65,10 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ), ".contrib.seq2seq"),
     ],
     "contrib.slim": [
+        ("python.slim.data", (
+            "data_decoder data_provider dataset dataset_data_provider parallel_reader prefetch_queue"
+        ), ".contrib.slim.data"),
+        ("python.slim.data", "tfexample_decoder", ".contrib.slim.tfexample_decoder"),
         ("python.slim", "evaluation", ".contrib.slim.evaluation"),
         ("python.slim.nets", "alexnet", ".contrib.slim.nets.alexnet"),
         ("python.slim.nets", "resnet_utils", ".contrib.slim.nets.resnet_utils"),
@@ -57,6 +80,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("python.slim", "queues", ".contrib.slim.queues"),
         ("python.slim", "summaries", ".contrib.slim"),
     ],
+    "contrib.tensorboard": [("plugins", "projector", ".contrib.projector")],
     "core": [("lib.core", "error_codes_pb2", ".core.protobuf.error_codes_pb2")],
     "examples": [
         ("tutorials.mnist", "input_data", ".internals.mnist_data"),
@@ -180,6 +204,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("saved_model", "utils utils_impl", ".saved_model.utils"),
         ("summary", "summary summary_iterator", ".summary .train"),
         ("summary.writer", "event_file_writer writer writer_cache", ".summary"),
+        ("tpu", "tpu_config tpu_estimator tpu_optimizer", ".contrib.tpu"),
         ("tools", (
             "freeze_graph inspect_checkpoint optimize_for_inference_lib strip_unused_lib"
         ), ".internals.tools"),

@@ -2,158 +2,65 @@
 
 A session that is lost with its worker (``AbortedError``, ``UnavailableError``) is recreated from the last
 checkpoint, and the step is run again. ``hooks`` holds the hooks, ``session_creators`` the classes that create
-sessions.
+sessions, ``session_layers`` what is put around them.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace, TracebackType
+from types import TracebackType
 from typing import Any, Self
 
+from actorsession.compat.v1 import session_layers
 from actorsession.compat.v1.checkpoint_hooks import CheckpointSaverHook
 from actorsession.compat.v1.graphs import get_default_graph
-from actorsession.compat.v1.hooks import (
-    SessionRunArgs,
-    SessionRunContext,
-    SessionRunHook,
-    SessionRunValues,
-)
-from actorsession.compat.v1.logging import get_logger
-from actorsession.compat.v1.messages import RunMetadata, RunOptions
+from actorsession.compat.v1.hooks import SessionRunHook
 from actorsession.compat.v1.session_creators import (
     ChiefSessionCreator,
     Scaffold,
     WorkerSessionCreator,
 )
-from actorsession.compat.v1.settings import as_settings
+from actorsession.compat.v1.session_layers import (
+    CoordinatedSession,
+    HookedSession,
+    RecoverableSession,
+)
 from actorsession.compat.v1.step_hooks import StepCounterHook
 from actorsession.compat.v1.summary_hooks import SummarySaverHook
-from actorsession.errors import AbortedError, OutOfRangeError, UnavailableError
+from actorsession.errors import OutOfRangeError
 from actorsession.train import Coordinator, start_queue_runners
 
 __all__ = [
     "MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSession",
 ]  # fmt: skip
 
-_log = get_logger()
-
-_LOST = (AbortedError, UnavailableError)
 _USE_DEFAULT = object()
 
 
-class _StepContext:
-    """The argument of a function that ``MonitoredSession.run_step_fn`` calls.
+class _Creator:
+    """Makes the inner sessions of a monitored session, and has the innermost and its coordinator."""
 
-    Args:
-        session: the underlying session, whose ``run`` calls no hooks.
-        run_with_hooks_fn: runs a step with all hooks.
-    """
-
-    def __init__(self, session: Any, run_with_hooks_fn: Callable[..., Any]) -> None:
-        self._session = session
-        self._run = run_with_hooks_fn
-
-    @property
-    def session(self) -> Any:
-        """The session without hooks."""
-        return self._session
-
-    def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a step with all hooks, like ``MonitoredSession.run``."""
-        return self._run(*args, **kwargs)
-
-    def request_stop(self) -> None:
-        """End the function and the training.
-
-        Raises:
-            StopIteration: always; the ``with`` block of the session handles it.
-        """
-        raise StopIteration("step_fn has requested the iterations to stop.")
-
-
-class _Layer:
-    """A session in place of one of those that TensorFlow's monitored session consists of."""
-
-    def __init__(self, session: Any) -> None:
-        self._sess = session
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._sess, name)
-
-
-class _HookedSession:
-    """A session whose steps call hooks.
-
-    Args:
-        sess: the session.
-        hooks: the hooks.
-    """
-
-    def __init__(self, sess: Any, hooks: Sequence[SessionRunHook]) -> None:
-        self._sess = sess
+    def __init__(self, creator: Any, hooks: Sequence[SessionRunHook], grace: float) -> None:
+        self._creator = creator
         self._hooks = hooks
-        self._should_stop = False
+        self._grace = grace
+        self.tf_sess: Any = None
+        self.coord: Any = None
 
-    @property
-    def graph(self) -> Any:
-        """The graph of the session."""
-        return self._sess.graph
-
-    @property
-    def sess_str(self) -> Any:
-        """The address of the session."""
-        return self._sess.sess_str
-
-    def should_stop(self) -> bool:
-        """Return whether a hook has requested to stop."""
-        return self._should_stop or self._sess is None
-
-    def close(self) -> None:
-        """Close the session."""
-        if self._sess is not None:
-            self._sess.close()
-            self._sess = None
-
-    def run(
-        self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
-    ) -> Any:
-        """Run a step; the arguments are those of ``Session.run``.
-
-        Raises:
-            RuntimeError: if a hook has requested to stop, or a tensor is fed twice.
-        """
-        if self.should_stop():
-            raise RuntimeError("Run called even after should_stop requested.")
-        context = SessionRunContext(SessionRunArgs(fetches, feed_dict, options), self._sess)
-        feeds = dict(feed_dict or {})
-        fetched: dict[Any, Any] = {"caller": fetches}
-        for hook in self._hooks:
-            wants = hook.before_run(context)
-            if wants is None:
-                continue
-            if wants.fetches is not None:
-                fetched[hook] = wants.fetches
-            twice = [key for key in wants.feed_dict or {} if key in feeds]
-            if twice:
-                raise RuntimeError(f"Same tensor is fed by two hooks or the program: {twice}")
-            feeds.update(wants.feed_dict or {})
-            options = _merged(options, wants.options)
-        if options is not None and run_metadata is None:
-            run_metadata = RunMetadata()  # where hooks find the results of their options
-        keys = list(fetched)
-        found = self._sess.run([fetched[key] for key in keys], feeds or None, options, run_metadata)
-        results = dict(zip(keys, found, strict=True))
-        if self._hooks:
-            options = RunOptions() if options is None else options
-            run_metadata = RunMetadata() if run_metadata is None else run_metadata
-        for hook in self._hooks:
-            hook.after_run(context, SessionRunValues(results.get(hook), options, run_metadata))
-        # Threads go on until the session is closed, since hooks may need them at the end.
-        self._should_stop = self._should_stop or context.stop_requested
-        return results["caller"]
+    def create_session(self) -> CoordinatedSession:
+        """Create a session, start its threads, and tell the hooks."""
+        self.tf_sess = self._creator.create_session()
+        self.coord = Coordinator(clean_stop_exception_types=())
+        try:
+            start_queue_runners(self.tf_sess, self.coord)
+            for hook in self._hooks:
+                hook.after_create_session(self.tf_sess, self.coord)
+        except BaseException:
+            self.coord.request_stop()
+            self.tf_sess.close()
+            raise
+        return CoordinatedSession(HookedSession(self.tf_sess, self._hooks), self.coord, self._grace)
 
 
 class MonitoredSession:
@@ -165,9 +72,8 @@ class MonitoredSession:
         stop_grace_period_secs: how long threads may take to end.
     """
 
-    StepContext = _StepContext
+    StepContext = session_layers.StepContext
     _recovers = True
-    _layers = 3
 
     def __init__(
         self,
@@ -175,80 +81,38 @@ class MonitoredSession:
         hooks: Sequence[SessionRunHook] | None = None,
         stop_grace_period_secs: float = 120,
     ) -> None:
-        self._creator = session_creator or ChiefSessionCreator()
         self._hooks = list(hooks or ())
-        self._grace = stop_grace_period_secs
-        self._session: Any = None
-        self._coord = Coordinator()
-        self._closed = False
-        self._hooked = _HookedSession(None, self._hooks)
         self._was_final = get_default_graph().finalized
         for hook in self._hooks:
             hook.begin()
-        self._create()
+        self._coordinated_creator = _Creator(
+            session_creator or ChiefSessionCreator(), self._hooks, stop_grace_period_secs
+        )
+        self._sess: Any = (
+            RecoverableSession(self._coordinated_creator)
+            if self._recovers
+            else self._coordinated_creator.create_session()
+        )
 
-    def _create(self) -> None:
-        self._coord = Coordinator()
-        while True:
-            try:
-                self._session = self._creator.create_session()
-                self._hooked = _HookedSession(self._session, self._hooks)
-                start_queue_runners(self._session, self._coord)
-                for hook in self._hooks:
-                    hook.after_create_session(self._session, self._coord)
-                return
-            except _LOST as exc:
-                self._release_session()
-                if not self._recovers:
-                    raise
-                _log.info(
-                    "the session was lost while it was created, and is created again: %s", exc
-                )
-                self._coord = Coordinator()
-            except BaseException:
-                self._release_session()
-                raise
-
-    # Programs that need the session without hooks, such as for a saver, find it by TensorFlow's attributes.
-
-    @property
-    def _sess(self) -> Any:
-        found = self._session
-        for _ in range(self._layers if found is not None else 0):
-            found = _Layer(found)
-        return found
-
-    @property
-    def _coordinated_creator(self) -> Any:
-        return SimpleNamespace(tf_sess=self._session, coord=self._coord, hooks=self._hooks)
+    # Programs that need the session without hooks, such as for a saver, find it by TensorFlow's names.
 
     def _tf_sess(self) -> Any:
-        return self._session
+        return self._coordinated_creator.tf_sess
 
     def _is_closed(self) -> bool:
-        return self._closed
+        return self._tf_sess() is None
 
     @property
     def graph(self) -> Any:
-        """The graph of the session."""
-        return None if self._session is None else self._session.graph
+        """The graph of the session; ``None`` once it is closed."""
+        return None if self._tf_sess() is None else self._tf_sess().graph
 
     def should_stop(self) -> bool:
         """Return whether a hook, a thread or the end of input has requested to stop.
 
         A thread that has lost the session does not: the session is recreated.
         """
-        if self._closed or not self._coord.should_stop():
-            return self._closed or self._hooked.should_stop()
-        try:
-            self._coord.raise_requested_exception()
-        except _LOST as exc:
-            if self._recovers:
-                self._recreate(exc)
-                return False
-        except Exception as exc:
-            _log.debug("the session stops because of the error of a thread: %r", exc)
-        return True
+        return self._sess is None or self._sess.should_stop()
 
     def run(
         self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
@@ -258,11 +122,12 @@ class MonitoredSession:
         Raises:
             RuntimeError: if the session is closed or should stop, or a tensor is fed twice.
         """
-        return self._recovering(
-            lambda: self._run(SessionRunArgs(fetches, feed_dict, options), run_metadata)
+        self._check_open()
+        return self._sess.run(
+            fetches, feed_dict=feed_dict, options=options, run_metadata=run_metadata
         )
 
-    def run_step_fn(self, step_fn: Callable[[_StepContext], Any]) -> Any:
+    def run_step_fn(self, step_fn: Callable[[session_layers.StepContext], Any]) -> Any:
         """Call a function that may run several steps, some of them without hooks.
 
         If the session is lost, it is recreated and the function is called again.
@@ -287,45 +152,12 @@ class MonitoredSession:
                 "`step_fn` may either have one `step_context` argument, or `self` and `step_context` "
                 f"arguments if it's an instance method. Got {names} instead."
             )
-        return self._recovering(
-            lambda: step_fn(
-                _StepContext(
-                    self._session,
-                    lambda fetches, feed_dict=None, options=None, run_metadata=None: self._run(
-                        SessionRunArgs(fetches, feed_dict, options), run_metadata
-                    ),
-                )
-            )
-        )
+        self._check_open()
+        return self._sess.run_step_fn(step_fn, self._tf_sess(), run_with_hooks=None)
 
-    def _recovering(self, act: Callable[[], Any]) -> Any:
-        """Call a function, and call it again on a new session whenever the session is lost."""
-        if self._closed:
+    def _check_open(self) -> None:
+        if self._sess is None:
             raise RuntimeError("Run called even after should_stop requested.")
-        while True:
-            try:
-                try:
-                    return act()
-                except _LOST:
-                    raise
-                except Exception:
-                    # In most cases, the error of a thread is the cause of the failed step.
-                    self._coord.raise_requested_exception()
-                    raise
-            except _LOST as exc:
-                if not self._recovers:
-                    raise
-                self._recreate(exc)
-
-    def _recreate(self, exc: Exception) -> None:
-        _log.info("the session was lost, and is created again: %s", exc)
-        self._release_session()
-        self._create()
-
-    def _run(self, asked: SessionRunArgs, run_metadata: Any) -> Any:
-        if self._closed:
-            raise RuntimeError("Run called even after should_stop requested.")
-        return self._hooked.run(asked.fetches, asked.feed_dict, asked.options, run_metadata)
 
     def close(self) -> None:
         """End the hooks, the threads and the session, and open the graph again that it finalized.
@@ -336,30 +168,22 @@ class MonitoredSession:
         self._close(ended=True)
 
     def _close(self, *, ended: bool) -> None:
-        if self._closed:
+        if self._sess is None:
             raise RuntimeError("Session is already closed.")
-        self._closed = True
+        creator = self._coordinated_creator
+        graph = self.graph
         try:
             if ended:
                 for hook in self._hooks:
-                    hook.end(self._session)
+                    hook.end(creator.tf_sess)
         finally:
-            self._coord.request_stop()
+            session, self._sess = self._sess, None
             try:
-                self._coord.join(stop_grace_period_secs=self._grace, ignore_live_threads=True)
+                session.close()
             finally:
-                graph = self._session.graph
-                self._session.close()
-                self._session = None
-                if not self._was_final:
+                creator.tf_sess = creator.coord = None
+                if not self._was_final and graph is not None:
                     graph.unfinalize()
-
-    def _release_session(self) -> None:
-        """Close a lost session and stop its threads."""
-        self._coord.request_stop()
-        if self._session is not None:
-            self._session.close()
-            self._session = None
 
     def __enter__(self) -> Self:
         return self
@@ -377,26 +201,6 @@ class MonitoredSession:
         return over
 
 
-def _merged(asked: Any, wanted: Any) -> Any:
-    """Return the merged run options of the program and a hook: the larger value of each, and all watches."""
-    if asked is None or wanted is None:
-        return wanted if asked is None else asked
-    asked, wanted = as_settings(asked), as_settings(wanted)
-    watches = (
-        asked.debug_options.debug_tensor_watch_opts,
-        wanted.debug_options.debug_tensor_watch_opts,
-    )
-    return dataclasses.replace(
-        asked,
-        trace_level=max(asked.trace_level, wanted.trace_level),
-        timeout_in_ms=max(asked.timeout_in_ms, wanted.timeout_in_ms),
-        output_partition_graphs=asked.output_partition_graphs or wanted.output_partition_graphs,
-        debug_options=dataclasses.replace(
-            asked.debug_options, debug_tensor_watch_opts=(*watches[0], *watches[1])
-        ),
-    )
-
-
 class SingularMonitoredSession(MonitoredSession):
     """A session with hooks that ends with the first error.
 
@@ -411,7 +215,6 @@ class SingularMonitoredSession(MonitoredSession):
     """
 
     _recovers = False
-    _layers = 2
 
     def __init__(
         self,
@@ -430,7 +233,7 @@ class SingularMonitoredSession(MonitoredSession):
 
     def raw_session(self) -> Any:
         """Return the session without hooks."""
-        return self._session
+        return self._tf_sess()
 
 
 def MonitoredTrainingSession(

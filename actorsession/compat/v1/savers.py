@@ -11,12 +11,19 @@ import os
 from typing import Any
 
 from actorsession import interop, train
+from actorsession.checkpoints import CheckpointReader
 from actorsession.compat.v1.graphs import Graph, get_default_graph
 from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.text import as_text
-from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
+from actorsession.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+)
 from actorsession.interop.training_protos import within_scope
 from actorsession.ops import GraphKeys
+from actorsession.train.saveable import saveables_of
 
 __all__ = ["Saver", "export_meta_graph", "import_meta_graph"]
 
@@ -56,6 +63,21 @@ class Saver(train.Saver):
             if os.path.isdir(os.path.dirname(save_path)):
                 raise
             raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.") from exc
+
+    def restore(self, sess: Any, save_path: str | None) -> None:
+        """Restore the variables from a checkpoint, also from one of ``tf.train.Checkpoint``.
+
+        The arguments and errors are those of ``actorsession.train.Saver.restore``.
+        """
+        try:
+            super().restore(sess, save_path)
+        except NotFoundError:
+            keys = _keys_of_objects(save_path)
+            named = {each.name: each for each in saveables_of(self._var_list)} if keys else {}
+            if not keys or not set(named) <= set(keys):
+                raise
+            by_key = {keys[name]: each.op for name, each in named.items()}
+            Saver(by_key, reshape=self._reshape).restore(sess, save_path)
 
     def _write_graph(self, path: str, graph: Any) -> None:
         try:
@@ -111,6 +133,19 @@ class Saver(train.Saver):
             export_scope=export_scope, clear_devices=clear_devices,
             clear_extraneous_savers=clear_extraneous_savers, strip_default_attrs=strip_default_attrs,
         )  # fmt: skip
+
+
+def _keys_of_objects(path: Any) -> dict[str, str]:
+    """Return the keys of values by the names of their variables, if a checkpoint is one of objects."""
+    # Imported here because most programs never read one.
+    from actorsession.compat.v1.trackable.objects import names_to_keys, read_description
+
+    try:
+        with CheckpointReader(os.fspath(path)) as reader:
+            message = read_description(reader)
+    except OpError:
+        return {}
+    return {} if message is None else names_to_keys(message)
 
 
 def export_meta_graph(

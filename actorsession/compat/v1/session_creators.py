@@ -63,13 +63,17 @@ class Scaffold:
 
         self.init_op = part("init_op", init_op)
         self.init_feed_dict = part("init_feed_dict", init_feed_dict)
-        self.init_fn = init_fn
+        self._user_init_fn: Any = part("_user_init_fn", init_fn)
+        self.init_fn: Any = None if self._user_init_fn is None else self._call_init_fn
         self.ready_op = part("ready_op", ready_op)
         self.ready_for_local_init_op = part("ready_for_local_init_op", ready_for_local_init_op)
         self.local_init_op = part("local_init_op", local_init_op)
         self.summary_op = part("summary_op", summary_op)
         self.saver = part("saver", saver)
         self.local_init_feed_dict = part("local_init_feed_dict", local_init_feed_dict)
+
+    def _call_init_fn(self, session: Any) -> Any:
+        return self._user_init_fn(self, session)
 
     @staticmethod
     def get_or_default(arg_name: str, collection_key: str, default_constructor: Any) -> Any:
@@ -169,11 +173,10 @@ class ChiefSessionCreator(SessionCreator):
             RuntimeError: if variables are uninitialised after the initialisation; it names them.
         """
         scaffold = self._scaffold.finalize()
-        init_fn = scaffold.init_fn
         return _manager(scaffold).prepare_session(
             self._master, scaffold.init_op, scaffold.saver, self._folder, self._path,
             config=self._config, init_feed_dict=scaffold.init_feed_dict,
-            init_fn=None if init_fn is None else lambda session: init_fn(scaffold, session),
+            init_fn=scaffold.init_fn,
         )  # fmt: skip
 
 

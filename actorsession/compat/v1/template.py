@@ -90,6 +90,11 @@ class _Template:
         return self._scope
 
     @property
+    def var_scope(self) -> VariableScope | None:
+        """The scope of the variables under its older name."""
+        return self._scope
+
+    @property
     def variable_scope_name(self) -> str | None:
         """The prefix of the variables' names; ``None`` before the scope is created."""
         return None if self._scope is None else f"{self._scope.name}/"

@@ -51,6 +51,8 @@ from actorsession.compat.v1.summary_hooks import SummarySaverHook
 from actorsession.compat.v1.summary_writers import summary_iterator
 from actorsession.compat.v1.supervisor import Supervisor
 from actorsession.compat.v1.sync_replicas import SyncReplicasOptimizer
+from actorsession.compat.v1.trackable.checkpoint import Checkpoint
+from actorsession.compat.v1.trackable.manager import CheckpointManager
 from actorsession.compat.v1.train_loop import basic_train_loop
 from actorsession.compat.v1.warm_starts import VocabInfo, warm_start
 from actorsession.interop import QueueRunnerDef, write_graph
@@ -129,6 +131,8 @@ __all__ = [
     "AdagradOptimizer",
     "AdamOptimizer",
     "BytesList",
+    "Checkpoint",
+    "CheckpointManager",
     "CheckpointSaverHook",
     "CheckpointSaverListener",
     "CheckpointState",

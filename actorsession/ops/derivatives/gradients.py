@@ -13,7 +13,8 @@ from typing import Any
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
-from actorsession.ops.arrays import fills
+from actorsession.ops.arrays import dimensions, fills
+from actorsession.ops.arrays.shape import broadcast_to, reshape
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.derivatives.backward import Backward, beside, connect, extending
 from actorsession.ops.indexed_slices import IndexedSlices, SparseGradient
@@ -156,10 +157,16 @@ def _given_gradient(y: Tensor, grad: Any, index: int) -> SparseGradient:
         grad = convert_to_tensor(grad, y.dtype, name=f"grad_ys_{index}", graph=y.graph)
     if grad.dtype is not as_dtype(y.dtype):
         raise TypeError(f"grad_ys[{index}] has dtype {grad.dtype.name}; {y!r} needs {y.dtype.name}")
-    if not grad.shape.is_compatible_with(y.shape):
-        raise ValueError(f"grad_ys[{index}] has shape {grad.shape}; {y!r} needs {y.shape}")
-    started: SparseGradient = grad
-    return started
+    if grad.shape.is_compatible_with(y.shape):
+        started: SparseGradient = grad
+        return started
+    # As many elements in another arrangement, or a value for all of them.
+    counts = {grad.shape.num_elements(), y.shape.num_elements()}
+    if isinstance(grad, Tensor) and (len(counts) == 1 or None in counts):
+        return reshape(grad, dimensions.shape(y))
+    if isinstance(grad, Tensor) and grad.shape.num_elements() == 1:
+        return broadcast_to(reshape(grad, []), dimensions.shape(y))
+    raise ValueError(f"grad_ys[{index}] has shape {grad.shape}; {y!r} needs {y.shape}")
 
 
 def _zeros(x: Tensor | Variable) -> Tensor:

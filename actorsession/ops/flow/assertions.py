@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import bool_, float16, float32, float64
+from actorsession.graph.dtypes import bool_, float16, float32, float64, int32, string
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, Kernel, KernelContext
 from actorsession.ops import raw
-from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.flow.control import group
 from actorsession.ops.flow.streams import write_line
 from actorsession.ops.rows import checked, first, no_outputs, op, same
@@ -47,12 +47,25 @@ def Assert(
         condition: a bool tensor; all elements have to be true.
         data: contents of the error message: tensors and texts.
         summarize: how many elements of each; 3 if left out.
-        name: wanted name.
+        name: wanted name of the scope of the operation.
+
+    Raises:
+        TypeError: if ``data`` is no list.
+        ValueError: if it is empty.
     """
-    shown = [convert_to_tensor(item) for item in data]
-    wanted = convert_to_tensor(condition, bool_)
-    few = _FEW if summarize is None else summarize
-    return raw.Assert(wanted, shown, summarize=few, name=name)
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"Expected list for 'data' argument to 'Assert' Op, not {data!r}.")
+    if len(items := list(data)) == 0:
+        raise ValueError("Assert needs a tensor or text for its message: data is empty")
+    graph = graph_of(condition, *items)
+    with graph.as_default(), graph.name_scope(name or "Assert"):
+        shown = [convert_to_tensor(item) for item in items]
+        wanted = convert_to_tensor(condition, bool_)
+        few = _FEW if summarize is None else summarize
+        # As in TensorFlow, where a branch guards those that show more than texts and whole numbers.
+        plain = all(item.dtype in (string, int32) for item in shown)
+        own = "Assert" if plain else "AssertGuard/Merge"
+        return raw.Assert(wanted, shown, summarize=few, name=own)
 
 
 def Print(
@@ -109,11 +122,14 @@ def verify_tensor_all_finite(
         message: newer name of ``msg``.
 
     Raises:
-        ValueError: if there is no tensor, or no message.
+        TypeError: if there is no message.
+        ValueError: if there is no tensor.
     """
     tensor, said = x if t is None else t, message if msg is None else msg
-    if tensor is None or said is None:
-        raise ValueError("verify_tensor_all_finite takes a tensor and a message")
+    if said is None:
+        raise TypeError("verify_tensor_all_finite takes a tensor and a message, got no message")
+    if tensor is None:
+        raise ValueError("verify_tensor_all_finite takes a tensor and a message, got no tensor")
     tensor = convert_to_tensor(tensor)
     with tensor.graph.name_scope(name or "VerifyFinite"):
         return check_numerics(tensor, said)

@@ -1,7 +1,7 @@
 """Assertions about tensors: TensorFlow's ``assert_equal`` and the other ``assert_*`` functions.
 
-A condition that is statically known is checked while the graph is built, and yields a node that does nothing;
-every other condition becomes an ``Assert``. Names, messages and error classes are TensorFlow's.
+A condition that is statically known is checked while the graph is built; comparisons become an ``Assert`` all
+the same. Names, messages and error classes are TensorFlow's.
 """
 
 from __future__ import annotations
@@ -74,15 +74,17 @@ def _binary(
             InvalidArgumentError: immediately if the comparison is known to fail, else in the step.
         """
         graph = graph_of(x, y)
+        if opname == "assert_equal":
+            with graph.name_scope(name or opname):
+                if x is y:
+                    return no_op()
         with graph.as_default(), graph.name_scope(name or opname):
             left = convert_to_tensor(x, name="x")
             right = convert_to_tensor(y, left.dtype, name="y")
             head = f"Condition x {sign} y did not hold element-wise:"
             named = (f"x ({left.name}) = ", f"y ({right.name}) = ")
             values = get_static_value(left), get_static_value(right)
-            if values[0] is not None and values[1] is not None:
-                if np.all(known(*values)):
-                    return no_op(name="static_checks_determined_all_ok")
+            if values[0] is not None and values[1] is not None and not np.all(known(*values)):
                 said = [message or "", head, named[0], str(values[0]), named[1], str(values[1])]
                 raise InvalidArgumentError("\n".join(said))
             shown = [head, named[0], left, named[1], right] if data is None else list(data)
@@ -130,12 +132,12 @@ def _sign(
             value = get_static_value(tensor)
             if value is not None:
                 flags = {"> 0": value > 0, "< 0": value < 0, ">= 0": value >= 0, "<= 0": value <= 0}
-                if np.all(flags[f"{sign} 0"]):
-                    return no_op(name="static_checks_determined_all_ok")
-                raise InvalidArgumentError(
-                    "\n".join([message or "", head, f"x ({tensor.name}) = ", str(value)])
-                )
-            return Assert(reduce_all(holds), shown, summarize)
+                if not np.all(flags[f"{sign} 0"]):
+                    raise InvalidArgumentError(
+                        "\n".join([message or "", head, f"x ({tensor.name}) = ", str(value)])
+                    )
+            with graph.name_scope("assert_less_equal" if "=" in sign else "assert_less"):
+                return Assert(reduce_all(holds), shown, summarize)
 
     check.__name__ = opname
     check.__qualname__ = opname

@@ -270,7 +270,10 @@ class _Loop:
         op = self.builder.construct(
             WHILE, self.first, ("cond", "body"), [test, turn], [[goes_on], values]
         )
-        return [make_one(out, [t], name="Exit") for t in op.outputs[counted:]]
+        # As in TensorFlow, the count of iterations is a loop variable of its own, and the first.
+        names = [f"Exit_{i}" if i else "Exit" for i in range(len(op.outputs))]
+        ended = list(zip(op.outputs, names, strict=True))[counted:]
+        return [make_one(out, [t], name=name) for t, name in ended]
 
     def _enter(self, function: FunctionBody) -> list[Tensor]:
         """Return the parameters for the loop variables in a function."""

@@ -89,7 +89,7 @@ class TensorArray(Composite):
             graph = graph_of(size)
             with graph.as_default():
                 self._size = convert_to_tensor(size, int32, graph=graph)
-                wanted = name or "TensorArrayV2"
+                wanted = name or "TensorArray"
                 flow = tensor_list_reserve(self._shapes[0], self._size, self._dtype, wanted)
         self._flow = flow
 
@@ -157,7 +157,7 @@ class TensorArray(Composite):
             name: wanted name.
         """
         return tensor_list_get_item(
-            self._flow, index, self._dtype, self.element_shape, name or "TensorArrayV2Read"
+            self._flow, index, self._dtype, self.element_shape, name or "TensorArrayReadV3"
         )
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
@@ -174,20 +174,26 @@ class TensorArray(Composite):
         """
         item = self._value(value)
         self._check_shape(item.shape)
-        return self._with(
-            tensor_list_set_item(
-                self._flow, index, item, self._dynamic_size, name or "TensorArrayV2Write"
+        with self._scope(name, "TensorArrayWrite"):
+            return self._with(
+                tensor_list_set_item(
+                    self._flow, index, item, self._dynamic_size, "TensorArrayWriteV3"
+                )
             )
-        )
+
+    def _scope(self, name: str | None, default: str) -> Any:
+        """Return the scope in which TensorFlow puts the node of a method, whose name is that of its type."""
+        return self._flow.graph.name_scope(name or default)
 
     # -- several elements ----------------------------------------------------------------------
 
     def stack(self, name: str | None = None) -> Tensor:
         """Return all elements along a new first axis."""
-        return tensor_list_stack(
-            self._flow, self._dtype, self._static_size(), self.element_shape,
-            name or "TensorArrayV2Stack",
-        )  # fmt: skip
+        with self._scope(name, "TensorArrayStack"):
+            return tensor_list_stack(
+                self._flow, self._dtype, self._static_size(), self.element_shape,
+                "TensorArrayGatherV3",
+            )  # fmt: skip
 
     def _static_size(self) -> int:
         known = None
@@ -198,14 +204,14 @@ class TensorArray(Composite):
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
         """Return the elements at some indices along a new first axis; ``indices`` is an int32 vector."""
         return tensor_list_gather(
-            self._flow, indices, self._dtype, self.element_shape, name or "TensorArrayV2Gather"
+            self._flow, indices, self._dtype, self.element_shape, name or "TensorArrayGatherV3"
         )
 
     def concat(self, name: str | None = None) -> Tensor:
         """Return all elements concatenated along their first axis."""
         dims = self.element_shape.sizes
         shape = TensorShape(None) if dims is None else TensorShape([None, *dims[1:]])
-        return tensor_list_concat(self._flow, self._dtype, shape, name or "TensorArrayV2Concat")[0]
+        return tensor_list_concat(self._flow, self._dtype, shape, name or "TensorArrayConcatV3")[0]
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         """Return an array of the items along the first axis of a tensor, of which it gets the length.
@@ -218,7 +224,8 @@ class TensorArray(Composite):
         shape = _without_first(items.shape, "unstack")
         self._check_shape(shape)
         known = shape if shape.is_fully_defined() else _rest_of(items)
-        return self._with(tensor_list_from_tensor(items, known, name or "TensorArrayUnstack"))
+        with self._scope(name, "TensorArrayUnstack"), self._scope(None, "TensorArrayScatter"):
+            return self._with(tensor_list_from_tensor(items, known, "TensorArrayScatterV3"))
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
         """Return the array with the items along the first axis of a tensor at some indices.
@@ -234,11 +241,12 @@ class TensorArray(Composite):
         """
         items = self._value(value)
         self._check_shape(_without_first(items.shape, "scatter"))
-        return self._with(
-            tensor_list_scatter(
-                items, indices, self.element_shape, self._flow, name=name or "TensorArrayScatter"
+        with self._scope(name, "TensorArrayScatter"):
+            return self._with(
+                tensor_list_scatter(
+                    items, indices, self.element_shape, self._flow, name="TensorArrayScatterV3"
+                )
             )
-        )
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
         """Return an array of slices of a tensor along its first axis.
@@ -261,7 +269,8 @@ class TensorArray(Composite):
             self._check_shape(TensorShape([int(known[0]), *rest.sizes]))
         dims = rest.sizes
         shape = TensorShape(None) if dims is None else TensorShape([None, *dims])
-        return self._with(tensor_list_split(items, shape, sizes, name or "TensorArraySplit"))
+        with self._scope(name, "TensorArraySplit"):
+            return self._with(tensor_list_split(items, shape, sizes, "TensorArraySplitV3"))
 
     # -- other methods -------------------------------------------------------------------------
 
@@ -269,7 +278,7 @@ class TensorArray(Composite):
         """Return the number of elements."""
         if self._size is not None and not self._dynamic_size:
             return self._size
-        return tensor_list_length(self._flow, name or "TensorArrayV2Size")
+        return tensor_list_length(self._flow, name or "TensorArraySizeV3")
 
     def identity(self) -> TensorArray:
         """Return the same array, copied by an ``Identity`` operation."""
@@ -277,7 +286,7 @@ class TensorArray(Composite):
 
     def close(self, name: str | None = None) -> Operation:
         """Return an operation that does nothing, since an array is released after its last reader."""
-        return make("NoOp", [], None, name, self._flow.graph)
+        return make("NoOp", [], None, name or "TensorArrayCloseV3", self._flow.graph)
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
         """Raise NotImplementedError, as in TensorFlow 2: ``gradients`` builds the gradients of arrays itself.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 from actorsession.graph.dtypes import as_dtype, int64
@@ -195,6 +196,6 @@ def _new_queue(
 ) -> Tensor:
     attrs = {
         "component_types": [as_dtype(t) for t in dtypes], "shapes": list(shapes),
-        "capacity": int(capacity), **more,
+        "capacity": index(capacity), **more,
     }  # fmt: skip
     return make_handle(op_type, name, shared_name, attrs)

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession.graph.operation import ReferenceTensor, Tensor
-from actorsession.ops.variables.reference_variable import ReferenceVariable, variable_of
+from actorsession.ops.variables.reference_variable import (
+    ReferenceVariable,
+    reference_read,
+    variable_of,
+)
 from actorsession.ops.variables.updates import batch_places
 from actorsession.ops.variables.variable import Variable
 
@@ -18,7 +22,12 @@ __all__ = [
 
 def _changed(ref: Any) -> Variable:
     """Return the object with the methods that change what ``ref`` stands for."""
-    found: Variable = variable_of(ref) if isinstance(ref, ReferenceTensor) else ref
+    if isinstance(ref, ReferenceTensor):
+        return variable_of(ref)
+    # What an update gives inside of loop bodies and branches is the value that it left.
+    if isinstance(ref, Tensor) and (reference := reference_read(ref)) is not None:
+        return variable_of(reference, [ref.op])
+    found: Variable = ref
     return found
 
 
@@ -39,9 +48,9 @@ def assign(
         use_locking: accepted for compatibility.
         name: wanted name of the update.
     """
-    if isinstance(ref, (ReferenceVariable, ReferenceTensor)):
+    changed: Any = _changed(ref)
+    if isinstance(changed, ReferenceVariable):
         checked = validate_shape is None or validate_shape
-        changed: Any = _changed(ref)
         return changed.assign(value, use_locking, name, validate_shape=checked)
     # By name: the ``assign`` of a part of a variable, ``variable[...]``, has no other arguments.
     return ref.assign(value, name=name)

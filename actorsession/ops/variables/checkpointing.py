@@ -18,7 +18,7 @@ from actorsession import checkpoints
 from actorsession.checkpoints import CheckpointReader
 from actorsession.checkpoints.safetensors import SUFFIX
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType, as_dtype
+from actorsession.graph.dtypes import DType, as_dtype, string, variant
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
@@ -279,7 +279,9 @@ def _restored(
     """Return one tensor of a checkpoint, after a check of its dtype and shape."""
     part = checkpoints.parse_spec(spec)
     entry = reader.entry(name)
-    if entry.dtype is not wanted.dtype:
+    # The variants that are saved, positions of iterators, consist of bytes, as strings do.
+    dtype = string if wanted.dtype is variant else wanted.dtype
+    if entry.dtype is not dtype:
         raise InvalidArgumentError(
             f"{name!r} is {entry.stored} in the checkpoint {path!r}; {wanted.dtype.name} is wanted here"
         )

@@ -39,8 +39,15 @@ class ReferenceVariable(Variable):
     """A variable whose operation gives a reference to its value; see ``Variable``."""
 
     _is_resource = False
+
+    def __bool__(self) -> bool:
+        """Return true: as in TensorFlow, the truth of a reference variable is that of an object."""
+        return True
+
     # The initial value as the initializer assigns it.
     _first: Tensor | None = None
+    # What runs before the updates that are built next.
+    _after: Sequence[Operation] = ()
 
     def _build(
         self,
@@ -201,7 +208,7 @@ class ReferenceVariable(Variable):
         """
         mixed = any(t.spec.dtype is resource for t in operands)
         reference = REFERENCE_TYPES.get(op_type)
-        with self.graph.colocate_with(self.op):
+        with self.graph.colocate_with(self.op), self.graph.control_dependencies(self._after):
             if reference is None or mixed or self._is_inside():
                 self._note_update()
                 handles = [
@@ -284,13 +291,15 @@ def _inner_handle(reference: Tensor) -> Tensor:
     return found
 
 
-def variable_of(reference: Tensor) -> ReferenceVariable:
+def variable_of(reference: Tensor, after: Sequence[Operation] = ()) -> ReferenceVariable:
     """Return an object with the methods that change the variable that a tensor refers to.
 
     Args:
         reference: a reference, such as the output of a ``VariableV2`` or what an assignment returned.
+        after: operations that run before what those methods build.
     """
     found = object.__new__(ReferenceVariable)
+    found._after = after
     parts: Mapping[str, Any] = {
         "_handle": reference, "_element": reference._operand(), "_cached": None, "_known_shape": None,
         "_trainable": False, "_constraint": None, "_slice_info": None, "_initial_value": None,
@@ -300,6 +309,17 @@ def variable_of(reference: Tensor) -> ReferenceVariable:
     for name, value in parts.items():
         setattr(found, name, value)
     return found
+
+
+def reference_read(value: Tensor) -> Tensor | None:
+    """Return the reference that a loop body or branch has read; ``None`` for any other tensor.
+
+    Args:
+        value: what an update of a variable returned there, perhaps.
+    """
+    if value.op.type != "ReadVariableOp" or value.op.inputs[0].op.type != "ReferenceHandle":
+        return None
+    return value.op.inputs[0].op.inputs[0]
 
 
 # As TensorFlow shows it.

@@ -20,7 +20,7 @@ from actorsession.graph.dtypes import DType, as_dtype, resource
 from actorsession.graph.extension import PROTO_VIEWS
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Operation, OperatorMixin, Tensor
+from actorsession.graph.operation import Operation, OperatorMixin, Reference, Tensor
 from actorsession.graph.scopes import DeviceFunction, entered, scope_of
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, shown, unknown_shape
 from actorsession.ops import raw
@@ -325,6 +325,10 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
 
     def _operand(self) -> Tensor:
         return self.new_read() if self._cached is None else self._cached
+
+    def ref(self) -> Reference:
+        """Return a key for the variable; see ``Tensor.ref``."""
+        return Reference(self)
 
     def eval(self, session: Any = None) -> Any:
         """Return the value in a session, the default one if left out; see ``Tensor.eval``."""

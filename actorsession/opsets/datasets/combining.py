@@ -6,27 +6,32 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from actorsession import ops
-from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import as_dtype, float32, float64, int32, int64
-from actorsession.graph.graph import control_dependencies
+from actorsession.graph.graph import control_dependencies, get_default_graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape, as_shape, scalar_shape
-from actorsession.ops.build import constant, convert_to_tensor
+from actorsession.ops.build import constant, convert_to_tensor, make_one
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import less
 from actorsession.ops.flow.checks import assert_less
 from actorsession.ops.reductions.reduction import reduce_sum
-from actorsession.opsets.datasets.dataset import Dataset, _int64, _seeds, as_arguments
+from actorsession.opsets.datasets.dataset import (
+    Dataset,
+    _seeds,
+    _stacked,
+    _static_size,
+    as_arguments,
+)
 from actorsession.opsets.datasets.elements import (
     DatasetSpec,
     SparseSpec,
     flat_specs,
-    leaves,
     like,
     mapped,
     merged,
     packed,
+    said_of,
     spec_of,
     taken,
 )
@@ -75,7 +80,10 @@ def enumerate_dataset(start: Any = 0) -> Step:
 
 def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: int | None = None) -> Step:
     """Return a step that shuffles and then repeats, each time in another order."""
-    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
+    times = -1 if count is None else count
+    return lambda dataset: dataset._then(
+        "ShuffleAndRepeatDataset", {"buffer_size": buffer_size, **_seeds(seed), "count": times}
+    )
 
 
 def map_and_batch(
@@ -100,14 +108,25 @@ def map_and_batch(
     if num_parallel_batches is not None and num_parallel_calls is not None:
         raise ValueError(
             "`map_and_batch` allows only one of `num_parallel_batches` and `num_parallel_calls` to be set, "
-            "but both were set."
+            f"but `num_parallel_batches` was set to {num_parallel_batches} and `num_parallel_calls` as set "
+            f"to {num_parallel_calls}."
         )
-    size = get_static_value(convert_to_tensor(batch_size))
     calls = num_parallel_calls
     if calls is None:
-        known = size is not None and int(size) > 0
-        calls = min(int(size), 16) * (num_parallel_batches or 1) if known else -1
-    return lambda dataset: dataset.map(map_func, calls).batch(batch_size, drop_remainder)
+        calls = batch_size * (num_parallel_batches or 1)
+
+    def step(dataset: Dataset) -> Dataset:
+        function, structure = dataset._traced(map_func, "map_and_batch_function")
+        size = _static_size(batch_size, drop_remainder)
+        settings = {
+            "batch_size": batch_size, "num_parallel_calls": calls, "drop_remainder": drop_remainder
+        }  # fmt: skip
+        joined = mapped(lambda leaf: _stacked(leaf, size), structure)
+        return dataset._then(
+            "MapAndBatchDataset", settings, {"f": function}, joined, preserve_cardinality=True
+        )
+
+    return step
 
 
 def parallel_interleave(
@@ -128,8 +147,15 @@ def parallel_interleave(
         buffer_output_elements: accepted for compatibility.
         prefetch_input_elements: accepted for compatibility.
     """
-    return lambda dataset: dataset.interleave(
-        map_func, cycle_length, block_length, num_parallel_calls=2
+    ahead, before = buffer_output_elements, prefetch_input_elements
+    turns = {
+        "cycle_length": cycle_length, "block_length": block_length,
+        "buffer_output_elements": 2 * block_length if ahead is None else ahead,
+        "prefetch_input_elements": 2 * cycle_length if before is None else before,
+    }  # fmt: skip
+    order = "default" if sloppy is None else "false" if sloppy else "true"
+    return lambda dataset: dataset._interleaved(
+        "LegacyParallelInterleaveDatasetV2", map_func, turns, None, deterministic=order
     )
 
 
@@ -144,7 +170,13 @@ def copy_to_device(target_device: Any, source_device: Any = "/cpu:0") -> Step:
 
 
 def get_single_element(dataset: Dataset) -> Any:
-    """Return the only element; see ``Dataset.get_single_element``."""
+    """Return the only element; see ``Dataset.get_single_element``.
+
+    Raises:
+        TypeError: for anything that is no dataset.
+    """
+    if not isinstance(dataset, Dataset):
+        raise TypeError(f"Invalid `dataset`. Expected a `Dataset` object but got {type(dataset)}.")
     return dataset.get_single_element()
 
 
@@ -155,16 +187,17 @@ def cardinality(dataset: Dataset) -> Tensor:
 
 def assert_cardinality(expected_cardinality: Any) -> Step:
     """Return a step that raises an error at the end unless there were as many elements as expected."""
-    settings = [("expected", _int64(expected_cardinality))]
-    return lambda dataset: dataset._then("assert_cardinality", settings)
+    settings = {"cardinality": expected_cardinality}
+    return lambda dataset: dataset._then("AssertCardinalityDataset", settings)
 
 
 def Counter(start: Any = 0, step: Any = 1, dtype: Any = int64) -> Dataset:
     """Return a dataset of numbers at equal distances, without end."""
-    kind = as_dtype(dtype)
-    forward = get_static_value(convert_to_tensor(step))
-    end = kind.min if forward is not None and forward < 0 else kind.max
-    return Dataset.range(start, end, step, output_type=kind)
+    with get_default_graph().name_scope("counter"):
+        first = convert_to_tensor(start, as_dtype(dtype), name="start")
+        distance = convert_to_tensor(step, as_dtype(dtype), name="step")
+        endless = Dataset.from_tensors(0).repeat()
+        return endless.scan(first, lambda state, _: (state + distance, state))
 
 
 def RandomDataset(
@@ -318,7 +351,10 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Step:
             return tensors
 
         end = traced(last, flat_specs(state), graph, "finalize_function")
-        return dataset._then("group_by_reducer", (), [key, begin, advance, end], results[0])
+        functions = {
+            "key_func": key, "init_func": begin, "reduce_func": advance, "finalize_func": end
+        }  # fmt: skip
+        return dataset._then("ExperimentalGroupByReducerDataset", None, functions, results[0])
 
     return step
 
@@ -332,14 +368,18 @@ def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Step:
     """
 
     def step(dataset: Dataset) -> Dataset:
-        (leaf,) = leaves(dataset._structure)
+        leaf = dataset._structure
         if not isinstance(leaf, TensorSpec):
-            raise TypeError("`dense_to_sparse_batch` requires an input dataset of single tensors")
+            raise TypeError(
+                "`dense_to_sparse_batch` requires an input dataset whose elements have a single "
+                "component, but the given dataset has the following component types: "
+                f"{dataset.output_types}."
+            )
         shape = as_shape(row_shape)
         sizes = [-1 if size is None else size for size in shape.as_list()]
-        settings = [("batch_size", _int64(batch_size)), ("row_shape", _int64(sizes))]
+        settings = {"batch_size": batch_size, "row_shape": sizes}
         structure = SparseSpec(leaf.dtype, TensorShape([None, *shape.as_list()]))
-        return dataset._then("sparse_batch", settings, (), structure)
+        return dataset._then("DenseToSparseBatchDataset", settings, None, structure)
 
     return step
 
@@ -352,7 +392,13 @@ def _joined(datasets: Sequence[Dataset]) -> Any:
         raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
     structure = datasets[0]._structure
     for other in datasets[1:]:
-        structure = merged(structure, other._structure)
+        try:
+            structure = merged(structure, other._structure)
+        except TypeError as exc:
+            raise TypeError(
+                "Invalid `datasets`. `datasets` must have compatible element specs.\n"
+                f"{said_of(structure)} is not compatible with {said_of(other._structure)}."
+            ) from exc
     return structure
 
 
@@ -372,9 +418,18 @@ def choose_from_datasets(
         or getattr(choice, "dtype", None) is not int64
         or choice.shape.rank
     ):
-        raise TypeError(f"Invalid `choice_dataset`. Elements must be `int64` scalars, got {choice}")
-    settings = [("stop_on_empty_dataset", stop_on_empty_dataset)]
-    return Dataset._made("choose", _joined(datasets), settings, [choice_dataset, *datasets])
+        raise TypeError(
+            "Invalid `choice_dataset`. Elements of `choice_dataset` must be scalar `int64` tensors but "
+            f"are {said_of(choice)}."
+        )
+    return _directed(choice_dataset, datasets, stop_on_empty_dataset)
+
+
+def _directed(choice: Dataset, datasets: Sequence[Dataset], stops: bool) -> Dataset:
+    inputs = {"selector_input_dataset": choice, "data_input_datasets": list(datasets)}
+    return Dataset._made(
+        "DirectedInterleaveDataset", _joined(datasets), inputs, stop_on_empty_dataset=stops
+    )
 
 
 def sample_from_datasets(
@@ -394,21 +449,32 @@ def sample_from_datasets(
     Raises:
         ValueError: for another number of weights.
     """
-    structure = _joined(datasets)
+    _joined(datasets)
     if weights is None:
         weights = [1.0 / len(datasets)] * len(datasets)
     if not isinstance(weights, Tensor) and len(weights) != len(datasets):
         raise ValueError(
-            "Invalid `weights`. The shape of `weights` should be compatible with `[len(datasets)]`, got "
-            f"{len(weights)}"
+            "Invalid `weights`. `weights` should have the same length as `datasets` but got "
+            f"`len(weights)={len(weights)}` vs. `len(datasets)={len(datasets)}`."
         )
     given = (
         cast(weights, float64)
         if isinstance(weights, Tensor)
         else convert_to_tensor(weights, float64)
     )
-    settings = [("weights", given), *_seeds(seed), ("stop_on_empty_dataset", stop_on_empty_dataset)]
-    return Dataset._made("sample", structure, settings, list(datasets))
+    odds = ops.expand_dims(ops.log(given), 0)
+
+    def drawn(seeds: Tensor) -> Tensor:
+        found = make_one(
+            "StatelessMultinomial",
+            [odds, constant(1, int32), seeds],
+            {"output_dtype": int64},
+            "drawn",
+        )
+        return ops.squeeze(found)
+
+    choices = Dataset.random(seed).batch(2, drop_remainder=True).map(drawn)
+    return _directed(choices, datasets, stop_on_empty_dataset)
 
 
 def rejection_resample(

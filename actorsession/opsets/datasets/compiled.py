@@ -7,6 +7,7 @@ random numbers, variables, tables, Python functions, queues.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.partition import Partition
 from actorsession.plan.prune import ARG
 
-__all__ = ["Compiled", "Kept"]
+__all__ = ["Arrived", "Compiled", "Kept"]
 
 
 class Kept(dict[str, Any]):
@@ -45,15 +46,35 @@ class Kept(dict[str, Any]):
 _FEW = 100
 
 
+class Arrived:
+    """What stands for the kernel context of a function that came from another task.
+
+    Args:
+        name: the name of its node.
+        run: the run that calls it first.
+    """
+
+    def __init__(self, name: str, run: Run) -> None:
+        self.name = name
+        self.device = run.device
+        self.resources = run.host
+        self._kept = Kept()
+
+    def state(self, make: Callable[[], Any]) -> Any:
+        """Return the states of the nodes inside of it."""
+        return self._kept
+
+
 class Compiled:
     """A function that can be called with values.
 
     Args:
         function: the function.
         ctx: the kernel context of the node that has it.
-        captured: the number of its captures, which are its last inputs.
+        number: tells the functions of a node apart.
 
     Attributes:
+        definition: the function as plain data.
         label: the name of the node.
         is_prompt: whether it neither waits nor repeats anything, so that it may run on an event loop.
 
@@ -61,7 +82,10 @@ class Compiled:
         InvalidArgumentError: if the function is no valid one; a peer may have sent it.
     """
 
-    def __init__(self, function: FunctionDef, ctx: KernelContext, number: int = 0) -> None:
+    def __init__(
+        self, function: FunctionDef, ctx: KernelContext | Arrived, number: int = 0
+    ) -> None:
+        self.definition = function
         name = f"{ctx.name}/f{number}"
         arguments = function.arguments
         given = [
@@ -85,14 +109,8 @@ class Compiled:
         self._places = [place_of[slot] for slot in self._segment.segment.arguments]
         slots = list(self._segment.segment.results)
         self._order = [slots.index(slot) for _, slot in compiled.fetches]
-        self._captures = len(function.captures)
         self.label = ctx.name
         self.is_prompt = _is_prompt(call)
-
-    @property
-    def captures(self) -> int:
-        """The number of values that it takes after its own arguments."""
-        return self._captures
 
     def __call__(self, run: Run, *values: Any) -> tuple[Any, ...]:
         """Return the results for the values of all inputs and captures.

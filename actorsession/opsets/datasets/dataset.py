@@ -7,65 +7,51 @@ sessions take elements from.
 
 from __future__ import annotations
 
-import itertools
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from actorsession.graph.constant_value import get_static_value
-from actorsession.graph.dtypes import as_dtype, bool_, int64
-from actorsession.graph.graph import get_default_graph
+from actorsession.graph.dtypes import as_dtype, bool_, int32, int64, string
+from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.node import TensorSpec
+from actorsession.graph.op_signatures import fixed_type, signature_of
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape, scalar_shape
-from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import constant, convert_to_tensor, graph_of, make, make_one
+from actorsession.ops.flow.assertions import Assert
 from actorsession.ops.randomness.numbers import get_seed
-from actorsession.opsets.datasets import nodes  # noqa: F401 - registers the op types
 from actorsession.opsets.datasets.elements import (
     DatasetSpec,
     SparseSpec,
     flat_specs,
-    layout_of,
     leaves,
     like,
     mapped,
     merged,
+    output_attrs,
     packed,
+    said_of,
     spec_of,
     structure_of,
     taken,
 )
 from actorsession.opsets.datasets.generators import generator_functions
 from actorsession.opsets.datasets.iterators import Iterator, make_initializable, make_one_shot
+from actorsession.opsets.datasets.nodes import function_attrs, is_capture
+from actorsession.opsets.datasets.options import Options
 from actorsession.opsets.datasets.tracing import Traced, traced
 from actorsession.opsets.parsing.files import matching_files
 from actorsession.opsets.sparse.basics import SparseTensor
+from actorsession.opsets.text.joining import reduce_join
 
-__all__ = ["AUTOTUNE", "Dataset", "Options"]
+__all__ = ["AUTOTUNE", "Dataset"]
 
 AUTOTUNE = -1
 """A size or degree of parallelism that is left to the library."""
-
-
-class Options:
-    """Settings of datasets, accepted for compatibility: any can be set, and none changes anything."""
-
-    def __init__(self) -> None:
-        self.__dict__["_parts"] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_parts":
-            raise AttributeError(name)
-        return self.__dict__["_parts"].setdefault(name, Options())
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self.__dict__["_parts"][name] = value
-
-    def merge(self, options: Options) -> Options:
-        """Return options with the settings of both."""
-        made = Options()
-        made._parts.update(self._parts)
-        made._parts.update(options._parts)
-        return made
 
 
 class Dataset:
@@ -107,19 +93,25 @@ class Dataset:
     @staticmethod
     def _of(leaf: Any, what: str) -> Any:
         if isinstance(leaf, DatasetSpec):
-            inner = Dataset(None, leaf.structure)  # type: ignore[arg-type]
-            return Dataset if what == "classes" else getattr(inner, f"output_{what}")
+            return leaf
         if what == "classes":
             return SparseTensor if isinstance(leaf, SparseSpec) else Tensor
         return leaf.dtype if what == "types" else leaf.shape
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} shapes: {self.output_shapes}, types: {self.output_types}>"
+        title = type(self).__name__
+        if title == "Dataset":
+            title = f"_{self._dataset_tensor.op.type.rstrip('0123456789').removesuffix('V')}"
+        return f"<{title} element_spec={said_of(self._structure)}>"
+
+    def __len__(self) -> int:
+        raise TypeError(
+            "`Dataset` only supports `len` in eager mode. Use `Dataset.cardinality()` instead."
+        )
 
     def __iter__(self) -> Any:
         raise RuntimeError(
-            "a dataset is part of a graph and cannot be iterated over in Python: make an iterator of it, and "
-            "run what its get_next() returns in a session"
+            "`Dataset` only supports Python-style iteration in eager mode or within a traced function."
         )
 
     def __bool__(self) -> bool:
@@ -130,62 +122,76 @@ class Dataset:
     @classmethod
     def _made(
         cls,
-        kind: str,
+        op_type: str,
         structure: Any,
-        settings: Sequence[tuple[str, Any]] = (),
-        sources: Sequence[Dataset] = (),
-        functions: Sequence[Traced] = (),
+        inputs: Mapping[str, Any] | None = None,
+        functions: Mapping[str, Traced] | None = None,
         *,
-        layout: str | None = None,
         name: str | None = None,
+        **attrs: Any,
     ) -> Dataset:
         """Return the dataset of a new node.
 
         Args:
-            kind: see ``stages.KINDS``.
+            op_type: its op type.
             structure: of its elements.
-            settings: names and values; see ``nodes``.
-            sources: the datasets that it reads.
-            functions: its functions.
-            layout: the layout that it works with, if not that of its elements.
+            inputs: the inputs by their names: values, datasets, and lists of these.
+            functions: the functions by the names of their attributes.
             name: wanted name.
+            **attrs: further attributes.
         """
-        values = [value for _, value in settings]
-        given = [source._dataset_tensor for source in sources]
-        captured = [tensor for function in functions for tensor in function.captures]
-        graph = graph_of(*given, *values, *captured)
-        title = "".join([part.capitalize() for part in kind.split("_")])
-        attrs: dict[str, Any] = {
-            "kind": kind, "sources": len(given), "settings": tuple([n for n, _ in settings]),
-            "functions": tuple([function.definition for function in functions]),
-            "layout": layout_of(structure) if layout is None else layout,
-        }  # fmt: skip
-        groups = sorted({group for function in functions for group in function.groups})
+        given, traced_by = dict(inputs or {}), dict(functions or {})
+        signature = signature_of(op_type)
+        assert signature is not None
+        captures = iter([traced_by[key] for key in function_attrs(op_type)])
+        for arg in signature.inputs:
+            if is_capture(arg.name):
+                given[arg.name] = list(next(captures).captures)
+        listed = {
+            arg.name: given[arg.name] if arg.is_list or arg.number else [given[arg.name]]
+            for arg in signature.inputs
+        }
+        sources = [item for items in listed.values() for item in items if isinstance(item, Dataset)]
+        graph = graph_of(
+            *[source._dataset_tensor for source in sources],
+            *[item for items in listed.values() for item in items if not isinstance(item, Dataset)],
+        )
+        made: dict[str, Any] = {**attrs, **{key: f.definition for key, f in traced_by.items()}}
+        for key, value in output_attrs(structure).items():
+            if key in signature.stored:
+                made.setdefault(key, value)
+        groups = sorted({group for function in traced_by.values() for group in function.groups})
         if groups:
-            attrs["_class"] = tuple(groups)
-        before = [op for function in functions for op in function.before]
-        with graph.as_default(), graph.name_scope(name or f"{title}Dataset") as scope:
-            tensors = [
-                convert_to_tensor(value, name=n.rstrip("*"), graph=graph) for n, value in settings
-            ]
+            made["_class"] = tuple(groups)
+        before = [op for function in traced_by.values() for op in function.before]
+        with graph.as_default():
+            tensors: list[Tensor] = []
+            for arg in signature.inputs:
+                dtype = fixed_type(arg, signature.attrs)
+                found = [_operand(item, arg.name, dtype, graph) for item in listed[arg.name]]
+                if arg.is_list and arg.type in signature.stored:
+                    made[arg.type] = tuple([tensor.dtype for tensor in found])
+                tensors += found
             with graph.control_dependencies(before):
-                tensor = make_one("Dataset", [*given, *tensors, *captured], attrs, scope, graph)
+                tensor = make_one(op_type, tensors, made, name or op_type, graph)
         options = Options()
-        for source in sources:
-            options = options.merge(source._options)
+        for each in sources:
+            options = options.merge(each._options)
         return Dataset(tensor, structure, options)
 
     def _then(
         self,
-        kind: str,
-        settings: Sequence[tuple[str, Any]] = (),
-        functions: Sequence[Traced] = (),
+        op_type: str,
+        inputs: Mapping[str, Any] | None = None,
+        functions: Mapping[str, Traced] | None = None,
         structure: Any = None,
         **more: Any,
     ) -> Dataset:
         """Return the dataset of a new node that reads this one, by default with elements of its structure."""
         found = self._structure if structure is None else structure
-        return self._made(kind, found, settings, [self], functions, **more)
+        return self._made(
+            op_type, found, {"input_dataset": self, **(inputs or {})}, functions, **more
+        )
 
     def _traced(
         self, func: Callable[..., Any], name: str, *, before: Any = None
@@ -201,7 +207,9 @@ class Dataset:
             The function, and the structure of its result.
         """
         if not callable(func):
-            raise TypeError(f"{func!r:.100} is not callable")
+            raise ValueError(
+                f"Argument `func` must be a callable. Received func={func!r:.100} (of type {type(func)})"
+            )
         found: list[Any] = []
         front = () if before is None else before
         count = len(flat_specs(front))
@@ -234,8 +242,7 @@ class Dataset:
             name: wanted name.
         """
         structure, found = spec_of(tensors, "component")
-        settings = [("components*", tensor) for tensor in found]
-        return Dataset._made("tensors", structure, settings, name=name or "TensorDataset")
+        return Dataset._made("TensorDataset", structure, {"components": found}, name=name)
 
     @staticmethod
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
@@ -248,15 +255,13 @@ class Dataset:
         Raises:
             ValueError: for scalars, or first dimensions that differ.
         """
-        whole, found = spec_of(tensors, "component")
+        whole, found = spec_of(tensors, "component", by_rows=True)
         specs: list[Any] = []
         size: int | None = None
         for leaf in leaves(whole):
             shape: TensorShape = leaf.shape
             if shape.rank == 0:
-                raise ValueError(
-                    f"Unbatching a tensor is only supported for rank >= 1, got a component of shape {shape}"
-                )
+                raise ValueError("Unbatching a tensor is only supported for rank >= 1")
             first = None if shape.sizes is None else shape.sizes[0]
             if None not in (first, size) and first != size:
                 raise ValueError(f"Dimensions {size} and {first} are not compatible")
@@ -264,10 +269,9 @@ class Dataset:
             rest = TensorShape(None) if shape.sizes is None else shape[1:]
             specs.append(type(leaf)(leaf.dtype, rest))
         if not specs:
-            raise ValueError("at least one component is needed to slice")
-        settings = [("components*", tensor) for tensor in found]
+            raise ValueError("Invalid `element`. `element` should not be empty.")
         structure = like(whole, specs)
-        return Dataset._made("slices", structure, settings, name=name or "TensorSliceDataset")
+        return Dataset._made("TensorSliceDataset", structure, {"components": found}, name=name)
 
     @staticmethod
     def from_sparse_tensor_slices(sparse_tensor: Any) -> Dataset:
@@ -278,9 +282,8 @@ class Dataset:
             TensorSpec(sparse_tensor.dtype, TensorShape([None])),
             TensorSpec(int64, TensorShape([None if rank is None else rank - 1])),
         )
-        parts = [sparse_tensor.indices, sparse_tensor.values, sparse_tensor.dense_shape]
-        settings = [("components*", part) for part in parts]
-        return Dataset._made("slices", specs, settings, layout="s", name="SparseTensorSliceDataset")
+        parts = {key: getattr(sparse_tensor, key) for key in ("indices", "values", "dense_shape")}
+        return Dataset._made("SparseTensorSliceDataset", specs, parts)
 
     @staticmethod
     def range(*args: Any, **kwargs: Any) -> Dataset:
@@ -291,15 +294,15 @@ class Dataset:
             **kwargs: ``output_type``, the dtype of the numbers, int64 by default; ``name``.
         """
         if not 1 <= len(args) <= 3:
-            raise ValueError(f"range takes one to three numbers, got {len(args)}: {args!r:.100}")
+            raise ValueError(
+                "Invalid `args`. The length of `args` should be between 1 and 3 but was "
+                f"{len(args)}."
+            )
         dtype = as_dtype(kwargs.get("output_type") or int64)
         start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
-        settings = [
-            (name, convert_to_tensor(value, dtype, name=name))
-            for name, value in (("start", start), ("stop", stop), ("step", step))
-        ]
         spec = TensorSpec(dtype, scalar_shape)
-        return Dataset._made("range", spec, settings, name=kwargs.get("name") or "RangeDataset")
+        limits = {"start": start, "stop": stop, "step": step}
+        return Dataset._made("RangeDataset", spec, limits, name=kwargs.get("name"))
 
     @staticmethod
     def random(
@@ -307,7 +310,13 @@ class Dataset:
     ) -> Dataset:
         """Return a dataset of random numbers of 32 bits, without end."""
         spec = TensorSpec(int64, scalar_shape)
-        return Dataset._made("random", spec, _seeds(seed), name=name or "RandomDataset")
+        if rerandomize_each_iteration is None:
+            return Dataset._made("RandomDataset", spec, _seeds(seed), name=name)
+        epochs = make_one("DummySeedGenerator", (), {}, "DummySeedGenerator", get_default_graph())
+        return Dataset._made(
+            "RandomDatasetV2", spec, {**_seeds(seed), "seed_generator": epochs}, name=name,
+            rerandomize_each_iteration=bool(rerandomize_each_iteration),
+        )  # fmt: skip
 
     @staticmethod
     def from_generator(
@@ -338,15 +347,13 @@ class Dataset:
             output_shapes = mapped(lambda leaf: leaf.shape, output_signature)
         if output_types is None:
             raise TypeError(
-                "To create a dataset from a generator, either `output_signature` or `output_types` must be "
-                "specified."
+                "To specify the output signature you need to provide either the `output_signature` "
+                "argument or the `output_types` argument."
             )
         structure = structure_of(output_types, output_shapes)
         given = [convert_to_tensor(value) for value in args or ()]
         functions = generator_functions(generator, structure, given, get_default_graph())
-        return Dataset._made(
-            "generator", structure, (), (), functions, name=name or "GeneratorDataset"
-        )
+        return Dataset._made("GeneratorDataset", structure, None, functions, name=name)
 
     @staticmethod
     def list_files(
@@ -366,13 +373,19 @@ class Dataset:
         Returns:
             The dataset. InvalidArgumentError at run time if no file matches.
         """
-        found = matching_files(file_pattern)
-        structure = TensorSpec(found.dtype, scalar_shape)
-        settings = [("components*", found), ("pattern*", file_pattern)]
-        made = Dataset._made("matched_files", structure, settings, name=name or "ListFiles")
-        if shuffle is None or shuffle:
-            made = made.shuffle(_LARGE, seed=seed)
-        return made
+        graph = get_default_graph()
+        with graph.name_scope(name or "list_files"):
+            patterns = convert_to_tensor(file_pattern, string, name="file_pattern")
+            found = matching_files(patterns)
+            count = raw.Size(found, out_type=int64)
+            said = "No files matched pattern: " + reduce_join(patterns, separator=", ")
+            check = Assert(raw.Greater(count, constant(0, int64)), [said], summarize=1)
+            with graph.control_dependencies([check]):
+                found = raw.Identity(found)
+            made = Dataset.from_tensor_slices(found)
+            if shuffle is None or shuffle:
+                made = made.shuffle(raw.Maximum(count, constant(1, int64)), seed=seed)
+            return made
 
     @staticmethod
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
@@ -390,17 +403,19 @@ class Dataset:
             datasets = args[0] if len(args) == 1 else args
         if isinstance(datasets, list):
             raise TypeError(
-                "Invalid input to `zip`: lists of datasets are not supported; put them into a tuple. Got "
-                f"{datasets!r:.200}"
+                "Invalid input to `zip`. Inputs are expected to be (nested) structures of "
+                "`Dataset` objects. Python `list` is not supported and you should use `tuple` "
+                "instead."
             )
         sources = leaves(datasets)
         for source in sources:
             if not isinstance(source, Dataset):
                 raise TypeError(
-                    f"Invalid input to `zip`: a nest of datasets is needed, got {source!r:.100}"
+                    "Invalid input to `zip`. Inputs are expected to be (nested) structures of "
+                    f"`Dataset` objects but encountered object of type {type(source)}."
                 )
         structure = like(datasets, [source._structure for source in sources])
-        return Dataset._made("zip", structure, (), sources, name=name)
+        return Dataset._made("ZipDataset", structure, {"input_datasets": sources}, name=name)
 
     # -- elements ------------------------------------------------------------------------------
 
@@ -424,22 +439,28 @@ class Dataset:
             name: wanted name.
         """
         function, structure = self._traced(map_func, f"{name or 'map'}_function")
+        f = {"f": function}
         if num_parallel_calls is None:
-            return self._then("map", (), [function], structure, name=name)
-        calls = [("num_parallel_calls", num_parallel_calls)]
-        return self._then("parallel_map", calls, [function], structure, name=name)
+            return self._then("MapDataset", None, f, structure, name=name)
+        calls = {"num_parallel_calls": num_parallel_calls}
+        return self._then(
+            "ParallelMapDatasetV2", calls, f, structure, name=name,
+            deterministic=_deterministic(deterministic),
+        )  # fmt: skip
 
     map_with_legacy_function = map
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return a dataset of the elements for which a function returns true."""
-        return self._then("filter", (), [self._predicate(predicate)], name=name)
+        found = {"predicate": self._predicate(predicate)}
+        return self._then("FilterDataset", None, found, name=name)
 
     filter_with_legacy_function = filter
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return a dataset of the elements before the first one for which a function returns false."""
-        return self._then("take_while", (), [self._predicate(predicate)], name=name)
+        found = {"predicate": self._predicate(predicate)}
+        return self._then("TakeWhileDataset", None, found, name=name)
 
     def _predicate(self, predicate: Callable[..., Any]) -> Traced:
         function, structure = self._traced(predicate, "predicate")
@@ -449,14 +470,14 @@ class Dataset:
             and structure.shape.is_compatible_with(scalar_shape)
         ):
             raise ValueError(
-                "Invalid `predicate`. `predicate` must return a `bool` scalar tensor, but it returns "
-                f"{structure}"
+                "Invalid `predicate`. `predicate` must return a `bool` scalar tensor, but its return "
+                f"type is {said_of(structure)}."
             )
         return function
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return a dataset of the elements of the datasets that a function returns, one after the other."""
-        return self._interleaved("flat_map", map_func, 1, 1, name)
+        return self._interleaved("FlatMapDataset", map_func, {}, name)
 
     def interleave(
         self,
@@ -477,22 +498,36 @@ class Dataset:
             deterministic: accepted for compatibility; results are always in order.
             name: wanted name.
         """
-        cycle = 10 if cycle_length in (None, AUTOTUNE) else cycle_length
-        kind = "interleave" if num_parallel_calls is None else "parallel_interleave"
+        turns: dict[str, Any] = {
+            "cycle_length": AUTOTUNE if cycle_length is None else cycle_length,
+            "block_length": 1 if block_length is None else block_length,
+        }
+        if num_parallel_calls is None:
+            return self._interleaved("InterleaveDataset", map_func, turns, name)
+        turns |= {
+            "buffer_output_elements": AUTOTUNE, "prefetch_input_elements": AUTOTUNE,
+            "num_parallel_calls": num_parallel_calls,
+        }  # fmt: skip
         return self._interleaved(
-            kind, map_func, cycle, 1 if block_length is None else block_length, name
-        )
+            "ParallelInterleaveDatasetV4", map_func, turns, name,
+            deterministic=_deterministic(deterministic),
+        )  # fmt: skip
 
     def _interleaved(
-        self, kind: str, map_func: Callable[..., Any], cycle: Any, block: Any, name: str | None
+        self,
+        op_type: str,
+        map_func: Callable[..., Any],
+        inputs: Mapping[str, Any],
+        name: str | None,
+        **attrs: Any,
     ) -> Dataset:
-        function, structure = self._traced(map_func, f"{kind}_function")
+        function, structure = self._traced(map_func, f"{name or op_type}_function")
         if not isinstance(structure, DatasetSpec):
             raise TypeError(
-                f"The `map_func` argument must return a `Dataset` object. Got {structure!r:.200}"
+                "The `map_func` argument must return a `Dataset` object. Got "
+                f"{said_of(structure):.200}"
             )
-        settings = [("cycle_length", cycle), ("block_length", block)]
-        return self._then(kind, settings, [function], structure.structure, name=name)
+        return self._then(op_type, inputs, {"f": function}, structure.structure, name=name, **attrs)
 
     def scan(
         self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None
@@ -514,16 +549,17 @@ class Dataset:
             found = scan_func(state, *([_as_element(element)] if element else []))
             if not isinstance(found, tuple) or len(found) != 2:
                 raise TypeError(
-                    "The scan function must return a pair comprising the new state and the output value."
+                    "Invalid `scan_func`. `scan_func` should return a pair consisting of new state and "
+                    f"the output value but it returned {found!r:.200}."
                 )
             return found
 
         function, structure = self._traced(
             pair, "scan_function", before=(_state_spec(before, None),)
         )
-        _check_state(before, structure[0], "scan")
-        settings = [("components*", tensor) for tensor in tensors]
-        return self._then("scan", settings, [function], structure[1], name=name)
+        _check_state(before, structure[0], "Invalid `scan_func`. ")
+        state = {"initial_state": tensors}
+        return self._then("ScanDataset", state, {"f": function}, structure[1], name=name)
 
     # -- several at a time ---------------------------------------------------------------------
 
@@ -546,10 +582,14 @@ class Dataset:
         """
         size = _static_size(batch_size, drop_remainder)
         structure = mapped(lambda leaf: _stacked(leaf, size), self._structure)
-        settings = [("batch_size", _int64(batch_size)), ("drop_remainder", drop_remainder)]
+        settings = {"batch_size": batch_size, "drop_remainder": drop_remainder}
+        if num_parallel_calls is None:
+            return self._then("BatchDatasetV2", settings, None, structure, name=name)
+        settings["num_parallel_calls"] = num_parallel_calls
         return self._then(
-            "batch", settings, (), structure, layout=layout_of(self._structure), name=name
-        )
+            "ParallelBatchDataset", settings, None, structure, name=name,
+            deterministic=_deterministic(deterministic),
+        )  # fmt: skip
 
     def padded_batch(
         self,
@@ -575,26 +615,32 @@ class Dataset:
         """
         found = leaves(self._structure)
         if any(not isinstance(leaf, TensorSpec) for leaf in found):
-            raise TypeError("`padded_batch` is only supported for datasets that produce tensors")
+            raise TypeError(
+                "`padded_batch` is only supported for datasets that produce tensor elements but its "
+                f"elements are {said_of(self._structure)}."
+            )
         if padded_shapes is None:
-            if any(leaf.shape.rank is None for leaf in found):
-                raise ValueError(
-                    "You must provide `padded_shapes` argument because component shapes are unknown: "
-                    f"{self.output_shapes}"
-                )
+            for number, leaf in enumerate(found):
+                if leaf.shape.rank is None:
+                    raise ValueError(
+                        "You must provide `padded_shapes` argument because component "
+                        f"{number} has unknown rank."
+                    )
             padded_shapes = mapped(lambda leaf: leaf.shape, self._structure)
         size = _static_size(batch_size, drop_remainder)
-        settings = [("batch_size", _int64(batch_size)), ("drop_remainder", drop_remainder)]
-        specs = []
+        specs, vectors = [], []
         shapes = taken(self._structure, padded_shapes, "padded_shapes")
         for leaf, shape in zip(found, shapes, strict=True):
             vector, known = _padded_shape(shape, leaf.shape)
-            settings.append(("shapes*", vector))
+            vectors.append(vector)
             sizes = TensorShape(None) if known is None else TensorShape([size, *known])
             specs.append(TensorSpec(leaf.dtype, sizes))
-        settings += [("fillers*", value) for value in self._fillers(padding_values)]
+        settings = {
+            "batch_size": batch_size, "padded_shapes": vectors,
+            "padding_values": self._fillers(padding_values), "drop_remainder": drop_remainder,
+        }  # fmt: skip
         structure = like(self._structure, specs)
-        return self._then("padded_batch", settings, (), structure, name=name)
+        return self._then("PaddedBatchDatasetV2", settings, None, structure, name=name)
 
     def _fillers(self, padding_values: Any) -> list[Tensor]:
         found = leaves(self._structure)
@@ -609,7 +655,14 @@ class Dataset:
             plain = (b"" if leaf.dtype.kind == "s" else 0) if value is None else value
             if leaf.dtype.is_bool and value is None:
                 plain = False
-            filler = convert_to_tensor(plain, leaf.dtype)
+            filler = convert_to_tensor(plain, leaf.dtype if value is None else None)
+            if isinstance(plain, (int, float)) and not isinstance(plain, bool):
+                filler = convert_to_tensor(plain, leaf.dtype)
+            if filler.dtype is not leaf.dtype:
+                raise TypeError(
+                    f"Invalid `padding_values`. `padding_values` values type {filler.dtype} does not match "
+                    f"type {leaf.dtype} of the corresponding input component."
+                )
             if filler.shape.rank not in (None, 0):
                 raise ValueError(f"Padding value should be a scalar, but is {value!r:.100}")
             made.append(filler)
@@ -617,10 +670,16 @@ class Dataset:
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """Return a dataset of the rows of each element."""
+        firsts = {leaf.shape.sizes[0] for leaf in leaves(self._structure) if leaf.shape.rank} - {
+            None
+        }
+        if len(firsts) > 1:
+            raise ValueError(
+                "`unbatch()` is only supported for datasets of elements whose components have a matching "
+                f"leading dimension. Encountered both {' and '.join(map(str, sorted(firsts)))}."
+            )
         structure = mapped(_row, self._structure)
-        return self._then(
-            "unbatch", (), (), structure, layout=layout_of(self._structure), name=name
-        )
+        return self._then("UnbatchDataset", None, None, structure, name=name)
 
     def window(
         self,
@@ -640,13 +699,11 @@ class Dataset:
             name: wanted name.
         """
         structure = mapped(DatasetSpec, self._structure)
-        settings = [
-            ("size", _int64(size)), ("shift", _int64(size if shift is None else shift)),
-            ("stride", _int64(stride)), ("drop_remainder", drop_remainder),
-        ]  # fmt: skip
-        return self._then(
-            "window", settings, (), structure, layout=layout_of(self._structure), name=name
-        )
+        settings = {
+            "size": size, "shift": size if shift is None else shift, "stride": stride,
+            "drop_remainder": drop_remainder,
+        }  # fmt: skip
+        return self._then("WindowDataset", settings, None, structure, name=name)
 
     def group_by_window(
         self,
@@ -690,17 +747,18 @@ class Dataset:
             made = reduce_func(values[0], Dataset(values[1], self._structure))
             if not isinstance(made, Dataset):
                 raise TypeError(
-                    "Invalid `reduce_func`. `reduce_func` must return a `Dataset` object"
+                    "Invalid `reduce_func`. `reduce_func` must return a single `Dataset` object "
+                    f"but its return type is {said_of(spec_of(made)[0])}."
                 )
             result.append(made._structure)
             return [made._dataset_tensor]
 
         pair = [scalar, *flat_specs(DatasetSpec(self._structure))]
-        functions = [
-            key, traced(sized, [scalar], graph, "window_size_function"),
-            traced(reduced, pair, graph, "reduce_function"),
-        ]  # fmt: skip
-        return self._then("group_by_window", (), functions, result[0], name=name)
+        functions = {
+            "key_func": key, "reduce_func": traced(reduced, pair, graph, "reduce_function"),
+            "window_size_func": traced(sized, [scalar], graph, "window_size_function"),
+        }  # fmt: skip
+        return self._then("GroupByWindowDataset", None, functions, result[0], name=name)
 
     # -- order and number ----------------------------------------------------------------------
 
@@ -720,32 +778,32 @@ class Dataset:
             name: wanted name.
         """
         again = True if reshuffle_each_iteration is None else reshuffle_each_iteration
-        settings = [
-            ("buffer_size", _int64(buffer_size)),
-            *_seeds(seed),
-            ("reshuffle_each_iteration", again),
-        ]
-        return self._then("shuffle", settings, name=name)
+        # Before the seeds, which depend on how many operations there are.
+        with self._dataset_tensor.graph.as_default():
+            buffer_size = convert_to_tensor(buffer_size, int64, name="buffer_size")
+        return self._then(
+            "ShuffleDataset", {"buffer_size": buffer_size, **_seeds(seed)}, name=name,
+            reshuffle_each_iteration=again,
+        )  # fmt: skip
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """Return a dataset that gives all elements several times; without end for ``None`` and -1."""
-        return self._counted("repeat", -1 if count is None else count, name)
+        return self._counted("RepeatDataset", -1 if count is None else count, name)
 
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """Return a dataset of the first elements; of all if ``count`` is -1."""
-        return self._counted("take", count, name)
+        return self._counted("TakeDataset", count, name)
 
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """Return a dataset without the first elements; without any if ``count`` is -1."""
-        return self._counted("skip", count, name)
+        return self._counted("SkipDataset", count, name)
 
-    def _counted(self, kind: str, count: Any, name: str | None) -> Dataset:
-        return self._then(kind, [("count", _int64(count))], name=name)
+    def _counted(self, op_type: str, count: Any, name: str | None) -> Dataset:
+        return self._then(op_type, {"count": count}, name=name)
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Return a dataset of every ``num_shards``-th element, beginning with that number ``index``."""
-        settings = [("num_shards", _int64(num_shards)), ("index", _int64(index))]
-        return self._then("shard", settings, name=name)
+        return self._then("ShardDataset", {"num_shards": num_shards, "index": index}, name=name)
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """Return a dataset of the elements of this one, then those of another.
@@ -754,7 +812,9 @@ class Dataset:
             TypeError: if the elements differ in structure or dtypes.
         """
         structure = merged(self._structure, dataset._structure)
-        return self._made("concatenate", structure, (), [self, dataset], name=name)
+        return self._then(
+            "ConcatenateDataset", {"another_dataset": dataset}, None, structure, name=name
+        )
 
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
         """Return a dataset of pairs of a number and an element."""
@@ -768,7 +828,7 @@ class Dataset:
             name: wanted name.
         """
         size = AUTOTUNE if buffer_size is None else buffer_size
-        return self._then("prefetch", [("buffer_size", _int64(size))], name=name)
+        return self._then("PrefetchDataset", {"buffer_size": size}, name=name)
 
     def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
         """Return the same dataset, which keeps its elements for repetitions.
@@ -778,15 +838,21 @@ class Dataset:
                 empty.
             name: wanted name.
         """
-        return self._then("cache", [("filename", filename)], name=name)
+        return self._then("CacheDataset", {"filename": filename}, name=name)
 
     def unique(self, name: str | None = None) -> Dataset:
         """Return a dataset of the elements that have not come before."""
-        return self._then("unique", name=name)
+        for leaf in leaves(self._structure):
+            if _dtype_of(leaf) not in (int32, int64, string):
+                raise TypeError(
+                    f"`Dataset.unique` does not support type {_dtype_of(leaf)} -- only `int32`, "
+                    "`int64`, and `string` are supported."
+                )
+        return self._then("UniqueDataset", name=name)
 
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
         """Return a dataset without the elements whose making fails."""
-        return self._then("ignore_errors", name=name)
+        return self._then("IgnoreErrorsDataset", name=name, log_warning=log_warning)
 
     def sparse_batch(self, batch_size: Any, row_shape: Any, name: str | None = None) -> Dataset:
         """Return a dataset of elements of different sizes, joined to sparse tensors."""
@@ -905,22 +971,25 @@ class Dataset:
         function, structure = self._traced(
             step, "reduce_function", before=(_state_spec(before, None),)
         )
-        _check_state(before, structure, "reduce")
+        _check_state(before, structure, "")
         specs = flat_specs(_state_spec(before, structure))
         attrs = {
-            "functions": function.definition, "output_types": tuple([s.dtype for s in specs]),
+            "f": function.definition, "output_types": tuple([s.dtype for s in specs]),
             "output_shapes": tuple([s.shape for s in specs]),
+            "Tstate": tuple([tensor.dtype for tensor in tensors]),
+            "Targuments": tuple([tensor.dtype for tensor in function.captures]),
         }  # fmt: skip
         inputs = [self._dataset_tensor, *tensors, *function.captures]
         made = make(
-            "DatasetReduce", inputs, attrs, name or "ReduceDataset", self._dataset_tensor.graph
+            "ReduceDataset", inputs, attrs, name or "ReduceDataset", self._dataset_tensor.graph
         )
         return packed(_state_spec(before, structure), made.outputs, Dataset)
 
     def get_single_element(self, name: str | None = None) -> Any:
         """Return the only element. InvalidArgumentError at run time if there are none or several."""
         attrs = output_attrs(self._structure)
-        op = make("DatasetElement", [self._dataset_tensor], attrs, name or "DatasetToSingleElement")
+        op_type = "DatasetToSingleElement"
+        op = make(op_type, [self._dataset_tensor], attrs, name or op_type)
         return packed(self._structure, op.outputs, Dataset)
 
     def cardinality(self) -> Tensor:
@@ -946,9 +1015,6 @@ class Dataset:
         return make_initializable(self, shared_name)
 
 
-_LARGE = 1 << 40
-
-
 def _combining() -> Any:
     """Return the module of further steps, which imports this one."""
     from actorsession.opsets.datasets import combining
@@ -959,15 +1025,6 @@ def _combining() -> Any:
 def as_arguments(element: Any) -> list[Any]:
     """Return the arguments that a function gets for an element: the items of a plain tuple."""
     return list(element) if type(element) is tuple else [element]
-
-
-def output_attrs(structure: Any) -> dict[str, Any]:
-    """Return the attributes of a node that returns elements."""
-    specs = flat_specs(structure)
-    return {
-        "output_types": tuple([spec.dtype for spec in specs]),
-        "output_shapes": tuple([spec.shape for spec in specs]),
-    }
 
 
 def _as_element(items: Sequence[Any]) -> Any:
@@ -982,7 +1039,7 @@ def _with_known_shapes(structure: Any, function: Traced) -> Any:
         if isinstance(leaf, TensorSpec):
             made.append(next(specs))
         else:
-            list(itertools.islice(specs, 3 if isinstance(leaf, SparseSpec) else 1))
+            next(specs)
             made.append(leaf)
     return like(structure, made)
 
@@ -999,30 +1056,52 @@ def _state_spec(before: Any, after: Any) -> Any:
     return merged(before, after)
 
 
+def _dtype_of(leaf: Any) -> Any:
+    return getattr(leaf, "dtype", leaf)
+
+
 def _check_state(before: Any, after: Any, what: str) -> None:
     one, other = leaves(before), leaves(after)
     if len(one) != len(other) or any(
         a.dtype is not b.dtype for a, b in zip(one, other, strict=True)
     ):
         raise TypeError(
-            f"The element types for the new state must match the initial state of {what}. Expected "
-            f"{[leaf.dtype.name for leaf in one]}; got {[getattr(leaf, 'dtype', leaf) for leaf in other]}."
+            f"{what}The element types for the new state must match the initial state. Expected "
+            f"{said_of(mapped(_dtype_of, before))} but got {said_of(mapped(_dtype_of, after))}."
         )
 
 
-def _int64(value: Any) -> Tensor:
-    """Return a number as an int64 tensor; int32 tensors are taken as they are."""
-    return value if isinstance(value, Tensor) else convert_to_tensor(value, int64)
+def _operand(value: Any, name: str, dtype: Any, graph: Graph) -> Tensor:
+    if isinstance(value, Dataset):
+        return value._dataset_tensor
+    return convert_to_tensor(value, dtype, name=name, graph=graph)
 
 
-def _seeds(seed: int | None) -> list[tuple[str, Any]]:
+def _deterministic(value: bool | None) -> str:
+    """Return the attribute for an argument ``deterministic``."""
+    return "default" if value is None else str(bool(value)).lower()
+
+
+# How many datasets of a graph with a seed have none of their own; each has the next number as its second one.
+_SEEDED: weakref.WeakKeyDictionary[Graph, int] = weakref.WeakKeyDictionary()
+
+
+def _seeds(seed: int | None) -> dict[str, Any]:
+    graph = get_default_graph()
+    if seed is None and graph.seed is not None:
+        seed = _SEEDED.get(graph, 0)
+        _SEEDED[graph] = seed + 1
     first, second = get_seed(seed)
-    return [("seed", _int64(first or 0)), ("seed2", _int64(second or 0))]
+    return {"seed": first or 0, "seed2": second or 0}
 
 
 def _static_size(batch_size: Any, drop_remainder: Any) -> int | None:
-    size = get_static_value(convert_to_tensor(batch_size))
-    drops = get_static_value(convert_to_tensor(drop_remainder))
+    size, drops = [
+        get_static_value(value) if isinstance(value, Tensor) else value
+        for value in (batch_size, drop_remainder)
+    ]
+    if not isinstance(size, (int, np.integer)):
+        return None
     return int(size) if size is not None and drops is not None and bool(drops) else None
 
 
@@ -1036,7 +1115,7 @@ def _stacked(leaf: Any, size: int | None) -> Any:
 
 def _row(leaf: Any) -> Any:
     if leaf.shape.rank == 0:
-        raise ValueError(f"Cannot unbatch a component of shape {leaf.shape}: a scalar has no rows")
+        raise ValueError("Cannot unbatch an input with scalar components.")
     return leaf if leaf.shape.sizes is None else type(leaf)(leaf.dtype, leaf.shape[1:])
 
 
@@ -1063,7 +1142,7 @@ def _padded_shape(shape: Any, element: TensorShape) -> tuple[Any, list[int | Non
                 f"The padded shape {tuple(known)} is not compatible with the shape {element} of the "
                 "corresponding input component."
             )
-    return _int64([-1 if size is None else size for size in known]), known
+    return [-1 if size is None else size for size in known], known
 
 
 def as_sizes(shape: Any) -> list[Any]:

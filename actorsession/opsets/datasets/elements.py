@@ -10,17 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from actorsession.graph.dtypes import DType, as_dtype, int64, resource
+from actorsession.graph.dtypes import DType, as_dtype, variant
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape, as_shape, scalar_shape
 from actorsession.ops.build import convert_to_tensor
 from actorsession.opsets.sparse.basics import SparseTensor, SparseTensorValue
+from actorsession.opsets.sparse.serialising import (
+    deserialize_sparse,
+    serialize_many_sparse,
+    serialize_sparse,
+)
 from actorsession.records import dataclass
 
 __all__ = [
-    "DatasetSpec", "SparseSpec", "flat_specs", "is_nested", "layout_of", "leaves", "like", "mapped",
-    "merged", "packed", "spec_of", "structure_of", "taken",
+    "DatasetSpec", "SparseSpec", "flat_specs", "is_nested", "leaves", "like", "mapped",
+    "merged", "output_attrs", "packed", "said_of", "spec_of", "structure_of", "taken",
 ]  # fmt: skip
 
 
@@ -46,6 +51,9 @@ class DatasetSpec:
     """
 
     structure: Any
+
+    def __repr__(self) -> str:
+        return said_of(self)
 
 
 # -- structures --------------------------------------------------------------------------------
@@ -134,12 +142,15 @@ def structure_of(types: Any, shapes: Any = None, classes: Any = None) -> Any:
         TypeError: if the structures differ, or an entry is no dtype.
         ValueError: likewise.
     """
-    found = [as_dtype(dtype) for dtype in leaves(types)]
+    found = [d if isinstance(d, DatasetSpec) else as_dtype(d) for d in leaves(types)]
     count = len(found)
     given = [None] * count if shapes is None else taken(types, shapes, "output_shapes")
     kinds = [Tensor] * count if classes is None else leaves(classes)
     made: list[Any] = []
     for dtype, shape, kind in zip(found, given, kinds, strict=True):
+        if isinstance(dtype, DatasetSpec):
+            made.append(dtype)
+            continue
         sparse = isinstance(kind, type) and issubclass(kind, SparseTensor)
         made.append((SparseSpec if sparse else TensorSpec)(dtype, as_shape(shape)))
     return like(types, made)
@@ -154,8 +165,7 @@ def merged(one: Any, other: Any) -> Any:
     first, second = leaves(one), leaves(other)
     if len(first) != len(second) or mapped(_kind, one) != mapped(_kind, other):
         raise TypeError(
-            "Two datasets to be joined have different types "
-            f"{mapped(_kind, one)!r} and {mapped(_kind, other)!r}"
+            f"Incompatible dataset elements:\n  {said_of(one)} vs. \n  {said_of(other)}"
         )
     made = []
     for a, b in zip(first, second, strict=True):
@@ -178,34 +188,63 @@ def _common(one: TensorShape, other: TensorShape) -> TensorShape:
 # -- flat tensors --------------------------------------------------------------------------------
 
 
-def layout_of(structure: Any) -> str:
-    """Return a letter for each leaf; see ``Stage``."""
-    return "".join(["s" if isinstance(leaf, SparseSpec) else "d" for leaf in leaves(structure)])
-
-
 def flat_specs(structure: Any) -> list[TensorSpec]:
     """Return the static types of the tensors that make an element."""
     made: list[TensorSpec] = []
     for leaf in leaves(structure):
         if isinstance(leaf, SparseSpec):
-            rank = leaf.shape.rank
-            made += [
-                TensorSpec(int64, TensorShape([None, rank])), TensorSpec(leaf.dtype, TensorShape([None])),
-                TensorSpec(int64, TensorShape([rank])),
-            ]  # fmt: skip
+            made.append(TensorSpec(variant, TensorShape(None)))
         elif isinstance(leaf, DatasetSpec):
-            made.append(TensorSpec(resource, scalar_shape))
+            made.append(TensorSpec(variant, scalar_shape))
         else:
             made.append(leaf)
     return made
 
 
-def spec_of(value: Any, name: str = "value") -> tuple[Any, list[Tensor]]:
+def said_of(structure: Any) -> str:
+    """Return a structure as TensorFlow writes it."""
+    if isinstance(structure, Mapping):
+        items = ", ".join([f"{key!r}: {said_of(value)}" for key, value in structure.items()])
+        return f"{{{items}}}"
+    if is_nested(structure):
+        parts = [said_of(item) for item in structure]
+        if hasattr(structure, "_fields"):
+            named = [f"{key}={part}" for key, part in zip(structure._fields, parts, strict=True)]
+            return f"{type(structure).__name__}({', '.join(named)})"
+        return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+    if isinstance(structure, TensorSpec):
+        shape, dtype = structure.shape, structure.dtype.name
+        return f"TensorSpec(shape={_said_shape(shape)}, dtype=tf.{dtype}, name=None)"
+    if isinstance(structure, SparseSpec):
+        return f"SparseTensorSpec({structure.shape!r}, tf.{structure.dtype.name})"
+    if isinstance(structure, DatasetSpec):
+        return f"DatasetSpec({said_of(structure.structure)}, TensorShape([]))"
+    return str(structure)
+
+
+def _said_shape(shape: TensorShape) -> str:
+    if shape.sizes is None:
+        return "<unknown>"
+    sizes = ["?" if size is None else str(size) for size in shape.sizes]
+    return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
+
+
+def output_attrs(structure: Any) -> dict[str, Any]:
+    """Return the attributes by which a node says what elements it gives."""
+    specs = flat_specs(structure)
+    return {
+        "output_types": tuple([spec.dtype for spec in specs]),
+        "output_shapes": tuple([spec.shape for spec in specs]),
+    }
+
+
+def spec_of(value: Any, name: str = "value", *, by_rows: bool = False) -> tuple[Any, list[Tensor]]:
     """Return the structure of a nest of values, and their tensors.
 
     Args:
         value: tensors, sparse tensors, datasets, variables and whatever converts to a tensor.
         name: the beginning of the names of constants that are made.
+        by_rows: whether a sparse tensor becomes a variant tensor whose rows are its own.
     """
     specs: list[Any] = []
     tensors: list[Tensor] = []
@@ -214,7 +253,8 @@ def spec_of(value: Any, name: str = "value") -> tuple[Any, list[Tensor]]:
             leaf = SparseTensor.from_value(leaf)
         if isinstance(leaf, SparseTensor):
             specs.append(SparseSpec(leaf.dtype, leaf.get_shape()))
-            tensors += [leaf.indices, leaf.values, leaf.dense_shape]
+            write = serialize_many_sparse if by_rows else serialize_sparse
+            tensors.append(write(leaf, out_type=variant))
         elif hasattr(leaf, "_dataset_tensor"):
             specs.append(DatasetSpec(leaf._structure))
             tensors.append(leaf._dataset_tensor)
@@ -237,7 +277,7 @@ def packed(structure: Any, tensors: Sequence[Tensor], dataset: Callable[[Tensor,
     made: list[Any] = []
     for leaf in leaves(structure):
         if isinstance(leaf, SparseSpec):
-            found = SparseTensor(next(rest), next(rest), next(rest))
+            found = deserialize_sparse(next(rest), leaf.dtype, leaf.shape.rank)
             if leaf.shape.rank is not None and hasattr(found, "set_shape"):
                 found.set_shape(leaf.shape)
             made.append(found)

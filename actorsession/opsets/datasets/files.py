@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,6 @@ from actorsession.graph.shape import scalar_shape
 from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.opsets.datasets.dataset import Dataset
-from actorsession.opsets.parsing.csv import decode_csv
 from actorsession.opsets.parsing.examples import parse_example
 from actorsession.opsets.parsing.file_names import local_paths
 
@@ -30,14 +30,18 @@ _NUMBERS: tuple[tuple[str, Callable[[str], Any]], ...] = (
     ("float32", lambda text: np.float32(float(text))),
 )  # fmt: skip
 
+# Bytes that TensorFlow reads at a time if nothing is said.
+_BUFFER = 256 * 1024
+
 
 class _FileDataset(Dataset):
     """The base class: the parts of files, each an element.
 
     Args:
-        kind: see ``stages.KINDS``.
+        op_type: the op type of the dataset of one file.
         filenames: paths: a tensor, or a dataset of strings.
-        settings: further settings.
+        settings: further inputs.
+        buffer_size: the bytes that TensorFlow reads at a time.
         compression_type: empty, ``"ZLIB"`` or ``"GZIP"``.
         num_parallel_reads: the number of files that are read at a time, in turn; one after the other if left
             out.
@@ -46,40 +50,41 @@ class _FileDataset(Dataset):
 
     def __init__(
         self,
-        kind: str,
+        op_type: str,
         filenames: Any,
-        settings: Sequence[tuple[str, Any]],
+        settings: Mapping[str, Any],
+        buffer_size: Any,
         compression_type: Any,
         num_parallel_reads: int | None,
         name: str | None,
     ) -> None:
-        chosen = [*settings, ("compression", "" if compression_type is None else compression_type)]
+        inputs = {
+            **settings, "compression_type": "" if compression_type is None else compression_type,
+            "buffer_size": _BUFFER if buffer_size is None else buffer_size,
+        }  # fmt: skip
 
         def read(names: Any) -> Dataset:
             spec = TensorSpec(string, scalar_shape)
-            return Dataset._made(
-                kind, spec, [("filenames", names), *chosen], name=name or type(self).__name__
-            )
+            return Dataset._made(op_type, spec, {"filenames": names, **inputs}, name=name)
 
-        if isinstance(filenames, Dataset):
-            names = filenames
-        elif num_parallel_reads is None:
-            made = read(_strings(filenames))
-            super().__init__(made._dataset_tensor, made._structure)
-            return
-        else:
-            names = Dataset.from_tensor_slices(reshape(_strings(filenames), [-1]))
+        names = filenames
+        if not isinstance(names, Dataset):
+            flat = reshape(_strings(names), [-1], name="flat_filenames")
+            names = Dataset.from_tensor_slices(flat)
         if num_parallel_reads is None:
             made = names.flat_map(read)
         else:
             made = names.interleave(read, num_parallel_reads, 1, num_parallel_reads)
-        super().__init__(made._dataset_tensor, made._structure)
+        super().__init__(made._dataset_tensor, made._structure, made._options)
 
 
 def _strings(filenames: Any) -> Tensor:
     found = convert_to_tensor(filenames)
     if found.dtype is not string:
-        raise TypeError(f"`filenames` must be a `string` tensor, got {found.dtype.name}")
+        raise TypeError(
+            "The `filenames` argument must contain `string` elements. Got "
+            f"`{found.dtype.name}` elements."
+        )
     return found
 
 
@@ -102,7 +107,9 @@ class TextLineDataset(_FileDataset):
         num_parallel_reads: int | None = None,
         name: str | None = None,
     ) -> None:
-        super().__init__("lines", filenames, (), compression_type, num_parallel_reads, name)
+        super().__init__(
+            "TextLineDataset", filenames, {}, buffer_size, compression_type, num_parallel_reads, name
+        )  # fmt: skip
 
 
 class TFRecordDataset(_FileDataset):
@@ -116,7 +123,9 @@ class TFRecordDataset(_FileDataset):
         num_parallel_reads: int | None = None,
         name: str | None = None,
     ) -> None:
-        super().__init__("records", filenames, (), compression_type, num_parallel_reads, name)
+        super().__init__(
+            "TFRecordDataset", filenames, {}, buffer_size, compression_type, num_parallel_reads, name
+        )  # fmt: skip
 
 
 class FixedLengthRecordDataset(_FileDataset):
@@ -144,11 +153,14 @@ class FixedLengthRecordDataset(_FileDataset):
         num_parallel_reads: int | None = None,
         name: str | None = None,
     ) -> None:
-        sizes = [
-            ("record_bytes", record_bytes), ("header_bytes", header_bytes or 0),
-            ("footer_bytes", footer_bytes or 0),
-        ]  # fmt: skip
-        super().__init__("blocks", filenames, sizes, compression_type, num_parallel_reads, name)
+        sizes = {
+            "record_bytes": record_bytes, "header_bytes": 0 if header_bytes is None else header_bytes,
+            "footer_bytes": 0 if footer_bytes is None else footer_bytes,
+        }  # fmt: skip
+        super().__init__(
+            "FixedLengthRecordDatasetV2", filenames, sizes, buffer_size, compression_type,
+            num_parallel_reads, name,
+        )  # fmt: skip
 
 
 class CsvDataset(Dataset):
@@ -182,27 +194,28 @@ class CsvDataset(Dataset):
     ) -> None:
         if select_cols is not None and exclude_cols is not None:
             raise ValueError("Only one of `select_cols` and `exclude_cols` may be specified.")
-        if exclude_cols is not None:
-            total = len(record_defaults) + len(exclude_cols)
-            select_cols = [k for k in range(total) if k not in exclude_cols]
-        names = filenames
-        if not isinstance(names, Dataset):
-            names = Dataset.from_tensor_slices(reshape(_strings(filenames), [-1]))
+        defaults = [_default(value) for value in record_defaults]
+        spec = tuple([TensorSpec(default.dtype, scalar_shape) for default in defaults])
+        inputs = {
+            "compression_type": "" if compression_type is None else compression_type,
+            "buffer_size": _BUFFER if buffer_size is None else buffer_size, "header": header,
+            "field_delim": field_delim, "use_quote_delim": use_quote_delim, "na_value": na_value,
+            "select_cols": _numbers(select_cols), "record_defaults": defaults,
+            "exclude_cols": _numbers(exclude_cols),
+        }  # fmt: skip
 
-        def lines(name: Any) -> Dataset:
-            found: Dataset = TextLineDataset(name, compression_type, buffer_size)
-            return found.skip(1) if header else found
+        def read(names: Any) -> Dataset:
+            return Dataset._made("CSVDatasetV2", spec, {"filenames": names, **inputs})
 
-        def row(line: Any) -> Any:
-            defaults = [_default(value) for value in record_defaults]
-            found = decode_csv(
-                line, defaults, field_delim=field_delim, use_quote_delim=use_quote_delim, na_value=na_value,
-                select_cols=select_cols,
-            )  # fmt: skip
-            return tuple(found)
-
-        made = names.flat_map(lines).map(row)
+        if isinstance(filenames, Dataset):
+            made = filenames.flat_map(read)
+        else:
+            made = read(_strings(filenames))
         super().__init__(made._dataset_tensor, made._structure)
+
+
+def _numbers(columns: Any) -> Any:
+    return np.array([], np.int64) if columns is None else columns
 
 
 def _default(value: Any) -> Tensor:
@@ -305,7 +318,9 @@ def make_csv_dataset(
         column_defaults = _inferred(rows(), chosen, na_value, num_rows_for_inference)
     names = [column_names[k] for k in chosen]
     if label_name is not None and label_name not in names:
-        raise ValueError(f"`label_name` {label_name!r} must be one of the columns {names}.")
+        raise ValueError(
+            f"`label_name` provided must be one of the columns: {names}. Received: {label_name}."
+        )
     made: Dataset = CsvDataset(
         paths, column_defaults, compression_type, None, header, field_delim, use_quote_delim, na_value,
         chosen if select_columns is not None else None,
@@ -317,7 +332,7 @@ def make_csv_dataset(
     made = made.repeat(num_epochs).batch(batch_size, drop_remainder=num_epochs is None)
 
     def columns(*values: Any) -> Any:
-        features = dict(zip(names, values, strict=True))
+        features = OrderedDict(zip(names, values, strict=True))
         return features if label_name is None else (features, features.pop(label_name))
 
     return made.map(columns).prefetch(1 if prefetch_buffer_size is None else prefetch_buffer_size)

@@ -106,8 +106,8 @@ def _converted(value: Any, spec: TensorSpec) -> Any:
 
 def generator_functions(
     generator: Callable[..., Any], structure: Any, args: Sequence[Tensor], graph: Graph
-) -> list[Traced]:
-    """Return the functions of a dataset of what a generator gives.
+) -> dict[str, Traced]:
+    """Return the functions of a dataset of what a generator gives, by the names of their attributes.
 
     Args:
         generator: returns an object to iterate over.
@@ -131,10 +131,11 @@ def generator_functions(
     def end(values: list[Tensor]) -> list[Tensor]:
         return [_one(py_func(running.end, values, int64, name="end"), scalar_shape)]
 
-    return [
-        traced(begin, [], graph, "generator_begin"), traced(advance, [number], graph, "generator_next"),
-        traced(end, [number], graph, "generator_end"),
-    ]  # fmt: skip
+    return {
+        "init_func": traced(begin, [], graph, "generator_begin"),
+        "next_func": traced(advance, [number], graph, "generator_next"),
+        "finalize_func": traced(end, [number], graph, "generator_end"),
+    }
 
 
 def _one(tensor: Any, shape: TensorShape) -> Tensor:

@@ -15,21 +15,21 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.scopes import scope_of
 from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
 from actorsession.ops.shared_state import make_handle
-from actorsession.opsets.datasets.elements import flat_specs, leaves, mapped, packed, structure_of
+from actorsession.opsets.datasets import iterator_nodes  # noqa: F401 - registers the op types
+from actorsession.opsets.datasets.elements import (
+    leaves,
+    mapped,
+    output_attrs,
+    packed,
+    said_of,
+    structure_of,
+)
 from actorsession.opsets.datasets.tracing import factory_of
 
 if TYPE_CHECKING:
     from actorsession.opsets.datasets.dataset import Dataset
 
 __all__ = ["Iterator", "make_initializable", "make_one_shot"]
-
-
-def _attrs(structure: Any) -> dict[str, Any]:
-    specs = flat_specs(structure)
-    return {
-        "output_types": tuple([spec.dtype for spec in specs]),
-        "output_shapes": tuple([spec.shape for spec in specs]),
-    }
 
 
 class Iterator:
@@ -61,7 +61,7 @@ class Iterator:
             if structure is None
             else structure
         )
-        self._string_handle: Tensor | None = None
+        self._string_handle = self._as_string("IteratorToStringHandle")
 
     # -- making --------------------------------------------------------------------------------
 
@@ -81,7 +81,7 @@ class Iterator:
             output_classes: a nest of ``Tensor`` and ``SparseTensor``.
         """
         structure = structure_of(output_types, output_shapes, output_classes)
-        handle = make_handle("IteratorV2", "Iterator", shared_name, _attrs(structure))
+        handle = make_handle("IteratorV2", "Iterator", shared_name, output_attrs(structure))
         return Iterator(handle, None, None, None, None, structure=structure)
 
     @staticmethod
@@ -101,7 +101,7 @@ class Iterator:
         handle = make_one(
             "IteratorFromStringHandleV2",
             [text],
-            _attrs(structure),
+            output_attrs(structure),
             "IteratorFromStringHandle",
             graph_of(text),
         )
@@ -142,7 +142,11 @@ class Iterator:
             ValueError: if the iterator has none.
         """
         if self._initializer is None:
-            raise ValueError("Iterator does not have an initializer.")
+            raise ValueError(
+                "The iterator does not have an initializer. This means it was likely created using "
+                "`Dataset.make_one_shot_iterator()`. For an initializable iterator, use "
+                "`Dataset.make_initializable_iterator()` instead."
+            )
         return self._initializer
 
     # -- operations ----------------------------------------------------------------------------
@@ -161,8 +165,8 @@ class Iterator:
         ours, theirs = leaves(self._structure), leaves(dataset._structure)
         if mapped(_place, self._structure) != mapped(_place, dataset._structure):
             raise ValueError(
-                "The two structures don't have the same nested structure: elements of the iterator are of "
-                f"{self.output_types!r}, those of the dataset of {dataset.output_types!r}"
+                "The two structures don't have the same nested structure.\n\nFirst structure: "
+                f"{said_of(self._structure)}\n\nSecond structure: {said_of(dataset._structure)}"
             )
         if any(
             type(a) is not type(b) or getattr(a, "dtype", None) is not getattr(b, "dtype", None)
@@ -184,7 +188,7 @@ class Iterator:
                 "MakeIterator",
                 [dataset._dataset_tensor, handle],
                 {},
-                name or "MakeIterator",
+                name or "make_initializer",
                 handle.graph,
             )
 
@@ -201,13 +205,9 @@ class Iterator:
             iterator is initialised.
         """
         handle = self._iterator_resource
-        op = make(
-            "IteratorGetNext",
-            [handle],
-            _attrs(self._structure),
-            name or "IteratorGetNext",
-            handle.graph,
-        )
+        attrs = output_attrs(self._structure)
+        with handle.graph.colocate_with(handle.op):
+            op = make("IteratorGetNext", [handle], attrs, name or "IteratorGetNext", handle.graph)
         from actorsession.opsets.datasets.dataset import Dataset
 
         return packed(self._structure, op.outputs, Dataset)
@@ -220,14 +220,12 @@ class Iterator:
 
     def string_handle(self, name: str | None = None) -> Tensor:
         """Return the handle of the iterator as a string scalar; see ``from_string_handle``."""
-        if name is None and self._string_handle is not None:
-            return self._string_handle
+        return self._string_handle if name is None else self._as_string(name)
+
+    def _as_string(self, name: str) -> Tensor:
         handle = self._iterator_resource
-        made = make_one(
-            "IteratorToStringHandle", [handle], {}, name or "IteratorToStringHandle", handle.graph
-        )
-        self._string_handle = self._string_handle or made
-        return made
+        with handle.graph.colocate_with(handle.op):
+            return make_one("IteratorToStringHandle", [handle], {}, name, handle.graph)
 
     def __repr__(self) -> str:
         return f"<Iterator {self._iterator_resource.op.name!r} of {leaves(self._structure)}>"
@@ -256,11 +254,12 @@ def _checked_graph(dataset: Dataset) -> Graph:
 def make_initializable(dataset: Dataset, shared_name: str | None) -> Iterator:
     """See ``Dataset.make_initializable_iterator``."""
     graph = _checked_graph(dataset)
-    with graph.as_default():
-        handle = make_handle("IteratorV2", "IteratorV2", shared_name, _attrs(dataset._structure))
-        made = Iterator(handle, None, None, None, None, structure=dataset._structure)
-        made._initializer = made.make_initializer(dataset)
-    return made
+    with graph.as_default(), graph.colocate_with(dataset._dataset_tensor.op):
+        handle = make_handle(
+            "IteratorV2", "IteratorV2", shared_name, output_attrs(dataset._structure)
+        )
+        start = make("MakeIterator", [dataset._dataset_tensor, handle], {}, "MakeIterator", graph)
+        return Iterator(handle, start, None, None, None, structure=dataset._structure)
 
 
 def make_one_shot(dataset: Dataset) -> Iterator:
@@ -274,11 +273,11 @@ def make_one_shot(dataset: Dataset) -> Iterator:
         raise ValueError(
             f"{exc}: A likely cause of this error is that the dataset for which you are calling "
             "`make_one_shot_iterator()` captures a stateful object, such as a `Variable` or "
-            "`StaticHashTable`, which is not supported. Use `make_initializable_iterator()` "
-            "instead."
+            "`StaticHashTable`, which is not supported. Use "
+            "`make_initializable_iterator()` instead."
         ) from None
     attrs = {
-        **_attrs(dataset._structure),
+        **output_attrs(dataset._structure),
         "dataset_factory": factory,
         "container": scope_of(graph).container,
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,31 +11,17 @@ from actorsession.errors import DataLossError, InvalidArgumentError
 from actorsession.graph.registry import Array
 from actorsession.opsets.datasets.stages import Element, rows
 
-__all__ = ["join", "padded", "parts", "split"]
+__all__ = ["join", "padded", "split"]
 
 
-def parts(layout: str) -> list[tuple[str, int]]:
-    """Return the kind of each component of a layout, with the place of its first value."""
-    found, at = [], 0
-    for letter in layout:
-        found.append((letter, at))
-        at += 3 if letter == "s" else 1
-    return found
-
-
-def join(elements: Sequence[Element], layout: str) -> Element:
+def join(elements: Sequence[Element]) -> Element:
     """Return elements as one, with a new first dimension.
 
     Raises:
         InvalidArgumentError: if components differ in shape.
     """
-    made: list[Any] = []
-    for number, (letter, at) in enumerate(parts(layout)):
-        if letter == "s":
-            made += _joined_sparse([element[at : at + 3] for element in elements])
-        else:
-            made.append(_stacked([element[at] for element in elements], number))
-    return tuple(made)
+    columns = zip(*elements, strict=True)
+    return tuple([_stacked(column, number) for number, column in enumerate(columns)])
 
 
 def _stacked(column: Sequence[Any], number: int) -> Array:
@@ -46,28 +31,13 @@ def _stacked(column: Sequence[Any], number: int) -> Array:
         made[:] = column
         return made
     shape = np.shape(first)
-    for k, value in enumerate(column):
+    for value in column:
         if np.shape(value) != shape:
             raise InvalidArgumentError(
-                f"Cannot batch tensors with different shapes in component {number}. First element had "
-                f"shape {_written(shape)} and element {k} had shape {_written(np.shape(value))}."
+                "Cannot add tensor to the batch: number of elements does not match. Shapes are: [tensor]: "
+                f"{_written(np.shape(value))}, [batch]: {_written(shape)}"
             )
     return np.stack(column)
-
-
-def _joined_sparse(column: Sequence[Element]) -> list[Any]:
-    ranks = {len(shape) for _, _, shape in column}
-    if len(ranks) > 1:
-        raise InvalidArgumentError(f"Cannot batch sparse tensors of ranks {sorted(ranks)}")
-    indices = [
-        np.concatenate([np.full((len(found), 1), k, np.int64), found], axis=1)
-        for k, (found, _, _) in enumerate(column)
-    ]
-    shape = np.max([shape for _, _, shape in column], axis=0)
-    return [
-        np.concatenate(indices), np.concatenate([values for _, values, _ in column]),
-        np.array([len(column), *shape], np.int64),
-    ]  # fmt: skip
 
 
 def padded(elements: Sequence[Element], shapes: Sequence[Any], fillers: Sequence[Any]) -> Element:
@@ -101,10 +71,7 @@ def _padded(column: Sequence[Any], shape: Array, filler: Any, number: int) -> Ar
     largest = np.max(np.array(found, np.int64).reshape(len(found), -1), axis=0)
     wanted = np.where(shape < 0, largest, shape)
     if (largest > wanted).any():
-        raise DataLossError(
-            "Attempted to pad to a smaller size than the input element: component "
-            f"{number} has shape {_written(largest)}, and is padded to {_written(wanted)}"
-        )
+        raise DataLossError("Attempted to pad to a smaller size than the input element.")
     first = column[0]
     dtype = object if isinstance(first, bytes) else np.asarray(first).dtype
     made = np.empty((len(column), *wanted), dtype)
@@ -115,40 +82,24 @@ def _padded(column: Sequence[Any], shape: Array, filler: Any, number: int) -> Ar
     return made
 
 
-def split(element: Element, layout: str) -> list[Element]:
+def split(element: Element) -> list[Element]:
     """Return the elements of a batch: the rows of all components.
 
     Raises:
         InvalidArgumentError: if components are scalars, or have different numbers of rows.
     """
-    columns: list[list[Element]] = []
-    for letter, at in parts(layout):
-        if letter == "s":
-            columns.append(_split_sparse(*element[at : at + 3]))
-            continue
-        value = element[at]
-        if not np.ndim(value):
-            raise InvalidArgumentError(
-                "a scalar has no rows: each component must have one or more dimensions"
-            )
-        columns.append([(row,) for row in rows(value)])
+    if not all(np.ndim(value) for value in element):
+        raise InvalidArgumentError(
+            "a scalar has no rows: each component must have one or more dimensions"
+        )
+    columns = [rows(value) for value in element]
     counts = {len(column) for column in columns}
     if len(counts) > 1:
         raise InvalidArgumentError(
             "all components must have the same number of rows, got "
             f"{[len(column) for column in columns]}"
         )
-    return [tuple([value for part in row for value in part]) for row in zip(*columns, strict=True)]
-
-
-def _split_sparse(indices: Array, values: Array, shape: Array) -> list[Element]:
-    order = np.argsort(indices[:, 0], kind="stable")
-    found, kept = indices[order], values[order]
-    cuts = np.searchsorted(found[:, 0], np.arange(int(shape[0]) + 1))
-    return [
-        (found[begin:end, 1:].copy(), kept[begin:end].copy(), shape[1:].copy())
-        for begin, end in itertools.pairwise(cuts)
-    ]
+    return list(zip(*columns, strict=True))
 
 
 def _written(shape: Any) -> str:

@@ -1,35 +1,33 @@
-"""The op types of datasets and iterators.
+"""The op types of datasets, and of what is made of a whole one.
 
-All datasets are nodes of one type, ``Dataset``, whose attribute ``kind`` says what it does; their values are
-``Stage`` objects, which stay on their device. ``settings`` names the inputs behind the datasets that a node
-reads: a name with a star may occur several times. Behind these are the values that its functions capture, as
-many as each of them takes. Iterators are state behind a handle, as queues are.
+They are TensorFlow's, one for each kind of dataset. The value of a dataset is a ``Stage``; its kernel follows
+from the row of the op type in the table of signatures: inputs that are variants are the datasets it reads,
+those named ``other_arguments`` are what its functions capture, and all others, with the attributes, are its
+settings. What a dataset does is the cursor of its type (see ``stages.KINDS``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from actorsession.errors import InvalidArgumentError, OutOfRangeError
-from actorsession.graph.dtypes import as_dtype, resource
+from actorsession.errors import InvalidArgumentError
 from actorsession.graph.function import FunctionDef
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.op_signatures import bind, input_args, signature_of
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
-from actorsession.graph.shape import TensorShape, scalar_shape
-from actorsession.ops.rows import checked, no_outputs, op, scalar
-from actorsession.ops.shape_operands import boxed
-from actorsession.ops.shared_state import check_handle_of
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.rows import op, scalar
 from actorsession.opsets.datasets import parallel, sources, transforms  # noqa: F401 - each registers kinds of datasets
-from actorsession.opsets.datasets.compiled import Compiled, Kept
-from actorsession.opsets.datasets.position import IteratorState, by_handle, elsewhere
+from actorsession.opsets.datasets.compiled import Compiled
+from actorsession.opsets.datasets.position import elsewhere
 from actorsession.opsets.datasets.runs import Run
-from actorsession.opsets.datasets.stages import Function, Stage
+from actorsession.opsets.datasets.stages import KINDS, Function, Stage
 
-__all__: list[str] = []
+__all__ = ["announced", "function_attrs", "functions_of", "is_capture", "only"]
 
 # The number of inputs that a node keeps without a copy; the others are copied.
 _MOST = 64
@@ -42,235 +40,200 @@ def _own(values: Sequence[Any]) -> list[Any]:
 
 # -- datasets --------------------------------------------------------------------------------------
 
+# What only says how TensorFlow is to run a dataset: the dataset itself.
+_SAME = [
+    "AssertNextDataset",
+    "ExperimentalAssertNextDataset",
+    "ExperimentalMaxIntraOpParallelismDataset",
+    "ExperimentalPrivateThreadPoolDataset",
+    "MaxIntraOpParallelismDataset",
+    "ModelDataset",
+    "NonSerializableDataset",
+    "OptimizeDataset",
+    "OptimizeDatasetV2",
+    "OptionsDataset",
+    "PrivateThreadPoolDataset",
+    "RewriteDataset",
+]
 
-def _functions(ctx: KernelContext, key: str = "functions") -> list[Compiled]:
-    found = ctx.attrs[key]
-    given = [found] if isinstance(found, FunctionDef) else found
-    return [Compiled(function, ctx, number) for number, function in enumerate(given)]
+
+class Parts(NamedTuple):
+    """What a stage consists of, beside its kind."""
+
+    sources: Sequence[Stage]
+    values: Mapping[str, Any]
+    functions: Sequence[Function]
 
 
-def _captured(compiled: Sequence[Compiled], values: Sequence[Any], at: int) -> list[Function]:
-    """Return functions with their captures, which begin at a place among the inputs."""
-    made = []
-    for function in compiled:
-        made.append(Function(function, values[at : at + function.captures]))
-        at += function.captures
-    return made
+def _shuffled_and_repeated(parts: Parts) -> Stage:
+    shuffled = Stage("ShuffleDataset", parts.sources, parts.values)
+    return Stage("RepeatDataset", [shuffled], parts.values)
+
+
+def _mapped_and_joined(parts: Parts) -> Stage:
+    return Stage("BatchDatasetV2", [Stage("ParallelMapDatasetV2", *parts)], parts.values)
+
+
+# Two steps in one, by op type.
+_BOTH: Mapping[str, Callable[[Parts], Stage]] = {
+    "ShuffleAndRepeatDataset": _shuffled_and_repeated,
+    "ShuffleAndRepeatDatasetV2": _shuffled_and_repeated,
+    "MapAndBatchDataset": _mapped_and_joined,
+    "ExperimentalMapAndBatchDataset": _mapped_and_joined,
+}
+
+
+@functools.cache
+def function_attrs(op_type: str) -> tuple[str, ...]:
+    """Return the attributes of an op type that are functions, in order."""
+    signature = signature_of(op_type)
+    assert signature is not None
+    return tuple([attr.name for attr in signature.attrs.values() if attr.type == "func"])
+
+
+def is_capture(name: str) -> bool:
+    """Return whether an input of an op type has what a function captures, by its name."""
+    return name.endswith(("other_arguments", "other_args"))
+
+
+def functions_of(ctx: KernelContext) -> list[Compiled]:
+    """Return the functions of a node, compiled for its device.
+
+    Raises:
+        InvalidArgumentError: if it has none where there should be one.
+    """
+    found = []
+    for number, key in enumerate(function_attrs(ctx.op)):
+        function = ctx.attrs.get(key)
+        if not isinstance(function, FunctionDef):
+            raise InvalidArgumentError(f"{ctx.name!r} has no function as its attribute {key!r}")
+        found.append(Compiled(function, ctx, number))
+    return found
+
+
+def _parts_of(ctx: KernelContext) -> Callable[[Sequence[Any]], Parts]:
+    """Return the function from the values of a node's inputs to what its dataset consists of."""
+    signature = signature_of(ctx.op)
+    assert signature is not None
+    compiled = functions_of(ctx)
+    args = input_args(ctx.op, len(ctx.inputs), ctx.attrs)
+    functions = set(function_attrs(ctx.op))
+    fixed = {key: value for key, value in ctx.attrs.items() if key not in functions}
+    fixed |= bind(signature.inputs, [s.dtype for s in ctx.inputs], ctx.attrs, signature.attrs) or {}
+    fixed |= {arg.name: () for arg in signature.inputs if arg.number or arg.is_list}
+    captures = [arg.name for arg in signature.inputs if is_capture(arg.name)]
+    several = {arg.name for arg in signature.inputs if arg.number or arg.is_list}
+
+    def parts(values: Sequence[Any]) -> Parts:
+        settings = dict(fixed)
+        found: list[Stage] = []
+        for arg, value in zip(args, values, strict=True):
+            if arg.type == "variant":
+                found.append(_dataset(ctx, value))
+            elif arg.name in several:
+                settings[arg.name] += (value,)
+            else:
+                settings[arg.name] = value
+        made = [
+            Function(function, settings.pop(name), ctx.name)
+            for function, name in zip(compiled, captures, strict=True)
+        ]
+        return Parts(found, settings, made)
+
+    return parts
+
+
+def _dataset(ctx: KernelContext, value: Any) -> Stage:
+    if not isinstance(value, Stage):
+        raise InvalidArgumentError(f"{ctx.name!r} takes a dataset, got {value!r:.100}")
+    return value
 
 
 def _dataset_kernel(ctx: KernelContext) -> Kernel:
-    attrs = ctx.attrs
-    kind, count, names, layout = attrs["kind"], attrs["sources"], attrs["settings"], attrs["layout"]
-    compiled = _functions(ctx)
+    if ctx.op in _SAME:
+        return lambda dataset, *rest: dataset
+    make, both = _parts_of(ctx), _BOTH.get(ctx.op)
 
     def dataset(*given: Any) -> Stage:
-        values = _own(given)
-        settings: dict[str, Any] = {n[:-1]: () for n in names if n.endswith("*")}
-        for name, value in zip(names, values[count:], strict=False):
-            if name.endswith("*"):
-                settings[name[:-1]] += (value,)
-            else:
-                settings[name] = value
-        functions = _captured(compiled, values, count + len(names))
-        return Stage(kind, values[:count], settings, functions, layout)
+        made = make(_own(given))
+        return Stage(ctx.op, *made) if both is None else both(made)
 
     return dataset
 
 
-def _dataset_shape(ctx: InferContext) -> Sequence[TensorShape]:
-    count = ctx.attrs["sources"]
-    for k, spec in enumerate(ctx.inputs):
-        if k < count and spec.dtype is not resource:
-            raise TypeError(f"{ctx.op}: input {k} is a dataset, got a {spec.dtype.name} tensor")
-    return [scalar_shape]
+for _name in (*KINDS, *_SAME, *_BOTH):
+    if signature_of(_name) is not None:
+        op(
+            _name, scalar, kernel=_dataset_kernel, grad=NOT_DIFFERENTIABLE, aliases=True,
+            keeps=frozenset(range(_MOST)),
+        )  # fmt: skip
+
+# What TensorFlow keeps orders and elements in, from one iterator to the next; here a dataset does.
+for _name in ("DummyMemoryCache", "DummySeedGenerator"):
+    op(
+        _name,
+        scalar,
+        kernel=lambda ctx: lambda: b"",
+        grad=NOT_DIFFERENTIABLE,
+        aliases=True,
+        once=True,
+    )
 
 
-op(
-    "Dataset", _dataset_shape, kernel=_dataset_kernel, grad=NOT_DIFFERENTIABLE, aliases=True,
-    keeps=frozenset(range(_MOST)),
-)  # fmt: skip
+# -- results ---------------------------------------------------------------------------------------
 
 
-def _announced(ctx: InferContext) -> Sequence[TensorShape]:
+def announced(ctx: InferContext) -> Sequence[TensorShape]:
+    """The outputs have the shapes that an attribute says."""
     return [TensorShape(shape) for shape in ctx.attrs["output_shapes"]]
 
 
-def _only(found: Sequence[Any]) -> Any:
+def only(found: Sequence[Any]) -> Any:
+    """Return what a kernel returns for the values of its outputs."""
     return found[0] if len(found) == 1 else tuple(found)
 
 
 def _element_kernel(ctx: KernelContext) -> Kernel:
-    host = ctx.resources
-
     def element(dataset: Stage) -> Future[Any]:
         def work(run: Run) -> Any:
-            cursor = dataset.begin(run)
+            cursor = _dataset(ctx, dataset).begin(run)
             found = next(cursor, None)
             if found is None:
                 raise InvalidArgumentError("Dataset was empty.")
             if next(cursor, None) is not None:
                 raise InvalidArgumentError("Dataset had more than one element.")
-            return _only(found)
+            return only(found)
 
-        return elsewhere(host, work)
+        return elsewhere(ctx, work)
 
     return element
 
 
 def _reduce_kernel(ctx: KernelContext) -> Kernel:
-    host, states = ctx.resources, len(ctx.attrs["output_types"])
-    (compiled,) = _functions(ctx)
+    make = _parts_of(ctx)
 
-    def reduce(dataset: Stage, *given: Any) -> Future[Any]:
-        function = Function(compiled, given[states:])
+    def reduce(*given: Any) -> Future[Any]:
+        whole = make(given)
 
         def work(run: Run) -> Any:
-            state = tuple(given[:states])
-            for element in dataset.begin(run):
+            state = whole.values["initial_state"]
+            for element in whole.sources[0].begin(run):
                 run.check()
-                state = function(run, *state, *element)
-            return _only(state)
+                state = whole.functions[0](run, *state, *element)
+            return only(state)
 
-        return elsewhere(host, work)
+        return elsewhere(ctx, work)
 
     return reduce
 
 
-for _name, _kernel in (("DatasetElement", _element_kernel), ("DatasetReduce", _reduce_kernel)):
+for _name, _kernel in (
+    ("DatasetToSingleElement", _element_kernel),
+    ("ReduceDataset", _reduce_kernel),
+):
     op(
-        _name, _announced, kernel=_kernel, grad=NOT_DIFFERENTIABLE, suspends=True, aliases=True,
+        _name, announced, kernel=_kernel, grad=NOT_DIFFERENTIABLE, suspends=True, aliases=True,
         opens_files=True, keeps=frozenset(range(_MOST)),
     )  # fmt: skip
-op(
-    "DatasetCardinality", scalar, lambda dataset: np.int64(dataset.cardinality()), NOT_DIFFERENTIABLE,
-)  # fmt: skip
-
-
-# -- iterators -------------------------------------------------------------------------------------
-
-
-def _types(attrs: Mapping[str, Any]) -> list[Any]:
-    return [as_dtype(t) for t in attrs["output_types"]]
-
-
-def _iterator_kernel(ctx: KernelContext) -> Kernel:
-    shared, host, types = ctx.attrs["shared_name"], ctx.resources, _types(ctx.attrs)
-    name = shared or ctx.name
-    first = None
-    if ctx.op == "OneShotIterator":
-        (factory,) = _functions(ctx, "dataset_factory")
-
-        def first() -> Any:
-            return factory(Run(host))[0]
-
-    def new() -> IteratorState:
-        return IteratorState(f"iterator {name!r}", types, host, first)
-
-    if shared:
-        spec = f"an iterator of {', '.join([t.name for t in types])}"
-        state = host.lookup_or_create(ctx.attrs["container"], name, "iterator", new, spec)
-    else:
-        # Beside the states of the function's nodes.
-        kept = ctx.state(Kept)
-        state = kept.get("") or kept.setdefault("", new())
-    return lambda: state
-
-
-def _make(ctx: InferContext) -> Sequence[TensorShape]:
-    if ctx.inputs[0].dtype is not resource:
-        raise TypeError(
-            f"{ctx.op} takes a dataset as input 0, got a {ctx.inputs[0].dtype.name} tensor"
-        )
-    return []
-
-
-def _of_iterator(ctx: InferContext) -> Sequence[TensorShape]:
-    check_handle_of(ctx, "an iterator")
-    return _announced(ctx) if "output_shapes" in ctx.attrs else [scalar_shape]
-
-
-def _next_kernel(ctx: KernelContext) -> Kernel:
-    def get_next(iterator: IteratorState) -> Future[Any]:
-        return iterator.get_next()
-
-    return get_next
-
-
-def _found_kernel(ctx: KernelContext) -> Kernel:
-    types = _types(ctx.attrs)
-    return lambda handle: by_handle(handle, types)
-
-
-def _attempt(ctx: InferContext) -> Sequence[TensorShape]:
-    return [scalar_shape, *_of_iterator(ctx)]
-
-
-def _attempt_kernel(ctx: KernelContext) -> Kernel:
-    """The next element behind ``True``, or nothings behind ``False`` at the end."""
-    nothings = [_nothing(spec) for spec in ctx.outputs[1:]]
-
-    def try_next(iterator: IteratorState) -> Future[Any]:
-        inner, outer = iterator.get_next(), Future[Any]()
-
-        def done(future: Future[Any]) -> None:
-            if future.cancelled() or not outer.set_running_or_notify_cancel():
-                return
-            error = future.exception()
-            if isinstance(error, OutOfRangeError):
-                outer.set_result((np.False_, *nothings))
-            elif error is not None:
-                outer.set_exception(error)
-            else:
-                found = future.result()
-                outer.set_result((np.True_, *([found] if len(nothings) == 1 else found)))
-
-        inner.add_done_callback(done)
-        outer.add_done_callback(lambda future: future.cancelled() and inner.cancel())
-        return outer
-
-    return try_next
-
-
-def _nothing(spec: TensorSpec) -> Any:
-    """Return a value of a static type, as small as possible."""
-    if spec.dtype is resource:
-        return Stage("elements", values={"elements": []})
-    shape = [size or 0 for size in spec.shape.sizes or ()]
-    made = (
-        np.full(shape, b"", object)
-        if spec.dtype.kind == "s"
-        else np.zeros(shape, spec.dtype.np_dtype)
-    )
-    return made if shape else made[()]
-
-
-for _name in ("IteratorV2", "OneShotIterator"):
-    op(_name, scalar, kernel=_iterator_kernel, grad=NOT_DIFFERENTIABLE, aliases=True, once=True)
-op(
-    "MakeIterator", _make, lambda dataset, iterator: iterator.initialise(dataset), NOT_DIFFERENTIABLE,
-    keeps=frozenset({0}),
-)  # fmt: skip
-for _name in ("IteratorGetNext", "IteratorGetNextSync"):
-    op(
-        _name, _of_iterator, kernel=_next_kernel, grad=NOT_DIFFERENTIABLE, suspends=True, aliases=True,
-        opens_files=True,
-    )  # fmt: skip
-op(
-    "IteratorTryNext", _attempt, kernel=_attempt_kernel, grad=NOT_DIFFERENTIABLE, suspends=True,
-    aliases=True, opens_files=True,
-)  # fmt: skip
-op(
-    "IteratorToStringHandle", checked(scalar), lambda iterator: iterator.handle.encode(), NOT_DIFFERENTIABLE,
-)  # fmt: skip
-op(
-    "IteratorFromStringHandleV2", checked(scalar, 0), kernel=_found_kernel, grad=NOT_DIFFERENTIABLE,
-    aliases=True,
-)  # fmt: skip
-# Saving waits until the element that is being made is complete.
-op(
-    "SaveIterator", _of_iterator, lambda iterator: iterator.save(), NOT_DIFFERENTIABLE, blocks=True,
-)  # fmt: skip
-op(
-    "RestoreIterator", checked(no_outputs, None, 0),
-    lambda iterator, state: iterator.load(boxed(state).item()), NOT_DIFFERENTIABLE, blocks=True,
-)  # fmt: skip
+for _name in ("DatasetCardinality", "ExperimentalDatasetCardinality"):
+    op(_name, scalar, lambda dataset: np.int64(dataset.cardinality()), NOT_DIFFERENTIABLE)

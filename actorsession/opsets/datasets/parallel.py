@@ -24,6 +24,8 @@ __all__: list[str] = []
 
 # Elements that a buffer holds whose size is left to the library.
 _SIZE = 8
+# Datasets that take turns, of a number that is left to the library.
+_CYCLE = 10
 # Seconds of a call that is worth another thread: several times what it takes to have a thread do it; and how
 # many such calls in a row are no accident.
 _WORTH = 0.0005
@@ -122,7 +124,7 @@ class _Ahead:
             self.cursor.load(state["source"])
 
 
-@kind("prefetch")
+@kind("PrefetchDataset")
 class _Prefetch(Cursor):
     """The same elements, read ahead by a thread."""
 
@@ -159,7 +161,7 @@ class _Prefetch(Cursor):
             self._ahead.load(state)
 
 
-@kind("parallel_map")
+@kind("ParallelMapDataset", "ParallelMapDatasetV2")
 class _ParallelMap(Cursor):
     """What a function makes of each element, of several at a time; in order."""
 
@@ -169,13 +171,18 @@ class _ParallelMap(Cursor):
     def check(cls, stage: Stage) -> None:
         _parallel(stage, "num_parallel_calls")
 
+    @classmethod
+    def count(cls, stage: Stage) -> int:
+        kept = stage.values.get("preserve_cardinality")
+        return stage.sources[0].cardinality() if kept else -2
+
     def start(self) -> None:
         self._most = _parallel(self.stage, "num_parallel_calls")
         # The elements under way, each with the future of what becomes of it; an error of the source is one.
         self._begun: deque[tuple[Element | None, Future[Element]]] = deque()
         self._ended = False
         # How many calls in a row were worth another thread, of a function that waits for nothing.
-        self._slow = 0 if self.stage.functions[0].compiled.is_prompt else _SLOW
+        self._slow = 0 if self.stage.functions[0].is_prompt else _SLOW
 
     def __next__(self) -> Element:
         try:
@@ -275,7 +282,11 @@ class _Opened:
         (self.cursor if self.ahead is None else self.ahead).load(state["place"])
 
 
-@kind("flat_map", "interleave", "parallel_interleave")
+@kind(
+    "FlatMapDataset", "InterleaveDataset", "ParallelInterleaveDataset", "ParallelInterleaveDatasetV2",
+    "ParallelInterleaveDatasetV3", "ParallelInterleaveDatasetV4", "LegacyParallelInterleaveDatasetV2",
+    "ExperimentalParallelInterleaveDataset",
+)  # fmt: skip
 class _Interleave(Cursor):
     """The elements of the datasets that a function makes: of some datasets in turn, some elements of each."""
 
@@ -285,14 +296,16 @@ class _Interleave(Cursor):
     @classmethod
     def check(cls, stage: Stage) -> None:
         for name in ("cycle_length", "block_length"):
+            if stage.values.setdefault(name, 1) == -1 and name == "cycle_length":
+                stage.values[name] = _CYCLE
             if stage.number(name) < 1:
-                raise InvalidArgumentError(f"`{name}` must be > 0")
+                raise InvalidArgumentError(f"{name} must be greater than zero.")
 
     def start(self) -> None:
         self._slots: list[_Opened | None] = [None] * self.stage.number("cycle_length")
         self._block = self.stage.number("block_length")
         self._ahead = 0
-        if self.stage.kind == "parallel_interleave":
+        if "Parallel" in self.stage.kind:
             self._ahead = max(1, min(_SIZE, self._block))
         self.at, self.given, self.ended = 0, 0, False
 
@@ -341,12 +354,12 @@ class _Interleave(Cursor):
                 self._slots[k] = opened
 
 
-@kind("group_by_window")
+@kind("GroupByWindowDataset", "ExperimentalGroupByWindowDataset")
 class _Groups(Cursor):
     """Datasets that a function makes of elements with the same key, one after the other.
 
-    The functions give the key of an element, the number of elements that make a window for a key, and the
-    dataset of a key and a window.
+    The functions give the key of an element, the dataset of a key and a window, and the number of elements
+    that make a window for a key.
     """
 
     prompt = False
@@ -379,7 +392,7 @@ class _Groups(Cursor):
                 self._add(element)
 
     def _add(self, element: Element) -> None:
-        key_of, size_of, _ = self.stage.functions
+        key_of, _, size_of = self.stage.functions
         (found,) = key_of(self.run, *element)
         key = int(found)
         if key not in self._sizes:
@@ -398,9 +411,8 @@ class _Groups(Cursor):
         self._begin(key, self._groups.pop(key))
 
     def _begin(self, key: int, elements: list[Element]) -> None:
-        layout = self.stage.sources[0].layout
-        whole = Stage("elements", values={"elements": elements}, layout=layout)
-        (made,) = self.stage.functions[2](self.run, np.int64(key), whole)
+        whole = Stage("elements", values={"elements": elements})
+        (made,) = self.stage.functions[1](self.run, np.int64(key), whole)
         self._window = key, elements
         self._current = made.begin(self.run)
 

@@ -27,7 +27,8 @@ from actorsession.errors import (
 )
 from actorsession.graph import codec
 from actorsession.graph.dtypes import DType
-from actorsession.graph.registry import ResourceHost
+from actorsession.graph.registry import KernelContext, ResourceHost
+from actorsession.graph.shape import TensorShape
 from actorsession.opsets.datasets.runs import Run
 from actorsession.opsets.datasets.stages import Cursor, Element, Stage
 
@@ -43,11 +44,12 @@ class _Pass:
     Args:
         stage: the dataset.
         host: the resources of the iterator's device.
+        device: the full name of the device.
     """
 
-    def __init__(self, stage: Stage, host: ResourceHost) -> None:
+    def __init__(self, stage: Stage, host: ResourceHost, device: str) -> None:
         self.stage = stage
-        self.run = Run(host)
+        self.run = Run(host, device)
         self._cursor: Cursor | None = None
         self._lock = threading.Lock()
         self._waiting: deque[Future[Any]] = deque()
@@ -152,7 +154,9 @@ class IteratorState:
     Args:
         label: its name in messages.
         types: dtypes of the components of its elements.
+        shapes: their static shapes.
         host: the resources of its device.
+        device: the full name of the device.
         first: makes the dataset when the first element is asked for, of an iterator that needs no
             initialisation.
 
@@ -164,13 +168,16 @@ class IteratorState:
         self,
         label: str,
         types: Sequence[DType],
+        shapes: Sequence[TensorShape],
         host: ResourceHost,
+        device: str,
         first: Callable[[], Stage] | None = None,
     ) -> None:
         self.label = label
-        self.types = tuple(types)
+        self.types, self.shapes = tuple(types), tuple(shapes)
         self.handle = f"{label} {secrets.token_hex(16)}"
         self._host = host
+        self._device = device
         self._first = first
         self._lock = threading.Lock()
         self._pass: _Pass | None = None
@@ -179,7 +186,7 @@ class IteratorState:
     def initialise(self, stage: Stage) -> None:
         """Begin to go through a dataset."""
         with self._lock:
-            before, self._pass = self._pass, _Pass(stage, self._host)
+            before, self._pass = self._pass, _Pass(stage, self._host, self._device)
         if before is not None:
             before.close()
 
@@ -227,17 +234,16 @@ class IteratorState:
     def _current(self, what: str) -> _Pass:
         with self._lock:
             if self._pass is None and self._first is not None:
-                self._pass = _Pass(self._first(), self._host)
+                self._pass = _Pass(self._first(), self._host, self._device)
             if self._pass is None:
                 raise FailedPreconditionError(
                     f"{what} failed because the iterator has not been initialized. Ensure that you have "
-                    "run the initializer operation for this iterator before getting the next element. "
-                    f"({self.label})"
+                    "run the initializer operation for this iterator before getting the next element."
                 )
             return self._pass
 
 
-def by_handle(handle: Any, types: Sequence[DType]) -> IteratorState:
+def by_handle(handle: Any, types: Sequence[DType], shapes: Sequence[TensorShape]) -> IteratorState:
     """Return the iterator of a handle.
 
     Raises:
@@ -246,26 +252,57 @@ def by_handle(handle: Any, types: Sequence[DType]) -> IteratorState:
     """
     text = os.fsdecode(np.asarray(handle).item())
     if not text.startswith("iterator "):
-        raise InvalidArgumentError(f"{text!r:.100} is not the handle of an iterator")
+        raise InvalidArgumentError("Could not parse string_handle as a valid ResourceHandle")
     found = _KNOWN.get(text)
     if found is None:
         raise NotFoundError(
             f"{text.rpartition(' ')[0]:.100} is not in this process: a handle is used on the device of its "
             "iterator, while the session exists"
         )
-    if types and tuple(types) != found.types:
-        raise InvalidArgumentError(
-            f"{found.label} gives {[t.name for t in found.types]}, {[t.name for t in types]} was asked for"
-        )
+    if types:
+        check_specs(types, shapes, found.types, found.shapes)
     return found
 
 
-def elsewhere(host: ResourceHost, work: Callable[[Run], Any]) -> Future[Any]:
-    """Return the future of what a function of a new run returns, which a thread calls.
+def check_specs(
+    types: Sequence[DType],
+    shapes: Sequence[TensorShape],
+    found: Sequence[DType],
+    of_found: Sequence[TensorShape],
+) -> None:
+    """Check the static types of elements against those that are wanted.
+
+    Raises:
+        InvalidArgumentError: if there are other components, or they are of other dtypes or shapes.
+    """
+    if len(types) != len(found):
+        raise InvalidArgumentError(
+            f"Number of components does not match: expected {len(types)} types but got {len(found)}."
+        )
+    for k, (wanted, other) in enumerate(zip(types, found, strict=True)):
+        if wanted is not other:
+            raise InvalidArgumentError(
+                f"Data type mismatch at component {k}: expected {wanted.name} but got {other.name}."
+            )
+    for k, (shape, given) in enumerate(zip(shapes, of_found, strict=False)):
+        if not shape.is_compatible_with(given):
+            raise InvalidArgumentError(
+                f"Incompatible shapes at component {k}: expected {_written(shape)} but got "
+                f"{_written(given)}."
+            )
+
+
+def _written(shape: TensorShape) -> str:
+    sizes = shape.sizes or ()
+    return f"[{','.join(['?' if size is None else str(size) for size in sizes])}]"
+
+
+def elsewhere(ctx: KernelContext, work: Callable[[Run], Any]) -> Future[Any]:
+    """Return the future of what a function of a new run, on a node's device, returns; a thread calls it.
 
     The run is over when the future is cancelled or done.
     """
-    run = Run(host)
+    run = Run(ctx.resources, ctx.device)
     future: Future[Any] = Future()
 
     def call() -> None:

@@ -32,6 +32,7 @@ class Run(ControlFlowContext):
 
     Args:
         host: the resources of the iterator's device.
+        device: the full name of the device.
 
     Attributes:
         crew: the threads.
@@ -39,10 +40,11 @@ class Run(ControlFlowContext):
         caches: the elements of each stage that keeps them, while it exists.
     """
 
-    __slots__ = ("__weakref__", "_closed", "caches", "crew", "epochs", "host")
+    __slots__ = ("__weakref__", "_closed", "caches", "crew", "device", "epochs", "host")
 
-    def __init__(self, host: ResourceHost) -> None:
+    def __init__(self, host: ResourceHost, device: str) -> None:
         self.host = host
+        self.device = device
         self.crew = Crew()
         self.epochs: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
         self.caches: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()

@@ -14,15 +14,20 @@ from actorsession.errors import (
     InvalidArgumentError,
     OpError,
     OutOfRangeError,
+    UnimplementedError,
 )
-from actorsession.opsets.datasets.joining import split
+from actorsession.graph.dtypes import as_dtype
+from actorsession.ops.shape_operands import boxed
+from actorsession.opsets.datasets.draws import Draws
 from actorsession.opsets.datasets.stages import Cursor, Element, Stage, kind
+from actorsession.opsets.parsing.csv import column_of, row_of
 from actorsession.opsets.parsing.file_parts import blocks_of, lines_of, records_of
+from actorsession.opsets.sparse.serialising import sparse_rows
 
 __all__: list[str] = []
 
 
-@kind("tensors")
+@kind("TensorDataset")
 class _Whole(Cursor):
     """One element."""
 
@@ -43,7 +48,7 @@ class _Whole(Cursor):
         return found
 
 
-@kind("slices")
+@kind("TensorSliceDataset")
 class _Slices(Cursor):
     """The rows of tensors."""
 
@@ -51,24 +56,20 @@ class _Slices(Cursor):
 
     @classmethod
     def check(cls, stage: Stage) -> None:
-        if "s" in stage.layout:
-            stage.values["rows"] = split(stage.values["components"], stage.layout)
-            return
         counts = {np.shape(part)[:1] for part in stage.values["components"]}
-        if len(counts) > 1 or () in counts:
+        if () in counts:
+            raise InvalidArgumentError("All components must be at least 1-dimensional")
+        if len(counts) > 1:
             raise InvalidArgumentError(
-                "components are sliced along their first dimension, which must have one size; they have "
-                f"the shapes {[list(np.shape(part)) for part in stage.values['components']]}"
+                "All components must have the same size in the 0th dimension"
             )
 
     @classmethod
     def count(cls, stage: Stage) -> int:
-        kept = stage.values.get("rows")
-        return len(stage.values["components"][0] if kept is None else kept)
+        return len(stage.values["components"][0])
 
     def start(self) -> None:
         self.at = 0
-        self._rows = self.stage.values.get("rows")
         self._size = self.count(self.stage)
 
     def __next__(self) -> Element:
@@ -76,22 +77,41 @@ class _Slices(Cursor):
         if at >= self._size:
             raise StopIteration
         self.at = at + 1
-        if self._rows is not None:
-            found: Element = self._rows[at]
-            return found
         return tuple([part[at] for part in self.stage.values["components"]])
 
 
-@kind("matched_files")
-class _Matched(_Slices):
-    """Paths that match patterns, of which there is at least one."""
+@kind("SparseTensorSliceDataset")
+class _SparseRows(Cursor):
+    """The rows of a sparse tensor: the indices, values and shape of each."""
+
+    kept = ("at",)
 
     @classmethod
     def check(cls, stage: Stage) -> None:
-        super().check(stage)
-        if not cls.count(stage):
-            texts = [os.fsdecode(text) for text in np.asarray(stage.values["pattern"], object).flat]
-            raise InvalidArgumentError(f"No files matched pattern: {', '.join(texts)}")
+        values = stage.values
+        indices, found, shape = values["indices"], values["values"], values["dense_shape"]
+        if len(shape) < 1:
+            raise InvalidArgumentError("a sparse tensor is sliced along its first dimension")
+        if (np.diff(indices[:, 0]) < 0).any():
+            raise UnimplementedError(
+                "The SparseTensor must be ordered in the batch dimension; handling arbitrarily ordered "
+                "input is not currently supported."
+            )
+        stage.values["rows"] = sparse_rows(indices, found, shape)
+
+    @classmethod
+    def count(cls, stage: Stage) -> int:
+        return len(stage.values["rows"])
+
+    def start(self) -> None:
+        self.at = 0
+
+    def __next__(self) -> Element:
+        rows: list[Element] = self.stage.values["rows"]
+        if self.at >= len(rows):
+            raise StopIteration
+        self.at += 1
+        return rows[self.at - 1]
 
 
 @kind("elements")
@@ -116,7 +136,7 @@ class _Elements(Cursor):
         return found
 
 
-@kind("range")
+@kind("RangeDataset")
 class _Range(Cursor):
     """Numbers at equal distances."""
 
@@ -134,7 +154,7 @@ class _Range(Cursor):
     def start(self) -> None:
         number = self.stage.number
         self.at, self._stop, self._step = number("start"), number("stop"), number("step")
-        self._type = type(self.stage.values["start"])
+        (self._type,) = [dtype.np_dtype.type for dtype in self.stage.values["output_types"]]
 
     def __next__(self) -> Element:
         at = self.at
@@ -144,30 +164,41 @@ class _Range(Cursor):
         return (self._type(at),)
 
 
-@kind("random")
+def choose_seeds(stage: Stage) -> None:
+    """Choose the seeds of a stage at random if it has none."""
+    values = stage.values
+    if not any([values.setdefault("seed", 0), values.setdefault("seed2", 0)]):
+        values["seed"], values["seed2"] = np.random.default_rng().integers(1, 2**62, 2)
+
+
+@kind("RandomDataset", "RandomDatasetV2", "ExperimentalRandomDataset")
 class _Random(Cursor):
     """Random numbers, without end."""
 
     kept = ("numbers",)
 
     @classmethod
+    def check(cls, stage: Stage) -> None:
+        choose_seeds(stage)
+
+    @classmethod
     def count(cls, stage: Stage) -> int:
         return -1
 
     def start(self) -> None:
-        self.numbers = generator(self.stage)
+        seeds = self.stage.number("seed"), self.stage.number("seed2")
+        if self.stage.values.get("rerandomize_each_iteration"):
+            epoch = self.run.epochs.get(self.stage, 0)
+            self.run.epochs[self.stage] = epoch + 1
+            chosen = Draws(*seeds, 2 * epoch)
+            seeds = chosen.next(), chosen.next()
+        self.numbers = Draws(*seeds)
 
     def __next__(self) -> Element:
-        return (np.int64(self.numbers.integers(0, 2**32)),)
+        return (np.int64(self.numbers.next()),)
 
 
-def generator(stage: Stage, *more: int) -> np.random.Generator:
-    """Return the random numbers of a stage: those of its seeds, or new ones if both are zero."""
-    seeds = [stage.number("seed") % 2**64, stage.number("seed2") % 2**64]
-    return np.random.Generator(np.random.PCG64([*seeds, *more] if any(seeds) else None))
-
-
-@kind("generator")
+@kind("GeneratorDataset")
 class _Generator(Cursor):
     """What a Python generator gives; the functions begin it, go on with it, and end it."""
 
@@ -201,7 +232,7 @@ class _Generator(Cursor):
 
     def save(self) -> dict[str, Any]:
         raise FailedPreconditionError(
-            f"{self.stage.functions[0].compiled.label}: the position of a Python generator cannot be saved"
+            f"{self.stage.functions[0].label}: the position of a Python generator cannot be saved"
         )
 
 
@@ -215,9 +246,10 @@ class _Files(Cursor):
     def check(cls, stage: Stage) -> None:
         if np.ndim(stage.values["filenames"]) > 1:
             raise InvalidArgumentError("`filenames` must be a scalar or a vector.")
-        if stage.text("compression") not in ("", "ZLIB", "GZIP"):
+        stage.values.setdefault("compression_type", b"")
+        if stage.text("compression_type") not in ("", "ZLIB", "GZIP"):
             raise InvalidArgumentError(
-                f"Unsupported compression_type: {stage.text('compression')}."
+                f"Unsupported compression_type: {stage.text('compression_type')}."
             )
 
     def start(self) -> None:
@@ -259,19 +291,19 @@ class _Files(Cursor):
                 next(self._parts, None)
 
 
-@kind("lines")
+@kind("TextLineDataset")
 class _Lines(_Files):
     def open(self, name: str) -> Iterator[bytes]:
-        return lines_of(name, self.stage.text("compression"), self.run.host.files.opener)
+        return lines_of(name, self.stage.text("compression_type"), self.run.host.files.opener)
 
 
-@kind("records")
+@kind("TFRecordDataset", "TFRecordDatasetV2")
 class _Records(_Files):
     def open(self, name: str) -> Iterator[bytes]:
-        return records_of(name, self.stage.text("compression"), self.run.host.files.opener)
+        return records_of(name, self.stage.text("compression_type"), self.run.host.files.opener)
 
 
-@kind("blocks")
+@kind("FixedLengthRecordDataset", "FixedLengthRecordDatasetV2")
 class _Blocks(_Files):
     @classmethod
     def check(cls, stage: Stage) -> None:
@@ -283,7 +315,65 @@ class _Blocks(_Files):
     def open(self, name: str) -> Iterator[bytes]:
         stage = self.stage
         return blocks_of(
-            name, stage.text("compression"), self.run.host.files.opener,
+            name, stage.text("compression_type"), self.run.host.files.opener,
             header=stage.number("header_bytes"), record=stage.number("record_bytes"),
             footer=stage.number("footer_bytes"), strict=True,
         )  # fmt: skip
+
+
+@kind("CSVDataset", "CSVDatasetV2")
+class _Csv(_Files):
+    """The rows of files of comma-separated values; a quoted value may have several lines."""
+
+    @classmethod
+    def check(cls, stage: Stage) -> None:
+        super().check(stage)
+        if len(stage.text("field_delim")) != 1:
+            raise InvalidArgumentError("field_delim should be only 1 char")
+        chosen, left_out = stage.values["select_cols"], stage.values.get("exclude_cols", ())
+        if len(chosen) and len(left_out):
+            raise InvalidArgumentError("Either select_cols or exclude_cols should be empty")
+
+    def start(self) -> None:
+        super().start()
+        values = self.stage.values
+        self._quotes = bool(values["use_quote_delim"])
+        self._defaults = [boxed(value) for value in values["record_defaults"]]
+        self._types = [as_dtype(dtype) for dtype in values["output_types"]]
+        self._marks = [self.stage.text(key).encode() for key in ("field_delim", "na_value")]
+        self._chosen = [int(column) for column in values["select_cols"]]
+        left_out = {int(column) for column in values.get("exclude_cols", ())}
+        if left_out:
+            total = len(self._types) + len(left_out)
+            self._chosen = [column for column in range(total) if column not in left_out]
+
+    def open(self, name: str) -> Iterator[bytes]:
+        lines = lines_of(name, self.stage.text("compression_type"), self.run.host.files.opener)
+        if self.stage.values["header"]:
+            next(lines, None)
+        return self._records(lines)
+
+    def _records(self, lines: Iterator[bytes]) -> Iterator[bytes]:
+        for line in lines:
+            while self._quotes and line.count(b'"') % 2:
+                more = next(lines, None)
+                if more is None:
+                    break
+                line += b"\n" + more
+            yield line
+
+    def __next__(self) -> Element:
+        (record,) = super().__next__()
+        separator, empty = self._marks
+        try:
+            row = row_of(0, record, separator, self._quotes, self._chosen, len(self._types))
+            return tuple(
+                [
+                    column_of(k, [text], self._types[k], self._defaults[k], empty, ())
+                    for k, text in enumerate(row)
+                ]
+            )
+        except InvalidArgumentError as exc:
+            # Here records have no numbers.
+            said = exc.message.removeprefix("DecodeCSV: ").replace("record 0", "record")
+            raise InvalidArgumentError(said.partition(f": {record!r:.100}")[0]) from None

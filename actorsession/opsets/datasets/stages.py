@@ -3,7 +3,7 @@
 A ``Stage`` is the value of a dataset's node: it is immutable and knows the stages before it, its settings and
 its functions. ``begin`` makes a ``Cursor``, which gives one element at a time and raises StopIteration at the
 end. An error of one element leaves the cursor in a state from which it can go on. An element is a tuple of
-components; a sparse tensor is three of them, which ``layout`` marks with one ``s`` in place of ``d``.
+components; a sparse tensor is one of them, a variant of three parts (see ``opsets.sparse.serialising``).
 
 ``save`` and ``load`` of a cursor are its position as plain values: ``kept`` names the attributes that are
 the state of a kind of cursor, beside the cursors that it reads from.
@@ -11,70 +11,110 @@ the state of a kind of cursor, beside the cursors that it reads from.
 
 from __future__ import annotations
 
+import reprlib
+import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from actorsession.errors import FailedPreconditionError, InvalidArgumentError
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError, ProtocolError
+from actorsession.graph import codec
+from actorsession.graph.function import FunctionDef
 from actorsession.graph.registry import Array
-from actorsession.opsets.datasets.compiled import Compiled
+from actorsession.opsets.datasets.compiled import Arrived, Compiled
+from actorsession.opsets.datasets.draws import Draws
 from actorsession.opsets.datasets.runs import Run
 
-__all__ = ["KINDS", "Cursor", "Element", "Function", "Stage", "kind", "plain", "restored"]
+__all__ = [
+    "KINDS", "Cursor", "Element", "Function", "Opaque", "Stage", "kind", "plain", "restored", "rows",
+]  # fmt: skip
 
 Element: TypeAlias = "tuple[Any, ...]"
+
+# Held while a function that came from another task is compiled.
+_COMPILING = threading.Lock()
 
 
 class Function:
     """A function of a dataset with the values that it has captured.
 
     Args:
-        compiled: the function.
+        compiled: the function; or as plain data, if it came from another task, where the first run compiles
+            it.
         captured: the values.
+        label: the name of its node.
     """
 
-    __slots__ = ("captured", "compiled")
+    __slots__ = ("_compiled", "captured", "label")
 
-    def __init__(self, compiled: Compiled, captured: Sequence[Any]) -> None:
-        self.compiled = compiled
+    def __init__(
+        self, compiled: Compiled | FunctionDef, captured: Sequence[Any], label: str
+    ) -> None:
+        self._compiled = compiled
         self.captured = tuple(captured)
+        self.label = label
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether it is known that it may run on an event loop."""
+        return isinstance(self._compiled, Compiled) and self._compiled.is_prompt
 
     def __call__(self, run: Run, *values: Any) -> Element:
         """Return the results of the function."""
-        return self.compiled(run, *values, *self.captured)
+        compiled = self._compiled
+        if not isinstance(compiled, Compiled):
+            with _COMPILING:
+                if not isinstance(self._compiled, Compiled):
+                    self._compiled = Compiled(self._compiled, Arrived(self.label, run))
+                compiled = self._compiled
+        return compiled(run, *values, *self.captured)
+
+    def to_wire(self) -> list[Any]:
+        """Return the function as plain values."""
+        found = self._compiled
+        definition = found.definition if isinstance(found, Compiled) else found
+        return [definition, list(self.captured), self.label]
+
+    @classmethod
+    def from_wire(cls, value: Any) -> Function:
+        """Return the function that ``to_wire`` encoded.
+
+        Raises:
+            ProtocolError: for any other form.
+        """
+        match value:
+            case [FunctionDef() as definition, list(captured), str(label)]:
+                return cls(definition, [arrived(item) for item in captured], label)
+        raise ProtocolError(f"not the wire form of a function of a dataset: {reprlib.repr(value)}")
 
 
-class Stage:
-    """A dataset.
+class Opaque:
+    """The base class of values of variant tensors: what generic code reads of a value without a size."""
 
-    Args:
-        kind: what it does with the elements of its sources; one of ``KINDS``.
-        sources: the datasets that it reads.
-        values: its settings, by name.
-        functions: its functions.
-        layout: a letter for each component of its elements.
-
-    Attributes:
-        prompt: whether no element takes long or waits for anything, so that it may be made on an event loop.
-    """
-
-    __slots__ = (
-        "__weakref__",
-        "cursor",
-        "functions",
-        "kind",
-        "layout",
-        "prompt",
-        "sources",
-        "values",
-    )
-    # What generic code reads of a value: a dataset is one element without a size.
+    __slots__ = ("__weakref__",)
     dtype = np.dtype(object)
     shape = ()
     ndim = 0
     size = 1
     nbytes = 0
+
+
+class Stage(Opaque):
+    """A dataset.
+
+    Args:
+        kind: what it does with the elements of its sources: an op type, or another key of ``KINDS``.
+        sources: the datasets that it reads.
+        values: its settings, by name.
+        functions: its functions.
+
+    Attributes:
+        prompt: whether no element takes long or waits for anything, so that it may be made on an event loop.
+    """
+
+    __slots__ = ("cursor", "functions", "kind", "prompt", "sources", "values")
 
     def __init__(
         self,
@@ -82,7 +122,6 @@ class Stage:
         sources: Sequence[Stage] = (),
         values: Mapping[str, Any] | None = None,
         functions: Sequence[Function] = (),
-        layout: str = "",
     ) -> None:
         if kind not in KINDS:
             raise InvalidArgumentError(f"there is no kind of dataset {kind!r:.100}")
@@ -90,14 +129,32 @@ class Stage:
         self.sources = tuple(sources)
         self.values = dict(values or {})
         self.functions = tuple(functions)
-        self.layout = layout
         self.cursor = KINDS[kind]
         self.cursor.check(self)
         self.prompt: bool = (
             self.cursor.prompt
             and all(source.prompt for source in sources)
-            and all(function.compiled.is_prompt for function in functions)
+            and all(function.is_prompt for function in functions)
         )
+
+    def to_wire(self) -> list[Any]:
+        """Return the dataset as plain values."""
+        functions = [function.to_wire() for function in self.functions]
+        return [self.kind, list(self.sources), self.values, functions]
+
+    @classmethod
+    def from_wire(cls, value: Any) -> Stage:
+        """Return the dataset that ``to_wire`` encoded.
+
+        Raises:
+            ProtocolError: for any other form.
+        """
+        match value:
+            case [str(kind), list(sources), dict(values), list(functions)] if kind in KINDS:
+                if all(isinstance(source, Stage) for source in sources):
+                    found = {str(key): arrived(item) for key, item in values.items()}
+                    return cls(kind, sources, found, [Function.from_wire(f) for f in functions])
+        raise ProtocolError(f"not the wire form of a dataset: {reprlib.repr(value)}")
 
     def begin(self, run: Run) -> Cursor:
         """Return a cursor before the first element."""
@@ -122,6 +179,16 @@ class Stage:
     def cardinality(self) -> int:
         """Return the number of elements; -1 if there is no end, -2 if it is not known."""
         return self.cursor.count(self)
+
+
+def arrived(value: Any) -> Any:
+    """Return a value that came from another task as it was there: lists were tuples, and arrays scalars."""
+    if isinstance(value, list):
+        return tuple([arrived(item) for item in value])
+    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
+
+
+codec.NESTED_CLASSES.fill("datasets", codec.NestedClass(Stage, Stage.from_wire))
 
 
 class Cursor:
@@ -205,14 +272,19 @@ def kind(*names: str) -> Callable[[type[Cursor]], type[Cursor]]:
 
 def plain(value: Any) -> Any:
     """Return a value that can be encoded, for one that belongs to a cursor's state."""
-    if isinstance(value, np.random.Generator):
-        return {"generator": value.bit_generator.state}
+    if isinstance(value, Draws):
+        return {"draws": [*value.seeds, value.at]}
+    if isinstance(value, deque):
+        return {"deque": [plain(item) for item in value]}
     if isinstance(value, Stage):
         if value.kind != "elements":
             raise FailedPreconditionError(
                 "the position within a dataset of datasets cannot be saved"
             )
-        return {"elements": plain(value.values["elements"]), "layout": value.layout}
+        return {"elements": plain(value.values["elements"])}
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        # A variant that holds other tensors, or strings.
+        return {"objects": [plain(item) for item in value.flat], "shape": list(value.shape)}
     if isinstance(value, Mapping):
         return {"items": [[plain(key), plain(item)] for key, item in value.items()]}
     if isinstance(value, tuple):
@@ -230,13 +302,17 @@ def restored(value: Any) -> Any:
         return value if value.ndim else value[()]
     if not isinstance(value, dict):
         return value
-    if "generator" in value:
-        made = np.random.Generator(np.random.PCG64(0))
-        made.bit_generator.state = value["generator"]
-        return made
+    if "draws" in value:
+        return Draws(*value["draws"])
+    if "deque" in value:
+        return deque(restored(value["deque"]))
     if "elements" in value:
-        found = {"elements": restored(value["elements"])}
-        return Stage("elements", values=found, layout=value["layout"])
+        return Stage("elements", values={"elements": restored(value["elements"])})
+    if "objects" in value:
+        objects = np.empty(len(value["objects"]), object)
+        for k, item in enumerate(value["objects"]):
+            objects[k] = restored(item)
+        return objects.reshape(value["shape"])
     if "items" in value:
         return {restored(key): restored(item) for key, item in value["items"]}
     return tuple([restored(item) for item in value["tuple"]])

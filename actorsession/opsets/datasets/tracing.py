@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from actorsession.graph.dtypes import variant
 from actorsession.graph.function import FunctionDef
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
@@ -16,8 +17,8 @@ from actorsession.records import dataclass
 
 __all__ = ["Traced", "factory_of", "traced"]
 
-# Stateful operations that a one-shot iterator may run: they only read files.
-_READS = frozenset({"MatchingFiles", "ReadFile"})
+# Stateful operations that a one-shot iterator may run: they read files, and check what was found.
+_READS = frozenset({"Assert", "MatchingFiles", "ReadFile"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,8 @@ def factory_of(dataset: Tensor) -> FunctionDef:
         what = f"(name:{op.name}, type:{op.type}) by value."
         if op.type.startswith("Placeholder") and op.type != "PlaceholderWithDefault":
             raise ValueError(f"Cannot capture a placeholder {what}")
-        if op.op_def.is_stateful and op.type not in _READS:
+        is_dataset = op.outputs and op.outputs[0].dtype is variant
+        if op.op_def.is_stateful and op.type not in _READS and not is_dataset:
             raise ValueError(f"Cannot capture a stateful node {what}")
         for tensor in op.inputs:
             visit(tensor.op)

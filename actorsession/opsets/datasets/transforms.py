@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections import deque
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
@@ -18,18 +19,22 @@ from actorsession.errors import (
     OutOfRangeError,
 )
 from actorsession.graph import codec
-from actorsession.opsets.datasets.joining import join, padded, parts, split
-from actorsession.opsets.datasets.sources import generator
+from actorsession.graph.registry import Array
+from actorsession.opsets.datasets.draws import Draws
+from actorsession.opsets.datasets.joining import join, padded, split
+from actorsession.opsets.datasets.sources import choose_seeds
 from actorsession.opsets.datasets.stages import Cursor, Element, Stage, kind, plain, restored
 from actorsession.opsets.parsing.file_parts import whole_file
+from actorsession.opsets.sparse.serialising import sparse_value
 
 __all__: list[str] = []
 
 
-def _at_least(stage: Stage, name: str, least: int) -> None:
+def _at_least(stage: Stage, name: str, least: int, what: str = "", more: str = ".") -> None:
     if stage.number(name) < least:
         raise InvalidArgumentError(
-            f"{name} must be greater than {'zero' if least == 1 else 'or equal to ' + str(least)}."
+            f"{what or name} must be greater than {'zero' if least == 1 else 'or equal to ' + str(least)}"
+            f"{more}"
         )
 
 
@@ -48,11 +53,15 @@ class _SameCount(Cursor):
 # -- one element after the other -------------------------------------------------------------------
 
 
-@kind("map")
+@kind("MapDataset")
 class _Map(Cursor):
     """What a function makes of each element; one that says so ends it."""
 
     kept = ("ended",)
+
+    @classmethod
+    def count(cls, stage: Stage) -> int:
+        return _of_source(stage) if stage.values.get("preserve_cardinality") else -2
 
     def start(self) -> None:
         self.ended = False
@@ -68,7 +77,7 @@ class _Map(Cursor):
             raise StopIteration from None
 
 
-@kind("filter")
+@kind("FilterDataset")
 class _Filter(Cursor):
     """The elements for which a function holds."""
 
@@ -82,7 +91,7 @@ class _Filter(Cursor):
             self.run.check()
 
 
-@kind("take_while")
+@kind("TakeWhileDataset", "ExperimentalTakeWhileDataset")
 class _TakeWhile(Cursor):
     """The elements before the first one for which a function does not hold."""
 
@@ -109,14 +118,14 @@ def _holds(cursor: Cursor, element: Element) -> bool:
     return bool(found)
 
 
-@kind("scan")
+@kind("ScanDataset", "ExperimentalScanDataset")
 class _Scan(_SameCount):
     """What a function makes of each element and of a state that it passes on."""
 
     kept = ("state",)
 
     def start(self) -> None:
-        self.state: Element = self.stage.values["components"]
+        self.state: Element = self.stage.values["initial_state"]
 
     def __next__(self) -> Element:
         found = self.stage.functions[0](self.run, *self.state, *next(self.source))
@@ -125,7 +134,7 @@ class _Scan(_SameCount):
         return found[count:]
 
 
-@kind("take")
+@kind("TakeDataset")
 class _Take(Cursor):
     """The first elements."""
 
@@ -149,7 +158,7 @@ class _Take(Cursor):
         return element
 
 
-@kind("skip")
+@kind("SkipDataset")
 class _Skip(Cursor):
     """All but the first elements."""
 
@@ -172,7 +181,7 @@ class _Skip(Cursor):
         return next(self.source)
 
 
-@kind("shard")
+@kind("ShardDataset")
 class _Shard(Cursor):
     """Every n-th element."""
 
@@ -187,8 +196,7 @@ class _Shard(Cursor):
             )
         if not 0 <= index < count:
             raise InvalidArgumentError(
-                "Index must be between 0 and the number of shards - 1 "
-                f"(currently index = {index}, num_shards = {count})."
+                f"Index must be between 0 and {count - 1} (currently index = {index})."
             )
 
     @classmethod
@@ -208,7 +216,7 @@ class _Shard(Cursor):
                 return element
 
 
-@kind("unique")
+@kind("UniqueDataset", "ExperimentalUniqueDataset")
 class _Unique(Cursor):
     """The elements that have not come before."""
 
@@ -221,14 +229,18 @@ class _Unique(Cursor):
     def __next__(self) -> Element:
         while True:
             element = next(self.source)
-            key = codec.pack(list(element))
+            if len(element) != 1:
+                raise InvalidArgumentError(
+                    "UniqueDataset only supports inputs with a single component."
+                )
+            key = codec.pack(plain(element))
             if key not in self.seen:
                 self.seen[key] = True
                 return element
             self.run.check()
 
 
-@kind("ignore_errors")
+@kind("IgnoreErrorsDataset", "ExperimentalIgnoreErrorsDataset")
 class _IgnoreErrors(Cursor):
     """The elements that could be made."""
 
@@ -246,7 +258,9 @@ class _IgnoreErrors(Cursor):
 # -- several at a time -----------------------------------------------------------------------------
 
 
-@kind("batch", "padded_batch")
+@kind(
+    "BatchDataset", "BatchDatasetV2", "ParallelBatchDataset", "PaddedBatchDataset", "PaddedBatchDatasetV2"
+)  # fmt: skip
 class _Batch(Cursor):
     """Elements joined to one, filled up to a common shape or as they are."""
 
@@ -258,14 +272,14 @@ class _Batch(Cursor):
     @classmethod
     def count(cls, stage: Stage) -> int:
         found, size = _of_source(stage), stage.number("batch_size")
-        drops = bool(stage.values["drop_remainder"])
+        drops = bool(stage.values.get("drop_remainder"))
         return found if found < 0 else found // size if drops else -(-found // size)
 
     def start(self) -> None:
         values = self.stage.values
         self._size = self.stage.number("batch_size")
-        self._drops = bool(values["drop_remainder"])
-        self._shapes, self._fillers = values.get("shapes"), values.get("fillers")
+        self._drops = bool(values.get("drop_remainder"))
+        self._shapes, self._fillers = values.get("padded_shapes"), values.get("padding_values")
 
     def __next__(self) -> Element:
         taken: list[Element] = []
@@ -278,10 +292,10 @@ class _Batch(Cursor):
         if self._shapes is not None:
             assert self._fillers is not None
             return padded(taken, self._shapes, self._fillers)
-        return join(taken, self.stage.layout)
+        return join(taken)
 
 
-@kind("unbatch")
+@kind("UnbatchDataset", "ExperimentalUnbatchDataset")
 class _Unbatch(Cursor):
     """The rows of each element."""
 
@@ -292,11 +306,11 @@ class _Unbatch(Cursor):
 
     def __next__(self) -> Element:
         while not self.rows:
-            self.rows = split(next(self.source), self.stage.layout)[::-1]
+            self.rows = split(next(self.source))[::-1]
         return self.rows.pop()
 
 
-@kind("window")
+@kind("WindowDataset")
 class _Window(Cursor):
     """Datasets of some successive elements, one for each component."""
 
@@ -305,7 +319,7 @@ class _Window(Cursor):
     @classmethod
     def check(cls, stage: Stage) -> None:
         for name in ("size", "shift", "stride"):
-            _at_least(stage, name, 1)
+            _at_least(stage, name, 1, f"Window {name}")
 
     def start(self) -> None:
         number = self.stage.number
@@ -327,18 +341,25 @@ class _Window(Cursor):
         for _ in range(beyond):
             if next(self.source, None) is None:
                 break
-        made = []
-        for letter, at in parts(self.stage.layout):
-            width = 3 if letter == "s" else 1
-            column = [element[at : at + width] for element in found]
-            made.append(Stage("elements", values={"elements": column}, layout=letter))
-        return tuple(made)
+        columns = [[(value,) for value in column] for column in zip(*found, strict=True)]
+        return tuple([Stage("elements", values={"elements": column}) for column in columns])
+
+    @classmethod
+    def count(cls, stage: Stage) -> int:
+        found, size = _of_source(stage), stage.number("size")
+        shift, stride = stage.number("shift"), stage.number("stride")
+        if found < 0:
+            return found
+        if not stage.values["drop_remainder"]:
+            return -(-found // shift)
+        span = (size - 1) * stride + 1
+        return max(0, (found - span) // shift + 1)
 
 
 # -- several datasets ------------------------------------------------------------------------------
 
 
-@kind("zip")
+@kind("ZipDataset")
 class _Zip(Cursor):
     """The elements of several datasets side by side."""
 
@@ -353,7 +374,7 @@ class _Zip(Cursor):
         return tuple([value for source in self.sources for value in next(source)])
 
 
-@kind("concatenate")
+@kind("ConcatenateDataset")
 class _Concatenate(Cursor):
     """The elements of one dataset, then those of another."""
 
@@ -376,26 +397,26 @@ class _Concatenate(Cursor):
         raise StopIteration
 
 
-@kind("choose", "sample")
+@kind("DirectedInterleaveDataset", "ExperimentalDirectedInterleaveDataset")
 class _Choose(Cursor):
-    """The elements of several datasets, as the first one or a draw says from which."""
+    """The elements of several datasets, as the first one says from which."""
 
-    kept = ("ended", "numbers")
+    kept = ("ended",)
     prompt = False
 
     def start(self) -> None:
-        draws = self.stage.kind == "sample"
-        self._data = self.sources if draws else self.sources[1:]
+        self._data = self.sources[1:]
         self.ended = [False] * len(self._data)
-        self.numbers = generator(self.stage) if draws else None
-        self._stops = bool(self.stage.values["stop_on_empty_dataset"])
-        if draws:
-            weights = np.asarray(self.stage.values["weights"], np.float64)
-            self._weights = weights / weights.sum()
+        self._stops = bool(self.stage.values.get("stop_on_empty_dataset"))
 
     def __next__(self) -> Element:
         while not all(self.ended):
-            which = self._which()
+            (found,) = next(self.sources[0])
+            if not 0 <= found < len(self._data):
+                raise InvalidArgumentError(
+                    f"Selector index out of range: {int(found)} >= {len(self._data)}"
+                )
+            which = int(found)
             if self.ended[which]:
                 self.run.check()
                 continue
@@ -407,21 +428,11 @@ class _Choose(Cursor):
                     self.ended = [True] * len(self._data)
         raise StopIteration
 
-    def _which(self) -> int:
-        if self.numbers is not None:
-            return int(self.numbers.choice(len(self._data), p=self._weights))
-        (found,) = next(self.sources[0])
-        if not 0 <= found < len(self._data):
-            raise InvalidArgumentError(
-                f"Selector index out of range: {int(found)} >= {len(self._data)}"
-            )
-        return int(found)
-
 
 # -- order and repetition --------------------------------------------------------------------------
 
 
-@kind("shuffle")
+@kind("ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3")
 class _Shuffle(_SameCount):
     """The elements in random order: each is drawn from a buffer, which is filled up again."""
 
@@ -429,15 +440,19 @@ class _Shuffle(_SameCount):
 
     @classmethod
     def check(cls, stage: Stage) -> None:
-        _at_least(stage, "buffer_size", 1)
+        _at_least(stage, "buffer_size", 1, more=" or UNKNOWN_CARDINALITY")
+        choose_seeds(stage)
 
     def start(self) -> None:
         self.epoch = self.run.epochs.get(self.stage, 0)
         self.run.epochs[self.stage] = self.epoch + 1
-        again = bool(self.stage.values["reshuffle_each_iteration"])
-        self.numbers = generator(self.stage, *((self.epoch,) if again else ()))
+        seeds = self.stage.number("seed"), self.stage.number("seed2")
+        if self.stage.values.get("reshuffle_each_iteration", True):
+            chosen = Draws(*seeds, 2 * self.epoch)
+            seeds = chosen.next(), chosen.next()
+        self.numbers = Draws(*seeds)
         self._size = self.stage.number("buffer_size")
-        self.held: list[Element] = []
+        self.held: deque[Element] = deque()
         self.ended = False
 
     def __next__(self) -> Element:
@@ -450,16 +465,16 @@ class _Shuffle(_SameCount):
                 held.append(element)
         if not held:
             raise StopIteration
-        k = int(self.numbers.integers(len(held)))
-        held[k], held[-1] = held[-1], held[k]
-        return held.pop()
+        k = self.numbers.next() % len(held)
+        held[0], held[k] = held[k], held[0]
+        return held.popleft()
 
     def load(self, state: Mapping[str, Any]) -> None:
         super().load(state)
         self.run.epochs[self.stage] = self.epoch + 1
 
 
-@kind("repeat")
+@kind("RepeatDataset")
 class _Repeat(Cursor):
     """The elements again and again."""
 
@@ -490,7 +505,7 @@ class _Repeat(Cursor):
         raise StopIteration
 
 
-@kind("cache")
+@kind("CacheDataset", "CacheDatasetV2")
 class _Cache(_SameCount):
     """The elements of the first time: in memory for the rest of the run, or in a file."""
 
@@ -551,7 +566,7 @@ class _Cache(_SameCount):
             self._whole = self._known()
 
 
-@kind("assert_cardinality")
+@kind("AssertCardinalityDataset")
 class _AssertCount(Cursor):
     """The same elements, whose number is checked at the end."""
 
@@ -559,10 +574,10 @@ class _AssertCount(Cursor):
 
     @classmethod
     def count(cls, stage: Stage) -> int:
-        return stage.number("expected")
+        return stage.number("cardinality")
 
     def start(self) -> None:
-        self.given, self._expected = 0, self.stage.number("expected")
+        self.given, self._expected = 0, self.stage.number("cardinality")
 
     def __next__(self) -> Element:
         element = next(self.source, None)
@@ -572,14 +587,14 @@ class _AssertCount(Cursor):
                 return element
         if element is None and self.given == self._expected:
             raise StopIteration
-        more = "more than " if element is not None else ""
+        more = "at least" if element is not None else "only"
         raise FailedPreconditionError(
-            f"Input dataset was expected to contain {self._expected} elements but contained {more}"
-            f"{self.given - (element is not None)} elements."
+            f"Input dataset was expected to contain {self._expected} elements but contained {more} "
+            f"{self.given} elements."
         )
 
 
-@kind("sparse_batch")
+@kind("DenseToSparseBatchDataset", "ExperimentalDenseToSparseBatchDataset")
 class _SparseBatch(Cursor):
     """Elements joined to a sparse tensor."""
 
@@ -592,30 +607,34 @@ class _SparseBatch(Cursor):
         self._shape = np.asarray(self.stage.values["row_shape"])
 
     def __next__(self) -> Element:
-        rows = list(itertools.islice(self.source, self._size))
+        rows: list[Element] = []
+        for (row,) in itertools.islice(self.source, self._size):
+            self._check(np.array(np.shape(row), np.int64))
+            rows.append((row,))
         if not rows:
             raise StopIteration
         sizes = [np.array(np.shape(row), np.int64) for (row,) in rows]
-        for size in sizes:
-            if len(size) != len(self._shape):
-                raise InvalidArgumentError(
-                    f"Input element had shape {size.tolist()} that is incompatible with the row shape "
-                    f"{self._shape.tolist()}."
-                )
         shape = np.where(self._shape < 0, np.max(sizes, axis=0), self._shape)
-        if (np.max(sizes, axis=0) > shape).any():
-            raise DataLossError(
-                f"Input element had shape {np.max(sizes, axis=0).tolist()} that is larger than the row shape "
-                f"{shape.tolist()}."
+        indices = [
+            np.concatenate(
+                [np.full((row.size, 1), k), np.argwhere(np.ones(row.shape, bool))], axis=1
             )
-        whole = [
-            (np.argwhere(np.ones(np.shape(row), bool)), np.asarray(row).reshape(-1), shape)
-            for (row,) in rows
+            for k, row in enumerate([np.asarray(row) for (row,) in rows])
         ]
-        return join(whole, "s")
+        values = np.concatenate([np.asarray(row).reshape(-1) for (row,) in rows])
+        return (sparse_value(np.concatenate(indices), values, np.array([len(rows), *shape])),)
+
+    def _check(self, size: Array) -> None:
+        said = f"Input element had shape ({size.tolist()}) that is"
+        if len(size) != len(self._shape):
+            raise InvalidArgumentError(
+                f"{said} incompatible with the row shape ({self._shape.tolist()})."
+            )
+        if ((size > self._shape) & (self._shape >= 0)).any():
+            raise DataLossError(f"{said} larger than the row shape ({self._shape.tolist()}).")
 
 
-@kind("group_by_reducer")
+@kind("GroupByReducerDataset", "ExperimentalGroupByReducerDataset")
 class _Reduced(Cursor):
     """What functions make of all elements with one key, by key."""
 

@@ -23,7 +23,7 @@ from actorsession.ops.rows import checked, op
 from actorsession.ops.shape_operands import boxed, elements
 from actorsession.opsets.text.kernels import number_reader, string_array, text_of
 
-__all__ = ["decode_csv"]
+__all__ = ["column_of", "decode_csv", "row_of"]
 
 _LINE_ENDS = b"\r\n"
 
@@ -162,12 +162,12 @@ def _kernel(ctx: KernelContext) -> Kernel:
             )
         array = boxed(records)
         rows = [
-            _row(i, record, separator, quotes, chosen, len(dtypes))
+            row_of(i, record, separator, quotes, chosen, len(dtypes))
             for i, record in enumerate(array.reshape(-1).tolist())
         ]
         columns = zip(*rows, strict=True) if rows else [()] * len(dtypes)
         found = [
-            _column(i, texts, dtypes[i], boxed(defaults[i]), empty, array.shape)
+            column_of(i, texts, dtypes[i], boxed(defaults[i]), empty, array.shape)
             for i, texts in enumerate(columns)
         ]
         return tuple(found) if len(found) != 1 else found[0]
@@ -175,7 +175,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
     return decode
 
 
-def _row(
+def row_of(
     index: int, record: bytes, separator: bytes, quotes: bool, chosen: list[int], count: int
 ) -> list[bytes]:
     """Return the selected fields of one record."""
@@ -192,7 +192,7 @@ def _row(
     return found
 
 
-def _column(
+def column_of(
     index: int,
     texts: Sequence[bytes],
     dtype: DType,

@@ -170,6 +170,8 @@ class SparseTensor(DenseOperators, CompositeTensor, Composite):
         return f"SparseTensor(indices={self.indices}, values={self.values}, dense_shape={self.dense_shape})"
 
     def __repr__(self) -> str:
+        if self.graph.shown_prefix:
+            return str(self)
         return (
             f"<SparseTensor values={self._values.name!r} indices={self._indices.name!r} "
             f"shape={self._shape} dtype={self.dtype.name}>"

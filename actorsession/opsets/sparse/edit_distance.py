@@ -89,8 +89,10 @@ def _sequences(indices: Any, values: Any, dims: Ints, what: str) -> dict[Ints, l
             f"{what}: {len(values)} entries of a tensor of shape {list(dims)} need indices of shape "
             f"{[len(values), len(dims)]}, got {list(indices.shape)}"
         )
-    if indices.size and ((indices < 0) | (indices >= np.array(dims))).any():
-        bad = indices[((indices < 0) | (indices >= np.array(dims))).any(axis=1)][0]
+    # A sequence may be longer than the shape says, in programs and in TensorFlow.
+    wrong = (indices < 0) | (indices >= np.array([*dims[:-1], np.iinfo(np.int64).max]))
+    if indices.size and wrong.any():
+        bad = indices[wrong.any(axis=1)][0]
         raise InvalidArgumentError(f"{what}: {bad.tolist()} does not index into shape {list(dims)}")
     found: dict[Ints, list[Any]] = {}
     for place, value in zip(indices[:, :-1].tolist(), values, strict=True):

@@ -1,22 +1,24 @@
-"""Serialisation of sparse tensors as strings, so that queues and batches accept them like any element.
+"""Serialisation of sparse tensors, so that queues, batches and datasets accept them like any element.
 
-Owns ``SerializeSparse``, ``SerializeManySparse`` and ``DeserializeManySparse``. Each sparse tensor becomes
-three strings: TensorFlow's messages of its indices, values and shape. The ops have no gradients.
+Each sparse tensor becomes three strings, TensorFlow's messages of its indices, values and shape, or a variant
+tensor that holds these three as they are. The ops have no gradients.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType, as_dtype, int64, string
+from actorsession.graph.dtypes import DType, as_dtype, int64, string, variant
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor, make, make_one
 from actorsession.ops.rows import op
 from actorsession.opsets.parsing.serialized import parsed, written
 from actorsession.opsets.sparse.basics import SparseTensor, checked_sparse, parts_of
@@ -27,15 +29,19 @@ from actorsession.opsets.sparse.kernels import (
     sparse_shapes,
 )
 
-__all__ = ["deserialize_many_sparse", "serialize_many_sparse", "serialize_sparse"]
+__all__ = [
+    "deserialize_many_sparse", "deserialize_sparse", "serialize_many_sparse", "serialize_sparse",
+    "sparse_rows", "sparse_value",
+]  # fmt: skip
 
 
 def serialize_sparse(sp_input: Any, name: str | None = None, out_type: Any = string) -> Tensor:
-    """Return a sparse tensor as three strings.
+    """Return a sparse tensor as three strings or variants.
 
     Args:
         sp_input: the sparse tensor.
-        out_type: must be string.
+        name: wanted name.
+        out_type: string or variant.
 
     Raises:
         TypeError: for another ``out_type``, or an argument that is no sparse tensor.
@@ -53,9 +59,8 @@ def serialize_many_sparse(sp_input: Any, name: str | None = None, out_type: Any 
 
 
 def _strings(op_type: str, sp_input: Any, name: str | None, out_type: Any) -> Tensor:
-    if as_dtype(out_type) is not string:
-        raise TypeError(f"{op_type}: out_type is string, got {as_dtype(out_type).name}")
-    return make_one(op_type, parts_of(checked_sparse(sp_input)), {"out_type": string}, name)
+    parts = parts_of(checked_sparse(sp_input))
+    return make_one(op_type, parts, {"out_type": as_dtype(out_type)}, name)
 
 
 def deserialize_many_sparse(
@@ -81,21 +86,53 @@ def deserialize_many_sparse(
     return SparseTensor(indices, values, shape)
 
 
+def deserialize_sparse(
+    serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
+) -> SparseTensor:
+    """Return serialized sparse tensors as one, stacked along new first axes if there are several.
+
+    Args:
+        serialized_sparse: strings or variants of shape ``[..., 3]``.
+        dtype: dtype of the values.
+        rank: number of axes of the result, if it is known.
+        name: wanted name.
+    """
+    given = convert_to_tensor(serialized_sparse, name="serialized_sparse")
+    indices, values, shape = make(
+        "DeserializeSparse",
+        [given],
+        {"dtype": as_dtype(dtype)},
+        name or "DeserializeSparse",
+        given.graph,
+    ).outputs
+    indices.set_shape([None, rank])
+    shape.set_shape([rank])
+    return SparseTensor(indices, values, shape)
+
+
 # -- shapes ----------------------------------------------------------------------------------------
 
 
 def _strings_shape(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, {0: 2, 1: 1, 2: 1})
-    if as_dtype(ctx.attrs["out_type"]) is not string:
-        raise TypeError(f"{ctx.op}: out_type is string, got {as_dtype(ctx.attrs['out_type']).name}")
+    if as_dtype(ctx.attrs["out_type"]) not in (string, variant):
+        raise TypeError(
+            f"{ctx.op}: out_type is string or variant, got {as_dtype(ctx.attrs['out_type']).name}"
+        )
     return [TensorShape([3] if ctx.op == "SerializeSparse" else [None, 3])]
 
 
 def _joined_shapes(ctx: InferContext) -> list[TensorShape]:
     given = ctx.inputs[0]
-    if given.dtype is not string or not given.shape.is_compatible_with([None, 3]):
+    many = ctx.op == "DeserializeManySparse"
+    sizes = given.shape.sizes
+    fits = sizes is None or (
+        bool(sizes) and sizes[-1] in (3, None) and not (many and len(sizes) != 2)
+    )
+    if given.dtype not in ((string,) if many else (string, variant)) or not fits:
         raise ValueError(
-            f"{ctx.op}: strings of shape [many, 3] are needed, got {given.dtype.name} of shape {given.shape}"
+            f"{ctx.op}: strings of shape [{'many' if many else '...'}, 3] are needed, got "
+            f"{given.dtype.name} of shape {given.shape}"
         )
     return sparse_shapes(None)
 
@@ -103,24 +140,52 @@ def _joined_shapes(ctx: InferContext) -> list[TensorShape]:
 # -- kernels ---------------------------------------------------------------------------------------
 
 
-def _messages(indices: Array, values: Array, shape: Array, dtype: DType) -> list[bytes]:
-    return [written(indices, int64), written(values, dtype), written(shape, int64)]
+Write: TypeAlias = Callable[[Array, Array, Array], Array]
+
+
+def sparse_value(indices: Array, values: Array, shape: Array) -> Array:
+    """Return the variant tensor that holds a sparse tensor."""
+    made = np.empty(3, object)
+    for k, part in enumerate((indices, values, shape)):
+        made[k] = part
+    return made
+
+
+def sparse_rows(indices: Array, values: Array, shape: Array) -> list[tuple[Array, Array, Array]]:
+    """Return the slices of a sparse tensor along its first axis, by which its entries are in order."""
+    ends = np.searchsorted(indices[:, 0], np.arange(int(shape[0]) + 1))
+    return [
+        (indices[begin:end, 1:].copy(), values[begin:end].copy(), shape[1:].copy())
+        for begin, end in itertools.pairwise(ends)
+    ]
+
+
+def _writer(ctx: KernelContext) -> Write:
+    """Return the function that makes three strings or variants."""
+    if as_dtype(ctx.attrs["out_type"]) is variant:
+        return lambda *parts: sparse_value(*[part.copy() for part in parts])
+    dtype = ctx.inputs[1].dtype
+
+    def write(indices: Array, values: Array, shape: Array) -> Array:
+        out = np.empty(3, object)
+        out[:] = [written(indices, int64), written(values, dtype), written(shape, int64)]
+        return out
+
+    return write
 
 
 def _one_kernel(ctx: KernelContext) -> Kernel:
-    dtype = ctx.inputs[1].dtype
+    write = _writer(ctx)
 
     def serialized(indices: Array, values: Array, shape: Array) -> Any:
         check_entries(indices, len(values), checked_dims(shape, ctx.op), ctx.op)
-        out = np.empty(3, object)
-        out[:] = _messages(indices, values, shape, dtype)
-        return out
+        return write(indices, values, shape)
 
     return serialized
 
 
 def _many_kernel(ctx: KernelContext) -> Kernel:
-    dtype = ctx.inputs[1].dtype
+    write = _writer(ctx)
 
     def serialized(indices: Array, values: Array, shape: Array) -> Any:
         dims = checked_dims(shape, ctx.op)
@@ -132,10 +197,8 @@ def _many_kernel(ctx: KernelContext) -> Kernel:
         if (np.diff(indices[:, 0]) < 0).any():
             raise InvalidArgumentError(f"{ctx.op}: entries stand in order of their first axis")
         out = np.empty((dims[0], 3), object)
-        ends = np.searchsorted(indices[:, 0], np.arange(dims[0] + 1))
-        for part in range(dims[0]):
-            kept = slice(ends[part], ends[part + 1])
-            out[part] = _messages(indices[kept, 1:], values[kept], shape[1:], dtype)
+        for number, row in enumerate(sparse_rows(indices, values, shape)):
+            out[number] = write(*row)
         return out
 
     return serialized
@@ -145,11 +208,15 @@ def _read(op: str, row: Any, dtype: DType) -> tuple[Array, Array, Array]:
     """Return the components of one sparse tensor."""
     try:
         indices, values, shape = (
-            np.asarray(parsed(text, kind))
+            np.asarray(parsed(text, kind) if isinstance(text, bytes) else text)
             for text, kind in zip(row, (int64, dtype, int64), strict=True)
         )
     except (ValueError, TypeError, InvalidArgumentError) as exc:
         raise InvalidArgumentError(f"{op}: no sparse tensor of {dtype.name}: {exc}") from None
+    if values.dtype != dtype.np_dtype:
+        raise InvalidArgumentError(
+            f"{op}: values of {values.dtype.name}, {dtype.name} was asked for"
+        )
     if indices.ndim != 2 or values.ndim != 1 or shape.ndim != 1:
         raise InvalidArgumentError(
             f"{op}: indices, values and shape have rank 2, 1 and 1, got shapes {list(indices.shape)}, "
@@ -160,26 +227,31 @@ def _read(op: str, row: Any, dtype: DType) -> tuple[Array, Array, Array]:
 
 
 def _joined_kernel(ctx: KernelContext) -> Kernel:
-    dtype = ctx.outputs[1].dtype
+    dtype, many = ctx.outputs[1].dtype, ctx.op == "DeserializeManySparse"
 
     def joined(strings: Any) -> Any:
-        if strings.ndim != 2 or strings.shape[1] != 3 or not len(strings):
+        misfits = many and strings.ndim != 2
+        if misfits or not strings.ndim or strings.shape[-1] != 3 or not strings.size:
             raise InvalidArgumentError(
                 f"{ctx.op}: strings of shape [many, 3] are needed, got shape {list(strings.shape)}"
             )
-        found = [_read(ctx.op, row, dtype) for row in strings]
+        found = [_read(ctx.op, row, dtype) for row in strings.reshape(-1, 3)]
+        ahead = strings.shape[:-1]
+        if not ahead:
+            return found[0]
         ranks = {len(shape) for _, _, shape in found}
         if len(ranks) > 1:
             raise InvalidArgumentError(
                 f"{ctx.op}: sparse tensors of one rank are joined, got ranks {sorted(ranks)}"
             )
         numbered = [
-            np.insert(indices, 0, number, axis=1) for number, (indices, _, _) in enumerate(found)
+            np.concatenate([np.full((len(indices), len(ahead)), place, np.int64), indices], axis=1)
+            for place, (indices, _, _) in zip(np.ndindex(*ahead), found, strict=True)
         ]
         largest = np.max([shape for _, _, shape in found], axis=0)
         return (
             np.concatenate(numbered), np.concatenate([values for _, values, _ in found]),
-            np.concatenate([[len(found)], largest]).astype(np.int64),
+            np.concatenate([ahead, largest]).astype(np.int64),
         )  # fmt: skip
 
     return joined
@@ -188,4 +260,5 @@ def _joined_kernel(ctx: KernelContext) -> Kernel:
 # TensorFlow has no gradients of these ops.
 op("SerializeSparse", _strings_shape, kernel=_one_kernel)
 op("SerializeManySparse", _strings_shape, kernel=_many_kernel, sized_by=(2,))
-op("DeserializeManySparse", _joined_shapes, kernel=_joined_kernel, sized_by=(0,))
+for _name in ("DeserializeManySparse", "DeserializeSparse"):
+    op(_name, _joined_shapes, kernel=_joined_kernel, aliases=True, sized_by=(0,))

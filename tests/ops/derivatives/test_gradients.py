@@ -16,6 +16,7 @@ from actorsession.graph.registry import OpDef, register
 from actorsession.ops.arrays import array
 from actorsession.ops.arrays.gather import gather
 from actorsession.ops.arrays.joining import unstack
+from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.derivatives.gradients import UnconnectedGradients, gradients
 from actorsession.ops.elements import arithmetic, elementwise
@@ -423,3 +424,13 @@ def test_a_y_that_is_no_number_has_no_gradient() -> None:
     y = make_one("TestSource", (), {"dtype": spec("string", []).dtype})
     with pytest.raises(TypeError, match="string"):
         gradients(y, y)
+
+
+def test_a_grad_y_with_as_many_elements_is_arranged_as_its_y_and_a_scalar_is_for_all() -> None:
+    x = source("float64", [2, 2])
+    y = reshape(x * x, [4])
+    fed: Any = {x: np.array([[1.0, 2.0], [3.0, 4.0]])}
+    arranged = gradients(y, x, grad_ys=constant([[1.0, 2.0, 3.0, 4.0]], float64))
+    same = gradients(y, x, grad_ys=constant(2.0, float64))
+    np.testing.assert_allclose(evaluate(arranged, fed)[0], [[2.0, 8.0], [18.0, 32.0]])
+    np.testing.assert_allclose(evaluate(same, fed)[0], [[4.0, 8.0], [12.0, 16.0]])

@@ -12,6 +12,7 @@ from actorsession.graph.dtypes import as_dtype
 from actorsession.namespaces import sets
 from actorsession.ops.build import make
 from actorsession.opsets.parsing.serialized import written
+from actorsession.opsets.sparse import serialising
 from actorsession.opsets.sparse.basics import SparseTensor
 from tests.ops.table.row import Fault, Row
 
@@ -295,6 +296,18 @@ SERIALISED = [
             Fault(
                 inputs=(_sparse(NUMBERS)[0][::-1].copy(), *_sparse(NUMBERS)[1:]), match="in order"
             ),
+        ],
+    ),
+    Row(
+        op="DeserializeSparse",
+        build=lambda x: _parts(serialising.deserialize_sparse(x, np.float32)),
+        numpy=lambda x: list(_sparse(NUMBERS[: len(x)] if x.ndim > 1 else NUMBERS[0])),
+        inputs=[(STRINGS,), (STRINGS[0],)],
+        no_gradient=NONE,
+        faults=[
+            Fault(inputs=(STRINGS[:0],), match="many, 3"),
+            Fault(inputs=(STRINGS[:, :2],), match="many, 3", static="..., 3"),
+            Fault(inputs=(STRINGS[:, [1, 1, 2]],), match="no sparse tensor of float32"),
         ],
     ),
     Row(

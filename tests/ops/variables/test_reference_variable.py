@@ -123,6 +123,21 @@ def test_loops_and_branches_read_and_change_it(session: acts.Session) -> None:
     np.testing.assert_array_equal(session.run(slope), [80, 100])
 
 
+def test_an_update_in_a_branch_can_be_updated_again(session: acts.Session) -> None:
+    v, chosen = made(), acts.placeholder("bool", [])
+
+    def halved_and_more() -> Any:
+        half = ops.assign(v, v * 0.5)
+        return ops.group(ops.scatter_add(ops.assign_add(half, [1.0, 1.0]), [1], [8.0]))
+
+    step = acts.cond(chosen, halved_and_more, lambda: ops.group(ops.assign_sub(v, [0.5, 0.5])))
+    started(session)
+    session.run(step, {chosen: True})
+    assert session.run(v).tolist() == [1.5, 10.0]
+    session.run(step, {chosen: False})
+    assert session.run(v).tolist() == [1.0, 9.5]
+
+
 def test_initial_values_that_depend_on_other_variables_are_guarded(session: acts.Session) -> None:
     v = made()
     twice = ops.Variable(v * 2.0, name="twice", use_resource=False)

@@ -14,6 +14,7 @@ import pytest
 
 import actorsession as acts
 import actorsession.compat.v1 as tf
+from actorsession.ops.variables.checkpointing import restore_v2, save_v2
 from tests.opsets.datasets.taking import Dataset, plain
 from tests.rows import for_each
 
@@ -173,20 +174,26 @@ def test_a_position_is_restored_from_a_checkpoint(name: str, tmp_path: Path) -> 
         assert [plain(sess.run(following)) for _ in range(3)] == wanted
 
 
-def test_what_is_no_position_is_refused() -> None:
+def test_what_is_no_position_is_refused(tmp_path: Path) -> None:
     iterator = Dataset.range(9).shuffle(3, seed=1).make_initializable_iterator()
     saveable = E.make_saveable_from_iterator(iterator)
-    given = tf.placeholder(tf.string, [])
-    restore = saveable.restore([given], None)
+    (spec,) = saveable.specs
+    prefix, given = str(tmp_path / "model"), tf.placeholder(tf.string, [1])
+    name = [spec.name]
+    save, put = save_v2(prefix, name, [""], [spec.tensor]), save_v2(prefix, name, [""], [given])
+    read = restore_v2(prefix, name, [""], [tf.string])
+    restore = saveable.restore(restore_v2(prefix, name, [""], [tf.variant]), None)
     with tf.Session() as sess:
         with pytest.raises(tf.errors.FailedPreconditionError):
-            sess.run(saveable.specs[0].tensor)
+            sess.run(save)
         sess.run(iterator.initializer)
-        saved = sess.run(saveable.specs[0].tensor)
-        sess.run(restore, {given: saved})
+        sess.run(save)
+        sess.run(restore)
+        (saved,) = np.asarray(sess.run(read)).reshape(-1)
         for wrong in (b"", b"\x80", b"\xc0", saved[:-3], b"zzz"):
+            sess.run(put, {given: [wrong]})
             with pytest.raises(tf.errors.OpError):
-                sess.run(restore, {given: wrong})
+                sess.run(restore)
 
 
 def test_positions_in_files_are_restored_and_those_of_generators_are_refused(

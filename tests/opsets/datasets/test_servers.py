@@ -7,15 +7,10 @@ from collections.abc import AsyncIterator
 import numpy as np
 import pytest
 
-from actorsession import data, ops
+from actorsession import data, ops, sparse
 from actorsession.cluster import Server
 from actorsession.config import ConfigProto
-from actorsession.errors import (
-    DeadlineExceededError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    OutOfRangeError,
-)
+from actorsession.errors import DeadlineExceededError, FailedPreconditionError, OutOfRangeError
 from actorsession.graph.dtypes import int64, string
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
@@ -86,14 +81,36 @@ async def test_a_step_that_waits_for_another_task_s_element_ends_in_time(
         assert await soon(session.run(result)) == 3
 
 
-async def test_a_dataset_cannot_be_on_another_task_than_its_iterator(
+async def test_a_dataset_may_be_on_another_task_than_its_iterator(
     target: str, graph: Graph
 ) -> None:
     with graph.as_default():
         with graph.device(WORKER):
-            made = data.Dataset.range(3)
+            offset = ops.constant(5, int64)
+            made = data.Dataset.range(6).map(lambda x: x + offset).shuffle(9, seed=1).batch(2)
         with graph.device(PS):
-            iterator = made.make_initializable_iterator()
-    with pytest.raises(InvalidArgumentError, match="must share a device"):
-        async with AsyncSession(target, graph) as session:
-            await soon(session.run(iterator.initializer))
+            iterator = data.Iterator.from_structure(int64, [None])
+        start, following = iterator.make_initializer(made), iterator.get_next()
+        with graph.device(PS):
+            beside = made.make_initializable_iterator()
+        other = beside.get_next()
+    assert beside.initializer.device == made._dataset_tensor.device
+    async with AsyncSession(target, graph) as session:
+        await soon(session.run([start, beside.initializer]))
+        for _ in range(3):
+            one, same = await soon(session.run([following, other]))
+            assert one.tolist() == same.tolist()
+        with pytest.raises(OutOfRangeError):
+            await soon(session.run(following))
+
+
+async def test_sparse_elements_travel(target: str, graph: Graph) -> None:
+    with graph.as_default():
+        with graph.device(PS):
+            whole = sparse.SparseTensor([[0, 1], [1, 2]], [5, 6], [2, 3])
+            iterator = data.Dataset.from_tensor_slices(whole).batch(2).make_initializable_iterator()
+        with graph.device(WORKER):
+            dense = sparse.to_dense(iterator.get_next())
+    async with AsyncSession(target, graph) as session:
+        await soon(session.run(iterator.initializer))
+        assert (await soon(session.run(dense))).tolist() == [[0, 5, 0], [0, 0, 6]]

@@ -196,6 +196,48 @@ def test_a_shuffle_keeps_all_elements_and_repeats_itself_with_its_seed() -> None
     assert sorted(orders()[0]) == list(range(20))
 
 
+def test_orders_are_those_that_tensorflow_draws_for_the_same_seeds() -> None:
+    orders = {
+        Dataset.range(8).shuffle(4, seed=1): [0, 4, 5, 1, 2, 6, 7, 3],
+        Dataset.range(6).apply(E.shuffle_and_repeat(4, 2, seed=3)): [
+            0,
+            3,
+            2,
+            1,
+            4,
+            5,
+            0,
+            4,
+            1,
+            5,
+            3,
+            2,
+        ],
+        E.RandomDataset(seed=5).take(3): [3568415791, 2798973839, 2476249224],
+    }
+    for dataset, wanted in orders.items():
+        assert elements(dataset) == [*wanted, END]
+    tf.set_random_seed(5)
+    assert elements(Dataset.range(8).shuffle(4)) == [2, 0, 5, 4, 7, 1, 3, 6, END]
+
+
+def test_options_have_names_and_types() -> None:
+    options, others = tf.data.Options(), tf.data.Options()
+    options.experimental_deterministic = False
+    options.experimental_optimization.map_fusion = True
+    others.experimental_threading.private_threadpool_size = 2
+    joined = Dataset.range(2).with_options(options).with_options(others).options()
+    assert joined.deterministic is False
+    assert joined.experimental_optimization.map_fusion is True
+    assert joined.threading.private_threadpool_size == 2
+    assert joined != options
+    assert options.experimental_optimization.noop_elimination is None
+    with pytest.raises(AttributeError, match="Cannot set the property spam on Options"):
+        options.spam = 1
+    with pytest.raises(TypeError, match='"deterministic" must be of type'):
+        options.deterministic = 3
+
+
 def test_a_sample_of_datasets_has_all_their_elements() -> None:
     made = E.sample_from_datasets([Dataset.range(5), Dataset.range(10, 15)], [0.9, 0.1], seed=1)
     found = elements(made)[:-1]

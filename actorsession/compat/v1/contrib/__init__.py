@@ -9,11 +9,13 @@ from actorsession.compat.absent import saying_why as _saying_why
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
-    "actorsession.compat.v1.distributions": "*=distributions",
     "actorsession.namespaces.signal": "*=signal",
+    ".checkpoint": "*=checkpoint",
     ".crf": "*=crf",
     ".data": "*=data",
+    ".distributions": "*=distributions",
     ".eager": "*=eager",
+    ".factorization": "*=factorization",
     ".feature_column": "*=feature_column",
     ".framework": "*=framework",
     ".image": "*=image",
@@ -29,6 +31,8 @@ _NAMES = {
     ".slim": "*=slim",
     ".staging": "*=staging",
     ".summary": "*=summary",
+    ".tensorboard": "*=tensorboard",
+    ".tpu": "*=tpu",
     ".training": "*=training",
     ".util": "*=util",
 }

@@ -4,9 +4,12 @@
 What is absent is an error that says why, as far as there is a reason.
 """
 
+from actorsession.compat.v1.contrib import checkpoint as checkpoint
 from actorsession.compat.v1.contrib import crf as crf
 from actorsession.compat.v1.contrib import data as data
+from actorsession.compat.v1.contrib import distributions as distributions
 from actorsession.compat.v1.contrib import eager as eager
+from actorsession.compat.v1.contrib import factorization as factorization
 from actorsession.compat.v1.contrib import feature_column as feature_column
 from actorsession.compat.v1.contrib import framework as framework
 from actorsession.compat.v1.contrib import image as image
@@ -22,13 +25,14 @@ from actorsession.compat.v1.contrib import seq2seq as seq2seq
 from actorsession.compat.v1.contrib import slim as slim
 from actorsession.compat.v1.contrib import staging as staging
 from actorsession.compat.v1.contrib import summary as summary
+from actorsession.compat.v1.contrib import tensorboard as tensorboard
+from actorsession.compat.v1.contrib import tpu as tpu
 from actorsession.compat.v1.contrib import training as training
 from actorsession.compat.v1.contrib import util as util
-from actorsession.compat.v1 import distributions as distributions
 from actorsession.namespaces import signal as signal
 
 __all__ = [
-"crf", "data", "distributions", "eager", "feature_column", "framework", "image", "layers", "learn",
-"legacy_seq2seq", "lookup", "losses", "metrics", "opt", "rnn", "seq2seq", "signal", "slim",
-"staging", "summary", "training", "util"
+"checkpoint", "crf", "data", "distributions", "eager", "factorization", "feature_column",
+"framework", "image", "layers", "learn", "legacy_seq2seq", "lookup", "losses", "metrics", "opt",
+"rnn", "seq2seq", "signal", "slim", "staging", "summary", "tensorboard", "tpu", "training", "util"
 ]

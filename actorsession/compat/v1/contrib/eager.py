@@ -10,10 +10,11 @@ from actorsession.compat.v1.internals.framework import in_eager_mode, in_graph_m
 from actorsession.compat.v1.internals.test_util import (
     run_in_graph_and_eager_modes as run_test_in_graph_and_eager_modes,
 )
+from actorsession.compat.v1.trackable.checkpoint import Checkpoint
 from actorsession.ops.variables.variable import Variable
 
 __all__ = [
-    "Variable", "defun", "enable_eager_execution", "executing_eagerly", "in_eager_mode",
+    "Checkpoint", "Variable", "defun", "enable_eager_execution", "executing_eagerly", "in_eager_mode",
     "in_graph_mode", "num_gpus", "run_test_in_graph_and_eager_modes",
 ]  # fmt: skip
 

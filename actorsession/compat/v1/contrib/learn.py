@@ -6,29 +6,41 @@ means here, as they were there.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+import actorsession.compat.v1 as tf
 from actorsession.compat.v1 import estimator
+from actorsession.compat.v1.contrib import learn_datasets as datasets
+from actorsession.compat.v1.contrib import learn_models as models
+from actorsession.compat.v1.contrib import learn_monitors, learn_runner
 from actorsession.compat.v1.contrib import learn_preprocessing as preprocessing
-from actorsession.compat.v1.contrib import learn_runner
-from actorsession.compat.v1.estimator.run_config import RunConfig
+from actorsession.compat.v1.estimator.run_config import RunConfig as _RunConfig
 from actorsession.compat.v1.estimator.specs import EstimatorSpec
 from actorsession.compat.v1.feature_column.dense import numeric_column
 from actorsession.compat.v1.hooks import NanLossDuringTrainingError
+from actorsession.compat.v1.module_paths import add_modules
 from actorsession.graph.dtypes import as_dtype
 
 __all__ = [
-    "DNNClassifier", "DNNRegressor", "Estimator", "Experiment", "LinearClassifier", "LinearRegressor",
-    "MetricSpec", "ModeKeys", "ModelFnOps", "NanLossDuringTrainingError", "PredictionKey", "RunConfig",
-    "SKCompat", "infer_real_valued_columns_from_input", "learn_runner", "preprocessing",
+    "DNNClassifier", "DNNLinearCombinedClassifier", "DNNLinearCombinedRegressor", "DNNRegressor", "Estimator",
+    "Experiment", "LinearClassifier", "LinearRegressor", "MetricSpec", "ModeKeys", "ModelFnOps",
+    "NanLossDuringTrainingError", "PredictionKey", "RunConfig", "SKCompat", "datasets",
+    "infer_real_valued_columns_from_input", "infer_real_valued_columns_from_input_fn", "learn_runner",
+    "models", "monitors", "ops", "preprocessing",
 ]  # fmt: skip
+
+# TensorFlow has them in two modules.
+ops = models
+monitors = learn_monitors
 
 # The key of features that are a single array.
 _ONLY = "x"
 _MEAN = "weighted_sum_over_batch_size"
+_ABSENT: Any = object()
 
 
 class ModeKeys:
@@ -101,9 +113,27 @@ class MetricSpec(NamedTuple):
             labels: the labels.
             predictions: the predictions.
         """
-        weights = {} if self.weight_key is None else {"weights": inputs[self.weight_key]}
-        chosen = _of(predictions, self.prediction_key)
-        return self.metric_fn(_of(labels, self.label_key), chosen, **weights)
+        given = {
+            "predictions": _of(predictions, self.prediction_key),
+            "labels": _of(labels, self.label_key),
+        }
+        if self.weight_key is not None:
+            given["weights"] = inputs[self.weight_key]
+        names = list(inspect.signature(self.metric_fn).parameters)
+        named = {_NAMED.get(name, name): name for name in names}
+        if "predictions" in named and "labels" in named:
+            return self.metric_fn(**{named.get(key, key): value for key, value in given.items()})
+        # Functions of two arguments that are called otherwise take them in this order.
+        order = [given.pop("predictions"), given.pop("labels")]
+        return self.metric_fn(*order[: max(1, len(names))], **given)
+
+
+# What the arguments of metrics were called, besides predictions, labels and weights.
+_NAMED = {
+    "label": "labels", "target": "labels", "targets": "labels", "y": "labels",
+    "prediction": "predictions", "y_pred": "predictions", "y_hat": "predictions",
+    "weight": "weights",
+}  # fmt: skip
 
 
 def _of(given: Any, key: str | None) -> Any:
@@ -127,6 +157,17 @@ def infer_real_valued_columns_from_input(x: Any) -> list[Any]:
         numeric_column(key, shape=array.shape[1:] or (1,), dtype=as_dtype(array.dtype))
         for key, array in sorted(arrays.items())
     ]
+
+
+def infer_real_valued_columns_from_input_fn(input_fn: Callable[[], Any]) -> list[Any]:
+    """Return the columns of the features that a function makes.
+
+    Args:
+        input_fn: makes features and labels.
+    """
+    with tf.Graph().as_default():
+        features, _ = input_fn()
+        return infer_real_valued_columns_from_input(features)
 
 
 class _Arrays:
@@ -154,7 +195,20 @@ class _Arrays:
             max_steps: the global step to end at, instead.
         """
         data = _input_fn(x, y, input_fn, batch_size, endless=True)
-        return super().train(data, monitors, steps, max_steps)  # type: ignore[misc]
+        hooks = learn_monitors.replace_monitors_with_hooks(monitors, self)
+        return super().train(data, hooks, steps, max_steps)  # type: ignore[misc]
+
+    def partial_fit(
+        self,
+        x: Any = None,
+        y: Any = None,
+        input_fn: Any = None,
+        steps: int | None = 1,
+        batch_size: int | None = None,
+        monitors: Sequence[Any] | None = None,
+    ) -> Any:
+        """Train on a part of the data; arguments as for ``fit``."""
+        return self.fit(x, y, input_fn, steps, batch_size, monitors)
 
     def evaluate(
         self,
@@ -257,14 +311,21 @@ class Estimator(_Arrays, estimator.Estimator):  # type: ignore[misc]
         feature_engineering_fn: Any = None,
     ) -> None:
         self._asked = {}
+        self._labels: Any = None
         self._engineering = feature_engineering_fn
-        super().__init__(model_fn, model_dir, config, params)
+        # Features and labels are given by position, so that their names are free.
+        super().__init__(_any_model, model_dir, config, params)
+        self._model_fn = model_fn
 
     def _call_model_fn(self, features: Any, labels: Any, mode: str, config: Any) -> Any:
         if self._engineering is not None:
             features, labels = self._engineering(features, labels)
-        wanted = self._argument_values(labels, mode, config)
-        found = self._model_fn(features, **wanted)
+        if labels is not None:
+            self._labels = _kinds(labels)
+        elif self._labels is not None:
+            # Model functions of that time build the loss for predictions as well.
+            labels = _placeholders(self._labels)
+        found = self._model_fn(features, labels, **self._argument_values(mode, config))
         if isinstance(found, ModelFnOps):
             found = found.estimator_spec()
         elif not isinstance(found, EstimatorSpec):
@@ -272,16 +333,30 @@ class Estimator(_Arrays, estimator.Estimator):  # type: ignore[misc]
             found = EstimatorSpec(mode, predictions, loss, train_op)
         return _with_metrics(found, self._asked, features, labels)
 
-    def _argument_values(self, labels: Any, mode: str, config: Any) -> dict[str, Any]:
+    def _argument_values(self, mode: str, config: Any) -> dict[str, Any]:
         names = learn_runner.argument_names(self._model_fn)
         values = {
-            "labels": labels,
-            "targets": labels,
-            "mode": mode,
-            "params": self.params,
-            "config": config,
-        }
+            "mode": mode, "params": self.params, "config": config, "model_dir": self.model_dir,
+        }  # fmt: skip
         return {key: value for key, value in values.items() if key in names}
+
+
+def _kinds(labels: Any) -> Any:
+    """The element types and shapes of labels, which may be several by key."""
+    if isinstance(labels, Mapping):
+        return {key: _kinds(each) for key, each in labels.items()}
+    return labels.dtype, labels.shape.as_list() if labels.shape.ndims is not None else None
+
+
+def _placeholders(kinds: Any) -> Any:
+    if isinstance(kinds, Mapping):
+        return {key: _placeholders(each) for key, each in kinds.items()}
+    dtype, shape = kinds
+    return tf.placeholder(dtype, shape if not shape else [None, *shape[1:]])
+
+
+def _any_model(features: Any, labels: Any, mode: Any, params: Any, config: Any) -> Any:
+    """The arguments of a model function that an estimator knows."""
 
 
 def _with_metrics(spec: Any, asked: Mapping[str, Any], features: Any, labels: Any) -> Any:
@@ -302,9 +377,14 @@ class _Ready(_Arrays):
     def _call_model_fn(self, features: Any, labels: Any, mode: str, config: Any) -> Any:
         given = features if isinstance(features, Mapping) else {_ONLY: features}
         found = super()._call_model_fn(dict(given), labels, mode, config)  # type: ignore[misc]
+        found = found._replace(predictions=self._predicted(found.predictions))
         if mode == ModeKeys.EVAL:
             found = found._replace(eval_metric_ops=self._older(found.eval_metric_ops))
         return _with_metrics(found, self._asked, features, labels)
+
+    def _predicted(self, predictions: Mapping[str, Any]) -> dict[str, Any]:
+        """Return predictions under the names of that time."""
+        raise NotImplementedError
 
     def _older(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
         """Return metrics under the names of that time."""
@@ -322,6 +402,14 @@ _YOUNGER = {"average_loss", "accuracy_baseline"}
 
 
 class _Classifier(_Ready):
+    def _predicted(self, predictions: Mapping[str, Any]) -> dict[str, Any]:
+        kept = {
+            key: predictions[key]
+            for key in ("logits", "logistic", "probabilities")
+            if key in predictions
+        }
+        return {**kept, "classes": tf.squeeze(predictions["class_ids"], [-1])}
+
     def predict(
         self,
         x: Any = None,
@@ -343,9 +431,8 @@ class _Classifier(_Ready):
         as_iterable: bool = True,
     ) -> Any:
         """Return the number of the class of each example; arguments as for ``predict``."""
-        found = self._one("class_ids", x, input_fn, batch_size)
-        numbers = (row[0] for row in found)
-        return numbers if as_iterable else np.array(list(numbers))
+        found = self._one("classes", x, input_fn, batch_size)
+        return found if as_iterable else np.array(list(found))
 
     def predict_proba(
         self,
@@ -370,6 +457,10 @@ class _Classifier(_Ready):
 
 
 class _Regressor(_Ready):
+    def _predicted(self, predictions: Mapping[str, Any]) -> dict[str, Any]:
+        scores = predictions["predictions"]
+        return {"scores": tf.squeeze(scores, [1]) if scores.shape[-1] == 1 else scores}
+
     def _older(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
         return {}  # there was the loss alone
 
@@ -384,10 +475,9 @@ class _Regressor(_Ready):
         """Return the predicted number of each example, or the predictions of some keys."""
         if outputs is not None:
             return super().predict(x, input_fn, batch_size, outputs, as_iterable)
-        rows = super().predict(x, input_fn, batch_size, ["predictions"])
-        numbers = (row["predictions"] for row in rows)
-        flat = (row[0] if row.shape == (1,) else row for row in numbers)
-        return flat if as_iterable else np.array(list(flat))
+        rows = super().predict(x, input_fn, batch_size, ["scores"])
+        scores = (row["scores"] for row in rows)
+        return scores if as_iterable else np.array(list(scores))
 
     predict_scores = predict
 
@@ -499,6 +589,123 @@ class DNNRegressor(_Regressor, estimator.DNNRegressor):  # type: ignore[misc]
         )  # fmt: skip
 
 
+class DNNLinearCombinedClassifier(_Classifier, estimator.DNNLinearCombinedClassifier):  # type: ignore[misc]
+    """A classifier that is linear and deep; arguments as for both, with ``linear_`` and ``dnn_`` in front."""
+
+    def __init__(
+        self,
+        model_dir: Any = None,
+        n_classes: int = 2,
+        weight_column_name: str | None = None,
+        linear_feature_columns: Any = None,
+        linear_optimizer: Any = None,
+        _joint_linear_weights: bool = False,
+        dnn_feature_columns: Any = None,
+        dnn_optimizer: Any = None,
+        dnn_hidden_units: Any = None,
+        dnn_activation_fn: Any = tf.nn.relu,
+        dnn_dropout: float | None = None,
+        gradient_clip_norm: float | None = None,
+        enable_centered_bias: bool = False,
+        config: Any = None,
+        **others: Any,
+    ) -> None:
+        super().__init__(
+            model_dir, linear_feature_columns, linear_optimizer or "Ftrl", dnn_feature_columns,
+            dnn_optimizer or "Adagrad", dnn_hidden_units, dnn_activation_fn, dnn_dropout, n_classes,
+            weight_column_name, config=config, loss_reduction=_MEAN,
+        )  # fmt: skip
+
+
+class DNNLinearCombinedRegressor(_Regressor, estimator.DNNLinearCombinedRegressor):  # type: ignore[misc]
+    """A regressor that is linear and deep; see ``DNNLinearCombinedClassifier``."""
+
+    def __init__(
+        self,
+        model_dir: Any = None,
+        weight_column_name: str | None = None,
+        linear_feature_columns: Any = None,
+        linear_optimizer: Any = None,
+        _joint_linear_weights: bool = False,
+        dnn_feature_columns: Any = None,
+        dnn_optimizer: Any = None,
+        dnn_hidden_units: Any = None,
+        dnn_activation_fn: Any = tf.nn.relu,
+        dnn_dropout: float | None = None,
+        gradient_clip_norm: float | None = None,
+        enable_centered_bias: bool = False,
+        label_dimension: int = 1,
+        config: Any = None,
+        **others: Any,
+    ) -> None:
+        super().__init__(
+            model_dir, linear_feature_columns, linear_optimizer or "Ftrl", dnn_feature_columns,
+            dnn_optimizer or "Adagrad", dnn_hidden_units, dnn_activation_fn, dnn_dropout,
+            label_dimension, weight_column_name, config=config, loss_reduction=_MEAN,
+        )  # fmt: skip
+
+
+class RunConfig(_RunConfig):
+    """The settings of an estimator, in the older form.
+
+    Args:
+        master: accepted for compatibility: the address is that of ``TF_CONFIG``.
+        num_cores: threads of a session; as many as there are processors if 0.
+        log_device_placement: whether sessions say where operations are.
+        gpu_memory_fraction: share of a device's memory.
+        tf_random_seed: the seed of the graph.
+        save_summary_steps: steps between two summaries.
+        save_checkpoints_secs: seconds between two checkpoints; 600 if neither is given.
+        save_checkpoints_steps: steps between two checkpoints.
+        keep_checkpoint_max: how many checkpoints are kept.
+        keep_checkpoint_every_n_hours: hours after which a checkpoint is kept for good.
+        log_step_count_steps: steps between two log lines.
+        protocol: accepted for compatibility.
+        evaluation_master: accepted for compatibility.
+        model_dir: the folder of checkpoints and summaries.
+        session_config: settings of sessions, instead of those above.
+        session_creation_timeout_secs: how long workers wait for the chief.
+    """
+
+    def __init__(
+        self,
+        master: str | None = None,
+        num_cores: int = 0,
+        log_device_placement: bool = False,
+        gpu_memory_fraction: float = 1,
+        tf_random_seed: int | None = None,
+        save_summary_steps: int | None = 100,
+        save_checkpoints_secs: Any = _ABSENT,
+        save_checkpoints_steps: int | None = None,
+        keep_checkpoint_max: int | None = 5,
+        keep_checkpoint_every_n_hours: float = 10000,
+        log_step_count_steps: int | None = 100,
+        protocol: str | None = None,
+        evaluation_master: str = "",
+        model_dir: Any = None,
+        session_config: Any = None,
+        session_creation_timeout_secs: float = 7200,
+    ) -> None:
+        if save_checkpoints_secs is _ABSENT:
+            save_checkpoints_secs = None if save_checkpoints_steps else 600
+        self._tf_config = tf.ConfigProto(
+            log_device_placement=log_device_placement, inter_op_parallelism_threads=num_cores,
+            intra_op_parallelism_threads=num_cores,
+            gpu_options=tf.GPUOptions(per_process_gpu_memory_fraction=gpu_memory_fraction),
+        )  # fmt: skip
+        super().__init__(
+            model_dir, tf_random_seed, save_summary_steps, save_checkpoints_steps,
+            save_checkpoints_secs, session_config or self._tf_config, keep_checkpoint_max,
+            keep_checkpoint_every_n_hours, log_step_count_steps, protocol=protocol,
+            session_creation_timeout_secs=session_creation_timeout_secs,
+        )  # fmt: skip
+
+    @property
+    def tf_config(self) -> Any:
+        """The settings of sessions."""
+        return self._tf_config
+
+
 class SKCompat:
     """An estimator in the form of scikit-learn: ``fit``, ``score`` and ``predict`` on arrays.
 
@@ -582,3 +789,6 @@ class Experiment:
         """Train, and return the metrics and the exports, of which there are none."""
         self.train()
         return self.evaluate(), []
+
+
+add_modules(__name__)

@@ -33,7 +33,7 @@ from actorsession.opsets.datasets.combining import (
     unbatch,
     unique,
 )
-from actorsession.opsets.datasets.dataset import AUTOTUNE, Dataset, Options
+from actorsession.opsets.datasets.dataset import AUTOTUNE, Dataset
 from actorsession.opsets.datasets.elements import leaves, like
 from actorsession.opsets.datasets.files import (
     CsvDataset,
@@ -41,6 +41,12 @@ from actorsession.opsets.datasets.files import (
     make_csv_dataset,
 )
 from actorsession.opsets.datasets.optionals import Optional, get_next_as_optional
+from actorsession.opsets.datasets.options import (
+    AutotuneOptions,
+    DistributeOptions,
+    OptimizationOptions,
+    ThreadingOptions,
+)
 from actorsession.opsets.parsing.examples import parse_example
 from actorsession.train.iterator_saving import make_saveable_from_iterator
 
@@ -93,7 +99,6 @@ INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 
 map_and_batch_with_legacy_function = map_and_batch
-AutotuneOptions = DistributeOptions = OptimizationOptions = ThreadingOptions = Options
 
 
 def from_list(elements: Any, name: str | None = None) -> Dataset:

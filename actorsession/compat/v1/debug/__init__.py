@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from actorsession.compat.v1.debug.hooks import DumpingDebugHook, LocalCLIDebugHook
-from actorsession.compat.v1.debug.runs import DebugDumpDir
+from actorsession.compat.v1.debug.runs import DebugDumpDir, has_inf_or_nan
 from actorsession.compat.v1.debug.sessions import (
     DumpingDebugWrapperSession,
     LocalCLIDebugWrapperSession,
@@ -14,7 +14,7 @@ from actorsession.compat.v1.debug.watches import (
     watch_graph,
     watch_graph_with_blacklists,
 )
-from actorsession.observe.debug import DebugTensorDatum, has_inf_or_nan
+from actorsession.observe.debug import DebugTensorDatum
 
 __all__ = [
     "DebugDumpDir", "DebugTensorDatum", "DumpingDebugHook", "DumpingDebugWrapperSession",

@@ -16,13 +16,14 @@ import numpy as np
 from actorsession.compat.v1.debug.runs import (
     DebugDumpDir,
     empty_directory,
+    has_inf_or_nan,
     temporary_root,
     watching,
 )
 from actorsession.compat.v1.debug.watches import WatchOptions
 from actorsession.errors import OpError
 from actorsession.graph.graph import Graph
-from actorsession.observe.debug import DebugTensorDatum, Predicate, has_inf_or_nan
+from actorsession.observe.debug import DebugTensorDatum, Predicate
 
 __all__ = ["Prompt"]
 

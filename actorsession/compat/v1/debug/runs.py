@@ -15,13 +15,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+import numpy as np
+
 from actorsession.compat.v1.debug.watches import WatchOptions, watch_graph
 from actorsession.compat.v1.messages import RunOptions
 from actorsession.errors import OpError
+from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph
 from actorsession.observe import debug as ours
 
-__all__ = ["DebugDumpDir", "Dumper", "RunDebugger", "WatchFn", "empty_directory", "watching"]
+__all__ = [
+    "DebugDumpDir", "Dumper", "RunDebugger", "WatchFn", "empty_directory", "has_inf_or_nan", "temporary_root",
+    "watching",
+]  # fmt: skip
 
 WatchFn: TypeAlias = Callable[[Any, Any], Any]
 
@@ -85,6 +91,17 @@ class DebugDumpDir(ours.DebugDumpDir):
             if datum.node_name == node_name and device_name in (None, datum.device_name):
                 return datum.op_type
         raise ValueError(f"no value of a node {node_name!r} was recorded; see nodes()")
+
+
+def has_inf_or_nan(datum: Any, tensor: Any) -> bool:
+    """Return whether a value has a NaN or an infinity; a filter for ``DebugDumpDir.find`` and the prompt.
+
+    Args:
+        datum: the description of the value, which is not looked at.
+        tensor: the value.
+    """
+    kept = np.asarray(tensor)
+    return as_dtype(kept.dtype).kind in "fc" and not bool(np.isfinite(kept).all())
 
 
 def watching(options: Any, graph: Graph, url: str, wanted: WatchOptions) -> Any:

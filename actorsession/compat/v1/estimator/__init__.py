@@ -11,8 +11,8 @@ from actorsession.lazy_names import lazy_names
 
 _NAMES = {
     ".canned": (
-        "DNNClassifier DNNLinearCombinedClassifier DNNLinearCombinedRegressor DNNRegressor "
-        "LinearClassifier LinearRegressor"
+        "BaselineClassifier BaselineRegressor DNNClassifier DNNLinearCombinedClassifier "
+        "DNNLinearCombinedRegressor DNNRegressor LinearClassifier LinearRegressor"
     ),
     ".early_stopping": "*=experimental",
     ".estimator": "Estimator",
@@ -24,6 +24,7 @@ _NAMES = {
     ".run_config": "RunConfig",
     ".specs": "EstimatorSpec EvalSpec ModeKeys TrainSpec",
     ".training": "train_and_evaluate",
+    "actorsession.compat.v1.contrib.tpu": "*=tpu",
     "actorsession.compat.v1.train": (
         "CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook GlobalStepWaiterHook "
         "LoggingTensorHook NanLossDuringTrainingError NanTensorHook ProfilerHook SecondOrStepTimer "

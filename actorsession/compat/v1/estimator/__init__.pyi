@@ -6,6 +6,9 @@
 the loop that trains and evaluates in turns.
 """
 
+from actorsession.compat.v1.contrib import tpu as tpu
+from actorsession.compat.v1.estimator.canned import BaselineClassifier as BaselineClassifier
+from actorsession.compat.v1.estimator.canned import BaselineRegressor as BaselineRegressor
 from actorsession.compat.v1.estimator.canned import DNNClassifier as DNNClassifier
 from actorsession.compat.v1.estimator.canned import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
 from actorsession.compat.v1.estimator.canned import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
@@ -50,13 +53,14 @@ from actorsession.compat.v1.warm_starts import VocabInfo as VocabInfo
 from actorsession.compat.v1.warm_starts import WarmStartSettings as WarmStartSettings
 
 __all__ = [
-"BestExporter", "CheckpointSaverHook", "CheckpointSaverListener", "DNNClassifier",
-"DNNLinearCombinedClassifier", "DNNLinearCombinedRegressor", "DNNRegressor", "Estimator",
-"EstimatorSpec", "EvalSpec", "Exporter", "FeedFnHook", "FinalExporter", "FinalOpsHook",
-"GlobalStepWaiterHook", "LatestExporter", "LinearClassifier", "LinearRegressor",
-"LoggingTensorHook", "ModeKeys", "NanLossDuringTrainingError", "NanTensorHook", "ProfilerHook",
-"RunConfig", "SecondOrStepTimer", "SessionRunArgs", "SessionRunContext", "SessionRunHook",
-"SessionRunValues", "StepCounterHook", "StopAtStepHook", "SummarySaverHook", "TrainSpec",
-"VocabInfo", "WarmStartSettings", "add_metrics", "classifier_parse_example_spec", "experimental",
-"export", "inputs", "regressor_parse_example_spec", "train_and_evaluate"
+"BaselineClassifier", "BaselineRegressor", "BestExporter", "CheckpointSaverHook",
+"CheckpointSaverListener", "DNNClassifier", "DNNLinearCombinedClassifier",
+"DNNLinearCombinedRegressor", "DNNRegressor", "Estimator", "EstimatorSpec", "EvalSpec", "Exporter",
+"FeedFnHook", "FinalExporter", "FinalOpsHook", "GlobalStepWaiterHook", "LatestExporter",
+"LinearClassifier", "LinearRegressor", "LoggingTensorHook", "ModeKeys",
+"NanLossDuringTrainingError", "NanTensorHook", "ProfilerHook", "RunConfig", "SecondOrStepTimer",
+"SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunValues", "StepCounterHook",
+"StopAtStepHook", "SummarySaverHook", "TrainSpec", "VocabInfo", "WarmStartSettings", "add_metrics",
+"classifier_parse_example_spec", "experimental", "export", "inputs", "regressor_parse_example_spec",
+"tpu", "train_and_evaluate"
 ]

@@ -13,7 +13,7 @@ from actorsession.compat.v1.estimator.specs import ModeKeys
 from actorsession.compat.v1.feature_column.models import input_layer, linear_model
 from actorsession.compat.v1.graphs import get_default_graph
 from actorsession.compat.v1.layers.functions import batch_normalization, dense, dropout
-from actorsession.graph.graph import control_dependencies
+from actorsession.graph.graph import control_dependencies, name_scope
 from actorsession.namespaces import nn
 from actorsession.ops import GraphKeys
 from actorsession.opsets.summaries.functions import histogram, scalar
@@ -27,7 +27,8 @@ from actorsession.train import (
 )
 
 __all__ = [
-    "DNNClassifier", "DNNLinearCombinedClassifier", "DNNLinearCombinedRegressor", "DNNRegressor",
+    "BaselineClassifier", "BaselineRegressor", "DNNClassifier", "DNNLinearCombinedClassifier",
+    "DNNLinearCombinedRegressor", "DNNRegressor",
     "LinearClassifier", "LinearRegressor",
 ]  # fmt: skip
 
@@ -39,6 +40,7 @@ _OPTIMIZERS: dict[str, Callable[[float], Any]] = {
 # one, alone and beside a deep one, which is smaller where there are many columns.
 _DEEP_RATE, _DEEP_RATE_OF_BOTH = 0.05, 0.001
 _LINEAR_RATE, _LINEAR_RATE_OF_BOTH = 0.2, 0.005
+_BASELINE_RATE = 0.3
 
 
 def _optimizer(given: Any, rate: float) -> Any:
@@ -67,6 +69,7 @@ class _Deep:
         activation_fn: Any,
         drop: float | None,
         batch_norm: bool,
+        partitioner: Any,
     ) -> None:
         self._units = hidden_units
         self._columns = columns
@@ -74,12 +77,14 @@ class _Deep:
         self._activation_fn = nn.relu if activation_fn is None else activation_fn
         self._drop = drop
         self._batch_norm = batch_norm
+        self._partitioner = partitioner
 
-    def logits(self, features: Any, mode: str, units: int) -> Any:
+    def logits(self, features: Any, mode: str, units: int, servers: int) -> Any:
         """Build the layers, and return what the last one gives."""
         training = mode == ModeKeys.TRAIN
-        with ops.variable_scope("dnn", values=tuple(features.values())):
-            with ops.variable_scope("input_from_feature_columns"):
+        parts, of_inputs = _in_parts(servers), self._partitioner or _in_parts(servers, 64 << 20)
+        with ops.variable_scope("dnn", values=tuple(features.values()), partitioner=parts):
+            with ops.variable_scope("input_from_feature_columns", partitioner=of_inputs):
                 net = input_layer(features, self._columns)
             for number, width in enumerate(self._units):
                 with ops.variable_scope(f"hiddenlayer_{number}") as scope:
@@ -114,16 +119,19 @@ def _add_summaries(values: Any, tag: str) -> None:
 class _Linear:
     """A weighted sum of columns."""
 
-    def __init__(self, columns: Any, optimizer: Any, rate: float, combiner: str) -> None:
-        self._columns = columns
+    def __init__(
+        self, columns: Any, optimizer: Any, rate: float, combiner: str, partitioner: Any
+    ) -> None:
+        self._columns, self._partitioner = columns, partitioner
         count = len(columns) if isinstance(columns, (list, tuple, set)) else 1
         self._given = optimizer
         self._rate = min(rate, 1.0 / math.sqrt(max(1, count)))
         self._combiner = combiner
 
-    def logits(self, features: Any, mode: str, units: int) -> Any:
+    def logits(self, features: Any, mode: str, units: int, servers: int) -> Any:
         """Build the sum and return it."""
-        with ops.variable_scope("linear", values=tuple(features.values())):
+        parts = self._partitioner or _in_parts(servers, 64 << 20)
+        with ops.variable_scope("linear", values=tuple(features.values()), partitioner=parts):
             made = linear_model(
                 features, self._columns, units=units, sparse_combiner=self._combiner
             )
@@ -133,6 +141,29 @@ class _Linear:
     def optimizer(self) -> Any:
         """Return the optimiser."""
         return _optimizer(self._given, self._rate)
+
+
+class _Baseline:
+    """A bias and nothing else."""
+
+    def __init__(self, optimizer: Any) -> None:
+        self._given = optimizer
+
+    def logits(self, features: Any, mode: str, units: int, servers: int) -> Any:
+        """Build the logits, which are alike for all examples, and return them."""
+        first = next(iter(features.values()))
+        with ops.variable_scope("baseline"):
+            bias = ops.get_variable("bias", [units], initializer=ops.zeros_initializer())
+            return bias * ops.ones([ops.shape(first)[0], units])
+
+    def optimizer(self) -> Any:
+        """Return the optimiser."""
+        return _optimizer(self._given, _BASELINE_RATE)
+
+
+def _in_parts(servers: int, smallest: int = 256 << 10) -> Any:
+    """Return the partitioner over parameter servers; without any, each variable is one part."""
+    return ops.min_max_variable_partitioner(max(servers, 1), min_slice_size=smallest)
 
 
 def _share_of_zeros(scope: str) -> Any:
@@ -153,19 +184,30 @@ class _Canned(Estimator):
         config: Any,
         warm_start_from: Any,
     ) -> None:
+        alone = parts[0][0] if len(parts) == 1 and not isinstance(self, _Both) else ""
+
         def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
             if not isinstance(features, dict):
                 raise ValueError(
                     f"features should be a dictionary of `Tensor`s. Given type: {type(features)}"
                 )
-            made = [part.logits(features, mode, head.logits_dimension) for _, part in parts]
+            servers = 0 if config is None else config.num_ps_replicas
+            made = [
+                part.logits(features, mode, head.logits_dimension, servers) for _, part in parts
+            ]
             logits = made[0] if len(made) == 1 else made[0] + made[1]
 
             def train_op(loss: Any) -> Any:
                 graph, steps = get_default_graph(), []
+                # The names of slots begin with the scope, and checkpoints of TensorFlow have them.
+                within = "" if alone == "baseline" else alone
                 for scope, part in parts:
                     variables = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES, scope=scope)
-                    steps.append(part.optimizer().minimize(loss, var_list=variables))
+                    with (
+                        ops.variable_scope(within, auxiliary_name_scope=False),
+                        name_scope(f"{within}/head/" if within else "head/"),
+                    ):
+                        steps.append(part.optimizer().minimize(loss, var_list=variables))
                 updates = graph.get_collection(GraphKeys.UPDATE_OPS)
                 with control_dependencies([*steps, *updates]):
                     return get_global_step().assign_add(1).op
@@ -173,6 +215,53 @@ class _Canned(Estimator):
             return head.spec(features, mode, logits, labels, train_op)
 
         super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
+
+
+class BaselineClassifier(_Canned):
+    """A classifier that learns how often each class is, whatever the features are.
+
+    Args:
+        model_dir: as for ``Estimator``.
+        n_classes: how many classes there are.
+        weight_column: key of the weights of examples, or a numeric column.
+        label_vocabulary: words of the classes, where labels are strings.
+        optimizer: an optimiser, its name, or a function that returns one.
+        config: as for ``Estimator``.
+        loss_reduction: how the losses of a batch make one.
+    """
+
+    def __init__(
+        self,
+        model_dir: Any = None,
+        n_classes: int = 2,
+        weight_column: Any = None,
+        label_vocabulary: Any = None,
+        optimizer: Any = "Ftrl",
+        config: Any = None,
+        loss_reduction: str = "weighted_sum",
+    ) -> None:
+        head = head_of(
+            n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction
+        )
+        super().__init__([("baseline", _Baseline(optimizer))], head, model_dir, config, None)
+
+
+class BaselineRegressor(_Canned):
+    """A regressor that learns the mean; arguments as for the classifier, with ``label_dimension`` instead."""
+
+    def __init__(
+        self,
+        model_dir: Any = None,
+        label_dimension: int = 1,
+        weight_column: Any = None,
+        optimizer: Any = "Ftrl",
+        config: Any = None,
+        loss_reduction: str = "weighted_sum",
+    ) -> None:
+        head = head_of(
+            dimension=label_dimension, weight_column=weight_column, loss_reduction=loss_reduction
+        )
+        super().__init__([("baseline", _Baseline(optimizer))], head, model_dir, config, None)
 
 
 def _check_deep(hidden_units: Any, columns: Any) -> None:
@@ -195,7 +284,8 @@ class DNNClassifier(_Canned):
         optimizer: an optimiser, its name, or a function that returns one.
         activation_fn: activation of hidden layers; ``relu`` if omitted.
         dropout: share of activations that are dropped in training.
-        input_layer_partitioner: accepted for compatibility.
+        input_layer_partitioner: how the variables of columns are cut; by size over parameter servers if left
+            out.
         config: as for ``Estimator``.
         warm_start_from: as for ``Estimator``.
         loss_reduction: how the losses of a batch make one.
@@ -224,8 +314,9 @@ class DNNClassifier(_Canned):
             n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction
         )
         deep = _Deep(
-            hidden_units, feature_columns, optimizer, _DEEP_RATE, activation_fn, dropout, batch_norm
-        )
+            hidden_units, feature_columns, optimizer, _DEEP_RATE, activation_fn, dropout, batch_norm,
+            input_layer_partitioner,
+        )  # fmt: skip
         super().__init__([("dnn", deep)], head, model_dir, config, warm_start_from)
 
 
@@ -253,8 +344,9 @@ class DNNRegressor(_Canned):
             dimension=label_dimension, weight_column=weight_column, loss_reduction=loss_reduction
         )
         deep = _Deep(
-            hidden_units, feature_columns, optimizer, _DEEP_RATE, activation_fn, dropout, batch_norm
-        )
+            hidden_units, feature_columns, optimizer, _DEEP_RATE, activation_fn, dropout, batch_norm,
+            input_layer_partitioner,
+        )  # fmt: skip
         super().__init__([("dnn", deep)], head, model_dir, config, warm_start_from)
 
 
@@ -269,7 +361,7 @@ class LinearClassifier(_Canned):
         label_vocabulary: words of the classes, where labels are strings.
         optimizer: an optimiser, its name, or a function that returns one.
         config: as for ``Estimator``.
-        partitioner: accepted for compatibility.
+        partitioner: how the weights are cut; by size over parameter servers if left out.
         warm_start_from: as for ``Estimator``.
         loss_reduction: how the losses of a batch make one.
         sparse_combiner: how the weights of several ids of one column make one.
@@ -292,7 +384,7 @@ class LinearClassifier(_Canned):
         head = head_of(
             n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction
         )
-        linear = _Linear(feature_columns, optimizer, _LINEAR_RATE, sparse_combiner)
+        linear = _Linear(feature_columns, optimizer, _LINEAR_RATE, sparse_combiner, partitioner)
         super().__init__([("linear", linear)], head, model_dir, config, warm_start_from)
 
 
@@ -315,7 +407,7 @@ class LinearRegressor(_Canned):
         head = head_of(
             dimension=label_dimension, weight_column=weight_column, loss_reduction=loss_reduction
         )
-        linear = _Linear(feature_columns, optimizer, _LINEAR_RATE, sparse_combiner)
+        linear = _Linear(feature_columns, optimizer, _LINEAR_RATE, sparse_combiner, partitioner)
         super().__init__([("linear", linear)], head, model_dir, config, warm_start_from)
 
 
@@ -330,13 +422,13 @@ class _Both(_Canned):
             deep = _Deep(
                 given["dnn_hidden_units"], given["dnn_feature_columns"], given["dnn_optimizer"],
                 _DEEP_RATE_OF_BOTH, given["dnn_activation_fn"], given["dnn_dropout"],
-                given["batch_norm"],
+                given["batch_norm"], given["input_layer_partitioner"],
             )  # fmt: skip
             parts.append(("dnn", deep))
         if given["linear_feature_columns"]:
             linear = _Linear(
                 given["linear_feature_columns"], given["linear_optimizer"], _LINEAR_RATE_OF_BOTH,
-                given["linear_sparse_combiner"],
+                given["linear_sparse_combiner"], given["input_layer_partitioner"],
             )  # fmt: skip
             parts.append(("linear", linear))
         if not parts:

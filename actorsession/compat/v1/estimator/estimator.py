@@ -89,7 +89,7 @@ class Estimator:
         self._config = _with_folder(config, model_dir)
         self._model_dir = self._config.model_dir
         self._model_fn = model_fn
-        self._params = copy.deepcopy(dict(params) if params is not None else {})
+        self._params = copy.deepcopy({} if params is None else params)
         if isinstance(warm_start_from, (str, bytes, os.PathLike)):
             warm_start_from = WarmStartSettings(os.fspath(warm_start_from))
         elif warm_start_from is not None and not isinstance(warm_start_from, WarmStartSettings):

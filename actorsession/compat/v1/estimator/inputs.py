@@ -85,8 +85,10 @@ def _arrays(given: Any, what: str) -> dict[Any, Any]:
         found = dict(given)
     else:
         found = {None: given}
-    for array in found.values():
-        if not isinstance(array, np.ndarray):
+    for key, array in found.items():
+        if what == "y" and hasattr(array, "__array__"):
+            found[key] = np.asarray(array)  # a series of pandas, for one
+        elif not isinstance(array, np.ndarray):
             raise TypeError(f"{what} must be a dict or array; got {type(given).__name__}")
     return found
 

@@ -20,7 +20,7 @@ from actorsession.ops.variables import initializers
 from actorsession.ops.variables.partitioned import PartitionedVariable
 from actorsession.ops.variables.variable import Variable
 from actorsession.opsets.staging.areas import BaseStagingArea
-from actorsession.train.slot_names import name_beside
+from actorsession.train.slot_names import mark_as_part, name_beside
 
 __all__ = [
     "BaseStagingArea", "Constant", "Enter", "Exit", "GetContainingXLAContext", "GlorotNormal",
@@ -33,7 +33,7 @@ __all__ = [
     "global_variables", "he_normal", "he_uniform", "initialize_resources", "is_resource_variable",
     "lecun_normal", "lecun_uniform", "local_resources", "merge", "next_iteration", "rank_internal",
     "report_uninitialized_resources", "rnn_cell_impl", "shape_internal", "shared_resources",
-    "size_internal", "switch", "tuple", "weighted_moving_average", "with_dependencies",
+    "size_internal", "switch", "tuple", "variable", "weighted_moving_average", "with_dependencies",
 ]  # fmt: skip
 
 # Each class and function under the name that it has in its module.
@@ -54,7 +54,7 @@ he_normal, he_uniform = initializers.he_normal_initializer, initializers.he_unif
 lecun_normal, lecun_uniform = (
     initializers.lecun_normal_initializer, initializers.lecun_uniform_initializer,
 )  # fmt: skip
-RefVariable = ResourceVariable = VariableV1 = Variable
+RefVariable = ResourceVariable = VariableV1 = variable = Variable
 Enter, Exit, Merge, NextIteration, Switch = enter, exit_, merge, next_iteration, switch
 exit, tuple = exit_, tuple_
 global_variables = ops.global_variables
@@ -153,7 +153,10 @@ def create_slot_with_initializer(
     with graph.as_default(), graph.name_scope(None):
         place: Any = contextlib.nullcontext()
         with graph.colocate_with(primary.op) if colocate_with_primary else place:
-            return ops.Variable(begins, trainable=False, name=name_beside(primary.op.name, name))
+            slot = ops.Variable(begins, trainable=False, name=name_beside(primary.op.name, name))
+    if isinstance(primary, ops.Variable):
+        mark_as_part(slot, primary)
+    return slot
 
 
 def create_zeros_slot(

@@ -10,15 +10,22 @@ from actorsession.compat.v1.contrib.training import (
     get_or_create_eval_step as _get_or_create_eval_step,
 )
 from actorsession.compat.v1.graphs import get_default_graph
-from actorsession.compat.v1.monitored_session import _HookedSession
+from actorsession.compat.v1.savers import Saver
+from actorsession.compat.v1.session_layers import CoordinatedSession as _CoordinatedSession
+from actorsession.compat.v1.session_layers import HookedSession as _HookedSession
+from actorsession.compat.v1.session_layers import RecoverableSession as _RecoverableSession
+from actorsession.compat.v1.session_layers import WrappedSession as _WrappedSession
 from actorsession.compat.v1.summary_writers import FileWriterCache as SummaryWriterCache
+from actorsession.ops import GraphKeys
 from actorsession.train import get_or_create_global_step
 from actorsession.train.device_setter import STATE_OPS as STANDARD_PS_OPS
 
 __all__ = [
     "GLOBAL_STEP_READ_KEY", "STANDARD_PS_OPS", "MetricKeys", "PredictionKeys", "SummaryWriterCache",
-    "_HookedSession", "_RoundRobinStrategy", "_StopAfterNEvalsHook", "_as_graph_element", "_evaluate_once",
-    "_get_or_create_eval_step", "_get_or_create_global_step_read", "_increment_global_step",
+    "_CoordinatedSession", "_HookedSession", "_RecoverableSession", "_RoundRobinStrategy",
+    "_StopAfterNEvalsHook", "_WrappedSession", "_as_graph_element", "_evaluate_once",
+    "_get_or_create_eval_step", "_get_or_create_global_step_read", "_get_saver_or_default",
+    "_increment_global_step",
 ]  # fmt: skip
 
 GLOBAL_STEP_READ_KEY = "global_step_read_op_cache"
@@ -54,6 +61,27 @@ def _get_or_create_global_step_read(graph: Any = None) -> Any:
     with graph.as_default(), graph.control_dependencies(None):
         made = get_or_create_global_step(graph).read_value() + 0
     graph.add_to_collection(GLOBAL_STEP_READ_KEY, made)
+    return made
+
+
+def _get_saver_or_default() -> Saver:
+    """Return the saver of the default graph, or make one.
+
+    Raises:
+        RuntimeError: if the graph has several.
+    """
+    graph = get_default_graph()
+    found = graph.get_collection(GraphKeys.SAVERS)
+    if len(found) > 1:
+        raise RuntimeError(
+            "More than one item in collection SAVERS. Please indicate which one to use by passing it to the "
+            "constructor."
+        )
+    if found:
+        saver: Saver = found[0]
+        return saver
+    made = Saver(sharded=True, allow_empty=True)
+    graph.add_to_collection(GraphKeys.SAVERS, made)
     return made
 
 

@@ -189,7 +189,10 @@ class _Loop:
         else:
             # The shape is given as a tensor, so that a loop without steps returns outputs of the right shape.
             whole = sizes.shape_operand(self.batch, size)
-            stacked = tensor_list_stack(array.flow, self.dtype, -1, whole, "TensorArrayV2Stack")
+            with array.flow.graph.name_scope("TensorArrayStack"):
+                stacked = tensor_list_stack(
+                    array.flow, self.dtype, -1, whole, "TensorArrayGatherV3"
+                )
         stacked.set_shape(sizes.known_shape([self.static_time], known))
         return stacked
 

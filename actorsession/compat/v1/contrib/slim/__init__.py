@@ -31,11 +31,16 @@ _NAMES = {
     "actorsession.compat.v1.contrib.layers.regularizers": "*=regularizers",
     "actorsession.compat.v1.contrib.losses": "*=losses",
     "actorsession.compat.v1.contrib.metrics": "*=metrics",
+    ".data": (
+        "*=data *=data_decoder *=data_provider *=dataset *=dataset_data_provider *=parallel_reader "
+        "*=prefetch_queue"
+    ),
     ".evaluation": "*=evaluation",
     ".learning": "*=learning",
     ".model_analyzer": "*=model_analyzer",
     ".nets": "*=nets",
     ".queues": "*=queues",
+    ".tfexample_decoder": "*=tfexample_decoder",
     ".utils": "*=utils",
 }
 

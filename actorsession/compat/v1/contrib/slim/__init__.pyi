@@ -91,11 +91,19 @@ from actorsession.compat.v1.contrib.layers import initializers as initializers
 from actorsession.compat.v1.contrib.layers import regularizers as regularizers
 from actorsession.compat.v1.contrib import losses as losses
 from actorsession.compat.v1.contrib import metrics as metrics
+from actorsession.compat.v1.contrib.slim import data as data
+from actorsession.compat.v1.contrib.slim import data as data_decoder
+from actorsession.compat.v1.contrib.slim import data as data_provider
+from actorsession.compat.v1.contrib.slim import data as dataset
+from actorsession.compat.v1.contrib.slim import data as dataset_data_provider
+from actorsession.compat.v1.contrib.slim import data as parallel_reader
+from actorsession.compat.v1.contrib.slim import data as prefetch_queue
 from actorsession.compat.v1.contrib.slim import evaluation as evaluation
 from actorsession.compat.v1.contrib.slim import learning as learning
 from actorsession.compat.v1.contrib.slim import model_analyzer as model_analyzer
 from actorsession.compat.v1.contrib.slim import nets as nets
 from actorsession.compat.v1.contrib.slim import queues as queues
+from actorsession.compat.v1.contrib.slim import tfexample_decoder as tfexample_decoder
 from actorsession.compat.v1.contrib.slim import utils as utils
 
 __all__ = [
@@ -105,17 +113,18 @@ __all__ = [
 "conv1d", "conv2d", "conv2d_in_plane", "conv2d_transpose", "conv3d", "conv3d_transpose",
 "convolution", "convolution1d", "convolution2d", "convolution2d_in_plane",
 "convolution2d_transpose", "convolution3d", "convolution3d_transpose", "create_global_step",
-"current_arg_scope", "dropout", "elu", "embed_sequence", "evaluation", "filter_variables",
-"flatten", "fully_connected", "get_global_step", "get_local_variables", "get_model_variables",
-"get_or_create_global_step", "get_trainable_variables", "get_unique_variable",
-"get_variable_full_name", "get_variables", "get_variables_by_name", "get_variables_by_suffix",
-"get_variables_to_restore", "global_variable", "group_norm", "has_arg_scope", "initializers",
-"instance_norm", "l1_l2_regularizer", "l1_regularizer", "l2_regularizer", "layer_norm", "learning",
-"linear", "local_variable", "losses", "max_pool2d", "max_pool3d", "maxout", "metrics",
-"model_analyzer", "model_variable", "nets", "one_hot_encoding", "optimize_loss", "pool", "queues",
+"current_arg_scope", "data", "data_decoder", "data_provider", "dataset", "dataset_data_provider",
+"dropout", "elu", "embed_sequence", "evaluation", "filter_variables", "flatten", "fully_connected",
+"get_global_step", "get_local_variables", "get_model_variables", "get_or_create_global_step",
+"get_trainable_variables", "get_unique_variable", "get_variable_full_name", "get_variables",
+"get_variables_by_name", "get_variables_by_suffix", "get_variables_to_restore", "global_variable",
+"group_norm", "has_arg_scope", "initializers", "instance_norm", "l1_l2_regularizer",
+"l1_regularizer", "l2_regularizer", "layer_norm", "learning", "linear", "local_variable", "losses",
+"max_pool2d", "max_pool3d", "maxout", "metrics", "model_analyzer", "model_variable", "nets",
+"one_hot_encoding", "optimize_loss", "parallel_reader", "pool", "prefetch_queue", "queues",
 "regularizers", "relu", "relu6", "repeat", "separable_conv2d", "separable_convolution2d", "softmax",
 "spatial_softmax", "stack", "sum_regularizer", "summarize_activation", "summarize_activations",
 "summarize_biases", "summarize_collection", "summarize_tensor", "summarize_tensors",
-"summarize_variables", "summarize_weights", "unit_norm", "utils", "variable",
+"summarize_variables", "summarize_weights", "tfexample_decoder", "unit_norm", "utils", "variable",
 "variance_scaling_initializer", "xavier_initializer", "xavier_initializer_conv2d"
 ]
