@@ -156,7 +156,7 @@ def from_estimator(
 def _outputs(spec: Any, key: str | None) -> Mapping[str, Any]:
     outputs = spec.export_outputs or {}
     if key is not None and key not in outputs:
-        raise ValueError(f"{key!r} is none of the model's outputs: {sorted(outputs)}")
+        raise ValueError(f"output_key must be one of {sorted(outputs)}, got {key!r}")
     chosen = outputs.get(key or DEFAULT_SERVING_SIGNATURE_DEF_KEY)
     if chosen is None and len(outputs) == 1:
         (chosen,) = outputs.values()
