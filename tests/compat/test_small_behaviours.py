@@ -200,3 +200,11 @@ def test_results_of_several_operations_have_tensorflows_names() -> None:
     }
     for name, tensor in named.items():
         assert tensor.name == name
+
+
+def test_an_element_of_an_array_is_written_once() -> None:
+    array = tf.TensorArray(tf.float32, 2).write(0, 1.0)
+    with tf.Session() as session:
+        assert session.run(array.write(1, 2.0).stack()).tolist() == [1.0, 2.0]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="has already been written to"):
+            session.run(array.write(0, 2.0).stack())
