@@ -74,6 +74,8 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         TypeError: if the initial value does not fit ``dtype``.
     """
 
+    SaveSliceInfo = SaveSliceInfo
+
     _asks_creators = True
     _is_resource = True
 
@@ -239,6 +241,11 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
     def aggregation(self) -> VariableAggregation:
         """The requested value, which has no effect."""
         return self._kinds[2]
+
+    @property
+    def _save_slice_info(self) -> SaveSliceInfo | None:
+        """The larger variable of which this is a part, as programs look for it."""
+        return self._slice_info
 
     def _set_save_slice_info(self, info: SaveSliceInfo) -> None:
         """Set the larger variable of which this is a part; used by partitioned variables."""
