@@ -64,8 +64,9 @@ __all__ = [
     "ExperimentalDirectedInterleaveDataset", "ExperimentalGroupByReducerDataset",
     "ExperimentalGroupByWindowDataset", "ExperimentalIgnoreErrorsDataset",
     "ExperimentalMapAndBatchDataset", "ExperimentalMaxIntraOpParallelismDataset",
-    "ExperimentalParallelInterleaveDataset", "ExperimentalPrivateThreadPoolDataset",
-    "ExperimentalRandomDataset", "ExperimentalScanDataset", "ExperimentalTakeWhileDataset",
+    "ExperimentalParallelInterleaveDataset", "ExperimentalParseExampleDataset",
+    "ExperimentalPrivateThreadPoolDataset", "ExperimentalRandomDataset", "ExperimentalScanDataset",
+    "ExperimentalSlidingWindowDataset", "ExperimentalTakeWhileDataset",
     "ExperimentalUnbatchDataset", "ExperimentalUniqueDataset", "Expm1", "ExtractGlimpse",
     "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D", "FIFOQueueV2",
     "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars",
@@ -109,23 +110,24 @@ __all__ = [
     "PaddedBatchDatasetV2", "PaddingFIFOQueueV2", "ParallelBatchDataset", "ParallelConcat",
     "ParallelDynamicStitch", "ParallelInterleaveDataset", "ParallelInterleaveDatasetV2",
     "ParallelInterleaveDatasetV3", "ParallelInterleaveDatasetV4", "ParallelMapDataset",
-    "ParallelMapDatasetV2", "ParseExample", "ParseExampleV2", "ParseSequenceExampleV2",
-    "ParseSingleExample", "ParseTensor", "PartitionedCall", "Placeholder", "PlaceholderWithDefault",
-    "Polygamma", "PopulationCount", "Pow", "PrefetchDataset", "Print", "PrintV2", "PriorityQueueV2",
-    "PrivateThreadPoolDataset", "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueCloseV2",
-    "QueueDequeueManyV2", "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueueManyV2",
-    "QueueEnqueueV2", "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV",
-    "RandomDataset", "RandomDatasetV2", "RandomGamma", "RandomPoissonV2", "RandomShuffle",
-    "RandomShuffleQueueV2", "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Range",
-    "RangeDataset", "Rank", "ReadFile", "ReadVariableOp", "ReaderNumRecordsProducedV2",
-    "ReaderNumWorkUnitsCompletedV2", "ReaderReadUpToV2", "ReaderReadV2", "ReaderResetV2",
-    "ReaderRestoreStateV2", "ReaderSerializeStateV2", "Real", "RealDiv", "Reciprocal",
-    "ReciprocalGrad", "ReduceDataset", "ReduceJoin", "ReducedShape", "RefEnter", "RefExit",
-    "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "ReferenceHandle", "RegexFullMatch",
-    "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall", "RepeatDataset",
-    "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear",
-    "ResizeBilinearGrad", "ResizeNearestNeighbor", "ResizeNearestNeighborGrad",
-    "ResourceApplyAdadelta", "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
+    "ParallelMapDatasetV2", "ParseExample", "ParseExampleDataset", "ParseExampleDatasetV2",
+    "ParseExampleV2", "ParseSequenceExampleV2", "ParseSingleExample", "ParseTensor",
+    "PartitionedCall", "Placeholder", "PlaceholderWithDefault", "Polygamma", "PopulationCount",
+    "Pow", "PrefetchDataset", "Print", "PrintV2", "PriorityQueueV2", "PrivateThreadPoolDataset",
+    "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueCloseV2", "QueueDequeueManyV2",
+    "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueueManyV2", "QueueEnqueueV2",
+    "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV", "RandomDataset",
+    "RandomDatasetV2", "RandomGamma", "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueueV2",
+    "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Range", "RangeDataset", "Rank",
+    "ReadFile", "ReadVariableOp", "ReaderNumRecordsProducedV2", "ReaderNumWorkUnitsCompletedV2",
+    "ReaderReadUpToV2", "ReaderReadV2", "ReaderResetV2", "ReaderRestoreStateV2",
+    "ReaderSerializeStateV2", "Real", "RealDiv", "Reciprocal", "ReciprocalGrad", "ReduceDataset",
+    "ReduceJoin", "ReducedShape", "RefEnter", "RefExit", "RefMerge", "RefNextIteration",
+    "RefSelect", "RefSwitch", "ReferenceHandle", "RegexFullMatch", "RegexReplace", "Relu", "Relu6",
+    "Relu6Grad", "ReluGrad", "RemoteCall", "RepeatDataset", "Reshape", "ResizeArea",
+    "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear", "ResizeBilinearGrad",
+    "ResizeNearestNeighbor", "ResizeNearestNeighborGrad", "ResourceApplyAdadelta",
+    "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
     "ResourceApplyCenteredRMSProp", "ResourceApplyFtrl", "ResourceApplyFtrlV2",
     "ResourceApplyGradientDescent", "ResourceApplyMomentum", "ResourceApplyProximalAdagrad",
     "ResourceApplyProximalGradientDescent", "ResourceApplyRMSProp",
@@ -147,9 +149,9 @@ __all__ = [
     "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize", "Shape", "ShapeN",
     "ShardDataset", "ShardedFilename", "ShardedFilespec", "ShuffleAndRepeatDataset",
     "ShuffleAndRepeatDatasetV2", "ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3",
-    "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "SkipDataset", "Slice", "Softmax",
-    "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad",
-    "SpaceToBatchND", "SpaceToDepth", "SparseAccumulatorApplyGradient",
+    "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "SkipDataset", "Slice",
+    "SlidingWindowDataset", "Softmax", "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad",
+    "Softsign", "SoftsignGrad", "SpaceToBatchND", "SpaceToDepth", "SparseAccumulatorApplyGradient",
     "SparseAccumulatorTakeGradient", "SparseAdd", "SparseAddGrad", "SparseApplyAdadelta",
     "SparseApplyAdagrad", "SparseApplyAdagradDA", "SparseApplyCenteredRMSProp", "SparseApplyFtrl",
     "SparseApplyFtrlV2", "SparseApplyMomentum", "SparseApplyProximalAdagrad",
@@ -1006,6 +1008,10 @@ def ExperimentalParallelInterleaveDataset(input_dataset: Operand, other_argument
     """input_dataset:variant other_arguments:[Targuments] cycle_length:int64 block_length:int64 sloppy:bool buffer_output_elements:int64 prefetch_input_elements:int64 -> handle:variant"""
     return one("ExperimentalParallelInterleaveDataset", (input_dataset, other_arguments, cycle_length, block_length, sloppy, buffer_output_elements, prefetch_input_elements,), {"f": f, "output_types": output_types, "output_shapes": output_shapes}, name)
 
+def ExperimentalParseExampleDataset(input_dataset: Operand, num_parallel_calls: Operand, dense_defaults: Operands, *, sparse_keys: Sequence[str | bytes], dense_keys: Sequence[str | bytes], sparse_types: Sequence[DTypeLike], dense_shapes: Sequence[ShapeLike], output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], sloppy: bool = False, name: str | None = None) -> Tensor:
+    """input_dataset:variant num_parallel_calls:int64 dense_defaults:[Tdense] -> handle:variant"""
+    return one("ExperimentalParseExampleDataset", (input_dataset, num_parallel_calls, dense_defaults,), {"sparse_keys": sparse_keys, "dense_keys": dense_keys, "sparse_types": sparse_types, "dense_shapes": dense_shapes, "output_types": output_types, "output_shapes": output_shapes, "sloppy": sloppy}, name)
+
 def ExperimentalPrivateThreadPoolDataset(input_dataset: Operand, num_threads: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
     """input_dataset:variant num_threads:int64 -> handle:variant"""
     return one("ExperimentalPrivateThreadPoolDataset", (input_dataset, num_threads,), {"output_types": output_types, "output_shapes": output_shapes}, name)
@@ -1017,6 +1023,10 @@ def ExperimentalRandomDataset(seed: Operand, seed2: Operand, *, output_types: Se
 def ExperimentalScanDataset(input_dataset: Operand, initial_state: Operands, other_arguments: Operands, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], Tstate: Sequence[DTypeLike] | None = None, Targuments: Sequence[DTypeLike] | None = None, preserve_cardinality: bool = False, name: str | None = None) -> Tensor:
     """input_dataset:variant initial_state:[Tstate] other_arguments:[Targuments] -> handle:variant"""
     return one("ExperimentalScanDataset", (input_dataset, initial_state, other_arguments,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "Tstate": Tstate, "Targuments": Targuments, "preserve_cardinality": preserve_cardinality}, name)
+
+def ExperimentalSlidingWindowDataset(input_dataset: Operand, window_size: Operand, window_shift: Operand, window_stride: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """input_dataset:variant window_size:int64 window_shift:int64 window_stride:int64 -> handle:variant"""
+    return one("ExperimentalSlidingWindowDataset", (input_dataset, window_size, window_shift, window_stride,), {"output_types": output_types, "output_shapes": output_shapes}, name)
 
 def ExperimentalTakeWhileDataset(input_dataset: Operand, other_arguments: Operands, *, predicate: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
     """input_dataset:variant other_arguments:[Targuments] -> handle:variant"""
@@ -1862,6 +1872,14 @@ def ParseExample(serialized: Operand, names: Operand, sparse_keys: Operands, den
     """serialized:string names:string sparse_keys:string*Nsparse dense_keys:string*Ndense dense_defaults:[Tdense] -> sparse_indices:int64*Nsparse sparse_values:[sparse_types] sparse_shapes:int64*Nsparse dense_values:[Tdense]"""
     return many("ParseExample", (serialized, names, sparse_keys, dense_keys, dense_defaults,), {"sparse_types": sparse_types, "dense_shapes": dense_shapes, "Nsparse": Nsparse, "Ndense": Ndense}, name)
 
+def ParseExampleDataset(input_dataset: Operand, num_parallel_calls: Operand, dense_defaults: Operands, *, sparse_keys: Sequence[str | bytes], dense_keys: Sequence[str | bytes], sparse_types: Sequence[DTypeLike], dense_shapes: Sequence[ShapeLike], output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], sloppy: bool = False, ragged_keys: Sequence[str | bytes] = (), ragged_value_types: Sequence[DTypeLike] = (), ragged_split_types: Sequence[DTypeLike] = (), name: str | None = None) -> Tensor:
+    """input_dataset:variant num_parallel_calls:int64 dense_defaults:[Tdense] -> handle:variant"""
+    return one("ParseExampleDataset", (input_dataset, num_parallel_calls, dense_defaults,), {"sparse_keys": sparse_keys, "dense_keys": dense_keys, "sparse_types": sparse_types, "dense_shapes": dense_shapes, "output_types": output_types, "output_shapes": output_shapes, "sloppy": sloppy, "ragged_keys": ragged_keys, "ragged_value_types": ragged_value_types, "ragged_split_types": ragged_split_types}, name)
+
+def ParseExampleDatasetV2(input_dataset: Operand, num_parallel_calls: Operand, dense_defaults: Operands, *, sparse_keys: Sequence[str | bytes], dense_keys: Sequence[str | bytes], sparse_types: Sequence[DTypeLike], dense_shapes: Sequence[ShapeLike], output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], deterministic: str | bytes = 'default', ragged_keys: Sequence[str | bytes] = (), ragged_value_types: Sequence[DTypeLike] = (), ragged_split_types: Sequence[DTypeLike] = (), name: str | None = None) -> Tensor:
+    """input_dataset:variant num_parallel_calls:int64 dense_defaults:[Tdense] -> handle:variant"""
+    return one("ParseExampleDatasetV2", (input_dataset, num_parallel_calls, dense_defaults,), {"sparse_keys": sparse_keys, "dense_keys": dense_keys, "sparse_types": sparse_types, "dense_shapes": dense_shapes, "output_types": output_types, "output_shapes": output_shapes, "deterministic": deterministic, "ragged_keys": ragged_keys, "ragged_value_types": ragged_value_types, "ragged_split_types": ragged_split_types}, name)
+
 def ParseExampleV2(serialized: Operand, names: Operand, sparse_keys: Operand, dense_keys: Operand, ragged_keys: Operand, dense_defaults: Operands, *, num_sparse: int, sparse_types: Sequence[DTypeLike], ragged_value_types: Sequence[DTypeLike], ragged_split_types: Sequence[DTypeLike], dense_shapes: Sequence[ShapeLike], name: str | None = None) -> tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor]]:
     """serialized:string names:string sparse_keys:string dense_keys:string ragged_keys:string dense_defaults:[Tdense] -> sparse_indices:int64*num_sparse sparse_values:[sparse_types] sparse_shapes:int64*num_sparse dense_values:[Tdense] ragged_values:[ragged_value_types] ragged_row_splits:[ragged_split_types]"""
     return many("ParseExampleV2", (serialized, names, sparse_keys, dense_keys, ragged_keys, dense_defaults,), {"num_sparse": num_sparse, "sparse_types": sparse_types, "ragged_value_types": ragged_value_types, "ragged_split_types": ragged_split_types, "dense_shapes": dense_shapes}, name)
@@ -2593,6 +2611,10 @@ def SkipDataset(input_dataset: Operand, count: Operand, *, output_types: Sequenc
 def Slice(input: Operand, begin: Operand, size: Operand, *, name: str | None = None) -> Tensor:
     """input:T begin:Index size:Index -> output:T"""
     return one("Slice", (input, begin, size,), {}, name)
+
+def SlidingWindowDataset(input_dataset: Operand, window_size: Operand, window_shift: Operand, window_stride: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], drop_remainder: bool = True, name: str | None = None) -> Tensor:
+    """input_dataset:variant window_size:int64 window_shift:int64 window_stride:int64 -> handle:variant"""
+    return one("SlidingWindowDataset", (input_dataset, window_size, window_shift, window_stride,), {"output_types": output_types, "output_shapes": output_shapes, "drop_remainder": drop_remainder}, name)
 
 def Softmax(logits: Operand, *, name: str | None = None) -> Tensor:
     """logits:T -> softmax:T"""

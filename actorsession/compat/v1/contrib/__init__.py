@@ -11,6 +11,7 @@ from actorsession.lazy_names import lazy_names
 _NAMES = {
     "actorsession.namespaces.signal": "*=signal",
     ".checkpoint": "*=checkpoint",
+    ".cluster_resolver": "*=cluster_resolver",
     ".crf": "*=crf",
     ".data": "*=data",
     ".distributions": "*=distributions",
