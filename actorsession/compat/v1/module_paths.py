@@ -29,6 +29,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
     "contrib.framework": [
         ("python.framework", "checkpoint_utils tensor_util", ".contrib.framework"),
         ("python.ops", "arg_scope ops variables", ".contrib.framework"),
+        ("python.ops", "audio_ops", "actorsession.opsets.signals.audio"),
     ],
     "contrib.layers": [
         ("python.layers", (
@@ -80,7 +81,6 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("python.slim", "queues", ".contrib.slim.queues"),
         ("python.slim", "summaries", ".contrib.slim"),
     ],
-    "contrib.tensorboard": [("plugins", "projector", ".contrib.projector")],
     "core": [("lib.core", "error_codes_pb2", ".core.protobuf.error_codes_pb2")],
     "examples": [
         ("tutorials.mnist", "input_data", ".internals.mnist_data"),
@@ -158,6 +158,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("ops", "sparse_grad sparse_ops", ". .sparse .internals.generated"),
         ("ops", "string_ops", ". .strings .internals.generated"),
         ("ops", "logging_ops", ". .summary"),
+        ("ops", "audio_ops gen_audio_ops", "actorsession.opsets.signals.audio"),
         ("ops", "bitwise_ops", ".bitwise"),
         ("ops", "collective_ops", ".collective_ops"),
         ("ops", "image_ops image_ops_impl", ".image"),
@@ -320,8 +321,8 @@ class _Rooms(ModuleType):
 # Names of packages and modules below ``contrib.PART.python``, in any order.
 _INSIDE = (
     "core_rnn", "core_rnn_cell", "feature_column", "framework", "initializers", "layers", "learn", "loader",
-    "losses", "metrics", "ops", "optimizers", "python", "queues", "regularizers", "rnn", "rnn_cell",
-    "seq2seq", "slim", "tfe", "training", "utils",
+    "losses", "metric_learning", "metric_loss_ops", "metrics", "ops", "optimizers", "python", "queues",
+    "regularizers", "rnn", "rnn_cell", "seq2seq", "slim", "tfe", "training", "utils",
 )  # fmt: skip
 
 
@@ -345,6 +346,8 @@ def inside_contrib(part: str) -> ModuleType:
         part: the part of ``contrib``, such as ``layers``.
     """
     rooms = [f".contrib.{part}", ".contrib.slim.utils", ".contrib.framework", "."]
+    if part == "losses":
+        rooms.append(".contrib.metric_learning")
     return _InsideContrib(f"{_V1}.contrib.{part}.python", rooms)
 
 

@@ -391,8 +391,8 @@ def static_spec(first: Tensor, shape: TensorShape | None, validate_shape: bool) 
     if shape is None:
         if not first.shape.is_fully_defined():
             raise ValueError(
-                f"the initial value {first!r} has no fully known shape; give shape=..., or "
-                "validate_shape=False if the variable's shape may change"
+                f"initial_value must have a shape specified: {first!r} has no fully known shape; give "
+                "shape=..., or validate_shape=False if the variable's shape may change"
             )
         shape = first.spec.shape
     elif not first.shape.is_compatible_with(shape):

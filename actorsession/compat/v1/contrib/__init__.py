@@ -16,6 +16,7 @@ _NAMES = {
     ".data": "*=data",
     ".distributions": "*=distributions",
     ".eager": "*=eager",
+    ".estimator": "*=estimator",
     ".factorization": "*=factorization",
     ".feature_column": "*=feature_column",
     ".framework": "*=framework",

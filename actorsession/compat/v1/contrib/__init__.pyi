@@ -10,6 +10,7 @@ from actorsession.compat.v1.contrib import crf as crf
 from actorsession.compat.v1.contrib import data as data
 from actorsession.compat.v1.contrib import distributions as distributions
 from actorsession.compat.v1.contrib import eager as eager
+from actorsession.compat.v1.contrib import estimator as estimator
 from actorsession.compat.v1.contrib import factorization as factorization
 from actorsession.compat.v1.contrib import feature_column as feature_column
 from actorsession.compat.v1.contrib import framework as framework
@@ -34,8 +35,8 @@ from actorsession.compat.v1.contrib import util as util
 from actorsession.namespaces import signal as signal
 
 __all__ = [
-"checkpoint", "cluster_resolver", "crf", "data", "distributions", "eager", "factorization",
-"feature_column", "framework", "image", "layers", "learn", "legacy_seq2seq", "lookup", "losses",
-"metrics", "opt", "predictor", "rnn", "seq2seq", "signal", "slim", "staging", "summary",
-"tensorboard", "tpu", "training", "util"
+"checkpoint", "cluster_resolver", "crf", "data", "distributions", "eager", "estimator",
+"factorization", "feature_column", "framework", "image", "layers", "learn", "legacy_seq2seq",
+"lookup", "losses", "metrics", "opt", "predictor", "rnn", "seq2seq", "signal", "slim", "staging",
+"summary", "tensorboard", "tpu", "training", "util"
 ]

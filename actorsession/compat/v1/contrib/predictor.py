@@ -15,7 +15,7 @@ from actorsession.compat.v1.session_creators import ChiefSessionCreator
 from actorsession.compat.v1.sessions import Session
 from actorsession.compat.v1.train import MonitoredSession
 
-__all__ = ["Predictor", "from_estimator", "from_saved_model"]
+__all__ = ["Predictor", "from_contrib_estimator", "from_estimator", "from_saved_model"]
 
 
 class Predictor:
@@ -156,7 +156,7 @@ def from_estimator(
 def _outputs(spec: Any, key: str | None) -> Mapping[str, Any]:
     outputs = spec.export_outputs or {}
     if key is not None and key not in outputs:
-        raise ValueError(f"{key!r} is none of the model's outputs: {sorted(outputs)}")
+        raise ValueError(f"output_key must be one of {sorted(outputs)}, got {key!r}")
     chosen = outputs.get(key or DEFAULT_SERVING_SIGNATURE_DEF_KEY)
     if chosen is None and len(outputs) == 1:
         (chosen,) = outputs.values()
@@ -164,3 +164,6 @@ def _outputs(spec: Any, key: str | None) -> Mapping[str, Any]:
     with contextlib.suppress(AttributeError):
         found = chosen.outputs if chosen is not None else found
     return found if isinstance(found, Mapping) else {"output": found}
+
+
+from_contrib_estimator = from_estimator

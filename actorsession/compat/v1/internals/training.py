@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from actorsession.compat.v1.checkpoint_management import meta_graph_filename
 from actorsession.compat.v1.contrib.training import StopAfterNEvalsHook as _StopAfterNEvalsHook
 from actorsession.compat.v1.contrib.training import evaluate_once as _evaluate_once
 from actorsession.compat.v1.contrib.training import (
@@ -26,7 +27,7 @@ __all__ = [
     "_CoordinatedSession", "_HookedSession", "_RecoverableSession", "_RoundRobinStrategy",
     "_StopAfterNEvalsHook", "_WrappedSession", "_as_graph_element", "_evaluate_once",
     "_get_or_create_eval_step", "_get_or_create_global_step_read", "_get_saver_or_default",
-    "_increment_global_step", "_var_key",
+    "_increment_global_step", "_var_key", "meta_graph_filename",
 ]  # fmt: skip
 
 GLOBAL_STEP_READ_KEY = "global_step_read_op_cache"
