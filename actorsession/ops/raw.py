@@ -30,35 +30,36 @@ __all__ = [
     "ApplyProximalGradientDescent", "ApplyRMSProp", "ApproximateEqual", "ArgMax", "ArgMin",
     "AsString", "Asin", "Asinh", "Assert", "AssertCardinalityDataset", "AssertNextDataset",
     "Assign", "AssignAdd", "AssignAddVariableOp", "AssignSub", "AssignSubVariableOp",
-    "AssignVariableOp", "AsyncPyFunc", "Atan", "Atan2", "Atanh", "AudioSummary", "AudioSummaryV2",
-    "AvgPool", "AvgPool3D", "AvgPool3DGrad", "AvgPoolGrad", "Barrier", "BarrierClose",
-    "BarrierIncompleteSize", "BarrierInsertMany", "BarrierReadySize", "BarrierTakeMany",
-    "BatchDataset", "BatchDatasetV2", "BatchMatMul", "BatchMatMulV2", "BatchToSpaceND", "BesselI0",
-    "BesselI0e", "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad", "Bitcast",
-    "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BroadcastArgs", "BroadcastGradientArgs",
-    "BroadcastTo", "Bucketize", "CSVDataset", "CSVDatasetV2", "CTCBeamSearchDecoder",
-    "CTCGreedyDecoder", "CTCLoss", "CacheDataset", "CacheDatasetV2", "Cast", "Ceil",
-    "CheckNumerics", "Cholesky", "ClipByValue", "CollectiveAllToAllV2", "CollectiveBcastRecv",
-    "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2", "CollectiveGather",
-    "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2", "CollectiveReduceV2",
-    "CombinedNonMaxSuppression", "Complex", "ComplexAbs", "ComputeAccidentalHits", "ConcatOffset",
-    "ConcatV2", "ConcatenateDataset", "Conj", "ConjugateTranspose", "Const", "ControlTrigger",
-    "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilterV2",
-    "Conv3DBackpropInputV2", "Cos", "Cosh", "CountUpTo", "CropAndResize", "CropAndResizeGradBoxes",
-    "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum", "CumulativeLogsumexp",
-    "DatasetCardinality", "DatasetToSingleElement", "DecodeAndCropJpeg", "DecodeBase64",
-    "DecodeBmp", "DecodeCSV", "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample",
-    "DecodeJpeg", "DecodePng", "DecodeRaw", "DeleteSessionTensor", "DenseBincount",
-    "DenseToDenseSetOperation", "DenseToSparseBatchDataset", "DenseToSparseSetOperation",
-    "DepthToSpace", "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
+    "AssignVariableOp", "AsyncPyFunc", "Atan", "Atan2", "Atanh", "AudioSpectrogram", "AudioSummary",
+    "AudioSummaryV2", "AvgPool", "AvgPool3D", "AvgPool3DGrad", "AvgPoolGrad", "Barrier",
+    "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany", "BarrierReadySize",
+    "BarrierTakeMany", "BatchDataset", "BatchDatasetV2", "BatchMatMul", "BatchMatMulV2",
+    "BatchToSpaceND", "BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "Betainc", "BiasAdd",
+    "BiasAddGrad", "Bitcast", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BroadcastArgs",
+    "BroadcastGradientArgs", "BroadcastTo", "Bucketize", "CSVDataset", "CSVDatasetV2",
+    "CTCBeamSearchDecoder", "CTCGreedyDecoder", "CTCLoss", "CacheDataset", "CacheDatasetV2", "Cast",
+    "Ceil", "CheckNumerics", "Cholesky", "ClipByValue", "CollectiveAllToAllV2",
+    "CollectiveBcastRecv", "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2",
+    "CollectiveGather", "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2",
+    "CollectiveReduceV2", "CombinedNonMaxSuppression", "Complex", "ComplexAbs",
+    "ComputeAccidentalHits", "ConcatOffset", "ConcatV2", "ConcatenateDataset", "Conj",
+    "ConjugateTranspose", "Const", "ControlTrigger", "Conv2D", "Conv2DBackpropFilter",
+    "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilterV2", "Conv3DBackpropInputV2", "Cos",
+    "Cosh", "CountUpTo", "CropAndResize", "CropAndResizeGradBoxes", "CropAndResizeGradImage",
+    "Cross", "Cumprod", "Cumsum", "CumulativeLogsumexp", "DatasetCardinality",
+    "DatasetToSingleElement", "DecodeAndCropJpeg", "DecodeBase64", "DecodeBmp", "DecodeCSV",
+    "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample", "DecodeJpeg", "DecodePng",
+    "DecodeRaw", "DecodeWav", "DeleteSessionTensor", "DenseBincount", "DenseToDenseSetOperation",
+    "DenseToSparseBatchDataset", "DenseToSparseSetOperation", "DepthToSpace",
+    "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
     "DepthwiseConv2dNativeBackpropInput", "DeserializeIterator", "DeserializeManySparse",
     "DeserializeSparse", "DestroyTemporaryVariable", "Diag", "DiagPart", "Digamma", "Dilation2D",
     "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "DirectedInterleaveDataset",
     "DisableCopyOnRead", "Div", "DivNoNan", "DrawBoundingBoxes", "DrawBoundingBoxesV2",
     "DummyMemoryCache", "DummySeedGenerator", "DynamicPartition", "DynamicStitch", "EditDistance",
     "Einsum", "Elu", "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg",
-    "EncodeJpegVariableQuality", "EncodePng", "EnsureShape", "Enter", "Equal", "Erf", "Erfc",
-    "Erfinv", "EuclideanNorm", "Exit", "Exp", "ExpandDims", "ExperimentalAssertNextDataset",
+    "EncodeJpegVariableQuality", "EncodePng", "EncodeWav", "EnsureShape", "Enter", "Equal", "Erf",
+    "Erfc", "Erfinv", "EuclideanNorm", "Exit", "Exp", "ExpandDims", "ExperimentalAssertNextDataset",
     "ExperimentalDatasetCardinality", "ExperimentalDenseToSparseBatchDataset",
     "ExperimentalDirectedInterleaveDataset", "ExperimentalGroupByReducerDataset",
     "ExperimentalGroupByWindowDataset", "ExperimentalIgnoreErrorsDataset",
@@ -97,7 +98,7 @@ __all__ = [
     "MatrixSolveLs", "MatrixSquareRoot", "MatrixTriangularSolve", "Max",
     "MaxIntraOpParallelismDataset", "MaxPool", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad",
     "MaxPoolGrad", "MaxPoolGradGrad", "MaxPoolGradWithArgmax", "MaxPoolWithArgmax", "Maximum",
-    "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Min", "Minimum", "MirrorPad",
+    "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Mfcc", "Min", "Minimum", "MirrorPad",
     "MirrorPadGrad", "ModelDataset", "Mul", "MulNoNan", "Multinomial",
     "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri", "Neg", "NextAfter",
     "NextIteration", "NoOp", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
@@ -386,6 +387,10 @@ def Atan2(y: Operand, x: Operand, *, name: str | None = None) -> Tensor:
 def Atanh(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
     return one("Atanh", (x,), {}, name)
+
+def AudioSpectrogram(input: Operand, *, window_size: int, stride: int, magnitude_squared: bool = False, name: str | None = None) -> Tensor:
+    """input:float -> spectrogram:float"""
+    return one("AudioSpectrogram", (input,), {"window_size": window_size, "stride": stride, "magnitude_squared": magnitude_squared}, name)
 
 def AudioSummary(tag: Operand, tensor: Operand, *, sample_rate: float, max_outputs: int = 3, name: str | None = None) -> Tensor:
     """tag:string tensor:float -> summary:string"""
@@ -763,6 +768,10 @@ def DecodeRaw(bytes: Operand, *, out_type: DTypeLike, little_endian: bool = True
     """bytes:string -> output:out_type"""
     return one("DecodeRaw", (bytes,), {"out_type": out_type, "little_endian": little_endian}, name)
 
+def DecodeWav(contents: Operand, *, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """contents:string -> audio:float sample_rate:int32"""
+    return many("DecodeWav", (contents,), {"desired_channels": desired_channels, "desired_samples": desired_samples}, name)
+
 def DeleteSessionTensor(handle: Operand, *, name: str | None = None) -> Operation:
     """handle:string ->"""
     return node("DeleteSessionTensor", (handle,), {}, name)
@@ -914,6 +923,10 @@ def EncodeJpegVariableQuality(images: Operand, quality: Operand, *, name: str | 
 def EncodePng(image: Operand, *, compression: int = -1, name: str | None = None) -> Tensor:
     """image:T -> contents:string"""
     return one("EncodePng", (image,), {"compression": compression}, name)
+
+def EncodeWav(audio: Operand, sample_rate: Operand, *, name: str | None = None) -> Tensor:
+    """audio:float sample_rate:int32 -> contents:string"""
+    return one("EncodeWav", (audio, sample_rate,), {}, name)
 
 def EnsureShape(input: Operand, *, shape: ShapeLike, name: str | None = None) -> Tensor:
     """input:T -> output:T"""
@@ -1638,6 +1651,10 @@ def MergeSummary(inputs: Operands, *, name: str | None = None) -> Tensor:
 def MergeV2Checkpoints(checkpoint_prefixes: Operand, destination_prefix: Operand, *, delete_old_dirs: bool = True, name: str | None = None) -> Operation:
     """checkpoint_prefixes:string destination_prefix:string ->"""
     return node("MergeV2Checkpoints", (checkpoint_prefixes, destination_prefix,), {"delete_old_dirs": delete_old_dirs}, name)
+
+def Mfcc(spectrogram: Operand, sample_rate: Operand, *, upper_frequency_limit: float = 4000.0, lower_frequency_limit: float = 20.0, filterbank_channel_count: int = 40, dct_coefficient_count: int = 13, name: str | None = None) -> Tensor:
+    """spectrogram:float sample_rate:int32 -> output:float"""
+    return one("Mfcc", (spectrogram, sample_rate,), {"upper_frequency_limit": upper_frequency_limit, "lower_frequency_limit": lower_frequency_limit, "filterbank_channel_count": filterbank_channel_count, "dct_coefficient_count": dct_coefficient_count}, name)
 
 def Min(input: Operand, reduction_indices: Operand, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
     """input:T reduction_indices:Tidx -> output:T"""
