@@ -158,8 +158,8 @@ class OperatorMixin:
 
     def __len__(self) -> NoReturn:
         raise TypeError(
-            f"len is not well defined for a symbolic Tensor. {self!r} has no length while the graph is "
-            "built; use its shape, or size"
+            f"len is not well defined for a symbolic Tensor ({self.name}). {self!r} has no length while the "
+            "graph is built; use its shape, or size"
         )
 
     def __float__(self) -> NoReturn:
@@ -169,7 +169,8 @@ class OperatorMixin:
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(
-            f"Cannot convert a symbolic tf.Tensor to a numpy array. {self!r} is symbolic: run it in a session"
+            f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. {self!r} is symbolic: "
+            "run it in a session"
         )
 
 

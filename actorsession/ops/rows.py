@@ -11,6 +11,7 @@ A shape rule gives the shapes of the outputs; their element types follow from th
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -226,10 +227,19 @@ def broadcast(ctx: InferContext, *indices: int) -> TensorShape:
             result = broadcast_shapes(result, shape)
     except ValueError:
         raise ValueError(
-            f"{ctx.op} cannot broadcast shapes {', '.join(map(str, shapes))}: counted from the "
-            "end, dimensions must be equal, or one of them 1 or missing"
+            f"Dimensions must be equal, but are {_clash(shapes)}: {ctx.op} cannot broadcast shapes "
+            f"{', '.join(map(str, shapes))}"
         ) from None
     return result
+
+
+def _clash(shapes: Sequence[TensorShape]) -> str:
+    """Return the two sizes, counted from the end, that cannot be broadcast together."""
+    for sizes in itertools.zip_longest(*[reversed(s.sizes or ()) for s in shapes], fillvalue=None):
+        found = [size for size in sizes if size not in (None, 1)]
+        if len(set(found)) > 1:
+            return f"{found[0]} and {next(size for size in found if size != found[0])}"
+    return "different"
 
 
 def merged_shape(ctx: InferContext) -> TensorShape:

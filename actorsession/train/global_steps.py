@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from actorsession.graph.dtypes import int64
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Tensor
@@ -101,4 +103,4 @@ def global_step(sess: Any, global_step_tensor: Any) -> int:
         sess: the session.
         global_step_tensor: the variable or tensor that counts steps.
     """
-    return int(sess.run(global_step_tensor))
+    return int(np.asarray(sess.run(global_step_tensor)).item())

@@ -11,6 +11,7 @@ import pytest
 import actorsession.compat.v1 as tf
 from actorsession import train
 from actorsession.checkpoints.bundle import read_index
+from actorsession.compat.v1.python.training import checkpoint_management
 from actorsession.interop.tabled import message_class
 
 ROWS = np.arange(20, dtype=np.float32).reshape(5, 4)
@@ -313,6 +314,33 @@ def test_the_oldest_operations_save_and_restore_one_tensor(tmp_path: Path) -> No
         found = session.run([whole, part])
     np.testing.assert_array_equal(found[0], ROWS)
     np.testing.assert_array_equal(found[1], ROWS[1:3])
+
+
+def test_an_error_of_restoring_begins_with_tensorflows_words(tmp_path: Path) -> None:
+    prefix = str(tmp_path / "m")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        sess.run(tf.Variable([[1.0, 2.0]], name="v").initializer)
+        tf.train.Saver().save(sess, prefix)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.Variable(1.0, name="w")
+        with pytest.raises(tf.errors.NotFoundError, match=r"^Key w not found in checkpoint: "):
+            tf.train.Saver().restore(sess, prefix)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        v = tf.Variable([1.0, 2.0], name="v")
+        words = "^Assign requires shapes of both tensors to match: "
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            tf.train.Saver().restore(sess, prefix)
+        saver = tf.train.Saver(reshape=True)
+        saver.restore(sess, prefix)
+        assert sess.run(v).tolist() == [1.0, 2.0]
+        with pytest.raises(ValueError, match="Can't load save_path when it is None"):
+            saver.restore(sess, None)
+
+
+def test_the_path_of_the_graph_beside_a_checkpoint() -> None:
+    named = checkpoint_management.meta_graph_filename
+    assert (named("x"), named("x-3", "m")) == ("x.meta", "x-3.m")
+    assert [named(f"a/x-{n}-of-00002") for n in ("00001", "?????")] == ["a/x.meta"] * 2
 
 
 def test_slots_of_parts_are_parts_of_one_slot(tmp_path: Path) -> None:

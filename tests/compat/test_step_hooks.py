@@ -59,10 +59,10 @@ def test_a_task_begins_when_others_are_far_enough(monkeypatch: pytest.MonkeyPatc
 
         def others_go_on(timeout: float) -> bool:
             looks.append(timeout)
-            sess._session.run(step)
+            sess._coordinated_creator.tf_sess.run(step)
             return False
 
-        monkeypatch.setattr(sess._coord, "wait_for_stop", others_go_on)
+        monkeypatch.setattr(sess._coordinated_creator.coord, "wait_for_stop", others_go_on)
         assert sess.run(step) == 4
         assert sess.run(step) == 5
     assert looks == [0.5, 0.5, 0.5]
@@ -76,7 +76,7 @@ def test_a_wait_for_others_ends_with_its_limit_or_when_all_are_to_stop(
         with pytest.raises(tf.errors.DeadlineExceededError, match="step is 0 instead of 9"):
             sess.run(step)
     with tf.train.MonitoredSession(hooks=[tf.train.GlobalStepWaiterHook(9)]) as sess:
-        monkeypatch.setattr(sess._coord, "wait_for_stop", lambda timeout: True)
+        monkeypatch.setattr(sess._coordinated_creator.coord, "wait_for_stop", lambda timeout: True)
         assert sess.run(step) == 1
     with tf.train.MonitoredSession(hooks=[tf.train.GlobalStepWaiterHook(0, 0)]) as sess:
         assert sess.run(step) == 1

@@ -162,6 +162,15 @@ def test_without_a_writer_no_summary_is_written() -> None:
         sv.summary_computed(sess, b"")
 
 
+def test_a_vector_of_one_number_counts_steps(tmp_path: Path) -> None:
+    step, other = tf.Variable([123], name="global_step"), tf.constant([7])
+    sv = tf.train.Supervisor(logdir=str(tmp_path), save_model_secs=0, save_summaries_secs=0)
+    assert sv.global_step is step
+    with sv.managed_session() as sess:
+        assert sv.saver.save(sess, sv.save_path, sv.global_step) == f"{sv.save_path}-123"
+        assert tf.train.global_step(sess, other) == 7
+
+
 def test_checkpoints_are_saved_beside_the_program(tmp_path: Path) -> None:
     training()
     saver = tf.train.Saver()

@@ -33,7 +33,8 @@ from tests.engines.test_slurm import MISSING, SEARCHED
 
 # Ray starts in seconds on a quiet machine, and in a minute on a busy one.
 _LIMIT = 540.0
-_RAY_PORTS = (6379, 8265)
+# Of what keeps a Ray cluster together, of its dashboard, and of what takes jobs, which never does without it.
+_RAY_PORTS = (6379, 8265, 52365)
 _OTHERS = 60.0  # seconds for the Ray of another test to leave them
 
 pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -97,6 +98,8 @@ def run(block: str, place: Path, **more: str) -> str:
         kill_processes_of(str(place))
     else:
         pytest.skip(f"ray does not start on this machine: {RAY_DID_NOT_START}")
+    if code:
+        kill_processes_of(str(place))
     assert code == 0, said
     check_output(block, said)
     return said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,8 +21,8 @@ from actorsession.train import (
 
 __all__ = [
     "CheckpointState", "NewCheckpointReader", "checkpoint_exists", "generate_checkpoint_state_proto",
-    "get_checkpoint_mtimes", "get_checkpoint_state", "latest_checkpoint", "remove_checkpoint",
-    "update_checkpoint_state",
+    "get_checkpoint_mtimes", "get_checkpoint_state", "latest_checkpoint", "meta_graph_filename",
+    "remove_checkpoint", "update_checkpoint_state",
 ]  # fmt: skip
 
 
@@ -100,3 +101,14 @@ def _message(state: train.CheckpointState) -> Any:
         all_model_checkpoint_timestamps=state.all_model_checkpoint_timestamps,
         last_preserved_timestamp=state.last_preserved_timestamp,
     )
+
+
+def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:
+    """Return the path of the graph that is written beside a checkpoint.
+
+    Args:
+        checkpoint_filename: prefix of the checkpoint, perhaps with the number of a shard.
+        meta_graph_suffix: what follows after a dot.
+    """
+    whole = re.sub(r"-[\d?]+-of-\d+$", "", checkpoint_filename)
+    return f"{whole}.{meta_graph_suffix}"

@@ -8,6 +8,7 @@ and the saver. Checkpoints of either form are restored.
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 from actorsession import interop, train
@@ -28,6 +29,9 @@ from actorsession.train.saveable import saveables_of
 __all__ = ["Saver", "export_meta_graph", "import_meta_graph"]
 
 _log = get_logger()
+
+_LACKING = re.compile(r"has no tensor '([^']+)'")
+_OTHER_SHAPE = re.compile(r"has shape \[.*\] in the checkpoint")
 
 
 class Saver(train.Saver):
@@ -67,17 +71,30 @@ class Saver(train.Saver):
     def restore(self, sess: Any, save_path: str | None) -> None:
         """Restore the variables from a checkpoint, also from one of ``tf.train.Checkpoint``.
 
-        The arguments and errors are those of ``actorsession.train.Saver.restore``.
+        The arguments are those of ``actorsession.train.Saver.restore``.
+
+        Raises:
+            ValueError: if there is no such checkpoint.
+            NotFoundError: if it lacks a variable; the message has TensorFlow's words beside ours.
+            InvalidArgumentError: if a variable has another shape there; likewise.
         """
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
         try:
             super().restore(sess, save_path)
-        except NotFoundError:
+        except NotFoundError as exc:
             keys = _keys_of_objects(save_path)
             named = {each.name: each for each in saveables_of(self._var_list)} if keys else {}
             if not keys or not set(named) <= set(keys):
+                if lacking := _LACKING.search(exc.message):
+                    exc.message = f"Key {lacking[1]} not found in checkpoint: {exc.message}"
                 raise
             by_key = {keys[name]: each.op for name, each in named.items()}
             Saver(by_key, reshape=self._reshape).restore(sess, save_path)
+        except InvalidArgumentError as exc:
+            if _OTHER_SHAPE.search(exc.message):
+                exc.message = f"Assign requires shapes of both tensors to match: {exc.message}"
+            raise
 
     def _write_graph(self, path: str, graph: Any) -> None:
         try:

@@ -282,6 +282,7 @@ class Supervisor:
             summary, step = sess.run(self.summary_op), None
         else:
             summary, step = sess.run([self.summary_op, self.global_step])
+            step = step.item()
         if self.summary_writer is not None:
             self.summary_writer.add_summary(summary, step)
 
@@ -449,8 +450,13 @@ def _saver() -> Saver | None:
 
 
 def _global_step() -> Any:
+    """Return the global step, which may be a vector of one number here, as in TensorFlow."""
     try:
         return get_global_step()
     except TypeError as exc:
+        named = get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, "global_step:0$")
+        for variable in named[:1]:
+            if variable.dtype.is_integer and variable.shape.num_elements() == 1:
+                return variable
         _log.warning("cannot count steps: %s", exc)
         return None

@@ -156,7 +156,8 @@ def _dequeue_many_kernel(ctx: KernelContext) -> Kernel:
 
     def dequeue_many(queue: QueueState, n: Any) -> Take:
         if n < 0:
-            raise InvalidArgumentError(f"{ctx.op}: n is at least 0, got {n}")
+            what = "DequeueUpTo" if up_to else "DequeueMany"
+            raise InvalidArgumentError(f"{what}Op requested {n} < 0 elements")
         if not pads and any(not s.shape.is_fully_defined() for s in specs):
             raise InvalidArgumentError(
                 f"{queue.label}: DequeueMany and DequeueUpTo require the components to have specified "

@@ -526,3 +526,14 @@ async def test_nodes_of_one_random_queue_have_the_same_seeds(session: AsyncSessi
     # Without a seed of their own, those of the graph and of the name count, not the place in the graph.
     await session.run(made(None, "by name"))
     await session.run(made(None, "by name"))
+
+
+async def test_a_negative_number_of_elements_is_refused_when_it_is_known(
+    session: AsyncSession,
+) -> None:
+    queue, n = ops.FIFOQueue(4, int32, []), ops.placeholder("int32", [])
+    for take, what in ((queue.dequeue_many, "DequeueMany"), (queue.dequeue_up_to, "DequeueUpTo")):
+        with pytest.raises(InvalidArgumentError, match=rf"^{what}Op requested -1 < 0 elements"):
+            await session.run(take(n), {n: -1})
+    with pytest.raises(ValueError, match="n is at least 0, got -1"):
+        queue.dequeue_many(-1)

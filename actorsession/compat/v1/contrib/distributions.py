@@ -342,7 +342,8 @@ def _kl_normals(a: Any, b: Any, name: str | None = None) -> Tensor:
             spread = ops.reduce_sum(ops.square(apart), [-2, -1])
         z = b._without_scale(a._mean_of_all - b._mean_of_all)
         squares = ops.reduce_sum(ops.square(z), -1)
-        return 0.5 * (spread + squares - a._count()) + b._log_abs_det() - a._log_abs_det()
+        found: Tensor = 0.5 * (spread + squares - a._count())
+        return found + b._log_abs_det() - a._log_abs_det()
 
 
 def _matrix(normal: Any) -> Tensor:
