@@ -19,6 +19,7 @@ import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextvars import Context
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVarTuple
 
 import hypothesis
@@ -136,9 +137,34 @@ def _ending_at_timeouts(new_loop: LoopFactory) -> LoopFactory:
     return factory
 
 
+class Overdue(BaseException):
+    """The time of a test is over whose examples Hypothesis makes.
+
+    pytest-timeout's own error would be a failure of the example that happened to run, and Hypothesis would
+    look for a smaller one that fails, with no timeout any more.
+    """
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_timeout_set_timer(item: pytest.Item) -> Generator[None, Any, Any]:
+    """End a test of Hypothesis's with an error that is none of an example."""
+    set_ = yield
+    ring = signal.getsignal(signal.SIGALRM)
+    if callable(ring) and hypothesis.is_hypothesis_test(getattr(item, "obj", None)):
+
+        def end(number: int, frame: FrameType | None) -> None:
+            try:
+                ring(number, frame)
+            except pytest.fail.Exception as error:
+                raise Overdue(str(error)) from None
+
+        signal.signal(signal.SIGALRM, end)
+    return set_
+
+
 def _stop_at_timeout(loop: asyncio.AbstractEventLoop, context: LoopContext) -> None:
     outcome = context.get("exception")
-    if isinstance(outcome, pytest.fail.Exception):
+    if isinstance(outcome, (pytest.fail.Exception, Overdue)):
         _TIMED_OUT_LOOPS.append((loop, outcome))
         loop.stop()
     else:

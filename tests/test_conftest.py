@@ -15,7 +15,8 @@ from tests.conftest import LOOP_FACTORIES
 ROOT = Path(__file__).resolve().parent.parent
 
 OFFENDER = """
-import asyncio, socket, subprocess, sys, threading
+import asyncio, socket, subprocess, sys, threading, time
+import hypothesis, hypothesis.strategies as st
 import pytest
 import tests.leaks
 
@@ -76,6 +77,13 @@ async def test_hang():
 async def test_spin():
     while True:
         await asyncio.sleep(0)
+
+@pytest.mark.timeout(0.5)
+@hypothesis.given(st.lists(st.integers(), min_size=5))
+def test_examples(numbers):
+    end = time.monotonic() + 60
+    while sum(numbers) and time.monotonic() < end:
+        pass
 
 def test_after_all_that():
     pass
@@ -169,6 +177,12 @@ class TestOffender:
         assert "FAILED" in outcome(report, f"{test}[{loop}]"), report
         # pytest-timeout 2.3 writes no parentheses and not its own name.
         assert re.search(r"Failed: Timeout \(?>0\.25s\b", report), report
+
+    def test_examples_that_never_end_are_not_made_smaller(self, report: str) -> None:
+        """Each attempt would take as long, and none of them has a timeout any more."""
+        assert outcome(report, "test_examples") == {"FAILED"}, report
+        assert re.search(r"tests\.conftest\.Overdue: Timeout \(?>0\.5s\b", report), report
+        assert "Falsifying example" not in report
 
     def test_one_bad_test_does_not_disturb_the_next(self, report: str) -> None:
         assert outcome(report, "test_after_all_that") == {"PASSED"}, report

@@ -703,8 +703,31 @@ def test_only_the_tests_close_to_a_change_run_when_that_is_asked(checkout: Check
     assert run.returncode == 0, run.stderr
     assert "  ok      pytest, of what has changed (" in run.stdout
     calls = checkout.made_calls()
-    assert "-m pytest -n 4 --dist loadfile --no-loadscope-reorder tests/test_one.py -x" in calls
+    assert (
+        "-m pytest -n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 tests/test_one.py -x"
+        in calls
+    )
     assert [call for call in calls if call.startswith(("mypy", "ruff"))] == []
+
+
+def test_a_worker_that_dies_ends_the_run_and_its_test_is_named(tmp_path: Path) -> None:
+    said = "printf '%s\\n' \"${SPREAD[@]}\""
+    spread = subprocess.run(
+        ["bash", "-c", f". scripts/stages.sh; {said}"], cwd=ROOT, capture_output=True, text=True,
+        check=True, timeout=100,
+    ).stdout.split()  # fmt: skip
+    for number in range(6):
+        (tmp_path / f"test_{number}.py").write_text(
+            "import os, pytest\n"
+            "@pytest.mark.parametrize('n', range(6))\n"
+            f"def test_a(n):\n    if {number} == 3 and n == 2: os.abort()\n"
+        )
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n", "2", *spread, "-c", os.devnull, "--rootdir", ".", "."],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100,
+    )  # fmt: skip
+    assert run.returncode == 1
+    assert "crashed while running 'test_3.py::test_a[2]'" in run.stdout
 
 
 @pytest.mark.parametrize("number", ["0", "many", "-1", ""])

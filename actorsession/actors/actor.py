@@ -447,8 +447,10 @@ class Actor:
 
     def _child_ended(self, delivery: Delivery, child: asyncio.Task[Any]) -> None:
         self._in_flight.pop(delivery, None)
-        self._mailbox.release()
-        error = delivery.outcome(child)
+        try:
+            self._mailbox.release()
+        finally:  # whoever waits for the answer gets it, whatever becomes of other messages
+            error = delivery.outcome(child)
         if error is not None and delivery.answer is None and self._stopped is None:
             self._failed(delivery, error)
         if self._mailbox.queue:

@@ -28,6 +28,7 @@ from actorsession.actors.supervision import STOP_GRACE, Children
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import (
     DeadlineExceededError,
+    InvalidArgumentError,
     OpError,
     UnavailableError,
     WorkerRestartedError,
@@ -493,7 +494,10 @@ def _of_value(message: PushTensors, error: OpError) -> OpError:
     # Each of them alone may be one that can be sent.
     text, fault = next((found for found in faults if found[1]), (message.keys[0], error))
     assert fault is not None
-    key = parse_key(text)
+    try:
+        key = parse_key(text)
+    except InvalidArgumentError:  # which the receiver would refuse, too
+        return fault
     node = key.tensor.removeprefix("^").partition(":")[0] or None
     made = type(fault)(
         f"the value of {key.tensor or key.edge_name} cannot be sent to {key.dst_device}: {fault.message}"

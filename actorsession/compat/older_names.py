@@ -11,9 +11,12 @@ import fractions
 import functools
 import inspect
 import math
+import sys
 import time
-from collections.abc import Callable
-from types import BuiltinFunctionType
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -68,6 +71,41 @@ def _without_copy(array: Callable[..., Any]) -> Callable[..., Any]:
     return older
 
 
+# Names of resampling filters of Pillow, and what they are now.
+_FILTERS = {"ANTIALIAS": "LANCZOS", "CUBIC": "BICUBIC", "LINEAR": "BILINEAR"}
+
+
+class _WithFilters(Loader):
+    """Loads Pillow's module of images, and gives it the names of filters that it had."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Return what Pillow's loader does."""
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Load the module, then add the names."""
+        self._loader.exec_module(module)
+        for former, name in _FILTERS.items():
+            if not hasattr(module, former):
+                setattr(module, former, getattr(module, name))
+
+
+class _FindsPillow(MetaPathFinder):
+    """Finds Pillow's module of images when a program imports it, as it may not be installed."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return how to load that module; ``None`` for all others."""
+        spec = PathFinder.find_spec(fullname, path) if fullname == "PIL.Image" else None
+        if spec is not None and spec.loader is not None:
+            spec.loader = _WithFilters(spec.loader)
+        return spec
+
+
 def restore_older_names() -> list[str]:
     """Give modules the names back that they had when programs for TensorFlow 1 were written.
 
@@ -75,6 +113,8 @@ def restore_older_names() -> list[str]:
         The names that were missing, such as ``numpy.float``.
     """
     restored = []
+    if not any(isinstance(finder, _FindsPillow) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _FindsPillow())
     if np.lib.NumpyVersion(np.__version__) >= "2.0.0" and isinstance(np.array, BuiltinFunctionType):
         np.array = _without_copy(np.array)
         restored.append("numpy.array")

@@ -47,17 +47,21 @@ class TaskHost:
         self.address = ""
 
     async def start(self) -> str:
-        """Serve from now on, and return the address.
+        """Serve from now on, and return the address; if that fails nothing is left of it.
 
         Raises:
             ImportError: if a module that the order names cannot be imported.
             OpError: for what ``Server`` raises.
         """
         self._log.attach()
-        for name in self._order.imports:
-            importlib.import_module(name)
-        self._thread = LoopThread(f"actorsession-{self._order.job}-{self._order.index}")
-        self.address = await asyncio.wrap_future(self._thread.submit(self._serve()))
+        try:
+            for name in self._order.imports:
+                importlib.import_module(name)
+            self._thread = LoopThread(f"actorsession-{self._order.job}-{self._order.index}")
+            self.address = await asyncio.wrap_future(self._thread.submit(self._serve()))
+        except BaseException:
+            self.release()
+            raise
         remember_token(self.address, self._order.token)
         return self.address
 

@@ -29,9 +29,14 @@ def size_of(value: Any) -> Dim:
     try:
         size = operator.index(value)
     except TypeError:
-        raise TypeError(f"a dimension is an integer or None, got {value!r}") from None
+        raise TypeError(
+            "Dimension value must be integer or None or have an __index__ method, got value "
+            f"'{value!r}' with type '{type(value)!r}'"
+        ) from None
     if size < 0:
-        raise ValueError(f"a dimension is at least 0 (None if unknown), got {size}")
+        raise ValueError(
+            f"Dimension {size} must be >= 0: a dimension is at least 0 (None if unknown), got {size}"
+        )
     return size
 
 
@@ -71,7 +76,7 @@ class Dimension:
             ValueError: if both are known and differ.
         """
         if not self.is_compatible_with(other):
-            raise ValueError(f"dimensions {self} and {as_dimension(other)} are not compatible")
+            raise ValueError(f"Dimensions {self} and {as_dimension(other)} are not compatible")
 
     def merge_with(self, other: Any) -> Dimension:
         """Return the dimension that is known if either is.
@@ -114,7 +119,8 @@ class Dimension:
 
     def __truediv__(self, other: Any) -> Any:
         raise TypeError(
-            f"{self!r} cannot be divided by /, because the result would be a fraction: use //"
+            f"unsupported operand type(s) for /: 'Dimension' and '{type(other).__name__}', please use // "
+            f"instead: the result of dividing {self!r} would be a fraction"
         )
 
     __rtruediv__ = __truediv__

@@ -23,11 +23,11 @@ from actorsession.graph.function_library import FunctionLibrary
 from actorsession.graph.graph_lock import GraphLock
 from actorsession.graph.names import NameTable, check_op_name
 from actorsession.graph.node import GraphDef, TensorSpec
-from actorsession.graph.node_index import NodeIndex, check_kind
-from actorsession.graph.operation import Operation, ReferenceTensor, Tensor, ValueTensor
+from actorsession.graph.node_index import NodeIndex
+from actorsession.graph.operation import Listed, Operation, ReferenceTensor, Tensor, ValueTensor
 from actorsession.graph.reentrant import Reentrant
 from actorsession.graph.scopes import DeviceFunction, Scope, scope_of
-from actorsession.graph.shape import TensorShape
+from actorsession.graph.shape import TensorShape, as_shape, clash
 from actorsession.graph.source_location import user_line
 
 __all__ = [
@@ -167,7 +167,9 @@ class Graph:
         """
         if not isinstance(obj, str) and not hasattr(obj, "_as_graph_element"):
             kinds = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
-            raise TypeError(f"Can not convert a {type(obj).__name__} into a {kinds}: {obj!r:.100}")
+            raise TypeError(
+                f"Can not convert a {type(obj).__name__} into a {kinds}. Got {obj!r:.100}"
+            )
         found: Any = obj if isinstance(obj, str) else obj._as_graph_element()
         if isinstance(found, str):  # objects may denote a name, as in TensorFlow
             return self._nodes.find(
@@ -184,7 +186,11 @@ class Graph:
                 "thread has a default graph of its own: pass the graph, as in "
                 "Session(graph=tensor.graph), or build in `with graph.as_default():`"
             )
-        check_kind(found.name, isinstance(found, Tensor), allow_tensor, allow_operation)
+        if not (allow_tensor if isinstance(found, Tensor) else allow_operation):
+            kinds = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
+            raise TypeError(
+                f"Can not convert a {type(found).__name__} into a {kinds}. Got {found!r}"
+            )
         return found
 
     # -- building ------------------------------------------------------------------------------
@@ -284,7 +290,9 @@ class Graph:
             given = self._names.unique(wanted)
         check_op_name(wanted)
         if given in self._nodes:
-            raise ValueError(f"an operation named {given!r} exists in the graph")
+            raise ValueError(
+                f"Duplicate node name in graph: {given!r} (an operation named {given!r} exists already)"
+            )
         return wanted, given
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
@@ -383,7 +391,7 @@ class Graph:
         existing outputs stay the same, so plans made before stay valid.
         """
         with self._lock.mutex:
-            op.inputs, op.attrs, op.outputs = tuple(inputs), attrs, tuple(outputs)
+            op.inputs, op.attrs, op.outputs = tuple(inputs), attrs, Listed(outputs)
             op.forget_node_def()
             self._nodes.forget_consumers()
             if op not in self._nodes.bodies:
@@ -397,7 +405,10 @@ class Graph:
         """
         with self._lock.mutex:
             known = tensor.spec.shape
-            merged = known.merge_with(shape)
+            try:
+                merged = known.merge_with(shape)
+            except ValueError as exc:
+                raise ValueError(f"{clash(known, as_shape(shape))}: {exc}") from None
             if merged != known:
                 tensor._spec = TensorSpec(tensor.dtype, merged)
                 tensor.op.forget_node_def()

@@ -26,7 +26,7 @@ def check_op_name(full_name: str) -> None:
     """
     if not _FULL.fullmatch(full_name):
         raise ValueError(
-            f"`{full_name}` is not a valid node name. Accepted names conform to Regex /{_FULL.pattern}/"
+            f"`{full_name}` is not a valid node name. Accepted names conform to Regex /^{_FULL.pattern}$/"
         )
 
 
@@ -40,7 +40,8 @@ def check_scope_name(name: str, outer: str) -> None:
     if not pattern.fullmatch(name):
         kind = "scope name. A" if outer else "root scope name. A root"
         raise ValueError(
-            f"{name!r} is not a valid {kind} scope name has to match the following pattern: {pattern.pattern}"
+            f"{name!r} is not a valid {kind} scope name has to match the following pattern: "
+            f"^{pattern.pattern}$"
         )
 
 

@@ -63,7 +63,10 @@ class NodeIndex:
     ) -> Tensor | Operation:
         """Return the operation or tensor of a name; see ``Graph.as_graph_element``."""
         if not isinstance(name, str):
-            raise TypeError(f"names are strings, got a {type(name).__name__}: {name!r:.100}")
+            kind = "Tensor" if not allow_operation else "Operation"
+            raise TypeError(
+                f"{kind} names are strings (or similar), not {type(name).__name__}: {name!r:.100}"
+            )
         check_kind(name, ":" in name, allow_tensor, allow_operation)
         op_name, colon, index = name.partition(":")
         if colon and not (index.isascii() and index.isdigit()):

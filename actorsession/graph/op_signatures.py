@@ -362,16 +362,25 @@ def _check_types(op: str, dtypes: tuple[DType, ...], given: tuple[tuple[str, Any
         return
     limited = _limited(op)
     of_attribute: dict[str, DType] = {}
+    first: dict[str, str] = {}
     for arg, dtype in zip(input_args(op, len(dtypes), dict(given)), dtypes, strict=True):
         attr = limited.get(arg.type)
         if attr is None:
             continue
         if not attr.allows(dtype):
             place = "" if len(signature.inputs) == 1 else f" as {arg.name}"
-            raise TypeError(f"{op} takes {attr.described()}{place}; got {dtype.name}")
+            raise TypeError(
+                f"Value passed to parameter '{arg.name}' has DataType {dtype.name} not in list of allowed "
+                f"values: {op} takes {attr.described()}{place}; got {dtype.name}"
+            )
+        first.setdefault(arg.type, arg.name)
         if not arg.is_list and of_attribute.setdefault(arg.type, dtype) is not dtype:
             names = ", ".join([each.name for each in dtypes])
-            raise TypeError(f"{op} takes inputs of one dtype; got {names}: cast one of them")
+            raise TypeError(
+                f"Input '{arg.name}' of '{op}' Op has type {dtype.name} that does not match type "
+                f"{of_attribute[arg.type].name} of argument '{first[arg.type]}'. {op} takes inputs of one "
+                f"dtype; got {names}: cast one of them"
+            )
 
 
 @functools.cache

@@ -20,7 +20,7 @@ from actorsession.graph.dimension import Dim, Dimension, size_of
 from actorsession.graph.extension import PROTO_VIEWS
 
 __all__ = [
-    "Dim", "ShapeLike", "ShapeOfDimensions", "TensorShape", "as_shape", "broadcast_shapes",
+    "Dim", "ShapeLike", "ShapeOfDimensions", "TensorShape", "as_shape", "broadcast_shapes", "clash",
     "dimension_at_index", "dimensions_are_used", "merge_all", "shown", "unknown_shape",
     "use_dimensions",
 ]  # fmt: skip
@@ -91,7 +91,9 @@ class TensorShape:
             ValueError: if the rank is unknown.
         """
         if self._dims is None:
-            raise ValueError("as_list() is not defined on a shape of unknown rank")
+            raise ValueError(
+                "as_list() is not defined on an unknown TensorShape: its rank is unknown"
+            )
         return list(self._dims)
 
     def as_proto(self) -> Any:
@@ -105,7 +107,7 @@ class TensorShape:
             ValueError: if some dimension is unknown.
         """
         if self._dims is None or None in self._dims:
-            raise ValueError(f"shape {self} is not fully defined")
+            raise ValueError(f"Shape {self} is not fully defined")
         return tuple(d for d in self._dims if d is not None)
 
     def is_compatible_with(self, other: ShapeLike) -> bool:
@@ -126,7 +128,7 @@ class TensorShape:
         """
         other = as_shape(other)
         if not self.is_compatible_with(other):
-            raise ValueError(f"shapes {self} and {other} are not compatible")
+            raise ValueError(f"Shapes {self} and {other} are not compatible")
         if self._dims is None:
             return self._like(other)
         if other._dims is None:
@@ -170,7 +172,7 @@ class TensorShape:
             ValueError: if it has fewer.
         """
         if self.rank is not None and self.rank < rank:
-            raise ValueError(f"shape {self} must have rank at least {rank}")
+            raise ValueError(f"Shape {self} must have rank at least {rank}")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
@@ -180,7 +182,7 @@ class TensorShape:
             ValueError: if it has more.
         """
         if self.rank is not None and self.rank > rank:
-            raise ValueError(f"shape {self} must have rank at most {rank}")
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self
 
     def assert_has_rank(self, rank: int) -> None:
@@ -190,7 +192,7 @@ class TensorShape:
             ValueError: if the rank is known, and is another.
         """
         if self.rank not in (None, rank):
-            raise ValueError(f"shape {self} must have rank {rank}")
+            raise ValueError(f"Shape {self} must have rank {rank}")
 
     def assert_same_rank(self, other: ShapeLike) -> None:
         """Refuse a shape of another rank.
@@ -200,7 +202,7 @@ class TensorShape:
         """
         theirs = as_shape(other)
         if self.rank is not None and theirs.rank not in (None, self.rank):
-            raise ValueError(f"shapes {self} and {theirs} must have the same rank")
+            raise ValueError(f"Shapes {self} and {theirs} must have the same rank")
 
     def assert_is_compatible_with(self, other: ShapeLike) -> None:
         """Refuse a shape that contradicts this one.
@@ -209,7 +211,7 @@ class TensorShape:
             ValueError: if no full shape fits both.
         """
         if not self.is_compatible_with(other):
-            raise ValueError(f"shapes {self} and {as_shape(other)} are incompatible")
+            raise ValueError(f"Shapes {self} and {as_shape(other)} are incompatible")
 
     def assert_is_fully_defined(self) -> None:
         """Refuse this shape if a dimension is unknown.
@@ -218,7 +220,7 @@ class TensorShape:
             ValueError: if a dimension is unknown.
         """
         if not self.is_fully_defined():
-            raise ValueError(f"shape {self} is not fully defined")
+            raise ValueError(f"Shape {self} is not fully defined")
 
     def __len__(self) -> int:
         return len(self.as_list())
@@ -322,6 +324,20 @@ def dimensions_are_used() -> bool:
 def shown(shape: TensorShape) -> TensorShape:
     """Return a shape as it is shown to programs."""
     return ShapeOfDimensions(shape) if _dimensions_are_used else shape
+
+
+def clash(one: TensorShape, other: TensorShape) -> str:
+    """Return a sentence that says where two shapes that should be the same are not."""
+    if one.rank != other.rank:
+        return f"Shapes must be equal rank, but are {one.rank} and {other.rank}"
+    pairs = enumerate(zip(one.sizes or (), other.sizes or (), strict=True))
+    axis, sizes = next((i, p) for i, p in pairs if None not in p and p[0] != p[1])
+    shown = [str(["?" if s is None else s for s in each.sizes or ()]) for each in (one, other)]
+    both = " and ".join(text.replace(" ", "").replace("'", "") for text in shown)
+    return (
+        f"Dimension {axis} in both shapes must be equal, but are {sizes[0]} and {sizes[1]}. "
+        f"Shapes are {both}."
+    )
 
 
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:

@@ -95,6 +95,8 @@ def make_tensor_proto(
     """
     if isinstance(values, TensorProto):
         return values
+    if hasattr(values, "_as_graph_element"):
+        raise TypeError("Expected any non-tensor type, but got a tensor instead.")
     array = _array(values, None if dtype is None else as_dtype(dtype))
     given = array.reshape(-1)
     if shape is not None:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from actorsession.graph.dtypes import DType, as_dtype, resource
 from actorsession.graph.graph import get_default_graph
-from actorsession.graph.op_signatures import Arg, Signature, bind, signature_of
+from actorsession.graph.op_signatures import REQUIRED, Arg, Signature, bind, signature_of
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_to_tensor, graph_of
@@ -174,7 +174,14 @@ def _derive(
             attrs[name] = value
         elif handle is not None and handle.attrs.get(name) is not None:
             attrs[name] = handle.attrs[name]
-        elif signature.stored.get(name, attrs) is not None:
+        elif (default := signature.stored.get(name, attrs)) is REQUIRED and name in signature.attrs:
+            kind = signature.attrs[name].type
+            raise TypeError(
+                f"Expected list for '{name}' argument, not None."
+                if kind.startswith("list(")
+                else f"Expected {kind} for argument '{name}' not None."
+            )
+        elif default is not None:
             del attrs[name]  # the default, or an error that says that a value is needed
 
 

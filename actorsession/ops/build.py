@@ -194,7 +194,9 @@ def _check_kind(value: Any, found: DType, wanted: DType) -> None:
         and ranks[found.kind] <= ranks[wanted.kind]
     )
     if not fits and np.size(value) > 0:
-        raise TypeError(f"expected a value of {wanted.name}, got {found.name}: {value!r:.100}")
+        raise TypeError(
+            f"Expected {wanted.name}, but got {value!r:.100} of type '{type(value).__name__}' ({found.name})"
+        )
 
 
 def _large_numbers(array: Array) -> Array:
@@ -205,7 +207,9 @@ def _large_numbers(array: Array) -> Array:
 
 def _string_array(value: Any, array: Array, dtype: DType | None) -> Array:
     if dtype is not None and dtype.kind != "s":
-        raise TypeError(f"expected a value of {dtype.name}, got {value!r:.100}")
+        raise TypeError(
+            f"Expected {dtype.name}, but got {value!r:.100} of type '{type(value).__name__}'"
+        )
     if not isinstance(value, np.ndarray):
         # As objects: numpy's string arrays drop trailing zero bytes and accept numbers.
         array = np.asarray(value, object)
@@ -305,7 +309,8 @@ def convert_to_tensor(
             raise TypeError(f"cannot convert {tensor!r} to a tensor: it is an operation")
         if wanted is not None and tensor.dtype is not wanted:
             raise WrongDtypeError(
-                f"{tensor!r} has dtype {tensor.dtype.name}; {wanted.name} is wanted here"
+                f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype "
+                f"{tensor.dtype.name}: {tensor!r} has dtype {tensor.dtype.name}; {wanted.name} is wanted here"
             )
         return tensor
     hint = preferred_dtype if dtype_hint is None else dtype_hint

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from actorsession.graph.dtypes import DType
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
@@ -15,6 +17,10 @@ class CompositeTensor:
     __slots__ = ("__weakref__", "_values")
 
     _values: Tensor
+
+    def with_values(self, new_values: Any) -> Any:
+        """Return the same parts with other values, possibly of another element type."""
+        raise NotImplementedError
 
     @property
     def dtype(self) -> DType:

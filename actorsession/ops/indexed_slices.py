@@ -61,6 +61,10 @@ class IndexedSlices(CompositeTensor):
         self._indices = indices
         self._dense_shape = dense_shape
 
+    def with_values(self, new_values: Any) -> IndexedSlices:
+        """Return other rows at the same positions."""
+        return IndexedSlices(new_values, self._indices, self._dense_shape)
+
     @property
     def values(self) -> Tensor:
         """The rows, shape ``[n, ...]``."""

@@ -213,22 +213,24 @@ _TYPES = {
         "ExperimentalDirectedInterleaveDataset ExperimentalGroupByReducerDataset "
         "ExperimentalGroupByWindowDataset ExperimentalIgnoreErrorsDataset "
         "ExperimentalMapAndBatchDataset ExperimentalMaxIntraOpParallelismDataset "
-        "ExperimentalParallelInterleaveDataset ExperimentalPrivateThreadPoolDataset "
-        "ExperimentalRandomDataset ExperimentalScanDataset ExperimentalTakeWhileDataset "
-        "ExperimentalUnbatchDataset ExperimentalUniqueDataset FilterDataset "
-        "FixedLengthRecordDataset FixedLengthRecordDatasetV2 FlatMapDataset GeneratorDataset "
-        "GroupByReducerDataset GroupByWindowDataset IgnoreErrorsDataset InterleaveDataset "
+        "ExperimentalParallelInterleaveDataset ExperimentalParseExampleDataset "
+        "ExperimentalPrivateThreadPoolDataset ExperimentalRandomDataset ExperimentalScanDataset "
+        "ExperimentalSlidingWindowDataset ExperimentalTakeWhileDataset ExperimentalUnbatchDataset "
+        "ExperimentalUniqueDataset FilterDataset FixedLengthRecordDataset "
+        "FixedLengthRecordDatasetV2 FlatMapDataset GeneratorDataset GroupByReducerDataset "
+        "GroupByWindowDataset IgnoreErrorsDataset InterleaveDataset "
         "LegacyParallelInterleaveDatasetV2 MapAndBatchDataset MapDataset "
         "MaxIntraOpParallelismDataset ModelDataset NonSerializableDataset OptimizeDataset "
         "OptimizeDatasetV2 OptionsDataset PaddedBatchDataset PaddedBatchDatasetV2 "
         "ParallelBatchDataset ParallelInterleaveDataset ParallelInterleaveDatasetV2 "
         "ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 ParallelMapDataset "
-        "ParallelMapDatasetV2 PrefetchDataset PrivateThreadPoolDataset RandomDataset "
-        "RandomDatasetV2 RangeDataset ReduceDataset RepeatDataset RewriteDataset ScanDataset "
-        "ShardDataset ShuffleAndRepeatDataset ShuffleAndRepeatDatasetV2 ShuffleDataset "
-        "ShuffleDatasetV2 ShuffleDatasetV3 SkipDataset SparseTensorSliceDataset TFRecordDataset "
-        "TFRecordDatasetV2 TakeDataset TakeWhileDataset TensorDataset TensorSliceDataset "
-        "TextLineDataset UnbatchDataset UniqueDataset WindowDataset ZipDataset"
+        "ParallelMapDatasetV2 ParseExampleDataset ParseExampleDatasetV2 PrefetchDataset "
+        "PrivateThreadPoolDataset RandomDataset RandomDatasetV2 RangeDataset ReduceDataset "
+        "RepeatDataset RewriteDataset ScanDataset ShardDataset ShuffleAndRepeatDataset "
+        "ShuffleAndRepeatDatasetV2 ShuffleDataset ShuffleDatasetV2 ShuffleDatasetV3 SkipDataset "
+        "SlidingWindowDataset SparseTensorSliceDataset TFRecordDataset TFRecordDatasetV2 "
+        "TakeDataset TakeWhileDataset TensorDataset TensorSliceDataset TextLineDataset "
+        "UnbatchDataset UniqueDataset WindowDataset ZipDataset"
     ),
     "opsets.images.boxes": "SampleDistortedBoundingBoxV2",
     "opsets.images.colours": "AdjustContrastv2 AdjustHue AdjustSaturation HSVToRGB RGBToHSV",
@@ -269,6 +271,7 @@ _TYPES = {
         "AllCandidateSampler FixedUnigramCandidateSampler LearnedUnigramCandidateSampler "
         "LogUniformCandidateSampler UniformCandidateSampler"
     ),
+    "opsets.signals.audio": "AudioSpectrogram DecodeWav EncodeWav Mfcc",
     "opsets.signals.fourier": (
         "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D RFFT RFFT2D RFFT3D"
     ),

@@ -81,7 +81,10 @@ def check_dtype(ctx: InferContext, kinds: str, indices: Iterable[int] | None = N
     for dtype in dtypes:
         if dtype.kind not in kinds:
             words = ", ".join(KIND_WORDS[k] for k in kinds)
-            raise TypeError(f"{ctx.op} takes {words}; got {dtype.name}")
+            raise TypeError(
+                f"Value passed to parameter has DataType {dtype.name} not in list of allowed values: "
+                f"{ctx.op} takes {words}; got {dtype.name}"
+            )
         if dtype is not dtypes[0]:
             names = ", ".join(d.name for d in dtypes)
             raise TypeError(f"{ctx.op} takes inputs of one dtype; got {names}: cast one of them")

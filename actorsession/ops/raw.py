@@ -30,41 +30,43 @@ __all__ = [
     "ApplyProximalGradientDescent", "ApplyRMSProp", "ApproximateEqual", "ArgMax", "ArgMin",
     "AsString", "Asin", "Asinh", "Assert", "AssertCardinalityDataset", "AssertNextDataset",
     "Assign", "AssignAdd", "AssignAddVariableOp", "AssignSub", "AssignSubVariableOp",
-    "AssignVariableOp", "AsyncPyFunc", "Atan", "Atan2", "Atanh", "AudioSummary", "AudioSummaryV2",
-    "AvgPool", "AvgPool3D", "AvgPool3DGrad", "AvgPoolGrad", "Barrier", "BarrierClose",
-    "BarrierIncompleteSize", "BarrierInsertMany", "BarrierReadySize", "BarrierTakeMany",
-    "BatchDataset", "BatchDatasetV2", "BatchMatMul", "BatchMatMulV2", "BatchToSpaceND", "BesselI0",
-    "BesselI0e", "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad", "Bitcast",
-    "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BroadcastArgs", "BroadcastGradientArgs",
-    "BroadcastTo", "Bucketize", "CSVDataset", "CSVDatasetV2", "CTCBeamSearchDecoder",
-    "CTCGreedyDecoder", "CTCLoss", "CacheDataset", "CacheDatasetV2", "Cast", "Ceil",
-    "CheckNumerics", "Cholesky", "ClipByValue", "CollectiveAllToAllV2", "CollectiveBcastRecv",
-    "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2", "CollectiveGather",
-    "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2", "CollectiveReduceV2",
-    "CombinedNonMaxSuppression", "Complex", "ComplexAbs", "ComputeAccidentalHits", "ConcatOffset",
-    "ConcatV2", "ConcatenateDataset", "Conj", "ConjugateTranspose", "Const", "ControlTrigger",
-    "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilterV2",
-    "Conv3DBackpropInputV2", "Cos", "Cosh", "CountUpTo", "CropAndResize", "CropAndResizeGradBoxes",
-    "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum", "CumulativeLogsumexp",
-    "DatasetCardinality", "DatasetToSingleElement", "DecodeAndCropJpeg", "DecodeBase64",
-    "DecodeBmp", "DecodeCSV", "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample",
-    "DecodeJpeg", "DecodePng", "DecodeRaw", "DeleteSessionTensor", "DenseBincount",
-    "DenseToDenseSetOperation", "DenseToSparseBatchDataset", "DenseToSparseSetOperation",
-    "DepthToSpace", "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
+    "AssignVariableOp", "AsyncPyFunc", "Atan", "Atan2", "Atanh", "AudioSpectrogram", "AudioSummary",
+    "AudioSummaryV2", "AvgPool", "AvgPool3D", "AvgPool3DGrad", "AvgPoolGrad", "Barrier",
+    "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany", "BarrierReadySize",
+    "BarrierTakeMany", "BatchDataset", "BatchDatasetV2", "BatchMatMul", "BatchMatMulV2",
+    "BatchToSpaceND", "BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "Betainc", "BiasAdd",
+    "BiasAddGrad", "Bitcast", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BroadcastArgs",
+    "BroadcastGradientArgs", "BroadcastTo", "Bucketize", "CSVDataset", "CSVDatasetV2",
+    "CTCBeamSearchDecoder", "CTCGreedyDecoder", "CTCLoss", "CacheDataset", "CacheDatasetV2", "Cast",
+    "Ceil", "CheckNumerics", "Cholesky", "ClipByValue", "CollectiveAllToAllV2",
+    "CollectiveBcastRecv", "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2",
+    "CollectiveGather", "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2",
+    "CollectiveReduceV2", "CombinedNonMaxSuppression", "Complex", "ComplexAbs",
+    "ComputeAccidentalHits", "ConcatOffset", "ConcatV2", "ConcatenateDataset", "Conj",
+    "ConjugateTranspose", "Const", "ControlTrigger", "Conv2D", "Conv2DBackpropFilter",
+    "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilterV2", "Conv3DBackpropInputV2", "Cos",
+    "Cosh", "CountUpTo", "CropAndResize", "CropAndResizeGradBoxes", "CropAndResizeGradImage",
+    "Cross", "Cumprod", "Cumsum", "CumulativeLogsumexp", "DatasetCardinality",
+    "DatasetToSingleElement", "DecodeAndCropJpeg", "DecodeBase64", "DecodeBmp", "DecodeCSV",
+    "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample", "DecodeJpeg", "DecodePng",
+    "DecodeRaw", "DecodeWav", "DeleteSessionTensor", "DenseBincount", "DenseToDenseSetOperation",
+    "DenseToSparseBatchDataset", "DenseToSparseSetOperation", "DepthToSpace",
+    "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
     "DepthwiseConv2dNativeBackpropInput", "DeserializeIterator", "DeserializeManySparse",
     "DeserializeSparse", "DestroyTemporaryVariable", "Diag", "DiagPart", "Digamma", "Dilation2D",
     "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "DirectedInterleaveDataset",
     "DisableCopyOnRead", "Div", "DivNoNan", "DrawBoundingBoxes", "DrawBoundingBoxesV2",
     "DummyMemoryCache", "DummySeedGenerator", "DynamicPartition", "DynamicStitch", "EditDistance",
     "Einsum", "Elu", "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg",
-    "EncodeJpegVariableQuality", "EncodePng", "EnsureShape", "Enter", "Equal", "Erf", "Erfc",
-    "Erfinv", "EuclideanNorm", "Exit", "Exp", "ExpandDims", "ExperimentalAssertNextDataset",
+    "EncodeJpegVariableQuality", "EncodePng", "EncodeWav", "EnsureShape", "Enter", "Equal", "Erf",
+    "Erfc", "Erfinv", "EuclideanNorm", "Exit", "Exp", "ExpandDims", "ExperimentalAssertNextDataset",
     "ExperimentalDatasetCardinality", "ExperimentalDenseToSparseBatchDataset",
     "ExperimentalDirectedInterleaveDataset", "ExperimentalGroupByReducerDataset",
     "ExperimentalGroupByWindowDataset", "ExperimentalIgnoreErrorsDataset",
     "ExperimentalMapAndBatchDataset", "ExperimentalMaxIntraOpParallelismDataset",
-    "ExperimentalParallelInterleaveDataset", "ExperimentalPrivateThreadPoolDataset",
-    "ExperimentalRandomDataset", "ExperimentalScanDataset", "ExperimentalTakeWhileDataset",
+    "ExperimentalParallelInterleaveDataset", "ExperimentalParseExampleDataset",
+    "ExperimentalPrivateThreadPoolDataset", "ExperimentalRandomDataset", "ExperimentalScanDataset",
+    "ExperimentalSlidingWindowDataset", "ExperimentalTakeWhileDataset",
     "ExperimentalUnbatchDataset", "ExperimentalUniqueDataset", "Expm1", "ExtractGlimpse",
     "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D", "FIFOQueueV2",
     "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars",
@@ -96,7 +98,7 @@ __all__ = [
     "MatrixSolveLs", "MatrixSquareRoot", "MatrixTriangularSolve", "Max",
     "MaxIntraOpParallelismDataset", "MaxPool", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad",
     "MaxPoolGrad", "MaxPoolGradGrad", "MaxPoolGradWithArgmax", "MaxPoolWithArgmax", "Maximum",
-    "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Min", "Minimum", "MirrorPad",
+    "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Mfcc", "Min", "Minimum", "MirrorPad",
     "MirrorPadGrad", "ModelDataset", "Mul", "MulNoNan", "Multinomial",
     "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri", "Neg", "NextAfter",
     "NextIteration", "NoOp", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
@@ -108,23 +110,24 @@ __all__ = [
     "PaddedBatchDatasetV2", "PaddingFIFOQueueV2", "ParallelBatchDataset", "ParallelConcat",
     "ParallelDynamicStitch", "ParallelInterleaveDataset", "ParallelInterleaveDatasetV2",
     "ParallelInterleaveDatasetV3", "ParallelInterleaveDatasetV4", "ParallelMapDataset",
-    "ParallelMapDatasetV2", "ParseExample", "ParseExampleV2", "ParseSequenceExampleV2",
-    "ParseSingleExample", "ParseTensor", "PartitionedCall", "Placeholder", "PlaceholderWithDefault",
-    "Polygamma", "PopulationCount", "Pow", "PrefetchDataset", "Print", "PrintV2", "PriorityQueueV2",
-    "PrivateThreadPoolDataset", "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueCloseV2",
-    "QueueDequeueManyV2", "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueueManyV2",
-    "QueueEnqueueV2", "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV",
-    "RandomDataset", "RandomDatasetV2", "RandomGamma", "RandomPoissonV2", "RandomShuffle",
-    "RandomShuffleQueueV2", "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Range",
-    "RangeDataset", "Rank", "ReadFile", "ReadVariableOp", "ReaderNumRecordsProducedV2",
-    "ReaderNumWorkUnitsCompletedV2", "ReaderReadUpToV2", "ReaderReadV2", "ReaderResetV2",
-    "ReaderRestoreStateV2", "ReaderSerializeStateV2", "Real", "RealDiv", "Reciprocal",
-    "ReciprocalGrad", "ReduceDataset", "ReduceJoin", "ReducedShape", "RefEnter", "RefExit",
-    "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "ReferenceHandle", "RegexFullMatch",
-    "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall", "RepeatDataset",
-    "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear",
-    "ResizeBilinearGrad", "ResizeNearestNeighbor", "ResizeNearestNeighborGrad",
-    "ResourceApplyAdadelta", "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
+    "ParallelMapDatasetV2", "ParseExample", "ParseExampleDataset", "ParseExampleDatasetV2",
+    "ParseExampleV2", "ParseSequenceExampleV2", "ParseSingleExample", "ParseTensor",
+    "PartitionedCall", "Placeholder", "PlaceholderWithDefault", "Polygamma", "PopulationCount",
+    "Pow", "PrefetchDataset", "Print", "PrintV2", "PriorityQueueV2", "PrivateThreadPoolDataset",
+    "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueCloseV2", "QueueDequeueManyV2",
+    "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueueManyV2", "QueueEnqueueV2",
+    "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV", "RandomDataset",
+    "RandomDatasetV2", "RandomGamma", "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueueV2",
+    "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Range", "RangeDataset", "Rank",
+    "ReadFile", "ReadVariableOp", "ReaderNumRecordsProducedV2", "ReaderNumWorkUnitsCompletedV2",
+    "ReaderReadUpToV2", "ReaderReadV2", "ReaderResetV2", "ReaderRestoreStateV2",
+    "ReaderSerializeStateV2", "Real", "RealDiv", "Reciprocal", "ReciprocalGrad", "ReduceDataset",
+    "ReduceJoin", "ReducedShape", "RefEnter", "RefExit", "RefMerge", "RefNextIteration",
+    "RefSelect", "RefSwitch", "ReferenceHandle", "RegexFullMatch", "RegexReplace", "Relu", "Relu6",
+    "Relu6Grad", "ReluGrad", "RemoteCall", "RepeatDataset", "Reshape", "ResizeArea",
+    "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear", "ResizeBilinearGrad",
+    "ResizeNearestNeighbor", "ResizeNearestNeighborGrad", "ResourceApplyAdadelta",
+    "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
     "ResourceApplyCenteredRMSProp", "ResourceApplyFtrl", "ResourceApplyFtrlV2",
     "ResourceApplyGradientDescent", "ResourceApplyMomentum", "ResourceApplyProximalAdagrad",
     "ResourceApplyProximalGradientDescent", "ResourceApplyRMSProp",
@@ -146,9 +149,9 @@ __all__ = [
     "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize", "Shape", "ShapeN",
     "ShardDataset", "ShardedFilename", "ShardedFilespec", "ShuffleAndRepeatDataset",
     "ShuffleAndRepeatDatasetV2", "ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3",
-    "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "SkipDataset", "Slice", "Softmax",
-    "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad",
-    "SpaceToBatchND", "SpaceToDepth", "SparseAccumulatorApplyGradient",
+    "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "SkipDataset", "Slice",
+    "SlidingWindowDataset", "Softmax", "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad",
+    "Softsign", "SoftsignGrad", "SpaceToBatchND", "SpaceToDepth", "SparseAccumulatorApplyGradient",
     "SparseAccumulatorTakeGradient", "SparseAdd", "SparseAddGrad", "SparseApplyAdadelta",
     "SparseApplyAdagrad", "SparseApplyAdagradDA", "SparseApplyCenteredRMSProp", "SparseApplyFtrl",
     "SparseApplyFtrlV2", "SparseApplyMomentum", "SparseApplyProximalAdagrad",
@@ -384,6 +387,10 @@ def Atan2(y: Operand, x: Operand, *, name: str | None = None) -> Tensor:
 def Atanh(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
     return one("Atanh", (x,), {}, name)
+
+def AudioSpectrogram(input: Operand, *, window_size: int, stride: int, magnitude_squared: bool = False, name: str | None = None) -> Tensor:
+    """input:float -> spectrogram:float"""
+    return one("AudioSpectrogram", (input,), {"window_size": window_size, "stride": stride, "magnitude_squared": magnitude_squared}, name)
 
 def AudioSummary(tag: Operand, tensor: Operand, *, sample_rate: float, max_outputs: int = 3, name: str | None = None) -> Tensor:
     """tag:string tensor:float -> summary:string"""
@@ -761,6 +768,10 @@ def DecodeRaw(bytes: Operand, *, out_type: DTypeLike, little_endian: bool = True
     """bytes:string -> output:out_type"""
     return one("DecodeRaw", (bytes,), {"out_type": out_type, "little_endian": little_endian}, name)
 
+def DecodeWav(contents: Operand, *, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """contents:string -> audio:float sample_rate:int32"""
+    return many("DecodeWav", (contents,), {"desired_channels": desired_channels, "desired_samples": desired_samples}, name)
+
 def DeleteSessionTensor(handle: Operand, *, name: str | None = None) -> Operation:
     """handle:string ->"""
     return node("DeleteSessionTensor", (handle,), {}, name)
@@ -913,6 +924,10 @@ def EncodePng(image: Operand, *, compression: int = -1, name: str | None = None)
     """image:T -> contents:string"""
     return one("EncodePng", (image,), {"compression": compression}, name)
 
+def EncodeWav(audio: Operand, sample_rate: Operand, *, name: str | None = None) -> Tensor:
+    """audio:float sample_rate:int32 -> contents:string"""
+    return one("EncodeWav", (audio, sample_rate,), {}, name)
+
 def EnsureShape(input: Operand, *, shape: ShapeLike, name: str | None = None) -> Tensor:
     """input:T -> output:T"""
     return one("EnsureShape", (input,), {"shape": shape}, name)
@@ -993,6 +1008,10 @@ def ExperimentalParallelInterleaveDataset(input_dataset: Operand, other_argument
     """input_dataset:variant other_arguments:[Targuments] cycle_length:int64 block_length:int64 sloppy:bool buffer_output_elements:int64 prefetch_input_elements:int64 -> handle:variant"""
     return one("ExperimentalParallelInterleaveDataset", (input_dataset, other_arguments, cycle_length, block_length, sloppy, buffer_output_elements, prefetch_input_elements,), {"f": f, "output_types": output_types, "output_shapes": output_shapes}, name)
 
+def ExperimentalParseExampleDataset(input_dataset: Operand, num_parallel_calls: Operand, dense_defaults: Operands, *, sparse_keys: Sequence[str | bytes], dense_keys: Sequence[str | bytes], sparse_types: Sequence[DTypeLike], dense_shapes: Sequence[ShapeLike], output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], sloppy: bool = False, name: str | None = None) -> Tensor:
+    """input_dataset:variant num_parallel_calls:int64 dense_defaults:[Tdense] -> handle:variant"""
+    return one("ExperimentalParseExampleDataset", (input_dataset, num_parallel_calls, dense_defaults,), {"sparse_keys": sparse_keys, "dense_keys": dense_keys, "sparse_types": sparse_types, "dense_shapes": dense_shapes, "output_types": output_types, "output_shapes": output_shapes, "sloppy": sloppy}, name)
+
 def ExperimentalPrivateThreadPoolDataset(input_dataset: Operand, num_threads: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
     """input_dataset:variant num_threads:int64 -> handle:variant"""
     return one("ExperimentalPrivateThreadPoolDataset", (input_dataset, num_threads,), {"output_types": output_types, "output_shapes": output_shapes}, name)
@@ -1004,6 +1023,10 @@ def ExperimentalRandomDataset(seed: Operand, seed2: Operand, *, output_types: Se
 def ExperimentalScanDataset(input_dataset: Operand, initial_state: Operands, other_arguments: Operands, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], Tstate: Sequence[DTypeLike] | None = None, Targuments: Sequence[DTypeLike] | None = None, preserve_cardinality: bool = False, name: str | None = None) -> Tensor:
     """input_dataset:variant initial_state:[Tstate] other_arguments:[Targuments] -> handle:variant"""
     return one("ExperimentalScanDataset", (input_dataset, initial_state, other_arguments,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "Tstate": Tstate, "Targuments": Targuments, "preserve_cardinality": preserve_cardinality}, name)
+
+def ExperimentalSlidingWindowDataset(input_dataset: Operand, window_size: Operand, window_shift: Operand, window_stride: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """input_dataset:variant window_size:int64 window_shift:int64 window_stride:int64 -> handle:variant"""
+    return one("ExperimentalSlidingWindowDataset", (input_dataset, window_size, window_shift, window_stride,), {"output_types": output_types, "output_shapes": output_shapes}, name)
 
 def ExperimentalTakeWhileDataset(input_dataset: Operand, other_arguments: Operands, *, predicate: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
     """input_dataset:variant other_arguments:[Targuments] -> handle:variant"""
@@ -1629,6 +1652,10 @@ def MergeV2Checkpoints(checkpoint_prefixes: Operand, destination_prefix: Operand
     """checkpoint_prefixes:string destination_prefix:string ->"""
     return node("MergeV2Checkpoints", (checkpoint_prefixes, destination_prefix,), {"delete_old_dirs": delete_old_dirs}, name)
 
+def Mfcc(spectrogram: Operand, sample_rate: Operand, *, upper_frequency_limit: float = 4000.0, lower_frequency_limit: float = 20.0, filterbank_channel_count: int = 40, dct_coefficient_count: int = 13, name: str | None = None) -> Tensor:
+    """spectrogram:float sample_rate:int32 -> output:float"""
+    return one("Mfcc", (spectrogram, sample_rate,), {"upper_frequency_limit": upper_frequency_limit, "lower_frequency_limit": lower_frequency_limit, "filterbank_channel_count": filterbank_channel_count, "dct_coefficient_count": dct_coefficient_count}, name)
+
 def Min(input: Operand, reduction_indices: Operand, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
     """input:T reduction_indices:Tidx -> output:T"""
     return one("Min", (input, reduction_indices,), {"keep_dims": keep_dims}, name)
@@ -1844,6 +1871,14 @@ def ParallelMapDatasetV2(input_dataset: Operand, other_arguments: Operands, num_
 def ParseExample(serialized: Operand, names: Operand, sparse_keys: Operands, dense_keys: Operands, dense_defaults: Operands, *, sparse_types: Sequence[DTypeLike], dense_shapes: Sequence[ShapeLike], Nsparse: int | None = None, Ndense: int | None = None, name: str | None = None) -> tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor]]:
     """serialized:string names:string sparse_keys:string*Nsparse dense_keys:string*Ndense dense_defaults:[Tdense] -> sparse_indices:int64*Nsparse sparse_values:[sparse_types] sparse_shapes:int64*Nsparse dense_values:[Tdense]"""
     return many("ParseExample", (serialized, names, sparse_keys, dense_keys, dense_defaults,), {"sparse_types": sparse_types, "dense_shapes": dense_shapes, "Nsparse": Nsparse, "Ndense": Ndense}, name)
+
+def ParseExampleDataset(input_dataset: Operand, num_parallel_calls: Operand, dense_defaults: Operands, *, sparse_keys: Sequence[str | bytes], dense_keys: Sequence[str | bytes], sparse_types: Sequence[DTypeLike], dense_shapes: Sequence[ShapeLike], output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], sloppy: bool = False, ragged_keys: Sequence[str | bytes] = (), ragged_value_types: Sequence[DTypeLike] = (), ragged_split_types: Sequence[DTypeLike] = (), name: str | None = None) -> Tensor:
+    """input_dataset:variant num_parallel_calls:int64 dense_defaults:[Tdense] -> handle:variant"""
+    return one("ParseExampleDataset", (input_dataset, num_parallel_calls, dense_defaults,), {"sparse_keys": sparse_keys, "dense_keys": dense_keys, "sparse_types": sparse_types, "dense_shapes": dense_shapes, "output_types": output_types, "output_shapes": output_shapes, "sloppy": sloppy, "ragged_keys": ragged_keys, "ragged_value_types": ragged_value_types, "ragged_split_types": ragged_split_types}, name)
+
+def ParseExampleDatasetV2(input_dataset: Operand, num_parallel_calls: Operand, dense_defaults: Operands, *, sparse_keys: Sequence[str | bytes], dense_keys: Sequence[str | bytes], sparse_types: Sequence[DTypeLike], dense_shapes: Sequence[ShapeLike], output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], deterministic: str | bytes = 'default', ragged_keys: Sequence[str | bytes] = (), ragged_value_types: Sequence[DTypeLike] = (), ragged_split_types: Sequence[DTypeLike] = (), name: str | None = None) -> Tensor:
+    """input_dataset:variant num_parallel_calls:int64 dense_defaults:[Tdense] -> handle:variant"""
+    return one("ParseExampleDatasetV2", (input_dataset, num_parallel_calls, dense_defaults,), {"sparse_keys": sparse_keys, "dense_keys": dense_keys, "sparse_types": sparse_types, "dense_shapes": dense_shapes, "output_types": output_types, "output_shapes": output_shapes, "deterministic": deterministic, "ragged_keys": ragged_keys, "ragged_value_types": ragged_value_types, "ragged_split_types": ragged_split_types}, name)
 
 def ParseExampleV2(serialized: Operand, names: Operand, sparse_keys: Operand, dense_keys: Operand, ragged_keys: Operand, dense_defaults: Operands, *, num_sparse: int, sparse_types: Sequence[DTypeLike], ragged_value_types: Sequence[DTypeLike], ragged_split_types: Sequence[DTypeLike], dense_shapes: Sequence[ShapeLike], name: str | None = None) -> tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor]]:
     """serialized:string names:string sparse_keys:string dense_keys:string ragged_keys:string dense_defaults:[Tdense] -> sparse_indices:int64*num_sparse sparse_values:[sparse_types] sparse_shapes:int64*num_sparse dense_values:[Tdense] ragged_values:[ragged_value_types] ragged_row_splits:[ragged_split_types]"""
@@ -2576,6 +2611,10 @@ def SkipDataset(input_dataset: Operand, count: Operand, *, output_types: Sequenc
 def Slice(input: Operand, begin: Operand, size: Operand, *, name: str | None = None) -> Tensor:
     """input:T begin:Index size:Index -> output:T"""
     return one("Slice", (input, begin, size,), {}, name)
+
+def SlidingWindowDataset(input_dataset: Operand, window_size: Operand, window_shift: Operand, window_stride: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], drop_remainder: bool = True, name: str | None = None) -> Tensor:
+    """input_dataset:variant window_size:int64 window_shift:int64 window_stride:int64 -> handle:variant"""
+    return one("SlidingWindowDataset", (input_dataset, window_size, window_shift, window_stride,), {"output_types": output_types, "output_shapes": output_shapes, "drop_remainder": drop_remainder}, name)
 
 def Softmax(logits: Operand, *, name: str | None = None) -> Tensor:
     """logits:T -> softmax:T"""

@@ -11,6 +11,7 @@ A shape rule gives the shapes of the outputs; their element types follow from th
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -35,7 +36,7 @@ from actorsession.graph.registry import (
     OpDef,
     register,
 )
-from actorsession.graph.shape import TensorShape, broadcast_shapes, merge_all, scalar_shape
+from actorsession.graph.shape import TensorShape, broadcast_shapes, clash, merge_all, scalar_shape
 
 __all__ = [
     "Shapes", "broadcast", "broadcasts", "by_rank", "check_inputs", "checked", "first", "merged_shape",
@@ -226,10 +227,19 @@ def broadcast(ctx: InferContext, *indices: int) -> TensorShape:
             result = broadcast_shapes(result, shape)
     except ValueError:
         raise ValueError(
-            f"{ctx.op} cannot broadcast shapes {', '.join(map(str, shapes))}: counted from the "
-            "end, dimensions must be equal, or one of them 1 or missing"
+            f"Dimensions must be equal, but are {_clash(shapes)}: {ctx.op} cannot broadcast shapes "
+            f"{', '.join(map(str, shapes))}"
         ) from None
     return result
+
+
+def _clash(shapes: Sequence[TensorShape]) -> str:
+    """Return the two sizes, counted from the end, that cannot be broadcast together."""
+    for sizes in itertools.zip_longest(*[reversed(s.sizes or ()) for s in shapes], fillvalue=None):
+        found = [size for size in sizes if size not in (None, 1)]
+        if len(set(found)) > 1:
+            return f"{found[0]} and {next(size for size in found if size != found[0])}"
+    return "different"
 
 
 def merged_shape(ctx: InferContext) -> TensorShape:
@@ -243,7 +253,9 @@ def merged_shape(ctx: InferContext) -> TensorShape:
         return merge_all(shapes)
     except ValueError:
         found = ", ".join(map(str, shapes))
-        raise ValueError(f"{ctx.op} takes inputs of one shape; got {found}") from None
+        first = next((s for s in shapes[1:] if not s.is_compatible_with(shapes[0])), None)
+        where = "Shapes must be equal" if first is None else clash(shapes[0], first)
+        raise ValueError(f"{where}: {ctx.op} takes inputs of one shape; got {found}") from None
 
 
 _RANKS = ("a scalar", "a vector")

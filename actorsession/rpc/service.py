@@ -306,9 +306,12 @@ class Service:
             return  # cancelled by the peer, or the link has ended
         del self._working[call.call_id]
         if error is None:
-            self._reply(call, answer.result())
-        else:
-            self._send_answer(Failure(call.call_id, from_exception(error)))
+            try:
+                self._reply(call, answer.result())
+                return
+            except Exception as exc:  # nobody else would answer the call
+                error = exc
+        self._send_answer(Failure(call.call_id, from_exception(error)))
 
     def _reply(self, call: Call, message: Any) -> None:
         expected = VOCABULARY.reply_of(type(call.message))

@@ -74,7 +74,7 @@ def reset_options(target: str, config: ConfigProto | None) -> SessionOptions:
         TypeError: for an argument of a wrong type.
     """
     if not isinstance(target, str):
-        raise TypeError(f"target must be a string, got {type(target).__name__}")
+        raise TypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
     if config is not None and not isinstance(config, ConfigProto):
         raise TypeError(f"config is a ConfigProto, got {type(config).__name__}")
     return SessionOptions(target, config or ConfigProto())
@@ -150,7 +150,9 @@ class BaseSession(ABC):
         self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
     ) -> None:
         if not isinstance(target, str):
-            raise TypeError(f"target must be a string, got {type(target).__name__}")
+            raise TypeError(
+                f'Argument `target` must be a string, but got "{type(target).__name__}"'
+            )
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph is a Graph, got {type(graph).__name__}")
         if config is not None and not isinstance(config, ConfigProto):
@@ -314,13 +316,24 @@ class BaseSession(ABC):
         """Return the request of a run, from the cache where ``fetch_key`` has a key for the fetches."""
         self._begin_run()
         shape = fetch_key(fetches)
-        if shape is None:
-            return self._new_request(fetches, tuple(feed_dict or ()))
         key: Hashable = (shape, *feed_dict) if feed_dict else (shape,)
-        request = self._requests.get(key)
+        request = self._requests.get(key) if shape is not None else None
         if request is not None:
             return request
-        return self._requests.remember(key, self._new_request(fetches, tuple(feed_dict or ())))
+        try:
+            made = self._new_request(fetches, tuple(feed_dict or ()))
+        except (TypeError, ValueError):
+            self._check_feeds(feed_dict or {})
+            raise
+        return made if shape is None else self._requests.remember(key, made)
+
+    def _check_feeds(self, feed_dict: Mapping[Any, Any]) -> None:
+        """Raise the error of a wrong feed, which comes before that of a wrong fetch."""
+        if all(value is None for value in feed_dict.values()):
+            return
+        to_value = converter if self._handles is None else self._handles.converter
+        for key, value in feed_dict.items():
+            to_value(feed_tensor(self._graph, key))(value)
 
     def _warm_request(self, fetches: Any, feeds: Any) -> Request:
         """Return the request that a later run of these fetches and feeds will use."""

@@ -58,6 +58,13 @@ class AdamOptimizer(Optimizer):
             self._zeros_slot(var, "m")
             self._zeros_slot(var, "v")
 
+    def _get_beta_accumulators(self) -> tuple[Any, Any]:
+        """Return the variables of the powers of the betas in the default graph; ``None`` before training."""
+        return (
+            self._get_non_slot_variable("beta1_power"),
+            self._get_non_slot_variable("beta2_power"),
+        )
+
     def _prepare(self) -> None:
         self._rate = self._tensor(self._learning_rate, "learning_rate")
         self._decay1 = self._tensor(self._beta1, "beta1")

@@ -30,7 +30,7 @@ from actorsession.ops.variables.settings import VariableScope
 from actorsession.ops.variables.variable import Variable
 from actorsession.records import description
 from actorsession.train.slot_names import mark_as_part, name_beside
-from actorsession.train.subclassing import Subclassing
+from actorsession.train.subclassing import Subclassing, slot_key
 
 __all__ = ["Optimizer", "WrappingOptimizer"]
 
@@ -61,7 +61,7 @@ class Optimizer(Subclassing):
             raise ValueError("an optimiser needs a name")
         self._use_locking = use_locking
         self._name = name
-        self._slots: dict[str, dict[Variable, Variable]] = {}
+        self._slots: dict[str, dict[Any, Variable]] = {}
         self._non_slots: dict[tuple[str, Graph], Variable] = {}
         self._own_scope: VariableScope | None = None
         if use_own_namescope_for_non_slot_vars:
@@ -216,7 +216,7 @@ class Optimizer(Subclassing):
 
     def get_slot(self, var: Variable, name: str) -> Variable | None:
         """Return the slot ``name`` of a variable, or ``None`` if the optimiser made none."""
-        return self._slots.get(name, {}).get(var)
+        return self._slots.get(name, {}).get(slot_key(var))
 
     def get_slot_names(self) -> list[str]:
         """Return the names of the slots that the optimiser makes per variable, sorted."""
@@ -311,19 +311,20 @@ class Optimizer(Subclassing):
     ) -> Variable:
         """Return the slot of a variable; create it filled with ``value`` if it is missing."""
         slots = self._slots.setdefault(slot_name, {})
-        if var not in slots:
+        key = slot_key(var)
+        if key not in slots:
             with (
                 var.graph.as_default(),
                 var.graph.name_scope(None),
                 var.graph.colocate_with(var.op),
             ):
                 name = name_beside(var.op.name, op_name or self._name)
-                slots[var] = _filled_beside(var, value, name)
-                mark_as_part(slots[var], var)
-        return slots[var]
+                slots[key] = _filled_beside(var, value, name)
+                mark_as_part(slots[key], var)
+        return slots[key]
 
     def _slot(self, var: Variable, slot_name: str) -> Variable:
-        return self._slots[slot_name][var]
+        return self._slots[slot_name][slot_key(var)]
 
     def _non_slot_variable(self, initial_value: Any, name: str, beside: Variable) -> Variable:
         """Return a variable that is no slot, one per graph, on the device of ``beside``."""

@@ -18,15 +18,20 @@ from actorsession.ops.reductions.unique import unique
 from actorsession.ops.variables.variable import Variable
 from actorsession.train.slot_names import mark_as_part, name_beside
 
-__all__ = ["Subclassing", "summed_rows"]
+__all__ = ["Subclassing", "slot_key", "summed_rows"]
 
 _OURS = __name__.rpartition(".")[0]
+
+
+def slot_key(var: Any) -> tuple[Graph, str]:
+    """Return what stands for a variable among the slots of an optimiser: its graph and its name."""
+    return var.op.graph, var.op.name
 
 
 class Subclassing:
     """The part of ``Optimizer`` for users' subclasses."""
 
-    _slots: dict[str, dict[Variable, Variable]]
+    _slots: dict[str, dict[Any, Variable]]
     _non_slots: dict[Any, Variable]
     _non_slot_variable: Callable[..., Variable]
     _name: str
@@ -57,12 +62,13 @@ class Subclassing:
         self, var: Variable, slot_name: str, op_name: str, make: Callable[[str], Variable]
     ) -> Variable:
         slots = self._slots.setdefault(slot_name, {})
-        if var not in slots:
+        key = slot_key(var)
+        if key not in slots:
             graph = var.graph
             with graph.as_default(), graph.name_scope(None), graph.colocate_with(var.op):
-                slots[var] = make(name_beside(var.op.name, op_name))
-                mark_as_part(slots[var], var)
-        return slots[var]
+                slots[key] = make(name_beside(var.op.name, op_name))
+                mark_as_part(slots[key], var)
+        return slots[key]
 
     def _create_non_slot_variable(
         self, initial_value: Any, name: str, colocate_with: Variable

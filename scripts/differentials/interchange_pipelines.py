@@ -35,6 +35,19 @@ def _upto(tf: Any, count: int) -> Any:
     return tf.data.Dataset.range(1, count + 1).map(lambda x: tf.range(x))
 
 
+def _examples(tf: Any) -> list[bytes]:
+    """Serialized examples."""
+    found = []
+    for number in range(3):
+        example = tf.train.Example()
+        example.features.feature["n"].int64_list.value.extend([number, -number])
+        example.features.feature["v"].float_list.value.extend([0.5] * number)
+        if number:
+            example.features.feature["a"].bytes_list.value.append(b"a" * number)
+        found.append(example.SerializeToString())
+    return found
+
+
 def _doubled(tf: Any, number: Any) -> Any:
     """A number doubled until it is large, in a loop."""
     return tf.while_loop(lambda k, x: x < 20, lambda k, x: (k + 1, x * 2), [0, number])[1]
@@ -118,6 +131,16 @@ def pipelines(tf: Any, files: dict[str, str]) -> dict[str, Callable[[], Any]]:
         "records": lambda: tf.data.TFRecordDataset([files["records"]], "GZIP"),
         "files": lambda: data.list_files(files["lines"]).flat_map(tf.data.TextLineDataset),
         "csv": lambda: more.CsvDataset(files["lines"], [tf.int32, tf.constant(["x"], tf.string)]),
+        "examples": lambda: data.from_tensor_slices(_examples(tf))
+        .batch(2)
+        .apply(
+            more.parse_example_dataset(
+                {
+                    "n": tf.FixedLenFeature([2], tf.int64), "v": tf.VarLenFeature(tf.float32),
+                    "a": tf.FixedLenFeature([], tf.string, "none"),
+                }
+            )
+        ),
         "cardinality": lambda: numbers(3).apply(more.assert_cardinality(3)),
     }  # fmt: skip
 

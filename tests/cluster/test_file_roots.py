@@ -23,6 +23,7 @@ from actorsession.graph.dtypes import int64, string
 from actorsession.graph.graph import Graph, control_dependencies
 from actorsession.graph.registry import lookup, registered_ops
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.build import make_one
 from actorsession.ops.variables.checkpointing import merge_v2_checkpoints, restore_v2, save_v2
 from actorsession.opsets.datasets.files import TextLineDataset
@@ -38,6 +39,10 @@ OPENERS: dict[str, Callable[[str], Any]] = {
     "MatchingFiles": lambda path: opsets.matching_files(path + "*"),
     "SaveV2": lambda path: save_v2(path, ["v"], [""], [ops.constant(1.0)]),
     "RestoreV2": lambda path: restore_v2(path, ["v"], [""], ["float32"]),
+    "Save": lambda path: raw.Save(path, ["v"], [ops.constant(1.0)]),
+    "SaveSlices": lambda path: raw.SaveSlices(path, ["v"], [""], [ops.constant(1.0)]),
+    "Restore": lambda path: raw.Restore(path, "v", dt="float32"),
+    "RestoreSlice": lambda path: raw.RestoreSlice(path, "v", "", dt="float32"),
     "MergeV2Checkpoints": lambda path: merge_v2_checkpoints([path], path + "-merged"),
     "InitializeTableFromTextFileV2": lambda path: _table(path + ".txt"),
     "DatasetToSingleElement": lambda path: _lines(path).get_single_element(),
@@ -155,7 +160,8 @@ async def test_outside_of_the_roots_nothing_is_opened(
 
 @pytest.mark.parametrize(
     "op",
-    sorted(set(OPENERS) - {"MatchingFiles", "SaveV2"}),  # one names links, one replaces them
+    # One names links, the others replace them.
+    sorted(set(OPENERS) - {"MatchingFiles", "Save", "SaveSlices", "SaveV2"}),
 )
 async def test_a_file_that_is_a_link_out_is_not_opened(
     op: str, server: Server, root: Path, outside: Path, graph: Graph

@@ -251,7 +251,7 @@ async def test_the_master_logs_the_devices_and_the_placement_of_a_session_that_a
     with caplog.at_level(logging.INFO, "actorsession.session"):
         async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
             await soon(session.run(y))
-    messages = [r.message for r in caplog.records if r.name == "actorsession.session"]
+    messages = [r.message for r in caplog.records if r.name == "actorsession.session.placement"]
     assert messages[0].startswith(f"Device mapping:\n{device(W0)} -> device type: CPU")
     assert f"y: (AddV2): {device(W1)} (requested {W1})" in messages
 

@@ -90,12 +90,16 @@ class Odd:
         return make_one("TestOddLater" if later else "TestOdd", (x,), {}, name)
 
 
+def _kernel(call: Callable[[], Any], context: Any) -> Callable[[Any], Any]:
+    return lambda _: call()
+
+
 for name, call in (("TestOdd", Odd.value), ("TestOddLater", Odd.value_later)):
     if not is_registered(name):
         register(
             OpDef(
                 name=name, infer=lambda context: context.inputs,
-                kernel=lambda context, call=call: lambda x: call(), gradient=NOT_DIFFERENTIABLE,
+                kernel=partial(_kernel, call), gradient=NOT_DIFFERENTIABLE,
                 suspends=name.endswith("Later"), stateful=True,
             )
         )  # fmt: skip

@@ -97,18 +97,3 @@ def test_other_beginnings_and_distances_are_refused() -> None:
         factorization.KMeans(POINTS, 3, "best")
     with pytest.raises(ValueError, match="distance metric 'far'"):
         factorization.KMeans(POINTS, 3, distance_metric="far")
-
-
-def test_the_projector_is_told_about_embeddings(tmp_path: Path) -> None:
-    tensorboard: Any = tf.contrib.tensorboard
-    projector = tensorboard.plugins.projector
-    config = projector.ProjectorConfig()
-    found = config.embeddings.add()
-    found.tensor_name = "words:0"
-    found.sprite.single_image_dim.extend([28, 28])
-    with tf.summary.FileWriter(str(tmp_path)) as writer:
-        projector.visualize_embeddings(writer, config)
-    words = (tmp_path / "projector_config.pbtxt").read_text().split()
-    assert " ".join(words) == (
-        'embeddings { tensor_name: "words:0" sprite { single_image_dim: 28 single_image_dim: 28 } }'
-    )

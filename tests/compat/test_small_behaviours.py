@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from actorsession.graph.shape import dimensions_are_used, use_dimensions
 
 
 @pytest.fixture(autouse=True)
-def graph() -> Iterator[tf.Graph]:
+def graph() -> Iterator[Any]:
     with tf.Graph().as_default() as graph:
         yield graph
 
@@ -59,7 +60,7 @@ def test_colocation_may_leave_out_what_is_around() -> None:
 
 
 def test_shapes_that_programs_make_consist_of_dimensions(dimensions: None) -> None:
-    shape = tf.TensorShape([3, None])
+    shape: Any = tf.TensorShape([3, None])
     assert shape[0].value == 3
     assert [size.value for size in shape] == [3, None]
     assert isinstance(tf.constant(1).shape, tf.TensorShape)
@@ -116,3 +117,104 @@ def test_a_sparse_tensor_is_shown_by_its_parts() -> None:
 
 def test_a_device_type_is_in_capitals() -> None:
     assert tf.DeviceSpec(device_type="cpu", device_index=1).to_string() == "/device:CPU:1"
+
+
+def test_messages_begin_as_tensorflows() -> None:
+    c, p = tf.constant([1, 2, 3]), tf.placeholder(tf.float32, [2, 3])
+    refused: dict[str, Any] = {
+        "Dimensions must be equal, but are 3 and 2": lambda: tf.add(c, [1, 2]),
+        r"Cannot reshape a tensor with 3 elements to shape \[2,2\] \(4 elements\)": (
+            lambda: tf.reshape(c, [2, 2])
+        ),
+        "slice index 5 of dimension 0 out of bounds": lambda: c[5],
+        "Only integers, slices": lambda: c["x"],
+        "Duplicate node name in graph: 'q'": lambda: [tf.constant(1, name="q/") for _ in range(2)],
+        "Dimension 0 in both shapes must be equal, but are 2 and 4. Shapes are": (
+            lambda: p.set_shape([4, 3])
+        ),
+        "Shapes must be equal rank, but are 2 and 1": lambda: p.set_shape([4]),
+        "Expected int32, but got 1.5 of type 'float'": lambda: tf.constant(1.5, tf.int32),
+        "Tensor conversion requested dtype float32 for Tensor with dtype int32": (
+            lambda: tf.convert_to_tensor(c, tf.float32)
+        ),
+        "Shape must be at least rank 2 but is rank 1": lambda: tf.matmul(c, c),
+        "DataType string not in list of allowed values": lambda: -tf.constant("a"),
+        r"Shapes \(1, 2\) and \(2, 2\) are not compatible": (
+            lambda: tf.TensorShape([1, 2]).merge_with([2, 2])
+        ),
+    }
+    for message, build in refused.items():
+        with pytest.raises((TypeError, ValueError), match=message):
+            build()
+
+
+def test_a_wrong_feed_is_refused_before_a_wrong_fetch() -> None:
+    p = tf.placeholder(tf.float32, [2])
+    with tf.Session() as session:
+        with pytest.raises(ValueError, match=r"Cannot feed value of shape \(1,\)"):
+            session.run(3, {p: [1.0]})
+        with pytest.raises(TypeError, match="fetch"):
+            session.run(3, {p: [1.0, 2.0]})
+
+
+def test_a_matrix_without_a_factor_has_one_of_nothing() -> None:
+    with tf.Session() as session:
+        found = session.run(tf.cholesky([[[1.0, 2.0], [2.0, 1.0]], [[4.0, 0.0], [0.0, 1.0]]]))
+    assert np.isnan(found[0]).tolist() == [[True, False], [True, True]]
+    assert found[1].tolist() == [[2.0, 0.0], [0.0, 1.0]]
+
+
+def test_arguments_that_are_missing_are_type_errors() -> None:
+    a = tf.constant([1.0])
+    assert tf.stack(a) is a
+    missing: list[Any] = [
+        lambda: tf.check_numerics(a, None),  # type: ignore[arg-type]
+        lambda: tf.extract_image_patches(tf.zeros([1, 2, 2, 1])),
+        lambda: tf.make_tensor_proto(a),
+    ]
+    for build in missing:
+        with pytest.raises(TypeError):
+            build()
+
+
+def test_results_of_several_operations_have_tensorflows_names() -> None:
+    a, image = tf.constant([[1.0, 0.0], [0.0, 1.0]]), tf.zeros([2, 2, 3])
+    named: dict[str, Any] = {
+        "MatVec/Squeeze:0": tf.linalg.matvec(a, [1.0, 2.0]),
+        "eye/diag:0": tf.eye(2),
+        "eye_1/set_diag:0": tf.eye(2, 3),
+        "triangular_solve/MatrixTriangularSolve:0": tf.matrix_triangular_solve(a, a),
+        "cholesky_solve/MatrixTriangularSolve_1:0": tf.cholesky_solve(a, a),
+        "softmax_cross_entropy_with_logits/Reshape_2:0": (
+            tf.nn.softmax_cross_entropy_with_logits_v2(a, a)
+        ),
+        "softmax_cross_entropy_with_logits_sg/Reshape_2:0": (
+            tf.nn.softmax_cross_entropy_with_logits(labels=a, logits=a)
+        ),
+        "random_uniform/Mul:0": tf.random_uniform([2], maxval=3.0),
+        "true_positives/Identity:0": tf.metrics.true_positives([1], [1])[0],
+        "rgb_to_grayscale:0": tf.image.rgb_to_grayscale(image),
+        "grayscale_to_rgb:0": tf.image.grayscale_to_rgb(image[..., :1]),
+        "convert_image:0": tf.image.convert_image_dtype(tf.cast(image, tf.uint8), tf.float32),
+        "fftshift:0": tf.signal.fftshift(a),
+    }
+    for name, tensor in named.items():
+        assert tensor.name == name
+
+
+def test_an_element_of_an_array_is_written_once() -> None:
+    array = tf.TensorArray(tf.float32, 2).write(0, 1.0)
+    with tf.Session() as session:
+        assert session.run(array.write(1, 2.0).stack()).tolist() == [1.0, 2.0]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="has already been written to"):
+            session.run(array.write(0, 2.0).stack())
+
+
+def test_parts_that_programs_look_at_are_tensorflows() -> None:
+    sparse = tf.SparseTensor([[0, 1]], [1.0], [2, 3])
+    assert repr(tf.FIFOQueue(2, tf.float32).shapes) == "[TensorShape(None)]"
+    assert tf.sparse.softmax(sparse).values.name == "SparseSoftmax/SparseSoftmax:0"
+    with pytest.raises(ValueError, match="No such job in cluster: 'zz'"):
+        tf.train.Server({"w": ["localhost:0"]}, job_name="zz")
+    scaffold = tf.train.Scaffold().finalize()
+    assert (scaffold.init_op.name, scaffold.ready_op.name) == ("group_deps", "concat:0")

@@ -127,8 +127,9 @@ def killed(*words: str) -> list[str]:
 
     async def kill() -> list[str]:
         driver = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", __spec__.name, *words, stdout=asyncio.subprocess.PIPE
-        )
+            sys.executable, "-m", __spec__.name, *words,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
         assert driver.stdout is not None
         line = b""
         while not line.startswith(b"{"):  # engines write lines of their own
@@ -145,10 +146,10 @@ def killed(*words: str) -> list[str]:
 
 
 def drive(make: Make) -> None:
-    """Start a cluster and wait to be killed."""
+    """Start a cluster and wait to be killed, or for the end of the process that started this one."""
     with make({"ps": 1, "worker": 1}) as cluster:
         write({"tasks": cluster.spec.tasks()})
-        signal.pause()
+        sys.stdin.read()
 
 
 def on_ray() -> dict[str, Any]:
@@ -159,7 +160,12 @@ def on_ray() -> dict[str, Any]:
     def groups() -> list[dict[str, Any]]:
         return list(ray.util.placement_group_table().values())
 
-    nodes = Nodes(initialize_head=True, head_node_args={"num_cpus": 4, "include_dashboard": False})
+    head = {
+        "num_cpus": 4, "include_dashboard": False,
+        # Any port: another Ray on this machine, such as that of a page, takes no jobs without its own.
+        "dashboard_agent_listen_port": 0,
+    }  # fmt: skip
+    nodes = Nodes(initialize_head=True, head_node_args=head)
     ray.init(nodes.address, log_to_driver=False)
     try:
         seen = asyncio.run(tour(RayCluster, {"worker": {"num_gpus": 3}}))

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from actorsession import opsets
 from actorsession.cluster import ClusterSpec, Server, read_statistics, stop_server
 from actorsession.cluster.admin.admin_client import keep_server
 from actorsession.cluster.launch.task_restarts import TaskEnd
+from actorsession.config import ConfigProto, RPCOptions
 from actorsession.engines import EngineCluster, TaskFate, engine_process
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     OpError,
+    PermissionDeniedError,
     ResourceExhaustedError,
     UnavailableError,
 )  # fmt: skip
@@ -25,6 +30,7 @@ from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, eventually, soon
 from tests.engines.kit import Desk, DeskCluster, model, reattached
+from tests.transports.authority import Authority
 
 FED = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
 EXPECTED = float(np.sum(np.arange(4, dtype=np.float32) * FED))
@@ -255,6 +261,90 @@ async def test_tasks_end_when_their_cluster_is_gone_without_a_word() -> None:
     await process._children.stop()  # as if this process had ended
     await eventually(lambda: not cluster.desk.places[W0].host.serving)
     await cluster.stop()
+
+
+# -- settings of all engines -----------------------------------------------------------------------
+
+
+async def test_a_lost_task_that_keeps_snapshots_has_its_variables_again(
+    graph: Graph, tmp_path: Path
+) -> None:
+    v, fed, out = model(graph)
+    settings: dict[str, Any] = {"snapshot_dir": tmp_path, "snapshot_every": 0.05, "restart": 3}
+    async with DeskCluster({"ps": 1, "worker": 1}, **settings) as cluster:
+        async with AsyncSession(cluster.target("worker"), graph=graph) as session:
+            await soon(session.run(v.initializer))
+            await eventually(lambda: bool(list(tmp_path.glob("*.snapshot"))))
+            cluster.desk.places[PS0].host.release()
+            await eventually(lambda: cluster.restarts[PS0] == 1)
+            await eventually(lambda: cluster.status()[PS0].alive)
+        async with AsyncSession(cluster.target("worker"), graph=graph) as session:
+            assert await soon(session.run(out, {fed: FED})) == EXPECTED
+
+
+async def test_a_session_whose_master_has_moved_is_opened_anew(graph: Graph) -> None:
+    v, _, _ = model(graph)
+    async with DeskCluster({"ps": 1, "worker": 1}, restart=3) as cluster:
+        former = cluster.target("worker")
+        async with AsyncSession(former, graph=graph) as session:
+            await soon(session.run(v.initializer))
+            cluster.desk.moves = True
+            cluster.desk.places[W0].host.release()
+            await eventually(lambda: cluster.target("worker") != former)
+            with pytest.raises(OpError):
+                await soon(session.run(v))
+            async with AsyncSession(cluster.target("worker"), graph=graph) as other:
+                assert (await soon(other.run(v))).tolist() == [0, 1, 2, 3]
+
+
+async def test_without_restarts_a_lost_task_stays_dead_until_it_is_started_by_hand() -> None:
+    async with DeskCluster({"worker": 2}) as cluster:
+        cluster.desk.places[W1].host.release()
+        await eventually(lambda: not cluster.status()[W1].alive)
+        assert len(cluster.desk.orders) == 2
+        await soon(cluster.restart("worker", 1))
+        assert cluster.status()[W1].alive
+        assert (await soon(cluster.statistics()))[W1].task == W1
+
+
+async def test_operations_open_files_in_the_roots_alone(graph: Graph, tmp_path: Path) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside.txt"
+    inside.mkdir()
+    (inside / "a.txt").write_text("a")
+    outside.write_text("b")
+    with graph.device(W0):
+        reads = [opsets.read_file(str(path)) for path in (inside / "a.txt", outside)]
+    async with DeskCluster({"worker": 1}, file_roots=[inside]) as cluster:
+        async with AsyncSession(cluster.target("worker"), graph=graph) as session:
+            assert await soon(session.run(reads[0])) == b"a"
+            with pytest.raises(PermissionDeniedError):
+                await soon(session.run(reads[1]))
+
+
+async def test_each_task_imports_what_it_is_told_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ops_of_a_user.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    async with DeskCluster({"worker": 1}, imports=["ops_of_a_user"]):
+        assert sys.modules.pop("ops_of_a_user")
+    with pytest.raises(ModuleNotFoundError, match="ops_of_nobody"):
+        await DeskCluster({"worker": 1}, imports=["ops_of_nobody"]).start()
+
+
+async def test_with_files_of_tls_all_links_are_encrypted(graph: Graph, tmp_path: Path) -> None:
+    files = Authority(tmp_path / "ca").files()
+    v, fed, out = model(graph)
+    config = ConfigProto(
+        rpc_options=RPCOptions(
+            ca_file=files.ca_file, certificate_file=files.certificate_file, key_file=files.key_file
+        )
+    )
+    async with DeskCluster({"ps": 1, "worker": 1}, security=files) as cluster:
+        assert all(address.startswith("tls://") for address in cluster.spec.tasks().values())
+        async with AsyncSession(cluster.target("worker"), graph, config) as session:
+            await soon(session.run(v.initializer))
+            assert await soon(session.run(out, {fed: FED})) == EXPECTED
 
 
 # -- changes ---------------------------------------------------------------------------------------

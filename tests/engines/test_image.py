@@ -90,9 +90,13 @@ def image() -> Iterator[str]:
     if not can("image", "inspect", base) and not can("pull", base):
         pytest.skip(f"Docker does not get {base}: scripts/docker base FOLDER")
     name = f"actorsession-test:{secrets.token_hex(4)}"
-    docker(
-        "build", "--network=host", "-f", str(FOLDER / "Dockerfile"), "-t", name, str(ROOT), limit=_BUILD
-    )  # fmt: skip
+    words = ["build", "--network=host", "-f", str(FOLDER / "Dockerfile"), "-t", name, str(ROOT)]
+    try:
+        docker(*words, limit=_BUILD)
+    except AssertionError as error:
+        if "No matching distribution found" in str(error):  # of pip, which has tried the network
+            pytest.skip("pip does not get the image's packages")
+        raise
     try:
         yield name
     finally:

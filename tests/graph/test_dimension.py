@@ -29,7 +29,7 @@ def test_a_dimension_is_a_number_or_not_known(given: Any, value: Any) -> None:
 
 @for_each("given", ["a", 1.5, [1], np.array([1, 2])], ids=str)
 def test_anything_else_is_no_dimension(given: Any) -> None:
-    with pytest.raises(TypeError, match="a dimension is an integer or None"):
+    with pytest.raises(TypeError, match="must be integer or None"):
         Dimension(given)
     with pytest.raises(ValueError, match="at least 0"):
         Dimension(-1)
@@ -105,7 +105,7 @@ def test_dimensions_that_may_be_the_same_are_merged() -> None:
     assert Dimension(3).merge_with(None).value == UNKNOWN.merge_with(3).value == 3
     assert UNKNOWN.merge_with(UNKNOWN).value is None
     assert Dimension(3).is_compatible_with(UNKNOWN)
-    with pytest.raises(ValueError, match="dimensions 3 and 4 are not compatible"):
+    with pytest.raises(ValueError, match="Dimensions 3 and 4 are not compatible"):
         Dimension(3).merge_with(4)
 
 

@@ -73,6 +73,11 @@ PIPELINES: dict[str, tuple[Callable[[], Any], str, list[Any]]] = {
 }  # fmt: skip
 
 
+def shown(graph: Any) -> Any:
+    """A graph of this face in TensorFlow's form."""
+    return graph.as_graph_def()
+
+
 def _flat(value: Any) -> list[Any]:
     if isinstance(value, tf.SparseTensor):
         return [value.indices, value.values, value.dense_shape]
@@ -94,13 +99,11 @@ def test_a_pipeline_has_the_types_of_tensorflow_and_goes_through_a_graph_def(nam
     make, types, wanted = PIPELINES[name]
     with tf.Graph().as_default() as graph:
         made = make()
-        nodes = [
-            node.op for node in graph.as_graph_def().node if node.op.endswith(("Dataset", "V2"))
-        ]
+        nodes = [node.op for node in shown(graph).node if node.op.endswith(("Dataset", "V2"))]
         assert nodes == types.split()
         iterator = made.make_initializable_iterator()
         names = [tensor.name for tensor in _flat(iterator.get_next())]
-        content = graph.as_graph_def().SerializeToString()
+        content = shown(graph).SerializeToString()
     for clears in (False, True):
         with tf.Graph().as_default(), tf.Session() as session:
             read = tf.GraphDef.FromString(content)
@@ -117,7 +120,7 @@ def test_functions_are_in_the_library_and_take_what_they_capture_last() -> None:
     with tf.Graph().as_default() as graph:
         offset = tf.constant([5, 6], tf.int64)
         Dataset.range(3).map(lambda x: x + offset)
-        message = graph.as_graph_def()
+        message = shown(graph)
     (node,) = [node for node in message.node if node.op == "MapDataset"]
     (function,) = message.library.function
     assert node.attr["f"].func.name == function.signature.name

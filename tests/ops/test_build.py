@@ -85,7 +85,7 @@ def test_texts_and_numbers_make_no_tensor() -> None:
 def test_bools_fit_numbers_and_numbers_no_bools(dtype: Any) -> None:
     [found] = evaluate([convert_to_tensor([True, False], dtype) + True])
     np.testing.assert_array_equal(found, np.array([2, 1], dtype.np_dtype))
-    with pytest.raises(TypeError, match="expected a value of bool"):
+    with pytest.raises(TypeError, match="Expected bool, but got"):
         constant(1, "bool")
 
 

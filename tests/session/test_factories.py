@@ -418,7 +418,7 @@ async def test_reset_of_an_unknown_target_is_not_found_and_of_a_kind_without_it_
     register_factory("PLAIN", Plain())
     with pytest.raises(UnimplementedError, match=r"'toy://x' \(Plain\) cannot be reset"):
         await AsyncSession.reset("toy://x")
-    with pytest.raises(TypeError, match="target must be a string, got int"):
+    with pytest.raises(TypeError, match=r"must be a string, but got .int."):
         await AsyncSession.reset(3)  # type: ignore[arg-type]
 
 

@@ -12,6 +12,7 @@ graph that was dropped and cannot be bound again.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from actorsession.cluster.master.master_session import MasterSession
 
 __all__ = ["Answer", "ClientRun", "MasterProgram", "ProgramStep", "passed_on", "read"]
+
+_log = logging.getLogger("actorsession.cluster")
 
 ClientRun: TypeAlias = "ServedRun | LocalRun"
 """A run that a client has requested, over a link or in this process."""
@@ -253,13 +256,18 @@ class ProgramStep(StepParts):
         """End the step with an error, on all tasks; do nothing if it has ended."""
         if self._over:
             return
-        self._end()
-        self.abort_parts(error)
-        self._run.fail(error)
+        try:
+            self._end()
+            self.abort_parts(error)
+        finally:
+            self._run.fail(error)
 
     def _end(self) -> None:
         self._over = True
         session = self._program.session
-        if self._alarm is not None:
-            session.wheel.discard(self._alarm)
-        session.ended(self, self._graph, self._nbytes)
+        try:
+            if self._alarm is not None:
+                session.wheel.discard(self._alarm)
+            session.ended(self, self._graph, self._nbytes)
+        except Exception:  # the client gets its answer all the same
+            _log.exception("step %d: its end is not recorded", self.step_id)

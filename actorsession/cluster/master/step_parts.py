@@ -173,7 +173,12 @@ class StepParts:
         self._pushed += pushed
         self._left -= 1
         if not self._left and not self._errors:
-            self._succeed()
+            try:
+                self._succeed()
+            except (
+                Exception
+            ) as exc:  # whoever has returned the last part cannot do anything about it
+                self.fail(from_exception(exc))
 
     def failed(self, number: int, error: OpError) -> None:
         """Take the error of a part; the step ends when others that arrive at the same time are here, too."""

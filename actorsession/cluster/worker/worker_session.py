@@ -221,8 +221,8 @@ class _RemoteWaiter:
         """See ``PartWaiter.part_done``."""
         try:
             wire = WireValues.of(values)
-        except OpError as error:
-            self._run.fail(self._registered.unsent(values, error))
+        except Exception as exc:
+            self._run.fail(self._registered.unsent(values, from_exception(exc)))
         else:
             self._run.done(wire, pushed or None)
 

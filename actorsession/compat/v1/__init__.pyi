@@ -158,6 +158,7 @@ from actorsession.interop.event_protos import SessionLog as SessionLog
 from actorsession.interop.event_protos import Summary as Summary
 from actorsession.interop.event_protos import SummaryMetadata as SummaryMetadata
 from actorsession.interop import graph_util as graph_util
+from actorsession.namespaces import audio as audio
 from actorsession.namespaces import image as image
 from actorsession.namespaces import linalg as linalg
 from actorsession.namespaces import lookup as lookup
@@ -648,7 +649,7 @@ __all__ = [
 "assert_positive", "assert_proper_iterable", "assert_rank", "assert_rank_at_least",
 "assert_rank_in", "assert_same_float_dtype", "assert_scalar", "assert_type",
 "assert_variables_initialized", "assign", "assign_add", "assign_sub", "async_py_func", "atan",
-"atan2", "atanh", "batch_gather", "batch_matmul", "batch_scatter_update", "batch_to_space",
+"atan2", "atanh", "audio", "batch_gather", "batch_matmul", "batch_scatter_update", "batch_to_space",
 "batch_to_space_nd", "betainc", "bfloat16", "bincount", "bitcast", "bitwise", "bool",
 "boolean_mask", "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case", "cast",
 "ceil", "check_numerics", "cholesky", "cholesky_solve", "clip_by_average_norm",

@@ -46,7 +46,12 @@ def as_dtype(type_value: Any) -> DType:
     Raises:
         TypeError: if the value denotes no dtype.
     """
-    return dtype_or_reference(type_value)
+    try:
+        return dtype_or_reference(type_value)
+    except TypeError as exc:
+        raise TypeError(
+            f"Cannot convert the argument `type_value`: {type_value!r} to a TensorFlow DType: {exc}"
+        ) from None
 
 
 def device(device_name_or_function: Any) -> Reentrant[Any]:

@@ -100,7 +100,7 @@ def count_where(
     numbers = ops.cast(found, float32)
     if weight is not None:
         numbers = numbers * weight
-    value = ops.convert_to_tensor(count)
+    value = ops.identity(count)
     update = ops.assign_add(count, ops.reduce_sum(numbers))
     return publish(value, update, metrics, updates)
 

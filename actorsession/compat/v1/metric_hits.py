@@ -67,7 +67,7 @@ def _counter_at(key: str) -> Callable[..., Pair]:
         """Return the same for predictions that are true above each threshold."""
         with ops.variable_scope(name, kind):
             values, updates = at_thresholds(labels, predictions, thresholds, weights, (key,))
-            value = ops.convert_to_tensor(values[key])
+            value = ops.identity(values[key])
             return publish(value, updates[key], metrics_collections, updates_collections)
 
     count.__name__ = count.__qualname__ = f"{kind}_at_thresholds"

@@ -29,6 +29,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
     "contrib.framework": [
         ("python.framework", "checkpoint_utils tensor_util", ".contrib.framework"),
         ("python.ops", "arg_scope ops variables", ".contrib.framework"),
+        ("python.ops", "audio_ops", "actorsession.opsets.signals.audio"),
     ],
     "contrib.layers": [
         ("python.layers", (
@@ -57,7 +58,16 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
     "contrib.rnn": [
         ("python.ops", (
             "core_rnn core_rnn_cell core_rnn_cell_impl fused_rnn_cell gru_ops lstm_ops rnn rnn_cell"
-        ), ".contrib.rnn .contrib.rnn_cells"),
+        ), ".contrib.rnn .contrib.rnn_cells .contrib.rnn_rarer_cells"),
+    ],
+    "contrib.distributions": [
+        ("python.ops", (
+            "binomial cauchy chi2 deterministic distribution distributions geometric half_normal independent "
+            "inverse_gamma logistic mixture mixture_same_family mvn_diag mvn_full_covariance mvn_tril "
+            "negative_binomial onehot_categorical poisson relaxed_bernoulli relaxed_onehot_categorical "
+            "transformed_distribution"
+        ), ".contrib.distributions"),
+        ("python.ops", "bijectors", ".contrib.distributions.bijectors"),
     ],
     "contrib.seq2seq": [
         ("python.ops", (
@@ -80,7 +90,6 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("python.slim", "queues", ".contrib.slim.queues"),
         ("python.slim", "summaries", ".contrib.slim"),
     ],
-    "contrib.tensorboard": [("plugins", "projector", ".contrib.projector")],
     "core": [("lib.core", "error_codes_pb2", ".core.protobuf.error_codes_pb2")],
     "examples": [
         ("tutorials.mnist", "input_data", ".internals.mnist_data"),
@@ -100,7 +109,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("client", "timeline", ".internals.timeline actorsession.observe.timeline"),
         ("data.ops", "dataset_ops iterator_ops readers", ".data .data.structures"),
         ("data.util", "nest", ".internals.nest"),
-        ("eager", "context", ".internals.framework"),
+        ("eager", "backprop context", ".internals.framework"),
         ("estimator", "estimator estimator_lib model_fn run_config training", ".estimator"),
         ("estimator", "util", ".estimator .internals.python_tools"),
         ("estimator.canned", "baseline dnn dnn_linear_combined linear", ".estimator"),
@@ -120,21 +129,24 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("framework", "op_def_registry", ".internals.generated"),
         ("framework", "test_util", ".internals.test_util .test"),
         ("framework", "graph_io", ".io .train"),
+        ("framework", "smart_cond", ".internals.branches"),
         ("framework", "function", "actorsession.ops.flow.functions"),
+        ("keras.engine", "input_spec", ".layers"),
         ("layers", "base core layers normalization pooling", ".layers"),
         ("layers", "convolutional", ".layers .internals.layer_names"),
         ("layers", "utils", ".internals.layer_utils"),
         ("lib.io", "file_io", ".internals.files"),
         ("lib.io", "python_io tf_record", ".python_io"),
         ("ops", (
-            "array_grad array_ops_stack clip_ops cond confusion_matrix "
+            "array_grad array_ops_stack clip_ops cond "
             "control_flow_case control_flow_v2_toggles custom_gradient gradients gradients_impl "
             "gradients_util histogram_ops image_grad inplace_ops linalg_grad manip_grad map_fn "
             "math_grad random_grad resource_variables_toggle session_ops stack standard_ops "
             "state_grad template tensor_array_grad tensor_array_ops tensor_getitem_override "
             "unconnected_gradients while_loop"
         ), "."),
-        ("ops", "array_ops", ". .internals.operations"),
+        ("ops", "confusion_matrix", ". .internals.branches"),
+        ("ops", "array_ops", ". .internals.operations .internals.generated"),
         ("ops", "check_ops control_flow_assert numerics", ". .debugging"),
         ("ops", "init_ops", ". .initializers .internals.operations"),
         ("ops", "script_ops", ". .internals.generated"),
@@ -155,6 +167,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("ops", "sparse_grad sparse_ops", ". .sparse .internals.generated"),
         ("ops", "string_ops", ". .strings .internals.generated"),
         ("ops", "logging_ops", ". .summary"),
+        ("ops", "audio_ops gen_audio_ops", "actorsession.opsets.signals.audio"),
         ("ops", "bitwise_ops", ".bitwise"),
         ("ops", "collective_ops", ".collective_ops"),
         ("ops", "image_ops image_ops_impl", ".image"),
@@ -168,7 +181,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("ops", "resources weights_broadcast_ops", ".internals.operations"),
         ("ops", "linalg_ops linalg_ops_impl", ".linalg . .internals.generated"),
         ("ops", "manip_ops", ".manip"),
-        ("ops", "metrics metrics_impl", ".metrics"),
+        ("ops", "metrics metrics_impl", ".metrics .internals.branches"),
         ("ops", "candidate_sampling_ops ctc_ops embedding_ops nn nn_grad nn_impl", ".nn"),
         ("ops", "rnn", ".nn .internals.operations"),
         ("ops", "nn_ops", ".nn . .internals.generated"),
@@ -317,8 +330,8 @@ class _Rooms(ModuleType):
 # Names of packages and modules below ``contrib.PART.python``, in any order.
 _INSIDE = (
     "core_rnn", "core_rnn_cell", "feature_column", "framework", "initializers", "layers", "learn", "loader",
-    "losses", "metrics", "ops", "optimizers", "python", "queues", "regularizers", "rnn", "rnn_cell",
-    "seq2seq", "slim", "tfe", "training", "utils",
+    "losses", "metric_learning", "metric_loss_ops", "metrics", "ops", "optimizers", "python", "queues",
+    "regularizers", "rnn", "rnn_cell", "seq2seq", "slim", "tfe", "training", "utils",
 )  # fmt: skip
 
 
@@ -342,6 +355,8 @@ def inside_contrib(part: str) -> ModuleType:
         part: the part of ``contrib``, such as ``layers``.
     """
     rooms = [f".contrib.{part}", ".contrib.slim.utils", ".contrib.framework", "."]
+    if part == "losses":
+        rooms.append(".contrib.metric_learning")
     return _InsideContrib(f"{_V1}.contrib.{part}.python", rooms)
 
 

@@ -157,9 +157,11 @@ class _Face(ours.Session):
 def _check(graph: Any, config: Any) -> None:
     """Refuse what is no graph and no settings, in TensorFlow's words."""
     if graph is not None and not isinstance(graph, Graph):
-        raise TypeError(f"graph must be a tf.Graph, but got {type(graph).__name__}")
+        raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')
     if config is not None and not isinstance(config, (Message, ConfigProto)):
-        raise TypeError(f"config must be a tf.ConfigProto, but got {type(config).__name__}")
+        raise TypeError(
+            f'Argument `config` must be a tf.ConfigProto, but got "{type(config).__name__}"'
+        )
 
 
 class Session(_Face):

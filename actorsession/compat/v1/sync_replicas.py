@@ -14,7 +14,13 @@ from actorsession.compat.v1.hooks import SessionRunHook
 __all__ = ["SyncReplicasOptimizer"]
 
 
-class SyncReplicasOptimizer(train.SyncReplicasOptimizer):
+class _OptimizerKind(type):
+    """Says that the base of the class is ``Optimizer``, which programs ask that list all optimisers."""
+
+    __base__ = property(lambda cls: train.Optimizer)
+
+
+class SyncReplicasOptimizer(train.SyncReplicasOptimizer, metaclass=_OptimizerKind):
     """``actorsession.train.SyncReplicasOptimizer`` with a method that returns a hook."""
 
     def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:

@@ -112,7 +112,8 @@ def batch_to_space(
 
 def _square(size: int | None, other: int | None) -> Any:
     if (size is None) == (other is None):
-        raise ValueError(f"give one of block_size and block_shape, got {size} and {other}")
+        kind = TypeError if size is None else ValueError
+        raise kind(f"give one of block_size and block_shape, got {size} and {other}")
     side = other if size is None else size
     return np.array([side, side], np.int64)
 

@@ -197,9 +197,11 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """Stack tensors of one shape along a new axis.
 
     Args:
-        values: tensors of one dtype and shape.
+        values: tensors of one dtype and shape; a tensor is what it is stacked of along its first axis.
         axis: position of the new axis in the result, may be negative.
     """
+    if axis == 0 and isinstance(values, Tensor):
+        return values
     if not any(hasattr(v, "_as_graph_element") for v in values) and axis == 0:
         return convert_to_tensor(list(values), name=name)
     return raw.Pack(convert_all(list(values)), axis=int(axis), name=name)
@@ -275,7 +277,8 @@ def unstack(
             num = dims[normal_axis(axis, len(dims), "unstack")]
         if num is None:
             raise ValueError(
-                f"unstack needs num: axis {axis} of shape {tensor.shape} is not known early"
+                f"Cannot infer argument `num` from shape {tensor.shape}: unstack needs num, because axis "
+                f"{axis} is not known early"
             )
     return raw.Unpack(tensor, num=int(num), axis=int(axis), name=name)
 

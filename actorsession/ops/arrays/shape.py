@@ -82,7 +82,16 @@ def _filled(dims: Ints, given: TensorShape) -> list[Dim]:
         return [None if d == -1 else d for d in dims]
     fits = total % product == 0 if -1 in dims else total == product
     if not fits:
-        raise ValueError(f"Reshape: {total} elements of shape {given} do not fill {list(dims)}")
+        wanted = str(list(dims)).replace(" ", "")
+        if -1 in dims:
+            raise ValueError(
+                f"Dimension size must be evenly divisible by {product} but is {total}: Reshape of {total} "
+                f"elements of shape {given} to {wanted}"
+            )
+        raise ValueError(
+            f"Cannot reshape a tensor with {total} elements to shape {wanted} ({product} elements): Reshape "
+            f"of shape {given}"
+        )
     return [total // product if d == -1 else d for d in dims]
 
 

@@ -211,8 +211,8 @@ def _bound(value: Any) -> Any:
         except TypeError:
             pass
     raise TypeError(
-        "a tensor is indexed by integers, slices, None, ... and scalar integer tensors, "
-        f"got {value!r:.100}"
+        "Only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and scalar int32/int64 tensors are "
+        f"valid indices, got {value!r:.100}"
     )
 
 

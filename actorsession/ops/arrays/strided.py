@@ -148,7 +148,12 @@ def strided_shape(
     special = masks["ellipsis_mask"] | masks["new_axis_mask"]
     taken = sum(not special & (1 << i) for i in range(length))
     if taken > len(dims):
-        raise ValueError(f"StridedSlice: {taken} positions for the shape {shape}, too many")
+        if not dims:
+            raise ValueError("Attempting to slice scalar input: one position is too many.")
+        raise ValueError(
+            f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims: "
+            f"{taken} positions for the shape {shape} are too many"
+        )
     out: list[Dim] = []
     axis = 0
     for i in range(length):
@@ -172,7 +177,8 @@ def strided_shape(
 def _check_position(position: int | None, dim: Dim, axis: int) -> None:
     if position is not None and dim is not None and not -dim <= position < dim:
         raise ValueError(
-            f"StridedSlice: position {position} on axis {axis} is not in [{-dim}, {dim})"
+            f"slice index {position} of dimension {axis} out of bounds: position {position} on axis "
+            f"{axis} is not in [{-dim}, {dim})"
         )
 
 

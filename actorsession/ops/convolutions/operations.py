@@ -28,7 +28,9 @@ def either(first: Any, second: Any, names: tuple[str, str]) -> Any:
         ValueError: if both were given, or neither.
     """
     if (first is None) == (second is None):
-        raise ValueError(f"exactly one of {names[0]} and {names[1]} is wanted")
+        # As in TensorFlow, a missing argument is one of a wrong type.
+        kind = TypeError if first is None else ValueError
+        raise kind(f"exactly one of {names[0]} and {names[1]} is wanted")
     return second if first is None else first
 
 

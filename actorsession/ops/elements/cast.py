@@ -27,6 +27,7 @@ from actorsession.graph.registry import Array, InferContext, Kernel, KernelConte
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.composite_tensor import CompositeTensor
 from actorsession.ops.operands import writes
 from actorsession.ops.rows import op, same
 
@@ -40,7 +41,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     """Return the same values with another element type.
 
     Args:
-        x: numbers or bools.
+        x: numbers or bools; of a sparse tensor or of indexed slices the values get the type.
         dtype: the new type. Floats lose their fraction in an integer type, complex numbers their imaginary
             part in any other type. A bool is true if the remaining value differs from 0.
         name: wanted name.
@@ -48,6 +49,9 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     Returns:
         ``x`` itself if it has the type already.
     """
+    if isinstance(x, CompositeTensor):
+        found: Tensor = x.with_values(cast(x._values, dtype, name))
+        return found
     tensor = convert_to_tensor(x)
     wanted = as_dtype(dtype)
     if tensor.dtype is wanted:

@@ -61,16 +61,16 @@ def eye(
     for count in (num_rows, num_columns):
         if isinstance(count, (int, np.integer)) and count < 0:
             raise ValueError(f"eye: rows and columns are at least 0, got {count}")
-    with graph.as_default(), graph.name_scope(name or "eye") as scope:
+    with graph.as_default(), graph.name_scope(name or "eye"):
         batch = shape_operand([] if batch_shape is None else batch_shape, graph)
         one, zero = (constant(to_array(n).astype(wanted.np_dtype), graph=graph) for n in (1, 0))
         if num_columns is None:
-            return matrix_diag(fill(_with_batch(batch, [num_rows]), one), name=scope)
+            return matrix_diag(fill(_with_batch(batch, [num_rows]), one), name="diag")
         both = [num_rows, num_columns]
         known = all(isinstance(count, (int, np.integer)) for count in both)
         least = min(both) if known else minimum(num_rows, num_columns)
         diagonal = fill(_with_batch(batch, [least]), one)
-        return matrix_set_diag(fill(_with_batch(batch, both), zero), diagonal, scope)
+        return matrix_set_diag(fill(_with_batch(batch, both), zero), diagonal, "set_diag")
 
 
 def _with_batch(batch: Tensor, dims: list[Any]) -> Tensor:
@@ -108,10 +108,10 @@ def matvec(
         b_is_sparse: accepted for compatibility with TensorFlow.
     """
     matrix, vector = convert_all([a, b])
-    with matrix.graph.name_scope(name or "MatVec") as scope:
+    with matrix.graph.name_scope(name or "MatVec"):
         column = expand_dims(vector, -1)
         product = matmul(matrix, column, transpose_a=transpose_a, adjoint_a=adjoint_a)
-        return squeeze(product, [-1], scope)
+        return squeeze(product, [-1])
 
 
 # -- tensordot -----------------------------------------------------------------------------------
@@ -313,5 +313,5 @@ def normalize(
     """
     value = convert_to_tensor(tensor)
     with value.graph.name_scope(name or "normalize"):
-        length = norm(value, ord, axis, keepdims=True)
-        return value / cast(length, value.dtype), length
+        length = cast(norm(value, ord, axis, keepdims=True), value.dtype)
+        return value / length, length

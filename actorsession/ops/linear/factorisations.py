@@ -117,10 +117,20 @@ def _cholesky_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [(both + adjoint(both)) * 0.5]
 
 
+def _cholesky(x: Any) -> Any:
+    """Return the factors of matrices; that of one without is NaN, as in TensorFlow."""
+    try:
+        return np.linalg.cholesky(x)
+    except np.linalg.LinAlgError:
+        if x.ndim > 2:
+            return np.stack([_cholesky(each) for each in x])
+        return np.tril(np.full_like(x, np.nan))
+
+
 op(
     "Cholesky",
     square,
-    kernel=matrix_kernel(np.linalg.cholesky, "self-adjoint and positive definite"),
+    kernel=matrix_kernel(_cholesky, "self-adjoint and positive definite"),
     grad=_cholesky_gradient,
     cost=cubic_cost,
 )

@@ -95,7 +95,10 @@ def _matmul_shape(ctx: InferContext) -> list[TensorShape]:
     turned = bool(ctx.attrs["transpose_a"]), bool(ctx.attrs["transpose_b"])
     for spec in ctx.inputs:
         if spec.shape.rank not in (None, 2):
-            raise ValueError(f"MatMul takes two matrices; got shape {spec.shape}")
+            raise ValueError(
+                f"Shape must be rank 2 but is rank {spec.shape.rank}: MatMul takes two matrices; got shape "
+                f"{spec.shape}"
+            )
     return [TensorShape(_product_dims(ctx, *turned))]
 
 
@@ -103,7 +106,10 @@ def _batch_matmul_shape(ctx: InferContext) -> list[TensorShape]:
     x, y = (s.shape for s in ctx.inputs)
     for shape in (x, y):
         if shape.rank is not None and shape.rank < 2:
-            raise ValueError(f"{ctx.op} takes matrices or batches of them; got shape {shape}")
+            raise ValueError(
+                f"Shape must be at least rank 2 but is rank {shape.rank}: {ctx.op} takes matrices or batches "
+                f"of them; got shape {shape}"
+            )
     matrix = _product_dims(ctx, bool(ctx.attrs["adj_x"]), bool(ctx.attrs["adj_y"]))
     try:
         if ctx.op == "BatchMatMul":  # the older one, which does not broadcast
@@ -123,8 +129,8 @@ def _product_dims(ctx: InferContext, turn_x: bool, turn_y: bool) -> list[Dim]:
     if left is not None and right is not None and left != right:
         how = f" (transposed: {turn_x}, {turn_y})" if turn_x or turn_y else ""
         raise ValueError(
-            f"{ctx.op} cannot multiply shapes {x} and {y}{how}: the inner dimensions {left} and "
-            f"{right} must be equal"
+            f"Dimensions must be equal, but are {left} and {right}: {ctx.op} cannot multiply shapes {x} "
+            f"and {y}{how}: the inner dimensions {left} and {right} must be equal"
         )
     return [rows, columns]
 

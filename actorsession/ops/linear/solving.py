@@ -75,7 +75,8 @@ def matrix_triangular_solve(
         adjoint: whether to use the adjoints of the matrices.
     """
     operands = convert_all([matrix, rhs])
-    return raw.MatrixTriangularSolve(*operands, lower=lower, adjoint=adjoint, name=name)
+    with operands[0].graph.name_scope(name or "triangular_solve"):
+        return raw.MatrixTriangularSolve(*operands, lower=lower, adjoint=adjoint)
 
 
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
@@ -86,9 +87,9 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
         rhs: right sides, as columns of matrices.
     """
     factor, right = convert_all([chol, rhs])
-    with factor.graph.name_scope(name or "cholesky_solve") as scope:
-        half = matrix_triangular_solve(factor, right)
-        return matrix_triangular_solve(factor, half, adjoint=True, name=scope)
+    with factor.graph.name_scope(name or "cholesky_solve"):
+        half = raw.MatrixTriangularSolve(factor, right)
+        return raw.MatrixTriangularSolve(factor, half, adjoint=True)
 
 
 # -- MatrixInverse -------------------------------------------------------------------------------

@@ -71,8 +71,9 @@ def softmax_cross_entropy_with_logits(
     _check_both(labels, logits)
     given = convert_to_tensor(labels)
     return softmax_cross_entropy_with_logits_v2(
-        stop_gradient(given), logits, dim if axis is None else axis, name
-    )
+        stop_gradient(given), logits, dim if axis is None else axis,
+        name or "softmax_cross_entropy_with_logits_sg",
+    )  # fmt: skip
 
 
 def softmax_cross_entropy_with_logits_v2(
@@ -88,7 +89,7 @@ def softmax_cross_entropy_with_logits_v2(
     axis = dim if axis is None else axis
     scores = convert_to_tensor(logits)
     graph = scores.graph
-    with graph.name_scope(name or "softmax_cross_entropy_with_logits") as scope:
+    with graph.name_scope(name or "softmax_cross_entropy_with_logits"):
         precise = _float32_if_half(scores)
         wanted = _as(convert_to_tensor(labels, graph=graph), precise)
         where = -1 if axis is None else int(axis)
@@ -96,9 +97,11 @@ def softmax_cross_entropy_with_logits_v2(
             order = _last_behind(precise, where)
             precise, wanted = transpose(precise, order), transpose(wanted, order)
         matrices = _as_matrix(precise), _as_matrix(wanted)
-        loss, _ = raw.SoftmaxCrossEntropyWithLogits(*matrices, name=scope)
-        if precise.shape.rank != 2:
-            loss = reshape(loss, shape(precise)[:-1])
+        # The result has the name that it has in TensorFlow, where it is reshaped in any case.
+        last, flat = "Reshape_2", precise.shape.rank == 2
+        loss, _ = raw.SoftmaxCrossEntropyWithLogits(*matrices, name=last if flat else None)
+        if not flat:
+            loss = reshape(loss, shape(precise)[:-1], last)
             loss.set_shape(precise.shape[:-1])
         return _as(loss, scores)
 

@@ -231,7 +231,8 @@ def _scaled(
     last = scope if factor is None and shift is None and op_type != "RandomUniform" else None
     value = refine(make_one(op_type, [dims], attrs, last), dims)
     if factor is not None:
-        value = raw.Mul(value, factor, name=scope if shift is None else "mul")
+        whole = None if op_type == "RandomUniform" else scope
+        value = raw.Mul(value, factor, name=whole if shift is None else "mul")
     if shift is not None:
         value = raw.AddV2(value, shift, name=scope)
     return value

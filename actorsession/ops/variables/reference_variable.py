@@ -60,7 +60,9 @@ class ReferenceVariable(Variable):
         dtype, shape = asked
         built = graph.size
         if callable(initial_value):
-            self._initial_value = first_value(graph, initial_value, dtype)
+            # Functions that choose devices are asked for the variable alone, beside which this moves.
+            with graph.device(None):
+                self._initial_value = first_value(graph, initial_value, dtype)
         else:
             self._initial_value = convert_to_tensor(
                 initial_value, dtype, "initial_value", graph=graph

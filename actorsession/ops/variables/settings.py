@@ -15,6 +15,7 @@ from actorsession.graph.graph import get_default_graph
 from actorsession.graph.scopes import DeviceFunction
 from actorsession.graph.shape import ShapeLike, TensorShape
 from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.variables.creation import VariableSynchronization
 from actorsession.ops.variables.store import Reuse, VariableRequest, request_dtype
 
 __all__ = ["Getter", "VariableScope"]
@@ -211,6 +212,11 @@ class VariableScope:
         getter = functools.partial(_stored, var_store)
         if custom is None:
             return getter(full_name, **filled)
+        if filled.get("trainable") is None:
+            # Custom getters are told whether the variable is trained.
+            filled["trainable"] = (
+                filled.get("synchronization") is not VariableSynchronization.ON_READ
+            )
         with get_default_graph().name_scope(None):
             return custom(getter=getter, name=full_name, **filled)
 

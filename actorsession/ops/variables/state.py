@@ -27,7 +27,7 @@ from actorsession.graph.registry import (
     KernelContext,
     VariableHolder,
 )
-from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.graph.shape import TensorShape, clash, scalar_shape
 from actorsession.ops.arrays.scatter import add_rows
 from actorsession.ops.rows import checked, no_outputs, op, scalar
 
@@ -74,8 +74,8 @@ def check_value(ctx: InferContext, index: int, variable: TensorSpec) -> None:
         )
     if not value.shape.is_compatible_with(variable.shape):
         raise ValueError(
-            f"{ctx.op}: the variable has shape {variable.shape}, input {index} has {value.shape}; "
-            "the two must be the same"
+            f"{clash(variable.shape, value.shape)}: {ctx.op}: the variable has shape {variable.shape}, input "
+            f"{index} has {value.shape}; the two must be the same"
         )
 
 

@@ -74,6 +74,8 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         TypeError: if the initial value does not fit ``dtype``.
     """
 
+    SaveSliceInfo = SaveSliceInfo
+
     _asks_creators = True
     _is_resource = True
 
@@ -240,6 +242,11 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         """The requested value, which has no effect."""
         return self._kinds[2]
 
+    @property
+    def _save_slice_info(self) -> SaveSliceInfo | None:
+        """The larger variable of which this is a part, as programs look for it."""
+        return self._slice_info
+
     def _set_save_slice_info(self, info: SaveSliceInfo) -> None:
         """Set the larger variable of which this is a part; used by partitioned variables."""
         self._slice_info = info
@@ -384,8 +391,8 @@ def static_spec(first: Tensor, shape: TensorShape | None, validate_shape: bool) 
     if shape is None:
         if not first.shape.is_fully_defined():
             raise ValueError(
-                f"the initial value {first!r} has no fully known shape; give shape=..., or "
-                "validate_shape=False if the variable's shape may change"
+                f"initial_value must have a shape specified: {first!r} has no fully known shape; give "
+                "shape=..., or validate_shape=False if the variable's shape may change"
             )
         shape = first.spec.shape
     elif not first.shape.is_compatible_with(shape):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actorsession import ops
-from actorsession.graph.dtypes import as_dtype, float32, float64, int32, int64
+from actorsession.graph.dtypes import as_dtype, float32, float64, int32, int64, string
 from actorsession.graph.graph import control_dependencies, get_default_graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
@@ -36,13 +36,16 @@ from actorsession.opsets.datasets.elements import (
     taken,
 )
 from actorsession.opsets.datasets.tracing import traced
+from actorsession.opsets.parsing.examples import assembled, with_blocks
+from actorsession.opsets.parsing.features import SparseFeature, wanted_of
 
 __all__ = [
-    "Counter", "RandomDataset", "Reducer", "assert_cardinality", "bucket_by_sequence_length",
-    "cardinality", "choose_from_datasets", "copy_to_device", "dense_to_sparse_batch",
-    "enumerate_dataset", "get_single_element", "group_by_reducer", "group_by_window",
-    "ignore_errors", "map_and_batch", "parallel_interleave", "prefetch_to_device", "rejection_resample",
-    "sample_from_datasets", "scan", "shuffle_and_repeat", "take_while", "unbatch", "unique",
+    "Counter", "RandomDataset", "Reducer", "assert_cardinality", "assert_element_shape",
+    "bucket_by_sequence_length", "cardinality", "choose_from_datasets", "copy_to_device",
+    "dense_to_sparse_batch", "enumerate_dataset", "get_single_element", "group_by_reducer",
+    "group_by_window", "ignore_errors", "map_and_batch", "parallel_interleave", "parse_example_dataset",
+    "prefetch_to_device", "rejection_resample", "sample_from_datasets", "scan", "shuffle_and_repeat",
+    "sliding_window_batch", "take_while", "unbatch", "unique",
 ]  # fmt: skip
 
 Step = Callable[[Dataset], Dataset]
@@ -167,6 +170,108 @@ def prefetch_to_device(device: Any, buffer_size: Any = None) -> Step:
 def copy_to_device(target_device: Any, source_device: Any = "/cpu:0") -> Step:
     """Return a step that changes nothing; elements are sent to where they are used in any case."""
     return lambda dataset: dataset
+
+
+def sliding_window_batch(
+    window_size: Any, stride: Any = None, window_shift: Any = None, window_stride: Any = 1
+) -> Step:
+    """Return a step that joins the elements of windows, of which those that are not full are left out.
+
+    Args:
+        window_size: the number of elements in a window.
+        stride: an older name of ``window_shift``.
+        window_shift: the distance of windows, 1 by default.
+        window_stride: the distance of elements in a window.
+
+    Raises:
+        ValueError: if both names are used.
+    """
+    if stride is not None and window_shift is not None:
+        raise ValueError("Cannot specify both `stride` and `window_shift`")
+    shift = 1 if stride is None and window_shift is None else stride or window_shift
+
+    def step(dataset: Dataset) -> Dataset:
+        structure = mapped(lambda leaf: _stacked(leaf, None), dataset._structure)
+        settings = {
+            "window_size": window_size, "window_shift": shift, "window_stride": window_stride
+        }  # fmt: skip
+        return dataset._then("SlidingWindowDataset", settings, None, structure)
+
+    return step
+
+
+def assert_element_shape(expected_shapes: Any) -> Step:
+    """Return a step that checks the shapes of components.
+
+    Args:
+        expected_shapes: a nest of shapes; what is unknown in them fits everything. InvalidArgumentError at
+            run time for an element of another shape.
+    """
+
+    def step(dataset: Dataset) -> Dataset:
+        wanted = taken(dataset._structure, expected_shapes, "expected_shapes")
+
+        def checked(*element: Any) -> Any:
+            found = spec_of(element)[1]
+            made = [
+                tensor
+                if as_shape(shape).rank is None
+                else ops.ensure_shape(tensor, as_shape(shape))
+                for tensor, shape in zip(found, wanted, strict=True)
+            ]
+            return like(dataset._structure, made)
+
+        return dataset.map(checked)
+
+    return step
+
+
+def parse_example_dataset(
+    features: Mapping[str, Any], num_parallel_calls: Any = 1, deterministic: bool | None = None
+) -> Step:
+    """Return a step that parses batches of serialized examples.
+
+    Args:
+        features: see ``parse_example``.
+        num_parallel_calls: accepted for compatibility.
+        deterministic: accepted for compatibility.
+
+    Raises:
+        ValueError: as ``parse_example``.
+    """
+    if features is None:
+        raise ValueError("Missing: features was None.")
+    wanted = wanted_of(with_blocks(features))
+
+    def step(dataset: Dataset) -> Dataset:
+        given = dataset._structure
+        if (
+            not isinstance(given, TensorSpec)
+            or given.dtype is not string
+            or given.shape.rank not in (None, 1)
+        ):
+            raise TypeError("Input dataset should be a dataset of vectors of strings.")
+        batch = TensorShape([None]) if given.shape.rank is None else given.shape
+        specs: dict[str, Any] = {
+            key: SparseSpec(dtype, batch.concatenate(TensorShape([None])))
+            for key, dtype in wanted.sparse.items()
+        }
+        for key, dtype in wanted.dense.items():
+            specs[key] = TensorSpec(dtype, batch.concatenate(wanted.shapes[key]))
+        inputs = {
+            "num_parallel_calls": num_parallel_calls,
+            "dense_defaults": wanted.default_tensors(dataset._dataset_tensor.graph),
+        }
+        made = dataset._then(
+            "ParseExampleDatasetV2", inputs, None, dict(sorted(specs.items())),
+            sparse_keys=tuple(wanted.sparse), dense_keys=tuple(wanted.dense),
+            sparse_types=tuple(wanted.sparse.values()), dense_shapes=tuple(wanted.shapes.values()),
+        )  # fmt: skip
+        if any(isinstance(feature, SparseFeature) for feature in features.values()):
+            made = made.map(lambda found: assembled(features, found), num_parallel_calls)
+        return made
+
+    return step
 
 
 def get_single_element(dataset: Dataset) -> Any:

@@ -71,6 +71,11 @@ class Dataset:
     # -- properties ----------------------------------------------------------------------------
 
     @property
+    def _variant_tensor(self) -> Tensor:
+        """The tensor that stands for the dataset, under TensorFlow's name."""
+        return self._dataset_tensor
+
+    @property
     def output_types(self) -> Any:
         """The dtype of each component of an element."""
         return mapped(lambda leaf: self._of(leaf, "types"), self._structure)

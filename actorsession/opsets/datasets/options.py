@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 __all__ = [
-    "AutotuneOptions", "DistributeOptions", "OptimizationOptions", "Options", "StatsOptions",
+    "AutotuneOptions",
+    "DistributeOptions",
+    "OptimizationOptions",
+    "Options",
     "ThreadingOptions",
-]  # fmt: skip
+]
+
+
+class AutoShardPolicy(enum.IntEnum):
+    """What is shared out among workers."""
+
+    OFF, AUTO, FILE, DATA, HINT = -1, 0, 1, 2, 3
+
+
+class AutotuneAlgorithm(enum.Enum):
+    """How sizes that are left to the library are chosen."""
+
+    DEFAULT, HILL_CLIMB, GRADIENT_DESCENT, MAX_PARALLELISM, STAGE_BASED = 0, 1, 2, 3, 4
+
+
+class ExternalStatePolicy(enum.Enum):
+    """What becomes of state outside of a pipeline when its position is saved."""
+
+    WARN, IGNORE, FAIL = 0, 1, 2
 
 
 class _Settings:
@@ -84,8 +106,14 @@ class DistributeOptions(_Settings):
     """How datasets are spread over workers."""
 
     _types: ClassVar[Mapping[str, Any]] = {
-        "auto_shard": bool, "auto_shard_policy": None, "num_devices": int, "_make_stateless": bool,
+        "auto_shard": bool, "auto_shard_policy": AutoShardPolicy, "num_devices": int, "_make_stateless": bool,
     }  # fmt: skip
+
+
+class MapVectorizationOptions(_Settings):
+    """How TensorFlow 1.15 joins the calls of functions to one."""
+
+    _types: ClassVar[Mapping[str, Any]] = {"enabled": bool, "use_choose_fastest": bool}
 
 
 class OptimizationOptions(_Settings):
@@ -102,7 +130,7 @@ class OptimizationOptions(_Settings):
             ),
             bool,
         ),
-        "autotune_algorithm": None, "autotune_cpu_budget": int, "map_vectorization": None,
+        "autotune_algorithm": None, "autotune_cpu_budget": int, "map_vectorization": MapVectorizationOptions,
     }  # fmt: skip
 
 

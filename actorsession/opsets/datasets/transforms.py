@@ -17,13 +17,17 @@ from actorsession.errors import (
     InvalidArgumentError,
     OpError,
     OutOfRangeError,
+    UnimplementedError,
 )
 from actorsession.graph import codec
+from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.registry import Array
+from actorsession.ops.shape_operands import boxed
 from actorsession.opsets.datasets.draws import Draws
 from actorsession.opsets.datasets.joining import join, padded, split
 from actorsession.opsets.datasets.sources import choose_seeds
 from actorsession.opsets.datasets.stages import Cursor, Element, Stage, kind, plain, restored
+from actorsession.opsets.parsing.example_nodes import ParsePlan
 from actorsession.opsets.parsing.file_parts import whole_file
 from actorsession.opsets.sparse.serialising import sparse_value
 
@@ -223,16 +227,19 @@ class _Unique(Cursor):
     kept = ("seen",)
     prompt = False
 
+    @classmethod
+    def check(cls, stage: Stage) -> None:
+        if len(stage.values["output_types"]) != 1:
+            raise InvalidArgumentError(
+                "UniqueDataset only supports inputs with a single component."
+            )
+
     def start(self) -> None:
         self.seen: dict[bytes, bool] = {}
 
     def __next__(self) -> Element:
         while True:
             element = next(self.source)
-            if len(element) != 1:
-                raise InvalidArgumentError(
-                    "UniqueDataset only supports inputs with a single component."
-                )
             key = codec.pack(plain(element))
             if key not in self.seen:
                 self.seen[key] = True
@@ -253,6 +260,35 @@ class _IgnoreErrors(Cursor):
                 return next(self.source)
             except OpError:
                 continue
+
+
+@kind("ParseExampleDataset", "ParseExampleDatasetV2", "ExperimentalParseExampleDataset")
+class _Parsed(_SameCount):
+    """The features of batches of serialized examples, by their keys."""
+
+    @classmethod
+    def check(cls, stage: Stage) -> None:
+        if stage.values.get("ragged_keys"):
+            raise UnimplementedError(f"{stage.kind}: there are no ragged tensors here")
+
+    def start(self) -> None:
+        values = self.stage.values
+        sparse, dense = [
+            [key.encode() if isinstance(key, str) else key for key in values[name]]
+            for name in ("sparse_keys", "dense_keys")
+        ]
+        types = [as_dtype(dtype) for dtype in values["Tdense"]]
+        self._plan = ParsePlan(self.stage.kind, values, types, sparse, dense)
+        self._defaults = [boxed(value) for value in values["dense_defaults"]]
+        self._keys, self._count = [*sparse, *dense], len(sparse)
+
+    def __next__(self) -> Element:
+        (serialized,) = next(self.source)
+        found = self._plan.parse(boxed(serialized).tolist(), [], self._defaults)
+        count = self._count
+        sparse = [sparse_value(*found[k : 3 * count : count]) for k in range(count)]
+        features = dict(zip(self._keys, [*sparse, *found[3 * count :]], strict=True))
+        return tuple([features[key] for key in sorted(features)])
 
 
 # -- several at a time -----------------------------------------------------------------------------
@@ -354,6 +390,22 @@ class _Window(Cursor):
             return -(-found // shift)
         span = (size - 1) * stride + 1
         return max(0, (found - span) // shift + 1)
+
+
+@kind("SlidingWindowDataset", "ExperimentalSlidingWindowDataset")
+class _Slide(_Window):
+    """Successive elements joined to one; whole windows only, unless it is said otherwise."""
+
+    @classmethod
+    def check(cls, stage: Stage) -> None:
+        for name in ("size", "shift", "stride"):
+            _at_least(stage, f"window_{name}", 1)
+            stage.values[name] = stage.values[f"window_{name}"]
+        stage.values.setdefault("drop_remainder", True)
+
+    def __next__(self) -> Element:
+        columns = [window.values["elements"] for window in super().__next__()]
+        return join([tuple([value for (value,) in row]) for row in zip(*columns, strict=True)])
 
 
 # -- several datasets ------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from actorsession.ops.arrays.fills import ones
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.layout import tile
 from actorsession.ops.build import convert_to_tensor
-from actorsession.ops.elements.arithmetic import maximum
+from actorsession.ops.elements.arithmetic import maximum, multiply
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import rsqrt, sqrt, square
 from actorsession.ops.elements.recast import saturate_cast
@@ -84,11 +84,11 @@ def convert_image_dtype(
             most = np.iinfo(wanted.np_dtype).max + 0.5
             return recast(value * most, wanted, scope)
         if wanted.is_floating:
-            return cast(value, wanted) * (1.0 / np.iinfo(value.dtype.np_dtype).max)
+            return multiply(cast(value, wanted), 1.0 / np.iinfo(value.dtype.np_dtype).max, scope)
         source, target = (int(np.iinfo(t.np_dtype).max) for t in (value.dtype, wanted))
         if source > target:
             return recast(value // ((source + 1) // (target + 1)), wanted, scope)
-        return recast(value, wanted) * ((target + 1) // (source + 1))
+        return multiply(recast(value, wanted), (target + 1) // (source + 1), scope)
 
 
 def _as_floats(image: Tensor) -> Tensor:
@@ -180,10 +180,10 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
         images: the last axis is red, green and blue.
     """
     value = convert_to_tensor(images)
-    with value.graph.name_scope(name or "rgb_to_grayscale"):
+    with value.graph.name_scope(name or "rgb_to_grayscale") as scope:
         floats = convert_image_dtype(value, float32)
         grey = reduce_sum(floats * np.array(_LUMA, np.float32), -1, keepdims=True)
-        return convert_image_dtype(grey, value.dtype)
+        return convert_image_dtype(grey, value.dtype, name=scope)
 
 
 def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
@@ -193,14 +193,14 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
         images: the last axis has extent 1.
     """
     value = convert_to_tensor(images)
-    with value.graph.name_scope(name or "grayscale_to_rgb"):
+    with value.graph.name_scope(name or "grayscale_to_rgb") as scope:
         _check_rank(value, 1)
         known = value.shape.rank
         if known is not None and value.spec.shape[-1] not in (None, 1):
             raise ValueError(f"a grey image has one channel, got shape {value.shape}")
         if known is not None:
-            return tile(value, [1] * (known - 1) + [3])
-        return tile(value, concat([ones([rank(value) - 1], "int32"), [3]], 0))
+            return tile(value, [1] * (known - 1) + [3], scope)
+        return tile(value, concat([ones([rank(value) - 1], "int32"), [3]], 0), scope)
 
 
 def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:

@@ -65,10 +65,11 @@ def extract_image_patches(
 ) -> Tensor:
     """Extract patches with TensorFlow 1's arguments; ``sizes`` is another name for ``ksizes``."""
     if (ksizes is None) == (sizes is None):
-        raise ValueError(f"give one of ksizes and sizes, got {ksizes} and {sizes}")
+        kind = TypeError if sizes is None else ValueError
+        raise kind(f"give one of ksizes and sizes, got {ksizes} and {sizes}")
     extents = sizes if ksizes is None else ksizes
     if extents is None or strides is None or rates is None or padding is None:
-        raise ValueError("extract_image_patches needs ksizes, strides, rates and padding")
+        raise TypeError("extract_image_patches needs ksizes, strides, rates and padding")
     return extract_patches(images, extents, strides, rates, padding, name)
 
 

@@ -8,11 +8,11 @@ supported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, float32, int64, string
+from actorsession.graph.dtypes import DType, as_dtype, float32, int64, string
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -37,7 +37,7 @@ from actorsession.opsets.parsing.feature_values import (
 from actorsession.protobuf.wire import WireError
 from actorsession.records import dataclass
 
-__all__: list[str] = []
+__all__ = ["ParsePlan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +149,13 @@ def _kernel(ctx: KernelContext) -> Kernel:
     layout = _LAYOUTS[ctx.op]
     first = layout.defaults(ctx)
     known = [ctx.constant(i) for i in range(first)]
-    plan: list[_Plan] = []
+    dense = [spec.dtype for spec in ctx.inputs[first:]]
+    plan: list[ParsePlan] = []
     if all(value is not None for value in known[2:]):
-        plan.append(_Plan(ctx, *layout.keys(ctx, known)))
+        plan.append(ParsePlan(ctx.op, ctx.attrs, dense, *layout.keys(ctx, known)))
 
     def parse(*values: Any) -> Any:
-        made = plan[0] if plan else _Plan(ctx, *layout.keys(ctx, values))
+        made = plan[0] if plan else ParsePlan(ctx.op, ctx.attrs, dense, *layout.keys(ctx, values))
         names = [] if layout.names is None else _strings(values[layout.names])
         serialized = boxed(values[0])
         if serialized.ndim > 1 or (layout.single and serialized.ndim):
@@ -175,23 +176,37 @@ def _kernel(ctx: KernelContext) -> Kernel:
     return parse
 
 
-class _Plan:
-    """The work of one node on a batch, prepared as far as it is known in advance."""
+class ParsePlan:
+    """The work of one node on a batch, prepared as far as it is known in advance.
 
-    def __init__(self, ctx: KernelContext, sparse: list[bytes], dense: list[bytes]) -> None:
-        self.op = ctx.op
-        self.sparse = [as_dtype(kind) for kind in ctx.attrs["sparse_types"]]
-        first = _LAYOUTS[ctx.op].defaults(ctx)
-        self.dense = [spec.dtype for spec in ctx.inputs[first:]]
-        self.shapes = [TensorShape(shape).sizes or () for shape in ctx.attrs["dense_shapes"]]
+    Args:
+        op: the op type of the node.
+        attrs: its attributes.
+        dense_types: dtypes of its dense features.
+        sparse: keys of its sparse features.
+        dense: keys of its dense features.
+    """
+
+    def __init__(
+        self,
+        op: str,
+        attrs: Mapping[str, Any],
+        dense_types: Sequence[DType],
+        sparse: list[bytes],
+        dense: list[bytes],
+    ) -> None:
+        self.op = op
+        self.sparse = [as_dtype(kind) for kind in attrs["sparse_types"]]
+        self.dense = list(dense_types)
+        self.shapes = [TensorShape(shape).sizes or () for shape in attrs["dense_shapes"]]
         keys = [*sparse, *dense]
         if (len(sparse), len(dense)) != (len(self.sparse), len(self.dense)):
             raise InvalidArgumentError(
-                f"{ctx.op} has {len(self.sparse)} sparse and {len(self.dense)} dense features, got "
+                f"{op} has {len(self.sparse)} sparse and {len(self.dense)} dense features, got "
                 f"{len(sparse)} and {len(dense)} keys"
             )
         if len(set(keys)) != len(keys):
-            raise InvalidArgumentError(f"{ctx.op}: a key is wanted twice, of {keys!r:.200}")
+            raise InvalidArgumentError(f"{op}: a key is wanted twice, of {keys!r:.200}")
         self.keys = keys
         self.reader = BatchReader(keys, [KIND_OF[kind] for kind in [*self.sparse, *self.dense]])
 

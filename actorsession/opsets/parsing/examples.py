@@ -25,7 +25,7 @@ from actorsession.opsets.parsing.features import (
 )
 from actorsession.opsets.sparse.basics import SparseTensor, sparse_reorder
 
-__all__ = ["parse_example", "parse_single_example"]
+__all__ = ["assembled", "parse_example", "parse_single_example", "with_blocks"]
 
 
 def parse_example(
@@ -54,12 +54,12 @@ def parse_example(
     """
     if not features:
         raise ValueError(f"Argument `features` cannot be None or falsy. Got {features}")
-    wanted = wanted_of(_with_blocks(features))
+    wanted = wanted_of(with_blocks(features))
     graph = graph_of(serialized, example_names)
     with graph.as_default(), graph.name_scope(name or "ParseExample"):
         value = convert_to_tensor(serialized, string, "serialized", graph=graph)
         found = _parsed(value, wanted, example_names, name)
-    return _assembled(features, found)
+    return assembled(features, found)
 
 
 def parse_single_example(
@@ -95,7 +95,7 @@ def parse_single_example(
         return parse_example(value, features, name, example_names)
 
 
-def _with_blocks(features: Mapping[str, Any]) -> dict[str, Any]:
+def with_blocks(features: Mapping[str, Any]) -> dict[str, Any]:
     """Return the features, with an unknown first dimension where the number of blocks varies.
 
     Raises:
@@ -142,7 +142,7 @@ def _parsed(value: Tensor, wanted: Wanted, names: Any, name: str | None) -> dict
     return found | dict(zip(wanted.dense, outputs[3 * count :], strict=True))
 
 
-def _assembled(features: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+def assembled(features: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     """Return the requested features; sparse features are assembled from their components."""
     out = {}
     for key in [*found, *(k for k in features if k not in found)]:

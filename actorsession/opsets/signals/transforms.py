@@ -216,7 +216,7 @@ def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
 
 def _shifted(x: Any, axes: Any, name: str, back: bool) -> Tensor:
     value = convert_to_tensor(x)
-    with value.graph.as_default(), value.graph.name_scope(name):
+    with value.graph.as_default(), value.graph.name_scope(name) as scope:
         if axes is None:
             known = value.shape.rank
             chosen = range_(rank_of(value)) if known is None else convert_to_tensor([*range(known)])
@@ -224,4 +224,4 @@ def _shifted(x: Any, axes: Any, name: str, back: bool) -> Tensor:
             chosen = convert_to_tensor(axes)
             chosen = where_v2(chosen < 0, chosen + rank_of(value), chosen)
         half = gather(shape(value), chosen) // 2
-        return roll(value, -half if back else half, chosen)
+        return roll(value, -half if back else half, chosen, scope)

@@ -306,13 +306,16 @@ class Step:
         if self.error is not None and ended_from_outside(self.error):
             self.roll_back(handed_out=self.handed_out)
         engines, self.engines = self.engines, []
-        for engine in engines:
-            engine.executor.ended(engine)
         callbacks, self._on_done = self._on_done, []
+        try:
+            for engine in engines:
+                engine.executor.ended(engine)
+        except Exception:  # whoever waits for the end hears of it all the same
+            _log.exception("step %d: what follows its end has failed", self.step_id)
         for callback in callbacks:
             try:
                 callback()
-            except Exception:  # the others wait for the end as well
+            except Exception:
                 _log.exception("step %d: what follows its end has failed", self.step_id)
 
     @property
@@ -422,11 +425,13 @@ class Step:
         self.pooled.add(work)
         try:
             self.pool.submit(self._work, work, blocks=blocks, first=first)
-        except RuntimeError as exc:
+        except Exception as exc:
             self._in_pool -= 1
             self.pooled.discard(work)
-            error = CancelledError(f"the step was cancelled: {exc}")
-            error.__cause__ = exc
+            error = from_exception(exc)
+            if isinstance(exc, RuntimeError):
+                error = CancelledError(f"the step was cancelled: {exc}")
+                error.__cause__ = exc
             self.fail(error)
 
     def _work(self, work: OffloadedWork) -> None:
@@ -446,15 +451,15 @@ class Step:
     def _returned(self, work: OffloadedWork, error: OpError | None) -> None:
         self._in_pool -= 1
         self.pooled.discard(work)
-        if error is None and self.error is None:
-            try:
+        try:
+            if error is None and self.error is None:
                 work.complete()
-            except Exception as exc:
-                self.broke(exc)
-        else:
-            work.discard()
-            if error is not None:
-                self.fail(error)
+            else:
+                work.discard()
+                if error is not None:
+                    self.fail(error)
+        except Exception as exc:
+            self.broke(exc)
         if self.error is not None:
             self._settle_failed()
         self.drain()

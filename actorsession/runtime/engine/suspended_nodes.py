@@ -113,8 +113,13 @@ class SuspendedNodes:
     def _resume(self, future: Future[Any]) -> None:
         found = self._nodes.pop(future, None)
         if found is not None:
-            _deliver(found.engine, found.number, future)
-            found.engine.step.drain()
+            step = found.engine.step
+            try:
+                _deliver(found.engine, found.number, future)
+                step.drain()
+            except Exception as exc:  # nobody else would end the step
+                step.broke(exc)
+                step.drain()
 
 
 def _deliver(engine: Engine, number: int, future: Future[Any]) -> None:

@@ -8,6 +8,11 @@ from __future__ import annotations
 __all__ = ["ELSEWHERE"]
 
 ELSEWHERE: dict[str, str] = {
+    "ExperimentalParseExampleDataset": "tests/opsets/datasets/test_transforms.py",
+    "ParseExampleDatasetV2": "tests/opsets/datasets/test_transforms.py",
+    "ParseExampleDataset": "tests/opsets/datasets/test_transforms.py",
+    "ExperimentalSlidingWindowDataset": "tests/opsets/datasets/test_transforms.py",
+    "SlidingWindowDataset": "tests/opsets/datasets/test_transforms.py",
     "AssertCardinalityDataset": "tests/opsets/datasets/test_transforms.py",
     "AssertNextDataset": "tests/opsets/datasets/test_transforms.py",
     "BatchDataset": "tests/opsets/datasets/test_transforms.py",

@@ -238,6 +238,35 @@ def test_options_have_names_and_types() -> None:
         options.deterministic = 3
 
 
+def test_examples_are_parsed_by_the_batch() -> None:
+    examples = []
+    for number in range(2):
+        example = tf.train.Example()
+        example.features.feature["v"].float_list.value.extend([0.5] * number)
+        example.features.feature["i"].int64_list.value.extend([number])
+        examples.append(example.SerializeToString())
+    features = {
+        "v": tf.VarLenFeature(tf.float32), "i": tf.FixedLenFeature([1], tf.int64),
+        "a": tf.FixedLenFeature([], tf.string, "none"),
+    }  # fmt: skip
+    made = Dataset.from_tensor_slices(examples).batch(2).apply(E.parse_example_dataset(features))
+    assert made.output_shapes["i"].as_list() == [None, 1]
+    assert elements(made) == [
+        {"a": [b"none"] * 2, "i": [[0], [1]], "v": ([[1, 0]], [0.5], [2, 1])}, END,
+    ]  # fmt: skip
+    with pytest.raises(TypeError, match="vectors of strings"):
+        Dataset.range(3).apply(E.parse_example_dataset(features))
+
+
+def test_windows_slide_over_elements_and_shapes_are_checked() -> None:
+    contrib = tf.contrib.data
+    assert elements(Dataset.range(6).apply(contrib.sliding_window_batch(3, 2))) == [
+        [0, 1, 2], [2, 3, 4], END,
+    ]  # fmt: skip
+    checked = Dataset.range(3).batch(2).apply(contrib.assert_element_shape(tf.TensorShape([2])))
+    assert elements(checked) == [[0, 1], "InvalidArgumentError", END]
+
+
 def test_a_sample_of_datasets_has_all_their_elements() -> None:
     made = E.sample_from_datasets([Dataset.range(5), Dataset.range(10, 15)], [0.9, 0.1], seed=1)
     found = elements(made)[:-1]

@@ -39,7 +39,7 @@ def test_the_older_function_takes_either_name_of_the_sizes() -> None:
     with Graph().as_default():
         with pytest.raises(ValueError, match="one of ksizes and sizes"):
             extract_image_patches(IMAGE, TWOS, TWOS, ONES, "VALID", sizes=TWOS)
-        with pytest.raises(ValueError, match="needs ksizes, strides, rates and padding"):
+        with pytest.raises(TypeError, match="needs ksizes, strides, rates and padding"):
             extract_image_patches(IMAGE, TWOS)
 
 

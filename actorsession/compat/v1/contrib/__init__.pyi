@@ -5,10 +5,12 @@ What is absent is an error that says why, as far as there is a reason.
 """
 
 from actorsession.compat.v1.contrib import checkpoint as checkpoint
+from actorsession.compat.v1.contrib import cluster_resolver as cluster_resolver
 from actorsession.compat.v1.contrib import crf as crf
 from actorsession.compat.v1.contrib import data as data
 from actorsession.compat.v1.contrib import distributions as distributions
 from actorsession.compat.v1.contrib import eager as eager
+from actorsession.compat.v1.contrib import estimator as estimator
 from actorsession.compat.v1.contrib import factorization as factorization
 from actorsession.compat.v1.contrib import feature_column as feature_column
 from actorsession.compat.v1.contrib import framework as framework
@@ -20,6 +22,7 @@ from actorsession.compat.v1.contrib import lookup as lookup
 from actorsession.compat.v1.contrib import losses as losses
 from actorsession.compat.v1.contrib import metrics as metrics
 from actorsession.compat.v1.contrib import opt as opt
+from actorsession.compat.v1.contrib import predictor as predictor
 from actorsession.compat.v1.contrib import rnn as rnn
 from actorsession.compat.v1.contrib import seq2seq as seq2seq
 from actorsession.compat.v1.contrib import slim as slim
@@ -32,7 +35,8 @@ from actorsession.compat.v1.contrib import util as util
 from actorsession.namespaces import signal as signal
 
 __all__ = [
-"checkpoint", "crf", "data", "distributions", "eager", "factorization", "feature_column",
-"framework", "image", "layers", "learn", "legacy_seq2seq", "lookup", "losses", "metrics", "opt",
-"rnn", "seq2seq", "signal", "slim", "staging", "summary", "tensorboard", "tpu", "training", "util"
+"checkpoint", "cluster_resolver", "crf", "data", "distributions", "eager", "estimator",
+"factorization", "feature_column", "framework", "image", "layers", "learn", "legacy_seq2seq",
+"lookup", "losses", "metrics", "opt", "predictor", "rnn", "seq2seq", "signal", "slim", "staging",
+"summary", "tensorboard", "tpu", "training", "util"
 ]

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from actorsession.compat.v1.data.experimental import (
+    AUTOTUNE,
     Counter,
     CsvDataset,
+    Optional,
     RandomDataset,
     Reducer,
     bucket_by_sequence_length,
     choose_from_datasets,
+    copy_to_device,
     enumerate_dataset,
+    get_next_as_optional,
     get_single_element,
     group_by_reducer,
     group_by_window,
@@ -19,6 +27,7 @@ from actorsession.compat.v1.data.experimental import (
     make_saveable_from_iterator,
     map_and_batch,
     parallel_interleave,
+    parse_example_dataset,
     prefetch_to_device,
     rejection_resample,
     sample_from_datasets,
@@ -27,7 +36,11 @@ from actorsession.compat.v1.data.experimental import (
     unbatch,
     unique,
 )
-from actorsession.opsets.datasets.combining import dense_to_sparse_batch
+from actorsession.opsets.datasets.combining import (
+    assert_element_shape,
+    dense_to_sparse_batch,
+    sliding_window_batch,
+)
 from actorsession.opsets.datasets.dataset import Dataset
 from actorsession.opsets.datasets.files import (
     FixedLengthRecordDataset,
@@ -37,14 +50,47 @@ from actorsession.opsets.datasets.files import (
 from actorsession.opsets.datasets.iterators import Iterator
 
 __all__ = [
-    "Counter", "CsvDataset", "Dataset", "FixedLengthRecordDataset", "Iterator", "RandomDataset",
-    "Reducer", "TFRecordDataset", "TextLineDataset", "batch_and_drop_remainder",
-    "bucket_by_sequence_length", "choose_from_datasets", "dense_to_sparse_batch",
-    "enumerate_dataset", "get_single_element", "group_by_reducer", "group_by_window",
-    "ignore_errors", "make_batched_features_dataset", "make_csv_dataset",
-    "make_saveable_from_iterator", "map_and_batch", "padded_batch_and_drop_remainder",
-    "parallel_interleave", "prefetch_to_device", "rejection_resample", "sample_from_datasets", "scan",
-    "shuffle_and_repeat", "unbatch", "unique",
+    "AUTOTUNE",
+    "Counter",
+    "CsvDataset",
+    "Dataset",
+    "FixedLengthRecordDataset",
+    "Iterator",
+    "Optional",
+    "RandomDataset",
+    "Reducer",
+    "TFRecordDataset",
+    "TextLineDataset",
+    "assert_element_shape",
+    "batch_and_drop_remainder",
+    "bucket_by_sequence_length",
+    "choose_from_datasets",
+    "copy_to_device",
+    "dense_to_sparse_batch",
+    "enumerate_dataset",
+    "get_next_as_optional",
+    "get_single_element",
+    "group_by_reducer",
+    "group_by_window",
+    "ignore_errors",
+    "make_batched_features_dataset",
+    "make_csv_dataset",
+    "make_saveable_from_iterator",
+    "map_and_batch",
+    "padded_batch_and_drop_remainder",
+    "parallel_interleave",
+    "parse_example_dataset",
+    "prefetch_to_device",
+    "read_batch_features",
+    "reduce_dataset",
+    "rejection_resample",
+    "sample_from_datasets",
+    "scan",
+    "shuffle_and_repeat",
+    "sliding_window_batch",
+    "sloppy_interleave",
+    "unbatch",
+    "unique",
 ]  # fmt: skip
 
 
@@ -60,3 +106,37 @@ def padded_batch_and_drop_remainder(
     return lambda dataset: dataset.padded_batch(
         batch_size, padded_shapes, padding_values, drop_remainder=True
     )
+
+
+def sloppy_interleave(map_func: Any, cycle_length: Any, block_length: Any = 1) -> Any:
+    """Return the step ``parallel_interleave`` in any order; here it is the same one."""
+    return parallel_interleave(map_func, cycle_length, block_length, sloppy=True)
+
+
+def reduce_dataset(dataset: Any, reducer: Reducer) -> Any:
+    """Return what a reducer makes of all elements.
+
+    Raises:
+        TypeError: for anything that is no dataset.
+    """
+    if not isinstance(dataset, Dataset):
+        raise TypeError("`dataset` must be a `tf.data.Dataset` object.")
+    return dataset.reduce(reducer.init_func(np.int64(0)), reducer.reduce_func)
+
+
+def read_batch_features(
+    file_pattern: Any,
+    batch_size: int,
+    features: Any,
+    reader: Any = TFRecordDataset,
+    reader_args: Any = None,
+    randomize_input: bool = True,
+    num_epochs: int | None = None,
+    capacity: int = 10000,
+) -> Any:
+    """Return the next batch of parsed examples; see ``make_batched_features_dataset``."""
+    made = make_batched_features_dataset(
+        file_pattern, batch_size, features, reader=reader, reader_args=reader_args,
+        shuffle=randomize_input, num_epochs=num_epochs, shuffle_buffer_size=capacity,
+    )  # fmt: skip
+    return made.make_one_shot_iterator().get_next()

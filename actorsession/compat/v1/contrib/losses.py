@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession import ops
+from actorsession.compat.v1.contrib import metric_learning
 from actorsession.graph.graph import add_to_collection, get_collection, name_scope
 from actorsession.graph.operation import Tensor
 from actorsession.ops import GraphKeys
@@ -14,7 +15,7 @@ from actorsession.ops.neural.losses import compute_weighted_loss as weighted_los
 __all__ = [
     "absolute_difference", "add_loss", "compute_weighted_loss", "cosine_distance", "get_losses",
     "get_regularization_losses", "get_total_loss", "hinge_loss", "log_loss",
-    "mean_pairwise_squared_error", "mean_squared_error", "sigmoid_cross_entropy",
+    "mean_pairwise_squared_error", "mean_squared_error", "metric_learning", "sigmoid_cross_entropy",
     "softmax_cross_entropy", "sparse_softmax_cross_entropy",
 ]  # fmt: skip
 

@@ -21,6 +21,28 @@ from actorsession.compat.v1.contrib.rnn_cells import (
     TimeReversedFusedRNN,
     UGRNNCell,
 )
+from actorsession.compat.v1.contrib.rnn_fused import (
+    FusedRNNCell,
+    FusedRNNCellAdaptor,
+    best_effort_input_batch_size,
+)
+from actorsession.compat.v1.contrib.rnn_grid_cells import (
+    BidirectionalGridLSTMCell,
+    GridLSTMCell,
+    TimeFreqLSTMCell,
+)
+from actorsession.compat.v1.contrib.rnn_rarer_cells import (
+    CoupledInputForgetGateLSTMCell,
+    GLSTMCell,
+    IndRNNCell,
+    IndyGRUCell,
+    IndyLSTMCell,
+    IntersectionRNNCell,
+    NASCell,
+    PhasedLSTMCell,
+    SRUCell,
+    WeightNormLSTMCell,
+)
 from actorsession.compat.v1.module_paths import add_modules
 from actorsession.compat.v1.recurrent.layers import (
     stack_bidirectional_dynamic_rnn,
@@ -47,14 +69,17 @@ from actorsession.train.layers.recurrent.cell import LayerRNNCell
 from actorsession.train.layers.recurrent.steps import transposed as transpose_batch_time
 
 __all__ = [
-    "AttentionCellWrapper", "BasicLSTMCell", "BasicRNNCell", "CompiledWrapper", "Conv1DLSTMCell",
-    "Conv2DLSTMCell", "Conv3DLSTMCell", "ConvLSTMCell", "DeviceWrapper", "DropoutWrapper",
-    "EmbeddingWrapper", "GRUBlockCell", "GRUBlockCellV2", "GRUCell", "HighwayWrapper",
-    "InputProjectionWrapper", "LSTMBlockCell", "LSTMBlockFusedCell", "LSTMCell", "LSTMStateTuple",
-    "LayerNormBasicLSTMCell", "LayerRNNCell", "MultiRNNCell", "OutputProjectionWrapper", "RNNCell",
-    "ResidualWrapper", "TimeReversedFusedRNN", "UGRNNCell", "stack_bidirectional_dynamic_rnn",
-    "stack_bidirectional_rnn", "static_bidirectional_rnn", "static_rnn", "static_state_saving_rnn",
-    "transpose_batch_time",
+    "AttentionCellWrapper", "BasicLSTMCell", "BasicRNNCell", "BidirectionalGridLSTMCell",
+    "CompiledWrapper", "Conv1DLSTMCell", "Conv2DLSTMCell", "Conv3DLSTMCell", "ConvLSTMCell",
+    "CoupledInputForgetGateLSTMCell", "DeviceWrapper", "DropoutWrapper", "EmbeddingWrapper",
+    "FusedRNNCell", "FusedRNNCellAdaptor", "GLSTMCell", "GRUBlockCell", "GRUBlockCellV2", "GRUCell",
+    "GridLSTMCell", "HighwayWrapper", "IndRNNCell", "IndyGRUCell", "IndyLSTMCell",
+    "InputProjectionWrapper", "IntersectionRNNCell", "LSTMBlockCell", "LSTMBlockFusedCell", "LSTMCell",
+    "LSTMStateTuple", "LayerNormBasicLSTMCell", "LayerRNNCell", "MultiRNNCell", "NASCell",
+    "OutputProjectionWrapper", "PhasedLSTMCell", "RNNCell", "ResidualWrapper", "SRUCell",
+    "TimeFreqLSTMCell", "TimeReversedFusedRNN", "UGRNNCell", "WeightNormLSTMCell",
+    "best_effort_input_batch_size", "stack_bidirectional_dynamic_rnn", "stack_bidirectional_rnn",
+    "static_bidirectional_rnn", "static_rnn", "static_state_saving_rnn", "transpose_batch_time",
 ]  # fmt: skip
 
 add_modules(__name__)

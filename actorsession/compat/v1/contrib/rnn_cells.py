@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from actorsession import ops
+from actorsession.compat.v1.contrib.rnn_fused import FusedRNNCell
 from actorsession.compat.v1.recurrent.rnn_cell import GRUCell, LSTMCell, LSTMStateTuple, RNNCell
 from actorsession.graph.dtypes import float32
 from actorsession.graph.operation import Tensor
@@ -177,7 +178,7 @@ class GRUBlockCell(GRUCell):
 GRUBlockCellV2 = GRUBlockCell
 
 
-class LSTMBlockFusedCell:
+class LSTMBlockFusedCell(FusedRNNCell):
     """An LSTM over all steps of sequences.
 
     Args:
@@ -244,7 +245,7 @@ class LSTMBlockFusedCell:
         )  # fmt: skip
 
 
-class TimeReversedFusedRNN:
+class TimeReversedFusedRNN(FusedRNNCell):
     """A fused cell that reads sequences from their ends.
 
     Args:
@@ -265,13 +266,16 @@ class TimeReversedFusedRNN:
         """Return the outputs of all steps and the last state; see ``LSTMBlockFusedCell``."""
 
         def turned(value: Any) -> Any:
+            if isinstance(value, list):
+                return value[::-1]
             if sequence_length is None:
                 return ops.reverse(value, [0])
             return ops.reverse_sequence(value, sequence_length, seq_axis=0, batch_axis=1)
 
-        outputs, state = self._cell(
-            turned(ops.convert_to_tensor(inputs)), initial_state, dtype, sequence_length, scope
-        )
+        given = inputs if isinstance(inputs, list) else ops.convert_to_tensor(inputs)
+        outputs, state = self._cell(turned(given), initial_state, dtype, sequence_length, scope)
+        if isinstance(outputs, list):
+            return turned(outputs), state
         return nests.mapped(turned, outputs), state
 
 
@@ -341,7 +345,11 @@ class LayerNormBasicLSTMCell(RNNCell):
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Build one step."""
         memory, last = state
-        gates = _linear([inputs, last], 4 * self._num_units, not self._normalizes)
+        gates = _linear([inputs, last], 4 * self._num_units, False)
+        if not self._normalizes:
+            # As in TensorFlow, it begins as the scope says and not as zeros.
+            bias = ops.get_variable("bias", [4 * self._num_units], gates.dtype)
+            gates = nn.bias_add(gates, bias)
         entering, new, forget, leaving = ops.split(gates, 4, 1)
         if self._normalizes:
             entering, new = self._norm(entering, "input"), self._norm(new, "transform")

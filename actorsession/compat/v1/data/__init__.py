@@ -10,7 +10,8 @@ _NAMES = {
         "FixedLengthRecordDataset TFRecordDataset TextLineDataset"
     ),
     "actorsession.opsets.datasets.iterators": "Iterator",
-    "actorsession.opsets.datasets.options": "Options",
+    "actorsession.opsets.datasets.elements": "DatasetSpec",
+    "actorsession.opsets.datasets.options": "Options ThreadingOptions",
     ".experimental": "*=experimental INFINITE_CARDINALITY UNKNOWN_CARDINALITY",
     ".structures": (
         "get_output_classes get_output_shapes get_output_types make_initializable_iterator "

@@ -24,6 +24,7 @@ from actorsession.opsets.datasets.combining import (
     ignore_errors,
     map_and_batch,
     parallel_interleave,
+    parse_example_dataset,
     prefetch_to_device,
     rejection_resample,
     sample_from_datasets,
@@ -42,26 +43,35 @@ from actorsession.opsets.datasets.files import (
 )
 from actorsession.opsets.datasets.optionals import Optional, get_next_as_optional
 from actorsession.opsets.datasets.options import (
+    AutoShardPolicy,
+    AutotuneAlgorithm,
     AutotuneOptions,
     DistributeOptions,
+    ExternalStatePolicy,
+    MapVectorizationOptions,
     OptimizationOptions,
+    StatsOptions,
     ThreadingOptions,
 )
-from actorsession.opsets.parsing.examples import parse_example
 from actorsession.train.iterator_saving import make_saveable_from_iterator
 
 __all__ = [
     "AUTOTUNE",
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
+    "AutoShardPolicy",
+    "AutotuneAlgorithm",
     "AutotuneOptions",
     "Counter",
     "CsvDataset",
     "DistributeOptions",
+    "ExternalStatePolicy",
+    "MapVectorizationOptions",
     "OptimizationOptions",
     "Optional",
     "RandomDataset",
     "Reducer",
+    "StatsOptions",
     "ThreadingOptions",
     "assert_cardinality",
     "bucket_by_sequence_length",
@@ -109,15 +119,6 @@ def from_list(elements: Any, name: str | None = None) -> Dataset:
         raise ValueError("Empty input lists are not supported.")
     joined = [ops.stack(parts) for parts in zip(*map(leaves, elements), strict=True)]
     return Dataset.from_tensor_slices(like(elements[0], joined), name=name)
-
-
-def parse_example_dataset(
-    features: Any, num_parallel_calls: Any = 1, deterministic: Any = None
-) -> Any:
-    """Return a step that parses batches of serialized examples."""
-    return lambda dataset: dataset.map(
-        lambda serialized: parse_example(serialized, features), num_parallel_calls
-    )
 
 
 def to_variant(dataset: Dataset) -> Tensor:

@@ -18,7 +18,8 @@ from actorsession.graph.dimension import as_dimension
 from actorsession.graph.dtypes import as_dtype, reference_dtype
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE
-from actorsession.graph.shape import TensorShape, as_shape, broadcast_shapes
+from actorsession.graph.shape import TensorShape as _TensorShape
+from actorsession.graph.shape import as_shape, broadcast_shapes
 from actorsession.interop.collections import register_proto_function
 from actorsession.interop.signatures import GRAPH_DEF_VERSION
 from actorsession.interop.tensors import make_ndarray
@@ -34,6 +35,8 @@ __all__ = [
     "GRAPH_DEF_VERSION_MIN_CONSUMER",
     "GRAPH_DEF_VERSION_MIN_PRODUCER",
     "GRAPH_MODE",
+    "DeviceSpecV1",
+    "DeviceSpecV2",
     "EagerTensor",
     "MakeNdarray",
     "NoGradient",
@@ -89,6 +92,8 @@ __all__ = [
     "unknown_shape",
     "vector",
 ]  # fmt: skip
+
+DeviceSpecV1 = DeviceSpecV2 = DeviceSpec
 
 DEFAULT_GRAPH_SEED = 87654321
 """The seed of graphs for operations that have only their own."""
@@ -375,38 +380,38 @@ def unknown_shape(rank: Any = None, **kwargs: Any) -> Any:
         **kwargs: ``ndims``, the older name of ``rank``.
     """
     if isinstance(rank, Operation):
-        return [TensorShape(None) for _ in rank.outputs]
+        return [_TensorShape(None) for _ in rank.outputs]
     given = kwargs.pop("ndims", rank)
-    return TensorShape(None if given is None else [None] * given)
+    return _TensorShape(None if given is None else [None] * given)
 
 
-def unchanged_shape(op: Operation) -> list[TensorShape]:
+def unchanged_shape(op: Operation) -> list[_TensorShape]:
     """Return the shape of the first input of an operation, as shape functions do."""
     return [op.inputs[0].shape]
 
 
-def scalar() -> TensorShape:
+def scalar() -> _TensorShape:
     """Return the shape of a scalar."""
-    return TensorShape([])
+    return _TensorShape([])
 
 
-def vector(length: Any) -> TensorShape:
+def vector(length: Any) -> _TensorShape:
     """Return the shape of a vector."""
-    return TensorShape([length])
+    return _TensorShape([length])
 
 
-def matrix(rows: Any, cols: Any) -> TensorShape:
+def matrix(rows: Any, cols: Any) -> _TensorShape:
     """Return the shape of a matrix."""
-    return TensorShape([rows, cols])
+    return _TensorShape([rows, cols])
 
 
-def constant_value_as_shape(tensor: Any) -> TensorShape:
+def constant_value_as_shape(tensor: Any) -> _TensorShape:
     """Return the shape that a vector of numbers stands for, as far as its elements are known."""
     found = get_static_value(tensor, partial=True)
     if found is None:
         length = tensor.shape.as_list()[0] if tensor.shape.rank == 1 else None
-        return TensorShape(None if length is None else [None] * length)
-    return TensorShape([None if n is None or n < 0 else int(n) for n in np.ravel(found).tolist()])
+        return _TensorShape(None if length is None else [None] * length)
+    return _TensorShape([None if n is None or n < 0 else int(n) for n in np.ravel(found).tolist()])
 
 
 def TensorShapeProtoToList(shape: Any) -> list[int]:
@@ -425,7 +430,7 @@ def ShapeEquals(tensor_proto: Any, shape: Any) -> bool:
     return TensorShapeProtoToList(tensor_proto.tensor_shape) == wanted
 
 
-def broadcast_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
+def broadcast_shape(shape_x: _TensorShape, shape_y: _TensorShape) -> _TensorShape:
     """Return the shape of a result of two operands that are broadcast.
 
     Raises:
@@ -434,7 +439,7 @@ def broadcast_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
     return broadcast_shapes(shape_x, shape_y)
 
 
-def is_broadcast_compatible(shape_x: TensorShape, shape_y: TensorShape) -> bool:
+def is_broadcast_compatible(shape_x: _TensorShape, shape_y: _TensorShape) -> bool:
     """Return whether two shapes of known rank can be broadcast."""
     if shape_x.rank is None or shape_y.rank is None:
         return False

@@ -8,6 +8,7 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.internals import nest
 from actorsession.compat.v1.recurrent import rnn_cell as rnn_cell_impl
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.operation import Operation, Tensor
@@ -28,6 +29,7 @@ __all__ = [
     "Merge", "NextIteration", "Ones", "Orthogonal", "PartitionedVariable", "QueueBase",
     "RandomNormal", "RandomUniform", "RefVariable", "ResourceVariable", "Switch",
     "TruncatedNormal", "UniformUnitScaling", "Variable", "VariableV1", "VarianceScaling", "Zeros",
+    "_pure_variable_scope", "_zero_state_tensors",
     "assert_broadcastable", "assert_like_rnncell", "assign_moving_average", "broadcast_weights",
     "create_slot", "create_slot_with_initializer", "create_zeros_slot", "enter", "exit",
     "global_variables", "he_normal", "he_uniform", "initialize_resources", "is_resource_variable",
@@ -352,6 +354,44 @@ def size_internal(
     if optimize and value.shape.is_fully_defined():
         return ops.constant(value.shape.num_elements(), dtype, name=name or "Size")
     return ops.size(value, name=name, out_type=dtype)
+
+
+def _pure_variable_scope(
+    name_or_scope: Any, *args: Any, **kwargs: Any
+) -> contextlib.AbstractContextManager[Any]:
+    """Return a variable scope that opens no name scope; the arguments are those of ``variable_scope``."""
+    names = (
+        "reuse",
+        "initializer",
+        "regularizer",
+        "caching_device",
+        "partitioner",
+        "custom_getter",
+    )
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    old = given.pop("old_name_scope", None)
+    del old
+    return ops.variable_scope(name_or_scope, auxiliary_name_scope=False, **given)
+
+
+def _zero_state_tensors(state_size: Any, batch_size: Any, dtype: Any) -> Any:
+    """Return zeros for each shape of a structure, with the size of the batch in front.
+
+    Args:
+        state_size: a structure of sizes or shapes.
+        batch_size: the size of the batch, a number or a tensor.
+        dtype: the dtype of the zeros.
+    """
+
+    def zeros(size: Any) -> Tensor:
+        inner = as_shape([size] if isinstance(size, int) else size).as_list()
+        if isinstance(batch_size, int):
+            return ops.zeros([batch_size, *inner], dtype)
+        made = ops.zeros(ops.concat([ops.reshape(batch_size, [1]), inner], 0), dtype)
+        made.set_shape([None, *inner])
+        return made
+
+    return nest.map_structure(zeros, state_size)
 
 
 def rank_internal(input: Any, name: str | None = None, optimize: bool = True) -> Tensor:

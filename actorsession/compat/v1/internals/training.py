@@ -20,13 +20,14 @@ from actorsession.compat.v1.summary_writers import FileWriterCache as SummaryWri
 from actorsession.ops import GraphKeys
 from actorsession.train import get_or_create_global_step
 from actorsession.train.device_setter import STATE_OPS as STANDARD_PS_OPS
+from actorsession.train.subclassing import slot_key as _var_key
 
 __all__ = [
     "GLOBAL_STEP_READ_KEY", "STANDARD_PS_OPS", "MetricKeys", "PredictionKeys", "SummaryWriterCache",
     "_CoordinatedSession", "_HookedSession", "_RecoverableSession", "_RoundRobinStrategy",
     "_StopAfterNEvalsHook", "_WrappedSession", "_as_graph_element", "_evaluate_once",
     "_get_or_create_eval_step", "_get_or_create_global_step_read", "_get_saver_or_default",
-    "_increment_global_step", "meta_graph_filename",
+    "_increment_global_step", "_var_key", "meta_graph_filename",
 ]  # fmt: skip
 
 GLOBAL_STEP_READ_KEY = "global_step_read_op_cache"

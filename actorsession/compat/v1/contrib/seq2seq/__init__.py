@@ -16,6 +16,9 @@ _NAMES = {
         "FinalBeamSearchDecoderOutput gather_tree tile_batch"
     ),
     ".decoders": "BasicDecoder BasicDecoderOutput Decoder dynamic_decode",
+    ".monotonic": (
+        "BahdanauMonotonicAttention LuongMonotonicAttention monotonic_attention safe_cumprod"
+    ),
     ".helpers": (
         "CustomHelper GreedyEmbeddingHelper Helper InferenceHelper SampleEmbeddingHelper "
         "ScheduledEmbeddingTrainingHelper ScheduledOutputTrainingHelper TrainingHelper"

@@ -25,13 +25,19 @@ from actorsession.compat.v1.contrib.seq2seq.helpers import SampleEmbeddingHelper
 from actorsession.compat.v1.contrib.seq2seq.helpers import ScheduledEmbeddingTrainingHelper as ScheduledEmbeddingTrainingHelper
 from actorsession.compat.v1.contrib.seq2seq.helpers import ScheduledOutputTrainingHelper as ScheduledOutputTrainingHelper
 from actorsession.compat.v1.contrib.seq2seq.helpers import TrainingHelper as TrainingHelper
+from actorsession.compat.v1.contrib.seq2seq.monotonic import BahdanauMonotonicAttention as BahdanauMonotonicAttention
+from actorsession.compat.v1.contrib.seq2seq.monotonic import LuongMonotonicAttention as LuongMonotonicAttention
+from actorsession.compat.v1.contrib.seq2seq.monotonic import monotonic_attention as monotonic_attention
+from actorsession.compat.v1.contrib.seq2seq.monotonic import safe_cumprod as safe_cumprod
 from actorsession.compat.v1.recurrent.sequences import sequence_loss as sequence_loss
 
 __all__ = [
 "AttentionMechanism", "AttentionWrapper", "AttentionWrapperState", "BahdanauAttention",
-"BasicDecoder", "BasicDecoderOutput", "BeamSearchDecoder", "BeamSearchDecoderOutput",
-"BeamSearchDecoderState", "CustomHelper", "Decoder", "FinalBeamSearchDecoderOutput",
-"GreedyEmbeddingHelper", "Helper", "InferenceHelper", "LuongAttention", "SampleEmbeddingHelper",
+"BahdanauMonotonicAttention", "BasicDecoder", "BasicDecoderOutput", "BeamSearchDecoder",
+"BeamSearchDecoderOutput", "BeamSearchDecoderState", "CustomHelper", "Decoder",
+"FinalBeamSearchDecoderOutput", "GreedyEmbeddingHelper", "Helper", "InferenceHelper",
+"LuongAttention", "LuongMonotonicAttention", "SampleEmbeddingHelper",
 "ScheduledEmbeddingTrainingHelper", "ScheduledOutputTrainingHelper", "TrainingHelper",
-"dynamic_decode", "gather_tree", "hardmax", "sequence_loss", "tile_batch"
+"dynamic_decode", "gather_tree", "hardmax", "monotonic_attention", "safe_cumprod", "sequence_loss",
+"tile_batch"
 ]

@@ -86,6 +86,10 @@ class AttentionMechanism(abc.ABC):
         """Return the first state."""
         return self.initial_alignments(batch_size, dtype)
 
+    def _biased(self, scores: Tensor) -> Tensor:
+        """Return the scores; a subclass may add to them."""
+        return scores
+
     @abc.abstractmethod
     def scores(self, query: Any) -> Tensor:
         """Return a score for each step of the memory, ``[batch, steps]``."""
@@ -121,6 +125,8 @@ class LuongAttention(AttentionMechanism):
         ValueError: for a query of another number of columns.
     """
 
+    _scope_name = "luong_attention"
+
     def __init__(
         self,
         num_units: int,
@@ -143,7 +149,7 @@ class LuongAttention(AttentionMechanism):
 
     def scores(self, query: Any) -> Tensor:
         """Return a score for each step of the memory."""
-        with ops.variable_scope(None, "luong_attention", [query]):
+        with ops.variable_scope(None, self._scope_name, [query]):
             width = query.spec.shape[-1]
             if width != self.keys.spec.shape[-1]:
                 raise ValueError(
@@ -158,7 +164,7 @@ class LuongAttention(AttentionMechanism):
             if self._scale:
                 factor = ops.get_variable("attention_g", [], self._kind, ops.ones_initializer())
                 found = factor * found
-            return found
+            return self._biased(found)
 
 
 class BahdanauAttention(AttentionMechanism):
@@ -175,6 +181,8 @@ class BahdanauAttention(AttentionMechanism):
         custom_key_value_fn: refused.
         name: the scope of its weights.
     """
+
+    _scope_name = "bahdanau_attention"
 
     def __init__(
         self,
@@ -198,20 +206,19 @@ class BahdanauAttention(AttentionMechanism):
 
     def scores(self, query: Any) -> Tensor:
         """Return a score for each step of the memory."""
-        with ops.variable_scope(None, "bahdanau_attention", [query]):
+        with ops.variable_scope(None, self._scope_name, [query]):
             asked = ops.expand_dims(self.query_layer(query), 1)
             vector = ops.get_variable("attention_v", [self._num_units], self._kind)
             if not self._normalize:
-                return ops.reduce_sum(vector * ops.tanh(self.keys + asked), [2])
+                return self._biased(ops.reduce_sum(vector * ops.tanh(self.keys + asked), [2]))
             start = ops.constant_initializer(self._num_units**-0.5)
             factor = ops.get_variable("attention_g", [], self._kind, start)
             offset = ops.get_variable(
                 "attention_b", [self._num_units], self._kind, ops.zeros_initializer()
             )
             length = ops.rsqrt(ops.reduce_sum(ops.square(vector)))
-            return ops.reduce_sum(
-                factor * vector * length * ops.tanh(self.keys + asked + offset), [2]
-            )
+            inner = ops.tanh(self.keys + asked + offset)
+            return self._biased(ops.reduce_sum(factor * vector * length * inner, [2]))
 
 
 def _refuse_custom(function: Any) -> None:
