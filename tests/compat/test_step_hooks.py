@@ -59,7 +59,7 @@ def test_a_task_begins_when_others_are_far_enough(monkeypatch: pytest.MonkeyPatc
 
         def others_go_on(timeout: float) -> bool:
             looks.append(timeout)
-            sess._coordinated_creator.tf_sess.run(step)
+            sess._tf_sess().run(step)
             return False
 
         monkeypatch.setattr(sess._coordinated_creator.coord, "wait_for_stop", others_go_on)
