@@ -184,7 +184,7 @@ def test_operations_are_called_as_in_tensorflow() -> None:
     outputs, state = tf.nn.dynamic_rnn(
         cells.GRUCell(3), tf.constant(X), [1, 2, 3], dtype=tf.float32
     )
-    assert (outputs.op.name, state.op.name) == ("rnn/transpose_1", "rnn/while/Exit_2")
+    assert (outputs.op.name, state.op.name) == ("rnn/transpose_1", "rnn/while/Exit_3")
     graph = tf.get_default_graph()
     for name in ("rnn/sequence_length", "rnn/CheckSeqLen", "rnn/GRUCellZeroState/zeros"):
         assert graph.get_operation_by_name(name) is not None

@@ -156,6 +156,8 @@ class _Loop:
             self._turn,
             (time, tuple(arrays), state),
             parallel_iterations=parallel_iterations,
+            # TensorFlow counts the iterations, too, which numbers the exits of the loop.
+            maximum_iterations=self.steps,
             swap_memory=swap_memory,
         )
         stacked = [
