@@ -168,7 +168,9 @@ def shortest(value: float) -> float:
     return float(f"{value:.9g}")
 
 
+# By byte: what is written for those that are not written as they are.
 _ESCAPES: Mapping[int, str] = {
+    **{byte: f"\\{byte:03o}" for byte in range(256) if not 32 <= byte < 127},
     9: r"\t", 10: r"\n", 13: r"\r", 34: r"\"", 39: r"\'", 92: r"\\",
 }  # fmt: skip
 
@@ -178,9 +180,7 @@ def _escaped(content: bytes | str, as_utf8: bool = False) -> str:
         if as_utf8 and not content.isascii():
             return "".join([c if ord(c) > 127 else _escaped(c.encode()) for c in content])
         content = content.encode()
-    return "".join(
-        [_ESCAPES.get(b) or (chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in content]
-    )
+    return content.decode("latin-1").translate(_ESCAPES)
 
 
 # -- reading -------------------------------------------------------------------------------------

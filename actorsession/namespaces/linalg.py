@@ -23,7 +23,7 @@ _NAMES = {
     ),
     "actorsession.ops.linear.matrix_functions": "expm logm matrix_square_root=sqrtm",
     "actorsession.ops.linear.operators": (
-        "LinearOperator LinearOperatorDiag LinearOperatorFullMatrix LinearOperatorIdentity "
+        "LinearOperatorDiag LinearOperatorFullMatrix LinearOperatorIdentity "
         "LinearOperatorLowerTriangular LinearOperatorScaledIdentity"
     ),
     "actorsession.ops.linear.products": "cross",

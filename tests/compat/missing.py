@@ -25,7 +25,7 @@ OTHERWISE: dict[str, str] = {
             "SummaryMetadata", "summary.Event", "summary.SessionLog", "summary.Summary",
             "summary.SummaryDescription", "summary.TaggedRunMetadata",
             "GPUOptions", "GraphDef", "GraphOptions", "MetaGraphDef",
-            "NodeDef", "OptimizerOptions", "RunMetadata", "RunOptions", "train.BytesList",
+            "NodeDef", "OptimizerOptions", "RunMetadata", "RunOptions", "TensorInfo", "train.BytesList",
             "train.ClusterDef", "train.Example", "train.Feature", "train.FeatureList",
             "train.FeatureLists", "train.Features", "train.FloatList", "train.Int64List",
             "train.JobDef", "train.SaverDef", "train.SequenceExample", "train.ServerDef",

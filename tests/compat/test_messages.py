@@ -290,3 +290,9 @@ def test_a_server_takes_its_settings_from_its_description() -> None:
         assert server.server_def.default_session_config.device_count == {"CPU": 2}
     finally:
         server.stop()
+
+
+def test_the_message_of_a_tensor_is_a_name_of_tf() -> None:
+    info = tf.TensorInfo(name="x:0")
+    info.tensor_shape.dim.add().size = 3
+    assert tf.TensorInfo.FromString(info.SerializeToString()) == info

@@ -42,6 +42,7 @@ _NAMES = {
         "Event HistogramProto LogMessage SessionLog Summary SummaryMetadata"
     ),
     "actorsession.interop.graph_util": "*=graph_util",
+    "actorsession.interop.meta_protos": "TensorInfo",
     "actorsession.namespaces.audio": "*=audio",
     "actorsession.namespaces.image": "*=image",
     "actorsession.namespaces.linalg": "*=linalg",

@@ -158,6 +158,7 @@ from actorsession.interop.event_protos import SessionLog as SessionLog
 from actorsession.interop.event_protos import Summary as Summary
 from actorsession.interop.event_protos import SummaryMetadata as SummaryMetadata
 from actorsession.interop import graph_util as graph_util
+from actorsession.interop.meta_protos import TensorInfo as TensorInfo
 from actorsession.namespaces import audio as audio
 from actorsession.namespaces import image as image
 from actorsession.namespaces import linalg as linalg
@@ -638,14 +639,14 @@ __all__ = [
 "RegisterGradient", "RunMetadata", "RunOptions", "Session", "SessionLog",
 "SparseConditionalAccumulator", "SparseFeature", "SparseTensor", "SparseTensorSpec",
 "SparseTensorValue", "StagingArea", "Summary", "SummaryMetadata", "TFRecordReader", "Tensor",
-"TensorArray", "TensorShape", "TensorSpec", "TextLineReader", "TypeSpec", "UnconnectedGradients",
-"VERSION", "VarLenFeature", "Variable", "VariableAggregation", "VariableScope",
-"VariableSynchronization", "WholeFileReader", "abs", "accumulate_n", "acos", "acosh", "add",
-"add_check_numerics_ops", "add_n", "add_to_collection", "add_to_collections", "all_variables",
-"angle", "app", "arg_max", "arg_min", "argmax", "argmin", "argsort", "as_bytes", "as_dtype",
-"as_str", "as_str_any", "as_string", "as_text", "asin", "asinh", "assert_equal", "assert_greater",
-"assert_greater_equal", "assert_integer", "assert_less", "assert_less_equal", "assert_near",
-"assert_negative", "assert_non_negative", "assert_non_positive", "assert_none_equal",
+"TensorArray", "TensorInfo", "TensorShape", "TensorSpec", "TextLineReader", "TypeSpec",
+"UnconnectedGradients", "VERSION", "VarLenFeature", "Variable", "VariableAggregation",
+"VariableScope", "VariableSynchronization", "WholeFileReader", "abs", "accumulate_n", "acos",
+"acosh", "add", "add_check_numerics_ops", "add_n", "add_to_collection", "add_to_collections",
+"all_variables", "angle", "app", "arg_max", "arg_min", "argmax", "argmin", "argsort", "as_bytes",
+"as_dtype", "as_str", "as_str_any", "as_string", "as_text", "asin", "asinh", "assert_equal",
+"assert_greater", "assert_greater_equal", "assert_integer", "assert_less", "assert_less_equal",
+"assert_near", "assert_negative", "assert_non_negative", "assert_non_positive", "assert_none_equal",
 "assert_positive", "assert_proper_iterable", "assert_rank", "assert_rank_at_least",
 "assert_rank_in", "assert_same_float_dtype", "assert_scalar", "assert_type",
 "assert_variables_initialized", "assign", "assign_add", "assign_sub", "async_py_func", "atan",
