@@ -126,7 +126,7 @@ def test_a_handle_that_is_fed_selects_the_iterator() -> None:
 
 
 def test_an_anonymous_iterator_is_found_until_it_is_destroyed() -> None:
-    attrs = {"output_types": [tf.int64], "output_shapes": [[]]}
+    attrs: dict[str, Any] = {"output_types": [tf.int64], "output_shapes": [[]]}
     made = raw.AnonymousIterator(**attrs)
     wrapped = raw.WrapDatasetVariant(Dataset.range(3)._variant_tensor)
     start = raw.MakeIterator(raw.UnwrapDatasetVariant(wrapped), made)
