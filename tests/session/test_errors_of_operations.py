@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from actorsession import ops
-from actorsession.errors import InvalidArgumentError, OpError
+from actorsession.errors import InvalidArgumentError, OpError, UnknownError
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
+from actorsession.ops.build import make_one
 
 
 async def test_an_error_has_the_operation_that_was_not_fed(session: Any) -> None:
@@ -24,6 +27,47 @@ async def test_an_error_has_the_operation_whose_kernel_failed(session: Any) -> N
     with pytest.raises(InvalidArgumentError) as caught:
         await session.run(checked, {x: float("nan")})
     assert caught.value.op is checked.op
+
+
+class Give:
+    """What the kernel of ``TestRaises`` raises."""
+
+    error: BaseException = asyncio.CancelledError()
+
+    @classmethod
+    def raised(cls, x: Any) -> Any:
+        raise cls.error
+
+
+if not is_registered("TestRaises"):
+    register(
+        OpDef(
+            name="TestRaises", infer=lambda context: context.inputs, gradient=NOT_DIFFERENTIABLE,
+            kernel=lambda context: Give.raised, stateful=True,
+        )
+    )  # fmt: skip
+
+
+class Mute(Exception):
+    """Cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), Mute()], ids=["cancelled", "mute"])
+async def test_whatever_a_kernel_raises_is_the_error_of_its_step(
+    session: Any, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error of a cancelled task does not cancel the caller, whose task nobody has cancelled."""
+    monkeypatch.setattr(Give, "error", error)
+    x = ops.placeholder("float32", name="x")
+    y = make_one("TestRaises", (x,), {}, "y")
+    for _ in range(3):
+        with pytest.raises(UnknownError, match=type(error).__name__) as caught:
+            await session.run(y, {x: 1.0})
+        assert caught.value.op is y.op
+        assert await session.run(x + 1.0, {x: 1.0}) == 2.0
 
 
 async def test_an_error_of_no_operation_has_none(session: Any) -> None:

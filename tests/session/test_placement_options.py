@@ -94,7 +94,9 @@ async def test_log_device_placement_logs_the_devices_and_a_line_for_each_node(
     with caplog.at_level(logging.INFO, "actorsession.session"):
         session = make_session(ConfigProto(device_count={"CPU": 2}, log_device_placement=True))
         await session.run("b:0")
-    mapping, *lines = [r.message for r in caplog.records if r.name == "actorsession.session.placement"]
+    mapping, *lines = [
+        r.message for r in caplog.records if r.name == "actorsession.session.placement"
+    ]
     first, *devices = mapping.splitlines()
     assert first == "Device mapping:"
     assert [d.partition(" -> ")[0] for d in devices] == [DEVICE.format(0), DEVICE.format(1)]

@@ -41,7 +41,12 @@ from actorsession.plan.control_flow.dataflow_partition import (
 from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.runtime.engine.frames import Iteration, key_of
 from actorsession.runtime.engine.propagate import DEAD, Propagation
-from actorsession.runtime.engine.segment_engine import check_step, locate_error, wait_in_step
+from actorsession.runtime.engine.segment_engine import (
+    RAISED,
+    check_step,
+    locate_error,
+    wait_in_step,
+)
 from actorsession.runtime.engine.suspended_nodes import Suspended, SuspendedNodes
 from actorsession.runtime.engine.takes import Taken
 from actorsession.runtime.rendezvous import Arrival
@@ -131,7 +136,7 @@ class DataflowEngine(ControlFlowContext):
                         break
                 plan, iteration, values, dead = queue.popleft()
                 self._run(plan, iteration, values, dead)
-        except Exception as exc:
+        except RAISED as exc:
             step.fail(step.abort_error or self.located_at(plan, exc))
             return
         finally:
@@ -314,7 +319,6 @@ class DataflowEngine(ControlFlowContext):
     def located_at(self, plan: NodePlan | None, exc: BaseException) -> OpError:
         """Return the error of a node, as an ``OpError`` that names the node."""
         if plan is not None and plan.linked is not None and plan.segment is not None:
-            assert isinstance(exc, Exception)
             return locate_error(exc, plan.linked, plan.segment)
         error = from_exception(exc)
         if plan is not None:
@@ -391,7 +395,7 @@ class PooledNode:
         self.is_running = True
         try:
             self._found = engine.compute(plan, self._values, begin)
-        except Exception as exc:
+        except RAISED as exc:
             return engine.step.abort_error or engine.located_at(plan, exc)
         seconds = (time.perf_counter_ns() - begin) * 1e-9
         engine.executor.policy.record_node(plan, seconds)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from actorsession.actors.deadline import Deadline
 from actorsession.errors import DeadlineExceededError, OpError
 from actorsession.plan.codegen.segment_context import ControlFlowContext, PendingValues
-from actorsession.runtime.engine.segment_engine import locate_error
+from actorsession.runtime.engine.segment_engine import RAISED, locate_error
 from actorsession.runtime.float_errors import FLOAT_ERRORS, IGNORED
 from actorsession.runtime.interruptible import wait_for
 from actorsession.runtime.watchdog import HOLD_LIMIT, WATCHDOG
@@ -133,7 +133,7 @@ class InlineRun:
         before = FLOAT_ERRORS.set(IGNORED)
         try:
             results = segment.function(gate, *map(feeds.__getitem__, self.places))
-        except Exception as exc:
+        except RAISED as exc:
             error = locate_error(exc, self.bound, segment)
             if error is exc:
                 raise

@@ -7,6 +7,7 @@ of the step.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from time import perf_counter
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
     from actorsession.runtime.engine.executor import Executor
     from actorsession.runtime.engine.step import Step
 
-__all__ = ["PooledSegment", "SegmentEngine", "check_step", "locate_error", "wait_in_step"]
+__all__ = ["RAISED", "PooledSegment", "SegmentEngine", "check_step", "locate_error", "wait_in_step"]
+
+RAISED = (Exception, asyncio.CancelledError)
+"""What a kernel may raise: the error of a cancelled task of asyncio is one of the kernel, too."""
 
 
 class SegmentEngine(SegmentContext):
@@ -110,7 +114,7 @@ class SegmentEngine(SegmentContext):
             begin = perf_counter()
             try:
                 results = segment.function(self, *map(slots.__getitem__, places))
-            except Exception as exc:
+            except RAISED as exc:
                 step.fail(step.abort_error or locate_error(exc, self.bound, segment))
                 return
             seconds = perf_counter() - begin
@@ -209,7 +213,7 @@ class SegmentEngine(SegmentContext):
         begin = perf_counter()
         try:
             results = function(called_with, *map(slots.__getitem__, places))
-        except Exception as exc:
+        except RAISED as exc:
             return (), self.step.abort_error or locate_error(exc, self.bound, segment)
         seconds = perf_counter() - begin
         if recorder is not None:  # recording is no cost of later runs
@@ -383,7 +387,7 @@ def wait_in_step(engine: Engine, pending: PendingValues, check: Callable[[], Non
     return values
 
 
-def locate_error(exc: Exception, bound: BoundPartition, segment: BoundSegment) -> OpError:
+def locate_error(exc: BaseException, bound: BoundPartition, segment: BoundSegment) -> OpError:
     """Return the error of a kernel as an ``OpError`` that names the node and the user's line."""
     error = from_exception(exc)
     names = (segment.filename, segment.traced_filename)
