@@ -199,10 +199,11 @@ _TYPES = {
     "opsets.ctc.decoders": "CTCBeamSearchDecoder CTCGreedyDecoder",
     "opsets.ctc.loss": "CTCLoss",
     "opsets.datasets.iterator_nodes": (
-        "DeserializeIterator Iterator IteratorFromStringHandle IteratorFromStringHandleV2 "
-        "IteratorGetNext IteratorGetNextAsOptional IteratorGetNextSync IteratorToStringHandle "
-        "IteratorV2 MakeIterator OneShotIterator OptionalFromValue OptionalGetValue "
-        "OptionalHasValue OptionalNone SerializeIterator"
+        "AnonymousIterator DeserializeIterator DestroyResourceOp Iterator "
+        "IteratorFromStringHandle IteratorFromStringHandleV2 IteratorGetNext "
+        "IteratorGetNextAsOptional IteratorGetNextSync IteratorToStringHandle IteratorV2 "
+        "MakeIterator OneShotIterator OptionalFromValue OptionalGetValue OptionalHasValue "
+        "OptionalNone SerializeIterator"
     ),
     "opsets.datasets.nodes": (
         "AssertCardinalityDataset AssertNextDataset BatchDataset BatchDatasetV2 CSVDataset "
@@ -230,7 +231,8 @@ _TYPES = {
         "ShuffleAndRepeatDatasetV2 ShuffleDataset ShuffleDatasetV2 ShuffleDatasetV3 SkipDataset "
         "SlidingWindowDataset SparseTensorSliceDataset TFRecordDataset TFRecordDatasetV2 "
         "TakeDataset TakeWhileDataset TensorDataset TensorSliceDataset TextLineDataset "
-        "UnbatchDataset UniqueDataset WindowDataset ZipDataset"
+        "UnbatchDataset UniqueDataset UnwrapDatasetVariant WindowDataset WrapDatasetVariant "
+        "ZipDataset"
     ),
     "opsets.images.boxes": "SampleDistortedBoundingBoxV2",
     "opsets.images.colours": "AdjustContrastv2 AdjustHue AdjustSaturation HSVToRGB RGBToHSV",

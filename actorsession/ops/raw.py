@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Abs", "AccumulatorApplyGradient", "AccumulatorNumAccumulated", "AccumulatorSetGlobalStep",
     "AccumulatorTakeGradient", "Acos", "Acosh", "Add", "AddN", "AddV2", "AdjustContrastv2",
-    "AdjustHue", "AdjustSaturation", "All", "AllCandidateSampler", "Angle", "Any", "ApplyAdadelta",
-    "ApplyAdagrad", "ApplyAdagradDA", "ApplyAdam", "ApplyCenteredRMSProp", "ApplyFtrl",
-    "ApplyFtrlV2", "ApplyGradientDescent", "ApplyMomentum", "ApplyProximalAdagrad",
+    "AdjustHue", "AdjustSaturation", "All", "AllCandidateSampler", "Angle", "AnonymousIterator",
+    "Any", "ApplyAdadelta", "ApplyAdagrad", "ApplyAdagradDA", "ApplyAdam", "ApplyCenteredRMSProp",
+    "ApplyFtrl", "ApplyFtrlV2", "ApplyGradientDescent", "ApplyMomentum", "ApplyProximalAdagrad",
     "ApplyProximalGradientDescent", "ApplyRMSProp", "ApproximateEqual", "ArgMax", "ArgMin",
     "AsString", "Asin", "Asinh", "Assert", "AssertCardinalityDataset", "AssertNextDataset",
     "Assign", "AssignAdd", "AssignAddVariableOp", "AssignSub", "AssignSubVariableOp",
@@ -53,42 +53,42 @@ __all__ = [
     "DenseToSparseBatchDataset", "DenseToSparseSetOperation", "DepthToSpace",
     "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
     "DepthwiseConv2dNativeBackpropInput", "DeserializeIterator", "DeserializeManySparse",
-    "DeserializeSparse", "DestroyTemporaryVariable", "Diag", "DiagPart", "Digamma", "Dilation2D",
-    "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "DirectedInterleaveDataset",
-    "DisableCopyOnRead", "Div", "DivNoNan", "DrawBoundingBoxes", "DrawBoundingBoxesV2",
-    "DummyMemoryCache", "DummySeedGenerator", "DynamicPartition", "DynamicStitch", "EditDistance",
-    "Einsum", "Elu", "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg",
-    "EncodeJpegVariableQuality", "EncodePng", "EncodeWav", "EnsureShape", "Enter", "Equal", "Erf",
-    "Erfc", "Erfinv", "EuclideanNorm", "Exit", "Exp", "ExpandDims", "ExperimentalAssertNextDataset",
-    "ExperimentalDatasetCardinality", "ExperimentalDenseToSparseBatchDataset",
-    "ExperimentalDirectedInterleaveDataset", "ExperimentalGroupByReducerDataset",
-    "ExperimentalGroupByWindowDataset", "ExperimentalIgnoreErrorsDataset",
-    "ExperimentalMapAndBatchDataset", "ExperimentalMaxIntraOpParallelismDataset",
-    "ExperimentalParallelInterleaveDataset", "ExperimentalParseExampleDataset",
-    "ExperimentalPrivateThreadPoolDataset", "ExperimentalRandomDataset", "ExperimentalScanDataset",
-    "ExperimentalSlidingWindowDataset", "ExperimentalTakeWhileDataset",
-    "ExperimentalUnbatchDataset", "ExperimentalUniqueDataset", "Expm1", "ExtractGlimpse",
-    "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D", "FIFOQueueV2",
-    "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars",
-    "FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannel",
-    "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill", "FilterDataset", "Fingerprint",
-    "FixedLengthRecordDataset", "FixedLengthRecordDatasetV2", "FixedLengthRecordReaderV2",
-    "FixedUnigramCandidateSampler", "FlatMapDataset", "Floor", "FloorDiv", "FloorMod",
-    "FractionalAvgPool", "FractionalAvgPoolGrad", "FractionalMaxPool", "FractionalMaxPoolGrad",
-    "FusedBatchNorm", "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3",
-    "FusedBatchNormV2", "FusedBatchNormV3", "GatherNd", "GatherV2", "GeneratorDataset",
-    "GetSessionHandle", "GetSessionTensor", "Greater", "GreaterEqual", "GroupByReducerDataset",
-    "GroupByWindowDataset", "GuaranteeConst", "HSVToRGB", "HashTableV2", "HistogramFixedWidth",
-    "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", "Identity",
-    "IdentityN", "IdentityReaderV2", "If", "Igamma", "IgammaGradA", "Igammac",
-    "IgnoreErrorsDataset", "Imag", "ImageSummary", "InTopKV2", "InitializeTableFromTextFileV2",
-    "InitializeTableV2", "InterleaveDataset", "Inv", "InvGrad", "Invert", "InvertPermutation",
-    "IsFinite", "IsInf", "IsNan", "IsVariableInitialized", "Iterator", "IteratorFromStringHandle",
-    "IteratorFromStringHandleV2", "IteratorGetNext", "IteratorGetNextAsOptional",
-    "IteratorGetNextSync", "IteratorToStringHandle", "IteratorV2", "L2Loss", "LRN", "LRNGrad",
-    "LeakyRelu", "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift",
-    "LegacyParallelInterleaveDatasetV2", "Less", "LessEqual", "Lgamma", "LinSpace", "ListDiff",
-    "Log", "Log1p", "LogMatrixDeterminant", "LogSoftmax", "LogUniformCandidateSampler",
+    "DeserializeSparse", "DestroyResourceOp", "DestroyTemporaryVariable", "Diag", "DiagPart",
+    "Digamma", "Dilation2D", "Dilation2DBackpropFilter", "Dilation2DBackpropInput",
+    "DirectedInterleaveDataset", "DisableCopyOnRead", "Div", "DivNoNan", "DrawBoundingBoxes",
+    "DrawBoundingBoxesV2", "DummyMemoryCache", "DummySeedGenerator", "DynamicPartition",
+    "DynamicStitch", "EditDistance", "Einsum", "Elu", "EluGrad", "EmptyTensorList", "EncodeBase64",
+    "EncodeJpeg", "EncodeJpegVariableQuality", "EncodePng", "EncodeWav", "EnsureShape", "Enter",
+    "Equal", "Erf", "Erfc", "Erfinv", "EuclideanNorm", "Exit", "Exp", "ExpandDims",
+    "ExperimentalAssertNextDataset", "ExperimentalDatasetCardinality",
+    "ExperimentalDenseToSparseBatchDataset", "ExperimentalDirectedInterleaveDataset",
+    "ExperimentalGroupByReducerDataset", "ExperimentalGroupByWindowDataset",
+    "ExperimentalIgnoreErrorsDataset", "ExperimentalMapAndBatchDataset",
+    "ExperimentalMaxIntraOpParallelismDataset", "ExperimentalParallelInterleaveDataset",
+    "ExperimentalParseExampleDataset", "ExperimentalPrivateThreadPoolDataset",
+    "ExperimentalRandomDataset", "ExperimentalScanDataset", "ExperimentalSlidingWindowDataset",
+    "ExperimentalTakeWhileDataset", "ExperimentalUnbatchDataset", "ExperimentalUniqueDataset",
+    "Expm1", "ExtractGlimpse", "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D",
+    "FIFOQueueV2", "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient",
+    "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsGradient",
+    "FakeQuantWithMinMaxVarsPerChannel", "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill",
+    "FilterDataset", "Fingerprint", "FixedLengthRecordDataset", "FixedLengthRecordDatasetV2",
+    "FixedLengthRecordReaderV2", "FixedUnigramCandidateSampler", "FlatMapDataset", "Floor",
+    "FloorDiv", "FloorMod", "FractionalAvgPool", "FractionalAvgPoolGrad", "FractionalMaxPool",
+    "FractionalMaxPoolGrad", "FusedBatchNorm", "FusedBatchNormGrad", "FusedBatchNormGradV2",
+    "FusedBatchNormGradV3", "FusedBatchNormV2", "FusedBatchNormV3", "GatherNd", "GatherV2",
+    "GeneratorDataset", "GetSessionHandle", "GetSessionTensor", "Greater", "GreaterEqual",
+    "GroupByReducerDataset", "GroupByWindowDataset", "GuaranteeConst", "HSVToRGB", "HashTableV2",
+    "HistogramFixedWidth", "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D",
+    "IRFFT3D", "Identity", "IdentityN", "IdentityReaderV2", "If", "Igamma", "IgammaGradA",
+    "Igammac", "IgnoreErrorsDataset", "Imag", "ImageSummary", "InTopKV2",
+    "InitializeTableFromTextFileV2", "InitializeTableV2", "InterleaveDataset", "Inv", "InvGrad",
+    "Invert", "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized",
+    "Iterator", "IteratorFromStringHandle", "IteratorFromStringHandleV2", "IteratorGetNext",
+    "IteratorGetNextAsOptional", "IteratorGetNextSync", "IteratorToStringHandle", "IteratorV2",
+    "L2Loss", "LRN", "LRNGrad", "LeakyRelu", "LeakyReluGrad", "LearnedUnigramCandidateSampler",
+    "LeftShift", "LegacyParallelInterleaveDatasetV2", "Less", "LessEqual", "Lgamma", "LinSpace",
+    "ListDiff", "Log", "Log1p", "LogMatrixDeterminant", "LogSoftmax", "LogUniformCandidateSampler",
     "LogicalAnd", "LogicalNot", "LogicalOr", "LookupTableExportV2", "LookupTableFindV2",
     "LookupTableImportV2", "LookupTableInsertV2", "LookupTableRemoveV2", "LookupTableSizeV2",
     "LoopCond", "LowerBound", "Lu", "MakeIterator", "MapAndBatchDataset", "MapClear", "MapDataset",
@@ -190,10 +190,10 @@ __all__ = [
     "TridiagonalMatMul", "TridiagonalSolve", "TruncateDiv", "TruncateMod", "TruncatedNormal",
     "UnbatchDataset", "UnicodeTranscode", "UniformCandidateSampler", "Unique", "UniqueDataset",
     "UniqueWithCounts", "Unpack", "UnravelIndex", "UnsortedSegmentJoin", "UnsortedSegmentMax",
-    "UnsortedSegmentMin", "UnsortedSegmentProd", "UnsortedSegmentSum", "Unstage", "UpperBound",
-    "VarHandleOp", "VarIsInitializedOp", "Variable", "VariableV2", "Where", "While",
-    "WholeFileReaderV2", "WindowDataset", "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike",
-    "Zeta", "ZipDataset",
+    "UnsortedSegmentMin", "UnsortedSegmentProd", "UnsortedSegmentSum", "Unstage",
+    "UnwrapDatasetVariant", "UpperBound", "VarHandleOp", "VarIsInitializedOp", "Variable",
+    "VariableV2", "Where", "While", "WholeFileReaderV2", "WindowDataset", "WrapDatasetVariant",
+    "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta", "ZipDataset",
 ]
 
 def Abs(x: Operand, *, name: str | None = None) -> Tensor:
@@ -259,6 +259,10 @@ def AllCandidateSampler(true_classes: Operand, *, num_true: int, num_sampled: in
 def Angle(input: Operand, *, Tout: DTypeLike = float32, name: str | None = None) -> Tensor:
     """input:T -> output:Tout"""
     return one("Angle", (input,), {"Tout": Tout}, name)
+
+def AnonymousIterator(*, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], name: str | None = None) -> Tensor:
+    """-> handle:resource"""
+    return one("AnonymousIterator", (), {"output_types": output_types, "output_shapes": output_shapes}, name)
 
 def Any(input: Operand, reduction_indices: Operand, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
     """input:bool reduction_indices:Tidx -> output:bool"""
@@ -819,6 +823,10 @@ def DeserializeManySparse(serialized_sparse: Operand, *, dtype: DTypeLike, name:
 def DeserializeSparse(serialized_sparse: Operand, *, dtype: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """serialized_sparse:Tserialized -> sparse_indices:int64 sparse_values:dtype sparse_shape:int64"""
     return many("DeserializeSparse", (serialized_sparse,), {"dtype": dtype}, name)
+
+def DestroyResourceOp(resource: Operand, *, ignore_lookup_error: bool = True, name: str | None = None) -> Operation:
+    """resource:resource ->"""
+    return node("DestroyResourceOp", (resource,), {"ignore_lookup_error": ignore_lookup_error}, name)
 
 def DestroyTemporaryVariable(ref: Operand, *, var_name: str | bytes, name: str | None = None) -> Tensor:
     """ref:T& -> value:T"""
@@ -3328,6 +3336,10 @@ def Unstage(*, dtypes: Sequence[DTypeLike], capacity: int = 0, memory_limit: int
     """-> values:[dtypes]"""
     return many("Unstage", (), {"dtypes": dtypes, "capacity": capacity, "memory_limit": memory_limit, "container": container, "shared_name": shared_name}, name)
 
+def UnwrapDatasetVariant(input_handle: Operand, *, name: str | None = None) -> Tensor:
+    """input_handle:variant -> output_handle:variant"""
+    return one("UnwrapDatasetVariant", (input_handle,), {}, name)
+
 def UpperBound(sorted_inputs: Operand, values: Operand, *, out_type: DTypeLike = int32, name: str | None = None) -> Tensor:
     """sorted_inputs:T values:T -> output:out_type"""
     return one("UpperBound", (sorted_inputs, values,), {"out_type": out_type}, name)
@@ -3363,6 +3375,10 @@ def WholeFileReaderV2(*, container: str | bytes = '', shared_name: str | bytes =
 def WindowDataset(input_dataset: Operand, size: Operand, shift: Operand, stride: Operand, drop_remainder: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant size:int64 shift:int64 stride:int64 drop_remainder:bool -> handle:variant"""
     return one("WindowDataset", (input_dataset, size, shift, stride, drop_remainder,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
+
+def WrapDatasetVariant(input_handle: Operand, *, name: str | None = None) -> Tensor:
+    """input_handle:variant -> output_handle:variant"""
+    return one("WrapDatasetVariant", (input_handle,), {}, name)
 
 def WriteFile(filename: Operand, contents: Operand, *, name: str | None = None) -> Operation:
     """filename:string contents:string ->"""

@@ -131,6 +131,8 @@ def pipelines(tf: Any, files: dict[str, str]) -> dict[str, Callable[[], Any]]:
         "records": lambda: tf.data.TFRecordDataset([files["records"]], "GZIP"),
         "files": lambda: data.list_files(files["lines"]).flat_map(tf.data.TextLineDataset),
         "csv": lambda: more.CsvDataset(files["lines"], [tf.int32, tf.constant(["x"], tf.string)]),
+        "on a device": lambda: numbers(3).apply(more.copy_to_device("/cpu:0")),
+        "ahead on a device": lambda: numbers(3).apply(more.prefetch_to_device("/cpu:0")),
         "examples": lambda: data.from_tensor_slices(_examples(tf))
         .batch(2)
         .apply(

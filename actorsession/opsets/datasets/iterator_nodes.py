@@ -67,6 +67,33 @@ def _iterator_kernel(ctx: KernelContext) -> Kernel:
     return lambda: state
 
 
+class _Anonymous(dict[str, IteratorState]):
+    """The iterators that a node has made and that were not destroyed, by their handles."""
+
+    def session_ended(self) -> None:
+        """End them; see ``KernelContext.state``."""
+        for state in list(self.values()):
+            state.session_ended()
+        self.clear()
+
+
+def _anonymous_kernel(ctx: KernelContext) -> Kernel:
+    types, shapes, kept = _types(ctx.attrs), _shapes(ctx.attrs), ctx.state(_Anonymous)
+
+    def made() -> IteratorState:
+        label = f"iterator {ctx.name!r}"
+        state = IteratorState(label, types, shapes, ctx.resources, ctx.device)
+        kept[state.handle] = state
+        state.on_clear = lambda: kept.pop(state.handle, None)
+        return state
+
+    return made
+
+
+def _destroy(resource: Any) -> None:
+    resource.clear()
+
+
 def _begin(dataset: Any, iterator: IteratorState) -> None:
     if not isinstance(dataset, Stage):
         raise InvalidArgumentError(f"MakeIterator takes a dataset, got {dataset!r:.100}")
@@ -143,6 +170,10 @@ def _optional_kernel(ctx: KernelContext) -> Kernel:
 
 for _name in ("Iterator", "IteratorV2", "OneShotIterator"):
     op(_name, scalar, kernel=_iterator_kernel, grad=NOT_DIFFERENTIABLE, aliases=True, once=True)
+op(
+    "AnonymousIterator", scalar, kernel=_anonymous_kernel, grad=NOT_DIFFERENTIABLE, aliases=True,
+)  # fmt: skip
+op("DestroyResourceOp", no_outputs, _destroy, NOT_DIFFERENTIABLE)
 op(
     "MakeIterator", no_outputs, lambda dataset, iterator: _begin(dataset, iterator), NOT_DIFFERENTIABLE,
     keeps=frozenset({0}),

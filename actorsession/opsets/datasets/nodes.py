@@ -168,6 +168,10 @@ for _name in (*KINDS, *_SAME, *_BOTH):
             keeps=frozenset(range(_MOST)),
         )  # fmt: skip
 
+# On other devices TensorFlow hands datasets on in an envelope; here they need none.
+for _name in ("UnwrapDatasetVariant", "WrapDatasetVariant"):
+    op(_name, scalar, lambda dataset: dataset, NOT_DIFFERENTIABLE, aliases=True)
+
 # What TensorFlow keeps orders and elements in, from one iterator to the next; here a dataset does.
 for _name in ("DummyMemoryCache", "DummySeedGenerator"):
     op(

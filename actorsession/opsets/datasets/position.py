@@ -162,6 +162,7 @@ class IteratorState:
 
     Attributes:
         handle: the text by which this process finds it.
+        on_clear: called when the iterator is cleared, once.
     """
 
     def __init__(
@@ -181,6 +182,7 @@ class IteratorState:
         self._first = first
         self._lock = threading.Lock()
         self._pass: _Pass | None = None
+        self.on_clear: Callable[[], object] | None = None
         _KNOWN[self.handle] = self
 
     def initialise(self, stage: Stage) -> None:
@@ -220,8 +222,11 @@ class IteratorState:
         """Leave the iterator uninitialised."""
         with self._lock:
             before, self._pass = self._pass, None
+            ended, self.on_clear = self.on_clear, None
         if before is not None:
             before.close()
+        if ended is not None:
+            ended()
 
     def session_ended(self) -> None:
         """End whatever waits; see ``KernelContext.state``."""

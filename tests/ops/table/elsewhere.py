@@ -8,6 +8,10 @@ from __future__ import annotations
 __all__ = ["ELSEWHERE"]
 
 ELSEWHERE: dict[str, str] = {
+    "DestroyResourceOp": "tests/opsets/datasets/test_iterators.py",
+    "AnonymousIterator": "tests/opsets/datasets/test_iterators.py",
+    "WrapDatasetVariant": "tests/opsets/datasets/test_transforms.py",
+    "UnwrapDatasetVariant": "tests/opsets/datasets/test_transforms.py",
     "ExperimentalParseExampleDataset": "tests/opsets/datasets/test_transforms.py",
     "ParseExampleDatasetV2": "tests/opsets/datasets/test_transforms.py",
     "ParseExampleDataset": "tests/opsets/datasets/test_transforms.py",

@@ -14,6 +14,7 @@ import pytest
 
 import actorsession as acts
 import actorsession.compat.v1 as tf
+from actorsession.ops import raw
 from actorsession.ops.variables.checkpointing import restore_v2, save_v2
 from tests.opsets.datasets.taking import Dataset, plain
 from tests.rows import for_each
@@ -122,6 +123,28 @@ def test_a_handle_that_is_fed_selects_the_iterator() -> None:
         for wrong in (third, "no handle"):
             with pytest.raises(tf.errors.InvalidArgumentError):
                 sess.run(following, {handle: wrong})
+
+
+def test_an_anonymous_iterator_is_found_until_it_is_destroyed() -> None:
+    attrs: dict[str, Any] = {"output_types": [tf.int64], "output_shapes": [[]]}
+    made = raw.AnonymousIterator(**attrs)
+    wrapped = raw.WrapDatasetVariant(Dataset.range(3)._variant_tensor)
+    start = raw.MakeIterator(raw.UnwrapDatasetVariant(wrapped), made)
+    with tf.control_dependencies([start]):
+        handle = raw.IteratorToStringHandle(made)
+    given = tf.placeholder(tf.string, [])
+    found = raw.IteratorFromStringHandleV2(given, **attrs)
+    (following,) = raw.IteratorGetNext(found, **attrs)
+    destroyed = raw.DestroyResourceOp(found)
+    with tf.Session() as sess:
+        texts = [sess.run(handle) for _ in range(2)]
+        assert texts[0] != texts[1]
+        taken = [sess.run(following, {given: text}) for text in (*texts, texts[0])]
+        assert taken == [0, 0, 1]
+        sess.run(destroyed, {given: texts[0]})
+        assert sess.run(following, {given: texts[1]}) == 1
+        with pytest.raises(tf.errors.OpError):
+            sess.run(following, {given: texts[0]})
 
 
 def test_names_of_nodes_are_those_of_tensorflow() -> None:
