@@ -23,7 +23,7 @@ from actorsession.graph.function_library import FunctionLibrary
 from actorsession.graph.graph_lock import GraphLock
 from actorsession.graph.names import NameTable, check_op_name
 from actorsession.graph.node import GraphDef, TensorSpec
-from actorsession.graph.node_index import NodeIndex, check_kind
+from actorsession.graph.node_index import NodeIndex
 from actorsession.graph.operation import Listed, Operation, ReferenceTensor, Tensor, ValueTensor
 from actorsession.graph.reentrant import Reentrant
 from actorsession.graph.scopes import DeviceFunction, Scope, scope_of
@@ -186,7 +186,11 @@ class Graph:
                 "thread has a default graph of its own: pass the graph, as in "
                 "Session(graph=tensor.graph), or build in `with graph.as_default():`"
             )
-        check_kind(found.name, isinstance(found, Tensor), allow_tensor, allow_operation)
+        if not (allow_tensor if isinstance(found, Tensor) else allow_operation):
+            kinds = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
+            raise TypeError(
+                f"Can not convert a {type(found).__name__} into a {kinds}. Got {found!r}"
+            )
         return found
 
     # -- building ------------------------------------------------------------------------------

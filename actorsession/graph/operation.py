@@ -144,7 +144,7 @@ class OperatorMixin:
     def __getitem__(self, index: Any) -> Tensor:
         return _overload("getitem", self, index)
 
-    def __bool__(self) -> NoReturn:
+    def __bool__(self) -> bool:
         raise OperatorNotAllowedInGraphError(
             f"Using a symbolic `tf.Tensor` as a Python `bool` is not allowed. {self!r} has no truth value "
             "while the graph is built; run it in a session, or use a graph op such as where or equal"
@@ -154,12 +154,6 @@ class OperatorMixin:
         raise OperatorNotAllowedInGraphError(
             f"Iterating over a symbolic `tf.Tensor` is not allowed. {self!r} cannot be iterated while the "
             "graph is built; use unstack or split"
-        )
-
-    def __len__(self) -> NoReturn:
-        raise TypeError(
-            f"len is not well defined for a symbolic Tensor ({self.name}). {self!r} has no length while the "
-            "graph is built; use its shape, or size"
         )
 
     def __float__(self) -> NoReturn:
@@ -292,6 +286,12 @@ class Tensor(OperatorMixin):
             ValueError: if it contradicts the known static shape.
         """
         self._op.graph.refine_shape(self, as_shape(shape))
+
+    def __len__(self) -> NoReturn:
+        raise TypeError(
+            f"len is not well defined for a symbolic Tensor ({self.name}). {self!r} has no length while the "
+            "graph is built; use its shape, or size"
+        )
 
     def consumers(self) -> list[Operation]:
         """Return the operations that take this tensor as input, in the order they were built.

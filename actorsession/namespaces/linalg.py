@@ -22,6 +22,10 @@ _NAMES = {
         "matrix_diag=diag matrix_diag_part=diag_part matrix_set_diag=set_diag"
     ),
     "actorsession.ops.linear.matrix_functions": "expm logm matrix_square_root=sqrtm",
+    "actorsession.ops.linear.operators": (
+        "LinearOperator LinearOperatorDiag LinearOperatorFullMatrix LinearOperatorIdentity "
+        "LinearOperatorLowerTriangular LinearOperatorScaledIdentity"
+    ),
     "actorsession.ops.linear.products": "cross",
     "actorsession.ops.linear.pseudoinverse": "matrix_rank pinv",
     "actorsession.ops.linear.solving": (

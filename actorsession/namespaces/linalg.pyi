@@ -30,6 +30,12 @@ from actorsession.ops.linear.matrix_diagonals import matrix_set_diag as set_diag
 from actorsession.ops.linear.matrix_functions import expm as expm
 from actorsession.ops.linear.matrix_functions import logm as logm
 from actorsession.ops.linear.matrix_functions import matrix_square_root as sqrtm
+from actorsession.ops.linear.operators import LinearOperator as LinearOperator
+from actorsession.ops.linear.operators import LinearOperatorDiag as LinearOperatorDiag
+from actorsession.ops.linear.operators import LinearOperatorFullMatrix as LinearOperatorFullMatrix
+from actorsession.ops.linear.operators import LinearOperatorIdentity as LinearOperatorIdentity
+from actorsession.ops.linear.operators import LinearOperatorLowerTriangular as LinearOperatorLowerTriangular
+from actorsession.ops.linear.operators import LinearOperatorScaledIdentity as LinearOperatorScaledIdentity
 from actorsession.ops.linear.products import cross as cross
 from actorsession.ops.linear.pseudoinverse import matrix_rank as matrix_rank
 from actorsession.ops.linear.pseudoinverse import pinv as pinv
@@ -47,10 +53,12 @@ from actorsession.ops.linear.tridiagonal import tridiagonal_solve as tridiagonal
 from actorsession.ops.reductions.spread import l2_normalize as l2_normalize
 
 __all__ = [
-"adjoint", "band_part", "cholesky", "cholesky_solve", "cross", "det", "diag", "diag_part", "eigh",
-"eigvalsh", "einsum", "expm", "eye", "global_norm", "inv", "l2_normalize", "logdet", "logm",
-"lstsq", "lu", "lu_matrix_inverse", "lu_reconstruct", "lu_solve", "matmul", "matrix_rank",
-"matrix_transpose", "matvec", "norm", "normalize", "pinv", "qr", "set_diag", "slogdet", "solve",
-"sqrtm", "svd", "tensor_diag", "tensor_diag_part", "tensordot", "trace", "transpose",
-"triangular_solve", "tridiagonal_matmul", "tridiagonal_solve"
+"LinearOperator", "LinearOperatorDiag", "LinearOperatorFullMatrix", "LinearOperatorIdentity",
+"LinearOperatorLowerTriangular", "LinearOperatorScaledIdentity", "adjoint", "band_part", "cholesky",
+"cholesky_solve", "cross", "det", "diag", "diag_part", "eigh", "eigvalsh", "einsum", "expm", "eye",
+"global_norm", "inv", "l2_normalize", "logdet", "logm", "lstsq", "lu", "lu_matrix_inverse",
+"lu_reconstruct", "lu_solve", "matmul", "matrix_rank", "matrix_transpose", "matvec", "norm",
+"normalize", "pinv", "qr", "set_diag", "slogdet", "solve", "sqrtm", "svd", "tensor_diag",
+"tensor_diag_part", "tensordot", "trace", "transpose", "triangular_solve", "tridiagonal_matmul",
+"tridiagonal_solve"
 ]

@@ -36,7 +36,7 @@ from actorsession.graph.registry import (
     OpDef,
     register,
 )
-from actorsession.graph.shape import TensorShape, broadcast_shapes, merge_all, scalar_shape
+from actorsession.graph.shape import TensorShape, broadcast_shapes, clash, merge_all, scalar_shape
 
 __all__ = [
     "Shapes", "broadcast", "broadcasts", "by_rank", "check_inputs", "checked", "first", "merged_shape",
@@ -253,7 +253,9 @@ def merged_shape(ctx: InferContext) -> TensorShape:
         return merge_all(shapes)
     except ValueError:
         found = ", ".join(map(str, shapes))
-        raise ValueError(f"{ctx.op} takes inputs of one shape; got {found}") from None
+        first = next((s for s in shapes[1:] if not s.is_compatible_with(shapes[0])), None)
+        where = "Shapes must be equal" if first is None else clash(shapes[0], first)
+        raise ValueError(f"{where}: {ctx.op} takes inputs of one shape; got {found}") from None
 
 
 _RANKS = ("a scalar", "a vector")

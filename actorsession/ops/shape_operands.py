@@ -116,7 +116,10 @@ def require_rank(ctx: InferContext, *operands: int, rank: int) -> None:
     for i in operands:
         shape = ctx.inputs[i].shape
         if shape.rank not in (None, rank):
-            raise ValueError(f"{ctx.op}: input {i} has rank {rank}, got shape {shape}")
+            raise ValueError(
+                f"Shape must be rank {rank} but is rank {shape.rank}: {ctx.op}: input {i} has rank {rank}, "
+                f"got shape {shape}"
+            )
 
 
 def require_floating(ctx: InferContext, *operands: int) -> None:

@@ -54,7 +54,7 @@ def checked_feed_list(feed_list: object) -> tuple[Any, ...]:
         return ()
     if not isinstance(feed_list, (list, tuple)):
         raise TypeError(
-            f"feed_list is a list or tuple of tensors, got {type(feed_list).__name__}: "
+            f"`feed_list` must be a list or tuple of tensors, got {type(feed_list).__name__}: "
             f"{feed_list!r:.100}"
         )
     return tuple(feed_list)

@@ -52,7 +52,7 @@ def test_a_multiplier_scales_all_components_alike_and_the_scale_is_one_without_i
     one = ds.MultivariateNormalDiag([1.0, 2.0])
     found = run(half.stddev(), one.stddev(), one.mode())
     close(found, [[0.5, 0.5], [1.0, 1.0], [1.0, 2.0]])
-    with pytest.raises(ValueError, match="one of loc and scale_diag is needed"):
+    with pytest.raises(ValueError, match="at least one of loc and scale"):
         ds.MultivariateNormalDiag()
 
 

@@ -239,3 +239,44 @@ def test_the_devices_of_nodes_are_written_to_standard_error(
     task = "/job:localhost/replica:0/task:0/device:CPU:0"
     assert said.startswith(f"Device mapping:\n{task} -> ")
     assert f"\none: (Const): {task} (" in said
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "words"),
+    [
+        (tf.float32, [2, None], "with dtype float and shape [2,?]"),
+        (tf.float64, [3], "with dtype double and shape [3]"),
+        (tf.float16, [], "with dtype half"),
+        (tf.int32, None, "with dtype int32"),
+    ],
+)
+def test_a_placeholder_that_is_not_fed_is_described_as_by_a_kernel(
+    dtype: Any, shape: Any, words: str
+) -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(dtype, shape, name="x")
+        for fetch in (x, tf.identity(x)):
+            with pytest.raises(tf.errors.InvalidArgumentError) as said:
+                sess.run(fetch)
+            expected = f"You must feed a value for placeholder tensor 'x' {words}"
+            assert said.value.message == expected
+            assert said.value.op is x.op
+
+
+def test_a_device_that_is_not_there_cannot_be_assigned() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        with tf.device("/device:CPU:7"):
+            there = tf.constant(1.0, name="there")
+        with pytest.raises(tf.errors.InvalidArgumentError) as said:
+            sess.run(there)
+        assert said.value.message.startswith("Cannot assign a device for operation there: ")
+        assert "the devices are: /job:localhost/replica:0/task:0/device:CPU:0" in said.value.message
+        assert said.value.op is there.op
+
+
+def test_devices_are_described_as_by_tensorflow() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        (device,) = sess.list_devices()
+        assert device.name == "/job:localhost/replica:0/task:0/device:CPU:0"
+        assert (device.device_type, device.memory_limit_bytes > 0) == ("CPU", True)
+        assert str(device).startswith(f"_DeviceAttributes({device.name}, CPU, ")

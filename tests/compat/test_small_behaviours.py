@@ -200,3 +200,21 @@ def test_results_of_several_operations_have_tensorflows_names() -> None:
     }
     for name, tensor in named.items():
         assert tensor.name == name
+
+
+def test_an_element_of_an_array_is_written_once() -> None:
+    array = tf.TensorArray(tf.float32, 2).write(0, 1.0)
+    with tf.Session() as session:
+        assert session.run(array.write(1, 2.0).stack()).tolist() == [1.0, 2.0]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="has already been written to"):
+            session.run(array.write(0, 2.0).stack())
+
+
+def test_parts_that_programs_look_at_are_tensorflows() -> None:
+    sparse = tf.SparseTensor([[0, 1]], [1.0], [2, 3])
+    assert repr(tf.FIFOQueue(2, tf.float32).shapes) == "[TensorShape(None)]"
+    assert tf.sparse.softmax(sparse).values.name == "SparseSoftmax/SparseSoftmax:0"
+    with pytest.raises(ValueError, match="No such job in cluster: 'zz'"):
+        tf.train.Server({"w": ["localhost:0"]}, job_name="zz")
+    scaffold = tf.train.Scaffold().finalize()
+    assert (scaffold.init_op.name, scaffold.ready_op.name) == ("group_deps", "concat:0")

@@ -207,9 +207,9 @@ def test_elements_stand_for_themselves(named: Graph) -> None:
 
 def test_elements_of_the_wrong_kind_are_refused(named: Graph) -> None:
     tensor = named.get_tensor_by_name("a:0")
-    with pytest.raises(ValueError, match="appears to refer to a Tensor, not a Operation"):
+    with pytest.raises(TypeError, match="Can not convert a Tensor into a Operation"):
         named.as_graph_element(tensor, allow_tensor=False)
-    with pytest.raises(ValueError, match="refers to an Operation, not a Tensor"):
+    with pytest.raises(TypeError, match="Can not convert a Operation into a Tensor"):
         named.as_graph_element(tensor.op, allow_operation=False)
 
 

@@ -98,7 +98,7 @@ async def test_keys_may_stand_for_several_tensors(session: Any) -> None:
 async def test_a_bad_feed_list_is_refused(session: Any) -> None:
     a, _, total = sum_of_two()
     for bad in (a, {a}, "a:0"):
-        with pytest.raises(TypeError, match="feed_list is a list or tuple of tensors"):
+        with pytest.raises(TypeError, match="`feed_list` must be a list or tuple of tensors"):
             session.callable(total, bad)
     with pytest.raises(TypeError, match="zzz"):
         session.callable(total, ["zzz:0"])

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import re
 
-from actorsession.errors import CancelledError, DeadlineExceededError, OpError
+from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OpError
 
 __all__ = ["reword"]
 
+_UNFED = re.compile(
+    r"(You must feed a value for placeholder tensor '[^']*' with dtype )(\w+) and shape (.*)"
+)
+_NO_DEVICE = re.compile(r"'([^']*)' requests device \S+, which does not exist here")
+# The types that TensorFlow's kernels call otherwise than its programs do.
+_CALLED = {"float16": "half", "float32": "float", "float64": "double"}
 _LATE = re.compile(r"step \d+ exceeded the (session|run)'s limit of ")
 # What TensorFlow calls operations that wait, by their type; a barrier is made of a queue.
 _WAITS = {
@@ -40,6 +46,11 @@ def reword(error: OpError, *, local: bool) -> None:
             _begin(error, f"{what} operation was cancelled")
     elif local and type(error) is DeadlineExceededError and _LATE.match(error.message):
         _begin(error, "Timed out waiting for notification")
+    elif type(error) is InvalidArgumentError:
+        if unfed := _UNFED.fullmatch(error.message):
+            _say(error, unfed[1] + _CALLED.get(unfed[2], unfed[2]) + _shape(unfed[3]))
+        elif absent := _NO_DEVICE.match(error.message):
+            _begin(error, f"Cannot assign a device for operation {absent[1]}")
     if error.node is None and error.op is None and error.shows_origin:
         origin = error.origin
         error.shows_origin = False
@@ -48,5 +59,15 @@ def reword(error: OpError, *, local: bool) -> None:
 
 
 def _begin(error: OpError, words: str) -> None:
-    error.message = f"{words}: {error.message}"
-    error.args = (error.message, *error.args[1:])
+    _say(error, f"{words}: {error.message}")
+
+
+def _say(error: OpError, message: str) -> None:
+    error.message = message
+    error.args = (message, *error.args[1:])
+
+
+def _shape(said: str) -> str:
+    """Return the end of the message with a shape; scalars and unknown shapes have none."""
+    sizes = re.findall(r"\d+|None|\?", said) if said[:1] in "([" else []
+    return f" and shape [{','.join('?' if s == 'None' else s for s in sizes)}]" if sizes else ""

@@ -58,7 +58,16 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
     "contrib.rnn": [
         ("python.ops", (
             "core_rnn core_rnn_cell core_rnn_cell_impl fused_rnn_cell gru_ops lstm_ops rnn rnn_cell"
-        ), ".contrib.rnn .contrib.rnn_cells"),
+        ), ".contrib.rnn .contrib.rnn_cells .contrib.rnn_rarer_cells"),
+    ],
+    "contrib.distributions": [
+        ("python.ops", (
+            "binomial cauchy chi2 deterministic distribution distributions geometric half_normal independent "
+            "inverse_gamma logistic mixture mixture_same_family mvn_diag mvn_full_covariance mvn_tril "
+            "negative_binomial onehot_categorical poisson relaxed_bernoulli relaxed_onehot_categorical "
+            "transformed_distribution"
+        ), ".contrib.distributions"),
+        ("python.ops", "bijectors", ".contrib.distributions.bijectors"),
     ],
     "contrib.seq2seq": [
         ("python.ops", (

@@ -15,6 +15,7 @@ from actorsession.compat.v1.graphs import get_default_graph
 from actorsession.compat.v1.savers import Saver
 from actorsession.compat.v1.session_manager import SessionManager
 from actorsession.compat.v1.sessions import Session
+from actorsession.graph.dtypes import string
 from actorsession.ops import GraphKeys
 from actorsession.opsets.summaries.functions import merge_all
 
@@ -108,8 +109,14 @@ class Scaffold:
         """
         graph = get_default_graph()
         made: Mapping[str, tuple[str, Callable[[], Any]]] = {
-            "init_op": (GraphKeys.INIT_OP, ops.global_variables_initializer),
-            "ready_op": (GraphKeys.READY_OP, ops.report_uninitialized_variables),
+            "init_op": (GraphKeys.INIT_OP, lambda: ops.group(ops.global_variables_initializer())),
+            "ready_op": (
+                GraphKeys.READY_OP,
+                # In TensorFlow the names of resources follow.
+                lambda: ops.concat(
+                    [ops.report_uninitialized_variables(), ops.constant([], string)], 0
+                ),
+            ),
             "ready_for_local_init_op": (
                 GraphKeys.READY_FOR_LOCAL_INIT_OP,
                 lambda: ops.report_uninitialized_variables(ops.global_variables()),

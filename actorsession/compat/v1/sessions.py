@@ -106,6 +106,15 @@ class _Face(ours.Session):
         """
         return super().partial_run_setup(fetches, feeds, as_settings(options))
 
+    def list_devices(self) -> list[Any]:
+        """Return the devices that the session may use, as TensorFlow describes them."""
+        from actorsession.compat.v1.internals.framework import _DeviceAttributes
+
+        return [
+            _DeviceAttributes(d.name, d.device_type, d.memory_limit, d.incarnation)
+            for d in super().list_devices()
+        ]
+
     @property
     def graph_def(self) -> interop.GraphDef:
         """The graph as TensorFlow's message, with shapes if ``graph_options.infer_shapes`` is set."""

@@ -257,4 +257,19 @@ CheckpointState
     2 all_model_checkpoint_paths string*
     3 all_model_checkpoint_timestamps double*
     4 last_preserved_timestamp double
+# plugins.projector_config
+ProjectorConfig
+    1 model_checkpoint_path string
+    2 embeddings EmbeddingInfo*
+    3 model_checkpoint_dir string
+EmbeddingInfo
+    1 tensor_name string
+    2 metadata_path string
+    3 bookmarks_path string
+    4 tensor_shape uint32*
+    5 sprite SpriteMetadata
+    6 tensor_path string
+SpriteMetadata
+    1 image_path string
+    2 single_image_dim uint32*
 """

@@ -70,7 +70,8 @@ def ones_like(
 
 def _like(number: int, op_type: str, tensor: Any, dtype: Any, name: str) -> Tensor:
     value = convert_to_tensor(tensor)
-    wanted = value.dtype if dtype is None else as_dtype(dtype)
+    # ``False`` is no dtype, as programs write that mean another argument.
+    wanted = value.dtype if dtype is None or dtype is False else as_dtype(dtype)
     if value.shape.is_fully_defined():
         return _filled(value.shape.as_tuple(), number, wanted, name, value)
     if wanted is value.dtype:

@@ -277,7 +277,8 @@ def unstack(
             num = dims[normal_axis(axis, len(dims), "unstack")]
         if num is None:
             raise ValueError(
-                f"unstack needs num: axis {axis} of shape {tensor.shape} is not known early"
+                f"Cannot infer argument `num` from shape {tensor.shape}: unstack needs num, because axis "
+                f"{axis} is not known early"
             )
     return raw.Unpack(tensor, num=int(num), axis=int(axis), name=name)
 

@@ -149,7 +149,7 @@ def strided_shape(
     taken = sum(not special & (1 << i) for i in range(length))
     if taken > len(dims):
         if not dims:
-            raise ValueError("Attempting to slice scalar input.")
+            raise ValueError("Attempting to slice scalar input: one position is too many.")
         raise ValueError(
             f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims: "
             f"{taken} positions for the shape {shape} are too many"

@@ -132,7 +132,7 @@ def verify_tensor_all_finite(
         raise ValueError("verify_tensor_all_finite takes a tensor and a message, got no tensor")
     tensor = convert_to_tensor(tensor)
     with tensor.graph.name_scope(name or "VerifyFinite"):
-        return check_numerics(tensor, said)
+        return check_numerics(tensor, said, "control_dependency")
 
 
 def add_check_numerics_ops() -> Operation:

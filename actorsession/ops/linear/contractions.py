@@ -313,5 +313,5 @@ def normalize(
     """
     value = convert_to_tensor(tensor)
     with value.graph.name_scope(name or "normalize"):
-        length = norm(value, ord, axis, keepdims=True)
-        return value / cast(length, value.dtype), length
+        length = cast(norm(value, ord, axis, keepdims=True), value.dtype)
+        return value / length, length

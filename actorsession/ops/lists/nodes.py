@@ -20,6 +20,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
 from actorsession.ops import raw
+from actorsession.ops.apply import one
 from actorsession.ops.build import graph_of
 from actorsession.ops.lists.operands import (
     Grads,
@@ -212,6 +213,7 @@ def tensor_list_set_item(
     item: Any,
     resize_if_index_out_of_bounds: bool = False,
     name: str | None = None,
+    write_once: bool = False,
 ) -> Tensor:
     """Return the list with another element at an index.
 
@@ -220,11 +222,13 @@ def tensor_list_set_item(
         index: the index.
         item: the element.
         resize_if_index_out_of_bounds: whether an index after the end extends the list.
+        write_once: whether an element that was set before is an error.
     """
     grows = bool(resize_if_index_out_of_bounds)
-    return raw.TensorListSetItem(
-        input_handle, index, item, resize_if_index_out_of_bounds=grows, name=name
-    )
+    attrs = {"element_dtype": None, "resize_if_index_out_of_bounds": grows}
+    # A mark of ours, which TensorFlow passes over.
+    marks = {"_write_once": True} if write_once else {}
+    return one("TensorListSetItem", (input_handle, index, item), {**attrs, **marks}, name)
 
 
 def tensor_list_get_item(
@@ -241,6 +245,7 @@ def tensor_list_get_item(
 
 def _set_kernel(ctx: KernelContext) -> Kernel:
     dtype, grows = ctx.attrs["element_dtype"], ctx.attrs["resize_if_index_out_of_bounds"]
+    once = ctx.attrs.get("_write_once", False)
 
     def set_item(given: TensorList, index: Any, item: Any) -> TensorList:
         place = int(index)
@@ -250,6 +255,10 @@ def _set_kernel(ctx: KernelContext) -> Kernel:
         if not 0 <= place < len(given):
             raise InvalidArgumentError(
                 f"element {place} was to be set in a list of {len(given)} elements"
+            )
+        if once and given.items[place] is not None:
+            raise InvalidArgumentError(
+                f"Could not write to TensorArray index {place} because it has already been written to."
             )
         return given.like(given.items.replace(place, item))
 

@@ -171,13 +171,18 @@ class TensorArray(Composite):
         Raises:
             TypeError: for an element of another dtype.
             ValueError: for an element of another shape.
+
+        In graphs of TensorFlow 1's programs an element is written once: the step fails with
+        ``InvalidArgumentError`` where one was before.
         """
         item = self._value(value)
         self._check_shape(item.shape)
+        # As in the programs of TensorFlow 1, where an array is one object and not a value.
+        once = bool(self._flow.graph.shown_prefix)
         with self._scope(name, "TensorArrayWrite"):
             return self._with(
                 tensor_list_set_item(
-                    self._flow, index, item, self._dynamic_size, "TensorArrayWriteV3"
+                    self._flow, index, item, self._dynamic_size, "TensorArrayWriteV3", once
                 )
             )
 

@@ -46,8 +46,8 @@ class Components:
 
     @property
     def shapes(self) -> list[TensorShape]:
-        """The shapes of an element's components; empty if they are unknown."""
-        return self._shapes
+        """The shapes of an element's components."""
+        return self._shapes or [TensorShape(None) for _ in self._dtypes]
 
     @property
     def names(self) -> list[str] | None:

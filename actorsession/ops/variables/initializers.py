@@ -80,12 +80,12 @@ class constant_initializer(Initializer):
         """Build the value.
 
         Raises:
-            ValueError: if the value does not fit the shape, or differs from it while ``verify_shape`` is
-                true.
+            TypeError: if the shape of the value is another while ``verify_shape`` is true.
+            ValueError: if the value does not fit the shape.
         """
         if self.verify_shape and np.shape(self.value) != shape:
-            raise ValueError(
-                f"the initial value has shape {list(np.shape(self.value))}, asked was {list(shape)}"
+            raise TypeError(
+                f"Expected Tensor's shape: {tuple(shape)}, but got {np.shape(self.value)}."
             )
         size = math.prod(shape)
         if 1 < np.size(self.value) < size:

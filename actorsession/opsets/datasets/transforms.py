@@ -227,16 +227,19 @@ class _Unique(Cursor):
     kept = ("seen",)
     prompt = False
 
+    @classmethod
+    def check(cls, stage: Stage) -> None:
+        if len(stage.values["output_types"]) != 1:
+            raise InvalidArgumentError(
+                "UniqueDataset only supports inputs with a single component."
+            )
+
     def start(self) -> None:
         self.seen: dict[bytes, bool] = {}
 
     def __next__(self) -> Element:
         while True:
             element = next(self.source)
-            if len(element) != 1:
-                raise InvalidArgumentError(
-                    "UniqueDataset only supports inputs with a single component."
-                )
             key = codec.pack(plain(element))
             if key not in self.seen:
                 self.seen[key] = True

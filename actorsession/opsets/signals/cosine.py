@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import float32, int32
+from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Tensor
 from actorsession.ops.arrays.array import pad, range_
 from actorsession.ops.arrays.dimensions import shape
@@ -43,7 +43,7 @@ def dct(
         norm: ``ortho`` for an orthonormal transform, not with the first type; otherwise ``None``.
     """
     _check(type, n, axis, norm)
-    value = convert_to_tensor(input, name="input", preferred_dtype=float32)
+    value = convert_to_tensor(input, name="input")
     if value.shape.rank == 0:
         raise ValueError("a scalar has no axis to transform along")
     with value.graph.as_default(), value.graph.name_scope(name or "dct"):

@@ -341,9 +341,10 @@ def sparse_tensor_dense_matmul(
     """
     sparse = checked_sparse(sp_a)
     dense = convert_to_tensor(b, sparse.dtype, graph=sparse.graph)
-    product = raw.SparseTensorDenseMatMul(
-        *parts_of(sparse), dense, adjoint_a=bool(adjoint_a), adjoint_b=bool(adjoint_b), name=name
-    )
+    with sparse.graph.name_scope(name or "SparseTensorDenseMatMul"):
+        product = raw.SparseTensorDenseMatMul(
+            *parts_of(sparse), dense, adjoint_a=bool(adjoint_a), adjoint_b=bool(adjoint_b)
+        )
     rows = as_shape(sparse.shape)[1 if adjoint_a else 0]
     product.set_shape([rows, dense.spec.shape[0 if adjoint_b else 1]])
     return product

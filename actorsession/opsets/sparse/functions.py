@@ -302,7 +302,8 @@ def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
         ValueError: for another rank.
     """
     sparse = checked_sparse(sp_input)
-    values = raw.SparseSoftmax(*parts_of(sparse), name=name)
+    with sparse.graph.name_scope(name or "SparseSoftmax"):
+        values = raw.SparseSoftmax(*parts_of(sparse))
     return _shaped(SparseTensor(sparse.indices, values, sparse.dense_shape), sparse.shape)
 
 
@@ -320,6 +321,7 @@ def sparse_fill_empty_rows(
     """
     sparse = checked_sparse(sp_input)
     default = convert_to_tensor(default_value, sparse.dtype, graph=sparse.indices.graph)
-    indices, values, empty, _ = raw.SparseFillEmptyRows(*parts_of(sparse), default, name=name)
+    with sparse.graph.name_scope(name or "SparseFillEmptyRows"):
+        indices, values, empty, _ = raw.SparseFillEmptyRows(*parts_of(sparse), default)
     made = SparseTensor(indices, values, sparse.dense_shape)
     return _shaped(made, sparse.shape), empty

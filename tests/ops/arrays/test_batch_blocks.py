@@ -39,7 +39,7 @@ def test_images_have_rank_4() -> None:
 
 def test_a_block_has_one_size_under_one_name() -> None:
     with Graph().as_default():
-        with pytest.raises(ValueError, match="one of block_size and block_shape"):
+        with pytest.raises(TypeError, match="one of block_size and block_shape"):
             space_to_batch(IMAGE, NO_MARGIN)
         with pytest.raises(ValueError, match="one of block_size and block_shape"):
             batch_to_space(IMAGE, NO_MARGIN, 2, block_shape=2)

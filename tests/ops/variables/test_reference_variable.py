@@ -261,3 +261,14 @@ def test_a_temporary_variable_lasts_as_long_as_its_step(session: acts.Session) -
     total = raw.DestroyTemporaryVariable(added, var_name="sum")
     for _ in range(2):
         np.testing.assert_array_equal(session.run(total), [11, 22])
+
+
+def test_it_is_true_as_an_object_and_has_no_length(session: acts.Session) -> None:
+    v = made()
+    assert v
+    assert not hasattr(v, "__len__")
+    with pytest.raises(TypeError, match="has no len"):
+        len(v)
+    with pytest.raises(TypeError, match="no length while the graph is built"):
+        len(v * 1.0)
+    assert ops.zeros_like(v, False).dtype.name == "float32"

@@ -345,7 +345,11 @@ class LayerNormBasicLSTMCell(RNNCell):
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Build one step."""
         memory, last = state
-        gates = _linear([inputs, last], 4 * self._num_units, not self._normalizes)
+        gates = _linear([inputs, last], 4 * self._num_units, False)
+        if not self._normalizes:
+            # As in TensorFlow, it begins as the scope says and not as zeros.
+            bias = ops.get_variable("bias", [4 * self._num_units], gates.dtype)
+            gates = nn.bias_add(gates, bias)
         entering, new, forget, leaving = ops.split(gates, 4, 1)
         if self._normalizes:
             entering, new = self._norm(entering, "input"), self._norm(new, "transform")

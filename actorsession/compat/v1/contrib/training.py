@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from actorsession.compat import v1 as tf
+from actorsession.compat.v1.contrib.bucket_batches import bucket, bucket_by_sequence_length
 from actorsession.compat.v1.contrib.hparam import HParams, parse_values
 from actorsession.compat.v1.logging import get_logger
 
 __all__ = [
-    "GreedyLoadBalancingStrategy", "HParams", "RandomStrategy", "StopAfterNEvalsHook", "SummaryAtEndHook",
-    "add_gradients_summaries", "byte_size_load_fn", "checkpoints_iterator", "clip_gradient_norms",
-    "clip_gradient_norms_fn", "create_train_op", "evaluate_once", "evaluate_repeatedly",
-    "get_or_create_eval_step", "multiply_gradients", "parse_values", "train", "wait_for_new_checkpoint",
+    "GreedyLoadBalancingStrategy", "HParams", "RandomStrategy", "StopAfterNEvalsHook",
+    "SummaryAtEndHook", "add_gradients_summaries", "bucket", "bucket_by_sequence_length",
+    "byte_size_load_fn", "checkpoints_iterator", "clip_gradient_norms", "clip_gradient_norms_fn",
+    "create_train_op", "evaluate_once", "evaluate_repeatedly", "get_or_create_eval_step",
+    "multiply_gradients", "parse_values", "train", "wait_for_new_checkpoint",
 ]  # fmt: skip
 
 _log = get_logger()

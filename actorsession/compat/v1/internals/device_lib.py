@@ -27,7 +27,7 @@ def list_local_devices(session_config: Any = None) -> list[Any]:
         DeviceAttributes(
             name="/" + device.name.rpartition("/")[2],
             device_type=device.device_type,
-            memory_limit=device.memory_limit,
+            memory_limit=device.memory_limit_bytes,
             incarnation=device.incarnation,
             locality=DeviceLocality(),
         )

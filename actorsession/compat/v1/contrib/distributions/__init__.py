@@ -7,6 +7,7 @@ function makes of samples, and ``bijectors`` such functions.
 
 from __future__ import annotations
 
+from actorsession.compat.v1.module_paths import add_modules
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
@@ -35,3 +36,5 @@ _NAMES = {
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
+
+add_modules(__name__)

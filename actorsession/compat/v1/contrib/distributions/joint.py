@@ -105,7 +105,7 @@ class Independent(Distribution):
 
 
 @RegisterKL(Independent, Independent)
-def _kl_of_independent(a: Independent, b: Independent, name: str | None = None) -> Tensor:
+def _kl_of_independent(a: Independent, b: Independent, name: str | None = None) -> Any:
     if a._count != b._count or a.event_shape != b.event_shape:
         raise ValueError("Event shapes do not match.")
     with name_scope(name, "kl_independent"):

@@ -251,7 +251,7 @@ class MultivariateNormalFullCovariance(MultivariateNormal):
 
 
 @RegisterKL(MultivariateNormal, MultivariateNormal)
-def _kl_of_normals(a: MultivariateNormal, b: MultivariateNormal, name: str | None = None) -> Tensor:
+def _kl_of_normals(a: MultivariateNormal, b: MultivariateNormal, name: str | None = None) -> Any:
     with name_scope(name, "kl_mvn_mvn"):
         if a._diagonal is not None and b._diagonal is not None:
             ratio = ops.square(a._diagonal / b._diagonal)

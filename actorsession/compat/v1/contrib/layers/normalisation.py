@@ -300,7 +300,9 @@ def instance_norm(
         gamma, beta = (
             None if each is None else ops.reshape(each, placed) for each in (gamma, beta)
         )
-        outputs = nn.batch_normalization(value, mean, variance, beta, gamma, epsilon)
+        outputs = nn.batch_normalization(
+            value, mean, variance, beta, gamma, epsilon, name="instancenorm"
+        )
         outputs.set_shape(value.shape)
         return finished(outputs, opened, activation_fn, outputs_collections)
 

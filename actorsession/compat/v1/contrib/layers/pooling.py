@@ -16,7 +16,7 @@ __all__ = ["avg_pool2d", "avg_pool3d", "max_pool2d", "max_pool3d", "pool"]
 def _pool(kind: str, spatial: int) -> Any:
     """Return a function that pools over a number of spatial axes."""
     made: Any = getattr(layers, f"{kind}Pooling{spatial}D")
-    base = f"{kind[:3]}Pool{spatial}D"
+    base = f"{'Max' if kind == 'Max' else 'Avg'}Pool{spatial}D"
     layout = "NHWC" if spatial == 2 else "NDHWC"
 
     @add_arg_scope

@@ -45,7 +45,7 @@ def _regularizer(scale: float, scope: str, loss: Callable[[Any], Tensor]) -> _Re
     if isinstance(whole, numbers.Integral):
         raise ValueError(f"scale cannot be an integer: {scale}")
     if scale < 0.0:
-        raise ValueError(f"the scale of a regulariser must not be negative: {scale}")
+        raise ValueError(f"Setting a scale less than 0 on a regularizer: {scale}.")
     if scale == 0.0:
         return lambda _: None
 

@@ -177,7 +177,7 @@ def spatial_softmax(
             for places in (rows, columns)
         ]
         outputs = ops.reshape(ops.concat(pairs, 1), [-1, channels * 2])
-        outputs.set_shape([None, channels * 2])
+        outputs.set_shape([value.shape[0], channels * 2])
         return outputs
 
 
