@@ -120,10 +120,11 @@ class _Training:
         start = time.perf_counter()
         while True:
             try:
+                trained = asyncio.Barrier(len(self._members))
                 async with asyncio.TaskGroup() as group:
                     for member in self._members:
                         name = f"member {member.replica.index}"
-                        group.create_task(self._train(member), name=name)
+                        group.create_task(self._train(member, trained), name=name)
                 break
             except* OpError as failed:
                 lost = self._lost(failed)
@@ -132,7 +133,7 @@ class _Training:
             await self._restart(lost)
         self._lesson.seconds = time.perf_counter() - start
 
-    async def _train(self, member: _Member) -> None:
+    async def _train(self, member: _Member, trained: asyncio.Barrier) -> None:
         """Train one member; the first one measures the accuracy and saves in between."""
         first, model = member.replica.index == 0, member.replica.model
         async with member.replica.session() as session:
@@ -150,6 +151,8 @@ class _Training:
                 done += steps
             if first:
                 await self._look(member, session, done)
+            # The others may still be in the last step, which ends with an error if a member's session does.
+            await trained.wait()
 
     async def _look(self, member: _Member, session: acts.AsyncSession, done: int) -> None:
         """Measure and report the accuracy, and save the variables now and then."""
