@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from actorsession.ops.variables.checkpointing import sharded_filename
+from actorsession.ops.variables.checkpointing import sharded_filename, sharded_filespec
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ROWS"]
@@ -26,6 +26,20 @@ ROWS = [
         faults=[
             Fault(
                 inputs=(np.array([b"a", b"b"], object), np.int32(0), np.int32(2)),
+                match=r"one string here, got shape \[2\]",
+                static="takes a scalar as basename",
+            ),
+        ],
+    ),
+    Row(
+        op="ShardedFilespec",
+        build=sharded_filespec,
+        numpy=lambda base, count: np.array(b"%s-?????-of-%05d" % (base.item(), int(count)), object),
+        inputs=[(PREFIX, np.int32(2)), (np.array(b"", object), np.int32(123456))],
+        no_gradient="strings have none; TensorFlow marks it so",
+        faults=[
+            Fault(
+                inputs=(np.array([b"a", b"b"], object), np.int32(2)),
                 match=r"one string here, got shape \[2\]",
                 static="takes a scalar as basename",
             ),
