@@ -163,8 +163,8 @@ class OperatorMixin:
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(
-            f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. {self!r} is symbolic: "
-            "run it in a session"
+            f"Cannot convert a symbolic tf.Tensor ({getattr(self, 'name', '')}) to a numpy array. "
+            f"{self!r} is symbolic: run it in a session"
         )
 
 

@@ -501,10 +501,11 @@ def test_hyperparameters_come_as_they_were_given(tmp_path: Path) -> None:
         step = tf.train.get_global_step().assign_add(1).op
         return estimator.EstimatorSpec(mode, loss=loss, train_op=step)
 
-    given = tf.contrib.training.HParams(rate=2.0, sizes=[1, 2])
+    given: Any = tf.contrib.training.HParams(rate=2.0, sizes=[1, 2])
     model = estimator.Estimator(model_fn, str(tmp_path), params=given)
     given.rate = 3.0
-    assert model.params.rate == 2.0
+    kept: Any = model.params
+    assert kept.rate == 2.0
     model.train(numpy_input_fn(X, Y, shuffle=False), steps=1)
 
 

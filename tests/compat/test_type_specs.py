@@ -29,7 +29,7 @@ def test_a_description_of_a_tensor_accepts_what_may_be_one(given: Any, fits: boo
 
 def test_descriptions_of_tensors_are_made_of_tensors_and_of_each_other() -> None:
     with tf.Graph().as_default():
-        made = tf.TensorSpec.from_tensor(tf.zeros([2], name="z"))
+        made: Any = tf.TensorSpec.from_tensor(tf.zeros([2], name="z"))
         assert (made.shape, made.dtype, made.name) == ([2], tf.float32, "z")
         assert made.value_type is tf.Tensor
         assert tf.TensorSpec.from_tensor(tf.zeros([2]), "q").name == "q"

@@ -26,6 +26,7 @@ from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, shown, un
 from actorsession.ops import raw
 from actorsession.ops.arrays.gather import gather, gather_nd
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+from actorsession.ops.variables import save_slices
 from actorsession.ops.variables.creation import (
     CreatedByScope,
     VariableAggregation,
@@ -33,7 +34,6 @@ from actorsession.ops.variables.creation import (
     joined_collections,
     trainable_by_default,
 )
-from actorsession.ops.variables.save_slices import SaveSliceInfo
 from actorsession.ops.variables.state import variable_spec
 from actorsession.ops.variables.updates import VariableUpdates
 
@@ -74,7 +74,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         TypeError: if the initial value does not fit ``dtype``.
     """
 
-    SaveSliceInfo = SaveSliceInfo
+    SaveSliceInfo = save_slices.SaveSliceInfo
 
     _asks_creators = True
     _is_resource = True
@@ -102,7 +102,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         self._constraint = constraint
         self._kinds = (use_resource, synchronization, aggregation)
         self._known_shape: TensorShape | None = None
-        self._slice_info: SaveSliceInfo | None = None
+        self._slice_info: save_slices.SaveSliceInfo | None = None
         joined = joined_collections(collections, self._trainable)
         graph = graph_of(initial_value)
         # The scopes around the call do not apply: the construction has no control dependencies, so that
@@ -243,15 +243,15 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         return self._kinds[2]
 
     @property
-    def _save_slice_info(self) -> SaveSliceInfo | None:
+    def _save_slice_info(self) -> save_slices.SaveSliceInfo | None:
         """The larger variable of which this is a part, as programs look for it."""
         return self._slice_info
 
-    def _set_save_slice_info(self, info: SaveSliceInfo) -> None:
+    def _set_save_slice_info(self, info: save_slices.SaveSliceInfo) -> None:
         """Set the larger variable of which this is a part; used by partitioned variables."""
         self._slice_info = info
 
-    def _get_save_slice_info(self) -> SaveSliceInfo | None:
+    def _get_save_slice_info(self) -> save_slices.SaveSliceInfo | None:
         """Return the larger variable of which this is a part, for savers."""
         return self._slice_info
 

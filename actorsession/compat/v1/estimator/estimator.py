@@ -89,7 +89,7 @@ class Estimator:
         self._config = _with_folder(config, model_dir)
         self._model_dir = self._config.model_dir
         self._model_fn = model_fn
-        self._params = copy.deepcopy({} if params is None else params)
+        self._params: Any = copy.deepcopy({} if params is None else params)
         if isinstance(warm_start_from, (str, bytes, os.PathLike)):
             warm_start_from = WarmStartSettings(os.fspath(warm_start_from))
         elif warm_start_from is not None and not isinstance(warm_start_from, WarmStartSettings):
@@ -115,7 +115,8 @@ class Estimator:
     @property
     def params(self) -> dict[str, Any]:
         """A copy of the hyperparameters."""
-        return copy.deepcopy(self._params)
+        copied: dict[str, Any] = copy.deepcopy(self._params)
+        return copied
 
     @property
     def model_fn(self) -> Callable[..., EstimatorSpec]:
