@@ -114,7 +114,7 @@ def test_regularisers_are_losses_of_weights() -> None:
     assert layers.l2_regularizer(0.0)(loss) is None
 
 
-@pytest.mark.parametrize(("scale", "said"), [(1, "integer"), (-0.5, "negative")])
+@pytest.mark.parametrize(("scale", "said"), [(1, "integer"), (-0.5, "less than 0")])
 def test_a_regulariser_is_scaled_by_a_fraction(scale: float, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         tf.contrib.layers.l1_regularizer(scale)

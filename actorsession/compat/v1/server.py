@@ -46,8 +46,8 @@ class Server:
         start: whether to listen immediately; otherwise ``start()`` does.
 
     Raises:
-        ValueError: if the job is not in the cluster.
-        InternalError: if the task is not.
+        ValueError: if the job is not in the cluster, and no number of the task was given.
+        InternalError: if the task is not in the cluster.
         UnknownError: if the address is not available.
     """
 
@@ -72,7 +72,7 @@ class Server:
         if isinstance(server_or_cluster_def, cluster.ClusterResolver):
             server_or_cluster_def = server_or_cluster_def.cluster_spec()
         known = ClusterSpec(server_or_cluster_def)
-        if job_name is not None and job_name not in known.jobs:
+        if task_index is None and job_name is not None and job_name not in known.jobs:
             raise ValueError(f"No such job in cluster: {job_name!r}; it has {known.jobs}")
         bound, listening = _bound(known, job_name, task_index, protocol)
         self._server = cluster.Server(
