@@ -468,6 +468,9 @@ def _their_fields(name: str) -> Any:
             if module.name.endswith("_pb2"):
                 import_module(module.name)
     package = "google.protobuf" if name in ("Any", "BoolValue") else "tensorflow"
+    if name in ("EmbeddingInfo", "ProjectorConfig", "SpriteMetadata"):
+        package = "tensorboard.projector"  # which comes with TensorFlow
+        import_module("tensorboard.plugins.projector.projector_config_pb2")
     found = pool.FindMessageTypeByName(f"{package}.{name}")
     return {
         field.name: [

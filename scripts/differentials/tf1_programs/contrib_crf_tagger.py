@@ -33,7 +33,9 @@ with tf.Graph().as_default(), tf.Session() as session:
     mask = np.expand_dims(np.arange(num_words), axis=0) < np.expand_dims(sequence_lengths, axis=1)
     total_labels = np.sum(sequence_lengths)
     for i in range(60):
-        tf_viterbi, loss_value, _ = session.run([viterbi_sequence, loss, train_op])
+        # A step that reads variables and updates them may read what it has updated.
+        tf_viterbi, loss_value = session.run([viterbi_sequence, loss])
+        session.run(train_op)
         if i % 20 == 0:
             correct = np.sum((y == tf_viterbi) * mask)
             print(
