@@ -11,7 +11,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.ops.linear.matrices import adjoint as adjoint_of
 
 __all__ = [
-    "LinearOperator", "LinearOperatorDiag", "LinearOperatorFullMatrix", "LinearOperatorIdentity",
+    "LinearOperatorDiag", "LinearOperatorFullMatrix", "LinearOperatorIdentity",
     "LinearOperatorLowerTriangular", "LinearOperatorScaledIdentity",
 ]  # fmt: skip
 

@@ -3,6 +3,7 @@
 import glob
 import os
 import tempfile
+import time
 
 import numpy as np
 import tensorflow.compat.v1 as tf
@@ -50,6 +51,9 @@ def train(logdir, steps):
 def main(_):
     logdir = tempfile.mkdtemp()
     train(logdir, 3)
+    begun = int(time.time())
+    while int(time.time()) == begun:  # event files have the second in their names
+        time.sleep(0.02)
     train(logdir, 2)
     print(os.path.basename(tf.train.latest_checkpoint(logdir)))
     print("w", np.round(tf.train.load_variable(logdir, "w"), 4).ravel().tolist())
