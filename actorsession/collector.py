@@ -57,8 +57,8 @@ def _end(pauses: _Pauses) -> None:
     with pauses.lock:
         pauses.count -= 1
         if not pauses.count and pauses.was_on:
-            # Objects that the program has frozen stay frozen. Counting them walks over all, so it is done until
-            # there are some: half a million take some 80 ms, and each new plan of a graph ends a pause.
+            # Objects that the program has frozen stay frozen. Counting them walks over all, so it is done
+            # until there are some: half a million take some 80 ms, and each new plan of a graph ends a pause.
             pauses.beside_frozen = pauses.beside_frozen or gc.get_freeze_count() > 0
             if not pauses.beside_frozen:
                 # Both only link lists: new objects join the oldest generation without being traversed.

@@ -93,7 +93,8 @@ def wait_for_release(before: Holdings, patience: float | None = None) -> Holding
     deadline = time.monotonic() + (PATIENCE_SECONDS if patience is None else patience)
     while (left := take_holdings().beyond(before)).describe():
         if time.monotonic() >= deadline:
-            break
+            gc.collect()  # a thread that ended meanwhile may have left a cycle, such as an error's frames
+            return take_holdings().beyond(before)
         time.sleep(_POLL_SECONDS)
     return left
 
