@@ -26,7 +26,8 @@ class _Pauses:
         self.lock = threading.Lock()
         self.count = 0
         self.was_on = False
-        self.beside_frozen = False  # whether the program has frozen objects, when that was asked last
+        # Whether the program had frozen objects when that was asked last.
+        self.beside_frozen = False
 
 
 _pauses = _Pauses()
