@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import io
 import threading
@@ -256,3 +257,17 @@ def test_the_filter_looks_at_the_value_alone() -> None:
         np.array([b"a"], object),
     ]
     assert [debug.has_inf_or_nan(None, value) for value in values] == [True, True, False, False]
+
+
+def test_a_prompt_leaves_no_folder_behind(
+    step: Any, types: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    sess, x, y = step
+    wrapped = debug.LocalCLIDebugWrapperSession(sess)
+    assert len(list(tmp_path.iterdir())) == 1
+    types("run\nrun -n\n")
+    wrapped.run(y, {x: [1.0, 1.0]})
+    del wrapped
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []

@@ -7,6 +7,8 @@ import re
 import shlex
 import shutil
 import sys
+import tempfile
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,6 @@ from actorsession.compat.v1.debug.runs import (
     DebugDumpDir,
     empty_directory,
     has_inf_or_nan,
-    temporary_root,
     watching,
 )
 from actorsession.compat.v1.debug.watches import WatchOptions
@@ -65,10 +66,12 @@ class Prompt:
     def __init__(self, ui_type: str, dump_root: str | None) -> None:
         if ui_type not in ("curses", "readline"):
             raise ValueError(f"ui_type is 'curses' or 'readline', got {ui_type!r}")
-        self._root = (
-            Path(temporary_root()) if dump_root is None else empty_directory(dump_root, "dump_root")
-        )
         self._keeps = dump_root is not None
+        if dump_root is None:
+            self._root = Path(tempfile.mkdtemp(prefix="tfdbg_"))
+            weakref.finalize(self, shutil.rmtree, self._root, ignore_errors=True)
+        else:
+            self._root = empty_directory(dump_root, "dump_root")
         self._filters: dict[str, Predicate] = {"has_inf_or_nan": has_inf_or_nan}
         self._count = 0
         self._unwatched = 0  # runs to come that are not watched

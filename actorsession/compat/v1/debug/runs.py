@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,8 +24,7 @@ from actorsession.graph.graph import Graph
 from actorsession.observe import debug as ours
 
 __all__ = [
-    "DebugDumpDir", "Dumper", "RunDebugger", "WatchFn", "empty_directory", "has_inf_or_nan", "temporary_root",
-    "watching",
+    "DebugDumpDir", "Dumper", "RunDebugger", "WatchFn", "empty_directory", "has_inf_or_nan", "watching",
 ]  # fmt: skip
 
 WatchFn: TypeAlias = Callable[[Any, Any], Any]
@@ -173,11 +171,6 @@ class Dumper:
 
     def end(self, error: OpError | None) -> None:
         """See ``RunDebugger.end``."""
-
-
-def temporary_root() -> str:
-    """Return a new directory for the values of runs that are shown at the prompt."""
-    return tempfile.mkdtemp(prefix="tfdbg_")
 
 
 def _listed(found: Any) -> Sequence[Any]:
