@@ -62,9 +62,10 @@ class ConnectionStatistics:
 class Connection(ABC):
     """A bidirectional, ordered and reliable channel for frames to one identified peer.
 
-    A connection is not thread-safe: all calls must be made on the event loop on which the connection was
-    made. There is one consumer: the callbacks passed to ``deliver``, or one child at a time in ``recv``. Any
-    number may write and drain. A connection is an async context manager that closes it on exit.
+    A connection is not thread-safe: all calls but those for other threads must be made on the event loop on
+    which the connection was made. There is one consumer: the callbacks passed to ``deliver``, or one child at
+    a time in ``recv``. Any number may write and drain. A connection is an async context manager that closes
+    it on exit.
 
     Attributes:
         local_address: The address of this end.
@@ -98,6 +99,25 @@ class Connection(ABC):
             ConnectionClosed: The connection has ended.
             ValueError: The frame is larger than any receiver accepts, or a buffer is not C-contiguous.
         """
+
+    def open_to_threads(self) -> None:  # noqa: B027  (a connection without a socket has nothing to do)
+        """Let ``write_from_thread`` write, where the connection has a plain socket; may be called again."""
+
+    @property
+    def threads_may_write(self) -> bool:
+        """Whether ``write_from_thread`` can write a frame now, as far as can be seen; for any thread."""
+        return False
+
+    def write_from_thread(self, header: bytes) -> bool:
+        """Write a frame without segments at once, in any thread.
+
+        The frame may overtake what is held until the end of a turn.
+
+        Returns:
+            Whether it was written. It is not if ``open_to_threads`` was not called, for a large frame, while
+            anything is unsent and after the end of the connection; then the loop's thread can write it.
+        """
+        return False
 
     def hold_writes(self) -> AbstractContextManager[None]:
         """Return a context in which writes to all connections of this event loop are held.

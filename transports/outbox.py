@@ -142,6 +142,10 @@ class Outbox:
             self.nbytes += size
             self.flush()
 
+    def divert(self, transport: Writable) -> None:
+        """Write to another object from now on, which stands before the transport and gathers as it does."""
+        self._transport = transport
+
     def write_now(self, pieces: Sequence[Buffer], size: int) -> None:
         """Write what is held, and then pieces of ``size`` bytes, without waiting for the end of the turn."""
         self.flush()

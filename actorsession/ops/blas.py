@@ -43,11 +43,17 @@ _SMALL_PRODUCT = 64**3
 _SMALLEST_THREADED_SUM = 9000
 # Multiplications that justify a thread: they take 0.2 to 0.4 ms, handing them to a helper some 20 us.
 _FOR_A_THREAD = 1 << 24
+# Multiplications that the caller makes while a helper wakes up, 40 to 60 us on a virtual machine. The
+# caller's part is that much larger: then it ends last, and need not be woken itself.
+_WHILE_WAKING = 3 << 20
+# Elements that loops of numpy over arrays in the cache pass in some 0.2 ms, which justify a thread.
+_LOOPS_FOR_A_THREAD = 1 << 21
 BLOCK_BYTES = 1 << 20
 """Bytes of a block of elementwise work, and those that justify a thread.
 
-Such a block takes 0.1 to 0.5 ms. The gradient of a pool over 50x28x28x32 takes 3.9 ms in blocks of this size
-and 5.8 in those of an eighth, whose calls count more; Adam over 3.2M elements takes 8 and 13 ms.
+Such a block takes 0.1 to 0.5 ms, unless ``in_blocks`` is told how few loops it has. The gradient of a pool
+over 50x28x28x32 takes 3.9 ms in blocks of this size and 5.8 in those of an eighth, whose calls count more;
+Adam over 3.2M elements takes 8 and 13 ms.
 """
 
 _MAPS = Path("/proc/self/maps")
@@ -218,16 +224,20 @@ if hasattr(os, "register_at_fork"):
 # -- work in several threads --------------------------------------------------------------------
 
 
-def in_blocks(work: Callable[[Sequence[slice]], object], rows: int, row_bytes: int) -> None:
+def in_blocks(
+    work: Callable[[Sequence[slice]], object], rows: int, row_bytes: int, loops: int = 0
+) -> None:
     """Cut rows into blocks for the cache, and distribute those over as many threads as their size justifies.
 
     Args:
         work: called with some blocks, in any thread.
         rows: how many rows there are.
         row_bytes: how many bytes ``work`` reads and writes in each row.
+        loops: how many loops of numpy it has over the rows, of one element each; 0 if it has other work.
     """
     size = rows * row_bytes
-    threads = min(usual_threads(), 1 + size // BLOCK_BYTES) if size > BLOCK_BYTES else 1
+    justified = rows * loops // _LOOPS_FOR_A_THREAD if loops else size // BLOCK_BYTES
+    threads = min(usual_threads(), 1 + justified) if size > BLOCK_BYTES else 1
     in_shares(work, slices(rows, max(threads, -(-size // BLOCK_BYTES))), threads)
 
 
@@ -281,14 +291,21 @@ def _product_in_tiles(a: Array, b: Array, out: Array | None = None) -> Any:
             for some, others in share:
                 np.matmul(left[some], right[:, others], out=out[some, others])
 
-        in_shares(multiply, _tiles(rows, columns, threads), threads)
+        lead = min(0.25, _WHILE_WAKING / (rows * inner * columns))
+        in_shares(multiply, _tiles(rows, columns, threads, lead), threads)
     return out
 
 
-def _tiles(rows: int, columns: int, count: int) -> list[tuple[slice, slice]]:
-    """Cut a matrix into about ``count`` parts that are as square as possible, so that BLAS reads little."""
+def _tiles(rows: int, columns: int, count: int, lead: float) -> list[tuple[slice, slice]]:
+    """Cut a matrix into about ``count`` parts that are as square as possible, so that BLAS reads little.
+
+    If they are cut in one direction, the first part is larger by a part ``lead`` of the matrix.
+    """
     across = max(1, min(count, round(math.sqrt(count * columns / rows))))
-    return list(itertools.product(slices(rows, count // across), slices(columns, across)))
+    down = count // across
+    if across > 1 and down > 1:
+        lead = 0.0
+    return list(itertools.product(slices(rows, down, lead), slices(columns, across, lead)))
 
 
 def batch_product(x: Array, y: Array) -> Any:

@@ -99,7 +99,8 @@ logger = logging.getLogger("actorsession.actors")
 class Link:
     """Asks and tells between this process and one peer.
 
-    All methods must be called on the event loop of the connection.
+    All methods must be called on the event loop of the connection; ``must_wait``,
+    ``threads_may_write`` and ``steps.run_from_thread`` may be used in any thread.
 
     Attributes:
         peer: the hello of the other end, including its incarnation.
@@ -153,6 +154,7 @@ class Link:
         self.steps = StepCalls(
             self.peer_name,
             send=self._write,
+            send_from_thread=connection.write_from_thread,
             congested=is_backlogged,
             drain=drain,
             children=self._children,
@@ -197,6 +199,15 @@ class Link:
             or self._backpressure.waiting > 0
             or self._connection.congested
         )
+
+    @property
+    def threads_may_write(self) -> bool:
+        """Whether ``steps.run_from_thread`` can request a run now, as far as can be seen."""
+        return self._connection.threads_may_write
+
+    def open_to_threads(self) -> None:
+        """Let ``steps.run_from_thread`` request runs, where the connection can; may be called again."""
+        self._connection.open_to_threads()
 
     async def drain(self) -> None:
         """Wait while the link is backlogged; return when it has ended."""

@@ -173,6 +173,7 @@ class StepCalls:
         peer: cluster task of the peer.
         send: sends the header of a frame with its segments; raises ``UnavailableError`` or
             ``CancelledError`` once the link has ended.
+        send_from_thread: sends a header at once, in any thread; returns whether it did.
         congested: whether many bytes to the peer are unsent.
         drain: waits until few are, or the link has ended.
         children: own the waiting for the peer to read on.
@@ -190,12 +191,14 @@ class StepCalls:
         peer: str,
         *,
         send: Callable[[bytes, Sequence[Buffer]], None],
+        send_from_thread: Callable[[bytes], bool],
         congested: Callable[[], bool],
         drain: Callable[[], Awaitable[None]],
         children: Children,
     ) -> None:
         self.peer = peer
         self._send = send
+        self._send_from_thread = send_from_thread
         self._congested = congested
         self._drain = drain
         self._children = children
@@ -209,6 +212,8 @@ class StepCalls:
         self._texts_received: dict[str, None] = {}
         self.on_push: Callable[[int, Sequence[str], Sequence[Any], Sequence[bool]], None]
         self.sent = self.received = self.pushes = 0
+        self._counter = itertools.count(1)
+        self._is_over = False
 
     @property
     def pending(self) -> int:
@@ -254,13 +259,30 @@ class StepCalls:
         Raises:
             OpError: the link has ended, or the values cannot be sent; the waiter is not called.
         """
-        try:
-            header = write_header([RUN, call, program, seconds, *values.items])
-        except Exception as exc:
-            raise not_encoded(exc) from exc
-        self._send(header, values.segments)
-        self.sent += 1
+        self._send(_run_header(call, program, seconds, values), values.segments)
+        self.sent = next(self._counter)
         self._waiting[call] = waiter
+
+    def run_from_thread(
+        self, call: int, program: int, seconds: float | None, values: WireValues, waiter: RunWaiter
+    ) -> bool:
+        """Request a run in another thread than that of the loop, if it can be sent at once; see ``run``.
+
+        Returns:
+            Whether it was requested; if not, the waiter is not called.
+
+        Raises:
+            InvalidArgumentError: the values cannot be sent; the waiter is not called.
+        """
+        if values.segments:
+            return False
+        header = _run_header(call, program, seconds, values)
+        self._waiting[call] = waiter  # before it is sent: the answer may come at once
+        if not self._is_over and self._send_from_thread(header):
+            self.sent = next(self._counter)
+            return True
+        # If it is not there any more, the end of the link was told to it meanwhile.
+        return self._waiting.pop(call, None) is None
 
     def cancel(self, call: int) -> None:
         """Cancel a run that was requested here; its waiter is not called any more."""
@@ -511,12 +533,15 @@ class StepCalls:
         Args:
             make_error: makes the error of a run that was requested here.
         """
+        self._is_over = True
         self._programs.clear()
-        waiting, self._waiting = self._waiting, {}
         serving, self._serving = self._serving, {}
         self._held = _NONE_HELD
-        for waiter in waiting.values():
-            _finish(partial(waiter.failed, make_error()))
+        # One by one: a thread that has seen too late that the link has ended takes its own out.
+        for call in list(self._waiting):
+            waiter = self._waiting.pop(call, None)
+            if waiter is not None:
+                _finish(partial(waiter.failed, make_error()))
         for run in serving.values():
             _finish(partial(self._cancel, run))
 
@@ -524,6 +549,13 @@ class StepCalls:
         if run is not None and self._held.pop(run.call, None) is None and run.on_cancel is not None:
             on_cancel, run.on_cancel = run.on_cancel, None
             on_cancel()
+
+
+def _run_header(call: int, program: int, seconds: float | None, values: WireValues) -> bytes:
+    try:
+        return write_header([RUN, call, program, seconds, *values.items])
+    except Exception as exc:
+        raise not_encoded(exc) from exc
 
 
 def _finish(ending: Callable[[], None]) -> None:

@@ -10,20 +10,21 @@ full share does not keep other shares out. Where the total is full, the waiting 
 
 Invariants: no run waits while its share has room for the share's first run and the total has room; a share
 admits its runs in the order of arrival; every admitted run leaves once. All calls of one admission are made
-on one event loop.
+on one event loop, but for ``Share.enter_run``, which other threads may call.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import OrderedDict, deque
-from typing import cast
+from typing import Protocol, cast
 
 from actorsession.actors.deadline import Deadline
 from actorsession.errors import OpError
 from actorsession.records import dataclass
 
-__all__ = ["Admission", "AdmissionStatistics", "Share"]
+__all__ = ["Admission", "AdmissionStatistics", "AdmittedRun", "Share"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,18 @@ class AdmissionStatistics:
     waited: int = 0
 
 
+class AdmittedRun(Protocol):
+    """A run that knows whether it was admitted.
+
+    Attributes:
+        nbytes: its bytes.
+        admitted: whether it counts in the share; the share assigns to it.
+    """
+
+    nbytes: int
+    admitted: bool
+
+
 # Stand for what is made when a run has to wait; nothing is put into them.
 _NO_SHARES = cast("deque[Share]", ())
 _NO_RUNS: OrderedDict[asyncio.Future[None], int] = OrderedDict()
@@ -55,10 +68,11 @@ class Admission:
         limit: most runs under way at once.
     """
 
-    __slots__ = ("in_flight", "limit", "queue")
+    __slots__ = ("in_flight", "limit", "lock", "queue")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        self.lock = threading.Lock()  # for the counts of all shares; queues are the loop's alone
         self.in_flight = 0
         # The shares that wait for the total, in the order of their turns.
         self.queue = _NO_SHARES
@@ -126,17 +140,49 @@ class Share:
             Whether it was admitted.
         """
         admission = self._admission
-        if (
+        with admission.lock:
+            if not self._has_place(nbytes):
+                return False
+            self.in_flight += 1
+            admission.in_flight += 1
+            self.nbytes += nbytes
+            return True
+
+    def enter_run(self, run: AdmittedRun) -> bool:
+        """Admit a run if it need not wait; callable in any thread.
+
+        An interrupt comes before the run is admitted or after it has been noted, so that ``leave_run`` is
+        right in any case.
+
+        Returns:
+            Whether it was admitted.
+        """
+        admission = self._admission
+        with admission.lock:
+            if not self._has_place(run.nbytes):
+                return False
+            # No calls from here on: signals are handled at calls.
+            self.in_flight += 1
+            admission.in_flight += 1
+            self.nbytes += run.nbytes
+            run.admitted = True
+            return True
+
+    def leave_run(self, run: AdmittedRun) -> None:
+        """End a run, unless it has left or was not admitted."""
+        if run.admitted:
+            run.admitted = False
+            self.leave(run.nbytes)
+
+    def _has_place(self, nbytes: int) -> bool:
+        """Return whether a run need not wait; the lock is held."""
+        admission = self._admission
+        return not (
             self._waiting
             or self.in_flight >= self._limit
             or admission.in_flight >= admission.limit
             or (nbytes and self.nbytes and self.nbytes + nbytes > self._max_bytes)
-        ):
-            return False
-        self.in_flight += 1
-        admission.in_flight += 1
-        self.nbytes += nbytes
-        return True
+        )
 
     async def enter(self, deadline: Deadline, nbytes: int = 0) -> None:
         """Admit a run in its turn; cancelling the call leaves the queue.
@@ -172,10 +218,11 @@ class Share:
 
     def leave(self, nbytes: int = 0) -> None:
         """End a run that was admitted."""
-        self.in_flight -= 1
-        self.nbytes -= nbytes
         admission = self._admission
-        admission.in_flight -= 1
+        with admission.lock:
+            self.in_flight -= 1
+            self.nbytes -= nbytes
+            admission.in_flight -= 1
         if self._waiting or admission.queue:
             self._admit_next()
 
@@ -202,12 +249,13 @@ class Share:
         """
         if not self._waiting or not self._has_room(next(iter(self._waiting.values()))):
             return False
-        turn, nbytes = self._waiting.popitem(last=False)
-        if turn.done():  # cancelled, and about to leave the queue itself
-            return True
-        self.in_flight += 1
-        self._admission.in_flight += 1
-        self.nbytes += nbytes
+        with self._admission.lock:  # threads are let in again when nothing waits
+            turn, nbytes = self._waiting.popitem(last=False)
+            if turn.done():  # cancelled, and about to leave the queue itself
+                return True
+            self.in_flight += 1
+            self._admission.in_flight += 1
+            self.nbytes += nbytes
         turn.set_result(None)
         return True
 

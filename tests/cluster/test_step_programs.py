@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import os
+import queue
 import re
 import signal
 import threading
@@ -177,16 +178,18 @@ class Requests:
     Attributes:
         of_clients: those of sessions, by step frames or of a master in this process.
         of_masters: parts of steps, at other tasks.
+        of_threads: those of clients that the caller's thread has written.
     """
 
     def __init__(self) -> None:
-        self.of_clients = self.of_masters = 0
+        self.of_clients = self.of_masters = self.of_threads = 0
 
 
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> Requests:
     seen = Requests()
     run, run_here = StepCalls.run, LocalCalls.run
+    run_from_thread, count = StepCalls.run_from_thread, threading.Lock()
 
     def counted(self: StepCalls, *args: Any) -> None:
         run(self, *args)
@@ -199,7 +202,15 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Requests:
         seen.of_clients += 1
         run_here(self, *args)
 
+    def counted_in_thread(self: StepCalls, *args: Any) -> bool:
+        was_sent = run_from_thread(self, *args)
+        with count:
+            seen.of_clients += was_sent
+            seen.of_threads += was_sent
+        return was_sent
+
     monkeypatch.setattr(StepCalls, "run", counted)
+    monkeypatch.setattr(StepCalls, "run_from_thread", counted_in_thread)
     monkeypatch.setattr(LocalCalls, "run", counted_here)
     return seen
 
@@ -429,9 +440,70 @@ async def test_eight_threads_of_one_session_get_their_own_answers(
             with concurrent.futures.ThreadPoolExecutor(8) as threads:
                 list(threads.map(work, range(8)))
             assert requests.of_clients == before + 2 * 8 * 20
+            over_link = session._session._master.link is not None  # type: ignore[attr-defined]
+            assert (requests.of_threads > 0) is over_link
 
     await soon(asyncio.to_thread(program))
     await cluster.until_idle()
+
+
+async def test_a_thread_writes_its_run_itself(
+    cluster: InProcess, graph: Graph, requests: Requests
+) -> None:
+    """The step runs while the loop of the session does something else."""
+    began, go_on = threading.Event(), threading.Event()
+    before: queue.SimpleQueue[int] = queue.SimpleQueue()
+    with on(W1):
+        counter = ops.Variable(0.0)
+    more = counter.assign_add(1.0)
+
+    def hold() -> None:
+        began.set()
+        go_on.wait(PATIENCE)
+
+    def program() -> Any:
+        with Session(cluster.target(), graph) as session:
+            session.run(counter.initializer)
+            while not requests.of_threads:
+                last = session.run(more)
+            thread = session._thread
+            assert thread is not None
+            thread.call(hold)
+            assert began.wait(PATIENCE)
+            before.put(received())
+            return last, session.run(more)
+
+    def received() -> int:
+        links = [link for server in cluster.statistics().values() for link in server.links]
+        return sum(link.calls_received for link in links)
+
+    running = asyncio.ensure_future(asyncio.to_thread(program))
+    calls = await asyncio.to_thread(before.get, timeout=PATIENCE)
+    await eventually(lambda: received() > calls)
+    go_on.set()
+    last, found = await soon(running)
+    assert found == last + 1.0
+    await cluster.until_idle()
+
+
+async def test_over_tls_the_loop_writes_the_runs_of_threads(
+    graph: Graph, requests: Requests, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    files: SecurityConfig = Authority(tmp_path_factory.mktemp("authority") / "ca").files()
+    x, end = two_tasks()
+    rpc = RPCOptions(
+        ca_file=files.ca_file, certificate_file=files.certificate_file, key_file=files.key_file
+    )
+
+    def program(target: str) -> None:
+        with Session(target, graph, ConfigProto(rpc_options=rpc)) as session:
+            warm_in_thread(session.run, requests, end, {x: 1.0})
+            assert session.run(end, {x: 2.0}) == 5.0
+
+    async with in_process(security=files) as cluster:
+        await soon(asyncio.to_thread(program, cluster.target()))
+        assert requests.of_clients == 2
+        assert requests.of_threads == 0
 
 
 @both_ways
@@ -572,6 +644,49 @@ async def test_a_limit_of_the_session_ends_the_step_and_is_named_by_its_option(
             held.gate.open()
             assert requests.of_clients == 2
             await nothing_is_left(cluster, both.by_program)
+
+
+@both_ways
+async def test_a_limit_ends_the_run_of_a_thread(
+    cluster: InProcess, graph: Graph, requests: Requests
+) -> None:
+    held = Held("program limit in a thread")
+    session = Session(cluster.target(), graph)
+    run = partial(asyncio.to_thread, session.run, held.end, {held.x: 1.0})
+    await soon(asyncio.to_thread(warm_in_thread, session.run, requests, held.end, {held.x: 1.0}))
+    await soon(run())  # the first run of a thread that goes by program opens the link to threads
+    held.gate.close()
+    words = rf"exceeded the run's limit of 0.2 s; still at work on it: {W0}, {W1}$"
+    with pytest.raises(DeadlineExceededError, match=words):
+        await soon(run(timeout=0.2))
+    held.gate.open()
+    assert await soon(run()) == 2.0
+    await soon(asyncio.to_thread(session.close))
+    await cluster.until_idle()
+
+
+async def test_a_thread_gives_up_a_master_that_does_not_answer_in_time(
+    cluster: InProcess, graph: Graph, requests: Requests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held("program silent master of a thread")
+    monkeypatch.setattr("actorsession.session.remote.remote_session._ANSWER_MARGIN", 0.0)
+    session = Session(cluster.target(), graph)
+    run = partial(asyncio.to_thread, session.run, held.end, {held.x: 1.0})
+    while not requests.of_threads:
+        await soon(run())
+    held.gate.close()
+    (master,) = cluster.server(W0)._master._sessions.values()  # type: ignore[union-attr]
+    monkeypatch.setattr(type(master), "step_seconds", lambda self, limit: PATIENCE)
+    before = requests.of_threads
+    words = f"{W0} at .* did not answer a step within 0.2 s"
+    with pytest.raises(DeadlineExceededError, match=words):
+        await soon(run(timeout=0.2))
+    assert requests.of_threads == before + 1
+    held.gate.open()
+    assert await soon(run()) == 2.0
+    assert session.statistics().steps == 0
+    await soon(asyncio.to_thread(session.close))
+    await cluster.until_idle()
 
 
 async def test_a_client_gives_up_a_master_that_does_not_answer_in_time(

@@ -241,3 +241,24 @@ def test_blocks_fit_the_cache_and_large_work_has_several_threads(
     in_blocks(seen.extend, rows, row_bytes)
     assert [block.stop - block.start for block in sorted(seen, key=lambda b: b.start)] == blocks
     assert shared == [threads]
+
+
+@needs_openblas
+@for_each(
+    "elements, loops, threads",
+    [
+        (200_000, 2, 1),  # an update by gradient descent: a helper would wake up too late
+        (200_000, 12, 2),  # by Adam
+        (2**21, 1, 2),
+        (2**21, 12, 4),
+        (1000, 5000, 1),  # one block
+    ],
+)
+def test_blocks_with_few_loops_have_fewer_threads(
+    four_threads: None, shared: list[int], elements: int, loops: int, threads: int
+) -> None:
+    shared.clear()
+    seen: list[slice] = []
+    in_blocks(seen.extend, elements, 12, loops)
+    assert sum(block.stop - block.start for block in seen) == elements
+    assert shared == [threads]

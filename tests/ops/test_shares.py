@@ -64,6 +64,23 @@ def test_slices_are_about_equally_long(length: int, count: int, cuts: list[int])
     assert [found[0].start, *(part.stop for part in found)] == cuts
 
 
+@for_each(
+    "length, count, lead, cuts",
+    [
+        (256, 2, 0.12, [0, 144, 256]),  # 32 more, a multiple of 16
+        (784, 2, 0.12, [0, 440, 784]),
+        (300, 3, 0.1, [0, 121, 210, 300]),
+        (20, 2, 0.12, [0, 10, 20]),  # too short for that
+        (100, 1, 0.25, [0, 100]),
+    ],
+)
+def test_the_first_slice_may_be_longer(
+    length: int, count: int, lead: float, cuts: list[int]
+) -> None:
+    found = slices(length, count, lead)
+    assert [found[0].start, *(part.stop for part in found)] == cuts
+
+
 @pytest.mark.parametrize("bad", [0, 3])
 def test_what_a_share_raises_is_raised_when_all_have_ended(bad: int) -> None:
     ended = []

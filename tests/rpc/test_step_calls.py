@@ -44,12 +44,13 @@ class End:
         self.sent: list[tuple[list[Any], tuple[Buffer, ...]]] = []
         self.pushed: list[PushTensors] = []
         self.busy = False
+        self.meanwhile: Callable[[], object] = lambda: None  # done before a thread sends
         self.error: OpError | None = None
         self.read_on = asyncio.Event()
         self.children = Children("test")
         self.calls = StepCalls(
-            peer, send=self._send, congested=lambda: self.busy, drain=self._drain,
-            children=self.children,
+            peer, send=self._send, send_from_thread=self._send_from_thread,
+            congested=lambda: self.busy, drain=self._drain, children=self.children,
         )  # fmt: skip
         self.calls.on_push = self._pushed
 
@@ -60,6 +61,12 @@ class End:
         if self.error is not None:
             raise self.error
         self.sent.append((read_header(header), tuple(segments)))
+
+    def _send_from_thread(self, header: bytes) -> bool:
+        self.meanwhile()
+        if not self.busy:
+            self._send(header, ())
+        return not self.busy
 
     async def _drain(self) -> None:
         await self.read_on.wait()
@@ -268,6 +275,44 @@ async def test_a_run_that_cannot_be_sent_is_refused_and_does_not_wait(error: OpE
     with pytest.raises(type(error)):
         end.calls.run(1, 2, None, WireValues([]), waiter)
     assert (end.calls.pending, end.calls.sent, waiter.told) == (0, 0, [])
+
+
+async def test_a_thread_requests_a_run_if_its_frame_can_be_sent_at_once() -> None:
+    here, there = End("there"), End("here")
+    program, waiter = Program(double), Waiter()
+    number = there.calls.register(program)
+    values = WireValues.of([np.float32(3.0)])
+    here.meanwhile = lambda: seen.append(here.calls.pending)
+    seen: list[int] = []
+    assert await asyncio.to_thread(here.calls.run_from_thread, 5, number, 2.5, values, waiter)
+    assert seen == [1]  # it waits before the frame leaves, because the answer may come at once
+    carry(here, there)
+    carry(there, here)
+    assert waiter.told == [([6.0], 7)]
+    assert (here.calls.sent, there.calls.received) == (1, 1)
+    here.busy = True
+    assert not here.calls.run_from_thread(6, number, None, values, waiter)
+    assert (here.calls.pending, here.calls.sent, len(waiter.told)) == (0, 1, 1)
+
+
+async def test_a_run_with_large_arrays_is_not_for_a_thread_to_request() -> None:
+    here, waiter = End(), Waiter()
+    assert not here.calls.run_from_thread(1, 1, None, WireValues.of([LARGE]), waiter)
+    assert (here.calls.pending, here.sent, waiter.told) == (0, [], [])
+
+
+@for_each("busy", [False, True])
+async def test_a_link_that_ends_while_a_thread_requests_a_run_tells_it_once(busy: bool) -> None:
+    here, waiter = End(), Waiter()
+    here.busy = busy
+    here.meanwhile = lambda: here.calls.end(lambda: UnavailableError("over"))
+    assert here.calls.run_from_thread(1, 1, None, WireValues([]), waiter)
+    assert [type(told) for told in waiter.told] == [UnavailableError]
+    here.meanwhile = lambda: None
+    # After the end the loop is to find out why.
+    assert not here.calls.run_from_thread(2, 1, None, WireValues([]), waiter)
+    assert len(waiter.told) == 1
+    assert here.calls.pending == 0
 
 
 async def test_an_answer_after_the_end_of_the_link_is_dropped() -> None:

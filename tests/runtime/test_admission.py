@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -173,3 +175,78 @@ async def test_thousands_who_wait_and_give_up_leave_nothing() -> None:
         run.child.cancel()
     await turns()
     assert share.statistics().waiting == 0
+
+
+class ThreadRun:
+    """A run that another thread begins."""
+
+    def __init__(self, nbytes: int = 0) -> None:
+        self.nbytes = nbytes
+        self.admitted = False
+
+
+async def test_a_run_that_knows_whether_it_was_admitted_leaves_once() -> None:
+    share = Admission(10).share(1, 100)
+    first, second = ThreadRun(50), ThreadRun()
+    assert share.enter_run(first)
+    assert not share.enter_run(second)
+    assert (first.admitted, second.admitted) == (True, False)
+    assert (share.in_flight, share.nbytes) == (1, 50)
+    for run in second, first, first:
+        share.leave_run(run)
+    assert (share.in_flight, share.nbytes) == (0, 0)
+    assert share.enter_run(second)
+
+
+async def test_a_run_of_another_thread_does_not_overtake_those_that_wait() -> None:
+    share, entered = Admission(10).share(1, 100), list[str]()
+    runs = [Run(share, name, entered) for name in "ab"]
+    await turns()
+    late = ThreadRun()
+    assert not share.enter_run(late)
+    runs[0].leave()
+    assert not share.enter_run(late)
+    await turns()
+    assert entered == ["a", "b"]
+    runs[1].leave()
+    assert share.enter_run(late)
+
+
+async def test_threads_and_the_loop_never_pass_the_limit() -> None:
+    share = Admission(100).share(2, 100)
+    counted, inside, most = threading.Lock(), 0, 0
+
+    def note(change: int) -> None:
+        nonlocal inside, most
+        with counted:
+            inside += change
+            most = max(most, inside)
+
+    def work() -> int:
+        done = 0
+        while done < 300:
+            run = ThreadRun()
+            if share.enter_run(run):
+                note(1)
+                note(-1)
+                loop.call_soon_threadsafe(share.leave_run, run)
+                done += 1
+        return done
+
+    async def child() -> int:
+        for _ in range(300):
+            await share.enter(Deadline.after(60))
+            note(1)
+            await asyncio.sleep(0)
+            note(-1)
+            share.leave()
+        return 300
+
+    loop = asyncio.get_running_loop()
+    with ThreadPoolExecutor(3) as threads:
+        begun = [loop.run_in_executor(threads, work) for _ in range(3)]
+        done = await asyncio.gather(*begun, *(child() for _ in range(3)))
+    await turns()
+    assert sum(done) == 1800
+    assert most <= 2
+    assert (share.in_flight, share.nbytes) == (0, 0)

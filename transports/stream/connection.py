@@ -2,7 +2,7 @@
 
 ``listener.become_connection`` makes these for tcp, unix and TLS. Parsing is done in ``decoder``; this
 module reads, writes, waits and hangs up. It imports ``decoder``, ``delivery``, ``outbox``, ``bytestream``,
-``bulk``, ``protocol``, ``shm.lane``, ``connection``, ``frame``, ``hello`` and ``errors``.
+``bulk``, ``protocol``, ``thread_writer``, ``shm.lane``, ``connection``, ``frame``, ``hello`` and ``errors``.
 
 Reading: ``protocol`` has the transport write into the decoder's buffer, and the frames are delivered in the
 call that read them. Writing: frames go through ``outbox``; their pieces go to the transport as they are,
@@ -59,6 +59,7 @@ from transports.shm.lane import decline, open_lane
 from transports.stream.bulk import BulkLane
 from transports.stream.bytestream import ByteReader, ByteWriter, DuplexTransport
 from transports.stream.protocol import StreamProtocol, take_over
+from transports.stream.thread_writer import ThreadWriter
 
 _PREFIX = PREFIX.size
 _pack_prefix = STARTED_PREFIX.pack
@@ -142,6 +143,8 @@ class StreamConnection(Connection):
         self._frames_sent = self._bytes_sent = 0
         self._frames_received = self._bytes_received = 0
         self._shared = open_lane(peer.pid, self._write_shared) if shares else None
+        self._threads: ThreadWriter | None = None
+        self._is_plain = isinstance(writer, StreamWriter)
         if isinstance(writer, StreamWriter):
             writer.__class__ = _FormerWriter
         take_over(reader, self._transport, self._protocol)
@@ -175,6 +178,33 @@ class StreamConnection(Connection):
             self._bulk.put(pieces)
         else:
             self._outbox.write(pieces, size)
+
+    def open_to_threads(self) -> None:
+        """Have outbox and other threads share a ``ThreadWriter``, unless bytes are encrypted on their way."""
+        if self._threads is None and self._is_plain and self._ended is None:
+            sock = cast(asyncio.BaseTransport, self._transport).get_extra_info("socket")
+            if sock is not None and sock.fileno() >= 0:
+                with suppress(OSError):  # no descriptors are left
+                    self._threads = ThreadWriter(self._transport, sock.fileno())
+                    self._outbox.divert(self._threads)
+
+    @property
+    def threads_may_write(self) -> bool:
+        """Whether the stream was opened to threads, and nothing has to go before what they write."""
+        threads, shared = self._threads, self._shared
+        return (
+            threads is not None
+            and threads.is_clear
+            and not self._bulk.nbytes
+            and (shared is None or not shared.has_news)
+        )
+
+    def write_from_thread(self, header: bytes) -> bool:
+        """Write a small frame that nothing has to go before."""
+        threads, length = self._threads, len(header)
+        if threads is None or length >= JOIN_BELOW or not self.threads_may_write:
+            return False
+        return threads.send(_pack_prefix(self._start, length, 0) + header)
 
     def _share(self, frame: Frame) -> bool:
         """Write a frame through shared memory; return False if there is none for it."""
@@ -272,10 +302,11 @@ class StreamConnection(Connection):
 
     def statistics(self) -> ConnectionStatistics:
         """Return the current counters."""
+        threads = self._threads
         return ConnectionStatistics(
-            frames_sent=self._frames_sent,
+            frames_sent=self._frames_sent + (threads.frames if threads else 0),
             frames_received=self._frames_received,
-            bytes_sent=self._bytes_sent + self._bulk.overhead,
+            bytes_sent=self._bytes_sent + self._bulk.overhead + (threads.nbytes if threads else 0),
             bytes_received=self._bytes_received,
             send_buffer=self.unsent,
         )
@@ -288,6 +319,9 @@ class StreamConnection(Connection):
             if self._ended is not None:
                 return
             self._bytes_received += count
+            threads = self._threads
+            if threads is not None and not threads.is_clear:
+                threads.look()
             decoder = self._decoder
             try:
                 frames, broken = decoder.received(count), decoder.error
@@ -350,6 +384,8 @@ class StreamConnection(Connection):
         if self._ended is not None:
             return
         self._ended = self._end(by_us=by_us, detail=detail)
+        if self._threads is not None:
+            self._threads.end()
         self._protocol.discard()
         if by_us:
             self._delivery.close(self._closed_error())

@@ -46,11 +46,14 @@ class _Scratch(threading.local):
 _SCRATCH = _Scratch()
 
 
-def in_pieces(update: Callable[..., object], dtype: np.dtype[Any], *arrays: Array) -> None:
+def in_pieces(
+    update: Callable[..., object], loops: int, dtype: np.dtype[Any], *arrays: Array
+) -> None:
     """Call a function with matching pieces of equally long vectors, in several threads if those are large.
 
     Args:
         update: called with a piece of each vector, and a piece of scratch at last.
+        loops: how many loops over the elements it has.
         dtype: dtype of all vectors.
         *arrays: the vectors; the old value and the new one usually share memory.
     """
@@ -60,7 +63,7 @@ def in_pieces(update: Callable[..., object], dtype: np.dtype[Any], *arrays: Arra
             pieces = [array[some] for array in arrays]
             update(*pieces, _SCRATCH.block(dtype, pieces[0].size))
 
-    in_blocks(work, arrays[0].size, len(arrays) * dtype.itemsize)
+    in_blocks(work, arrays[0].size, len(arrays) * dtype.itemsize, loops)
 
 
 def flat(array: Any) -> Array:

@@ -44,7 +44,7 @@ def _descend(old: Any, delta: Any, alpha: Any, out: Array | None = None) -> Any:
         np.multiply(slope, alpha, scratch)
         np.subtract(before, scratch, after)
 
-    in_pieces(descend, target.dtype, flat(old), flat(target), flat(delta))
+    in_pieces(descend, 2, target.dtype, flat(old), flat(target), flat(delta))
     return stored(target, out)
 
 
@@ -71,7 +71,7 @@ def _accelerate(
             np.multiply(speed, lr, scratch)
         np.subtract(before, scratch, after)
 
-    in_pieces(accelerate, target.dtype, flat(old), flat(target), flat(accum), flat(grad))
+    in_pieces(accelerate, 4, target.dtype, flat(old), flat(target), flat(accum), flat(grad))
     return stored(target, out)
 
 
@@ -166,7 +166,7 @@ def _adapt(
         multiply(scratch, rates.rate, scratch)
         subtract(before, scratch, after)
 
-    in_pieces(adapt, target.dtype, flat(old), flat(target), flat(m), flat(v), flat(grad))
+    in_pieces(adapt, 12, target.dtype, flat(old), flat(target), flat(m), flat(v), flat(grad))
     return stored(target, out)
 
 

@@ -180,7 +180,9 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._connecting = asyncio.Lock()
         self._extending = asyncio.Lock()
         self._restart = MasterRestart(self, graph, config)
-        self._steps = 0
+        self._steps = 0  # requests under way that may take as long as a step
+        self._runs = itertools.count(1)
+        self._program_runs: set[ProgramRun] = set()
         self._inflight = Admission(config.max_inflight_steps).share(
             config.max_inflight_steps, config.max_inflight_bytes
         )
@@ -603,7 +605,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         if self._restart.is_due:
             late = late or Deadline.after(seconds)
             await self._be_connected(late)
-        self.tally.runs += 1
+        self.tally.runs = next(self._runs)
         over_link = self.over_link
         kept = await self.sent_feeds(feeds)
         if late is not None:
@@ -684,7 +686,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             return None
 
     def admit(self, run: ProgramRun, program: SessionProgram, nbytes: int) -> bool:
-        """Admit a run of a program, unless it has to go by message.
+        """Admit a run of a program, unless it has to go by message; callable in any thread.
 
         Raises:
             CancelledError: if the session is closed.
@@ -699,16 +701,16 @@ class RemoteSession(SessionInterface[RemotePlan]):
         ):
             return False
         run.nbytes = 0 if self._may_wait or nbytes <= INLINE_LIMIT else nbytes
-        if not self._inflight.enter_nowait(run.nbytes):
+        if not self._inflight.enter_run(run):
             return False
-        self.tally.runs += 1
-        self._steps += 1
+        self._program_runs.add(run)
+        self.tally.runs = next(self._runs)
         return True
 
     def leave(self, run: ProgramRun) -> None:
-        """Record that a run that was admitted has ended."""
-        self._steps -= 1
-        self._inflight.leave(run.nbytes)
+        """Record that a run has ended, if it was admitted."""
+        self._program_runs.discard(run)
+        self._inflight.leave_run(run)
 
     def patience(self, limit: float | None) -> float:
         """Return the seconds within which the answer of a run with a limit must come."""
@@ -850,7 +852,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         """Return the counters of the session."""
         link = self._master.link
         return SessionStatistics(
-            steps=self._steps,
+            steps=self._steps + len(self._program_runs),
             waiting=self._inflight.statistics().waiting,
             link=link.statistics() if link is not None else None,
         )

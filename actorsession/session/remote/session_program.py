@@ -2,7 +2,8 @@
 
 When a plan has run once, the session registers it with the master. From the second run on, a run is one frame
 each way, without a coroutine in between. An ``AsyncRun`` is awaited on the session's loop. A ``ThreadRun`` is
-begun for a thread that waits for a lock: it wakes the loop once and is woken once.
+one for which a thread waits: the thread writes the frame itself, unless other bytes to the master are unsent
+or there is no plain socket, and waits for a lock. The loop does the rest.
 
 A run with options or metadata goes by message, as does one that would have to wait before it is sent, and one
 whose program the master does not know any more; nothing has run then.
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncRun", "ProgramGone", "ProgramRun", "ThreadRun"]
 
-# Seconds that a thread waits beyond the limit for its loop, which ends each run in time unless it hangs.
+# Seconds that a thread waits beyond the limit for its loop, which ends the run then unless it hangs.
 _LOOP_MARGIN = 10.0
 
 
@@ -50,7 +51,7 @@ class ProgramGone(Exception):
 class ProgramRun:
     """One run of a program; the base of both kinds.
 
-    Everything but the constructor and ``result`` belongs to the session's loop.
+    Everything but the constructor and ``result`` belongs to the session's loop, unless it says otherwise.
 
     Args:
         session: the session.
@@ -61,11 +62,12 @@ class ProgramRun:
 
     Attributes:
         nbytes: the bytes for which the run counts in the session's admission.
+        admitted: whether it counts there now.
     """
 
     __slots__ = (
-        "_alarm", "_call", "_error", "_fetches", "_found", "_limit", "_program", "_session",
-        "_values", "nbytes",
+        "_call", "_error", "_fetches", "_found", "_limit", "_program", "_session", "_values", "admitted",
+        "nbytes",
     )  # fmt: skip
 
     def __init__(
@@ -78,8 +80,8 @@ class ProgramRun:
         self._limit = limit
         self._fetches = fetches
         self.nbytes = 0
+        self.admitted = False
         self._call = -1  # none is under way
-        self._alarm: Alarm | None = None
         self._found: RunValues | None = None
         self._error: BaseException | None = None
 
@@ -87,12 +89,12 @@ class ProgramRun:
         """Request the run, unless it has to go by message."""
         session, program = self._session, self._program
         try:
-            if not session.admit(self, program, self._values.nbytes):
+            if not (self.admitted or session.admit(self, program, self._values.nbytes)):
                 self._end(ProgramGone(forgotten=False))
                 return
             # Before the request, because a master in this process may answer at once.
             call = self._call = next(session.calls)
-            self._alarm = session.wheel.add(session.patience(self._limit), self._expired)
+            self._begun()
             try:
                 program.calls.run(call, program.number, self._limit, self._values, self)
             except (
@@ -118,7 +120,7 @@ class ProgramRun:
 
     def cancel(self) -> None:
         """Cancel the run; do nothing if it has ended."""
-        if self._call >= 0:
+        if self.admitted:
             self._program.calls.cancel(self._call)
             self._leave()
             self._end(CancelledError("the run was cancelled"))
@@ -146,6 +148,8 @@ class ProgramRun:
         self._end(ProgramGone(forgotten=True))
 
     def _expired(self) -> None:
+        if not self.admitted:  # it has ended
+            return
         program, seconds = self._program, self._session.patience(self._limit)
         program.calls.cancel(self._call)
         where = f"{program.way.peer_name} at {program.way.address}"
@@ -153,10 +157,10 @@ class ProgramRun:
 
     # -- the end -------------------------------------------------------------------------------
 
+    def _begun(self) -> None:
+        """Note that the run has a number and is about to be requested."""
+
     def _leave(self) -> None:
-        self._call = -1
-        if self._alarm is not None:
-            self._session.wheel.discard(self._alarm)
         self._session.leave(self)
 
     def _end(self, error: BaseException) -> None:
@@ -171,9 +175,19 @@ class ProgramRun:
 class AsyncRun(ProgramRun):
     """A run that is awaited on the session's loop."""
 
-    __slots__ = ("ended",)
+    __slots__ = ("_alarm", "ended")
     ended: asyncio.Future[None]
     """Done when the run has ended; made by ``start``."""
+    _alarm: Alarm | None
+
+    def _begun(self) -> None:
+        session = self._session
+        self._alarm = session.wheel.add(session.patience(self._limit), self._expired)
+
+    def _leave(self) -> None:
+        if self._alarm is not None:
+            self._session.wheel.discard(self._alarm)
+        self._session.leave(self)
 
     def _wake(self) -> None:
         if not self.ended.done():
@@ -181,7 +195,7 @@ class AsyncRun(ProgramRun):
 
     def start(self) -> asyncio.Future[None]:
         """Begin the run; return a future for its end, after which ``result`` says what came of it."""
-        self.ended = asyncio.get_running_loop().create_future()
+        self.ended, self._alarm = asyncio.get_running_loop().create_future(), None
         self.begin()
         return self.ended
 
@@ -204,22 +218,39 @@ class ThreadRun(ProgramRun):
             self._ended.release()
 
     def run(self, call: Callable[[Callable[[], object]], None]) -> Sequence[Any]:
-        """Begin the run on the loop and wait for it in the calling thread; see ``result``.
+        """Begin the run and wait for it in the calling thread; see ``result``.
 
-        Ctrl-C, or any other exception of a signal handler, cancels the run.
+        Ctrl-C, or any other exception of a signal handler, cancels the run. The wait itself is the deadline
+        of the run; the loop is asked for no timer.
 
         Args:
             call: calls a function on the session's loop.
         """
-        patience = self._session.patience(self._limit) + _LOOP_MARGIN
+        patience = self._session.patience(self._limit)
         try:
-            call(self.begin)
+            if not self._begin_here():
+                call(self._begin_on_loop)
             ended = acquire(self._ended, patience, lambda: call(self.cancel))
+            if not ended:
+                call(self._expired)
+                ended = acquire(self._ended, _LOOP_MARGIN)
         except BaseException:
             call(self.cancel)
             raise
         if not ended:
             raise DeadlineExceededError(
-                f"the event loop of the session has not ended a run within {patience:.3g} s"
+                f"the event loop of the session has not ended a run within {patience + _LOOP_MARGIN:.3g} s"
             )
         return self.result()
+
+    def _begin_here(self) -> bool:
+        """Begin the run in the calling thread; return False if the loop has to do it."""
+        session, program, values = self._session, self._program, self._values
+        if not (program.threads_may_write and session.admit(self, program, values.nbytes)):
+            return False
+        call = self._call = next(session.calls)
+        return program.run_from_thread(call, self._limit, values, self)
+
+    def _begin_on_loop(self) -> None:
+        self._program.open_to_threads()
+        self.begin()

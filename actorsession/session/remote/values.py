@@ -19,6 +19,7 @@ from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
 from actorsession.rpc.link import Link
 from actorsession.rpc.local_calls import LocalCalls, LocalValues
+from actorsession.rpc.step_calls import StepCalls
 from actorsession.runtime.kept_feeds import kept_feed, large_arrays
 
 __all__ = [
@@ -56,6 +57,28 @@ class SessionProgram:
     calls: ProgramCalls
     number: int
     over_link: bool
+
+    @property
+    def threads_may_write(self) -> bool:
+        """Whether ``run_from_thread`` can request a run now, as far as can be seen."""
+        way = self.way
+        return isinstance(way, Link) and way.threads_may_write
+
+    def open_to_threads(self) -> None:
+        """Let threads request runs, if values travel over a link that can."""
+        if isinstance(self.way, Link):
+            self.way.open_to_threads()
+
+    def run_from_thread(
+        self, call: int, seconds: float | None, values: RunValues, waiter: Any
+    ) -> bool:
+        """Request a run in another thread than that of the loop; see ``StepCalls.run_from_thread``."""
+        calls = self.calls
+        return (
+            isinstance(calls, StepCalls)
+            and isinstance(values, WireValues)
+            and calls.run_from_thread(call, self.number, seconds, values, waiter)
+        )
 
     def sent(self, feeds: Sequence[Any]) -> RunValues:
         """Return feeds as a run takes them; arrays are borrowed until it has ended, or copied."""
