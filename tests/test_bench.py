@@ -543,3 +543,20 @@ def test_costs_per_worker_are_measured_in_one_process_and_over_processes() -> No
         workers, *figures = [float(cell.split()[0]) for cell in row.split("|")]
         assert workers == 2
         assert min(figures) > 0.0
+
+
+@pytest.mark.skipif(os.cpu_count() == 1, reason="the parameter server needs a core of its own")
+def test_the_load_of_a_parameter_server_is_measured_for_each_number_of_workers() -> None:
+    options = ["--workers", "1", "2", "--seconds", "0.2"]
+    found = subprocess.run(
+        [sys.executable, "-m", "scripts.benchmarks.ps_load", *options],
+        cwd=ROOT, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert (found.returncode, found.stderr) == (0, "")
+    heading, *rows = found.stdout.splitlines()
+    assert [cell.strip() for cell in heading.split("|")] == [
+        "optimizer", "workers", "updates/s", "us of the ps each", "of its core"
+    ]  # fmt: skip
+    cells = [[cell.strip(" %") for cell in row.split("|")] for row in rows]
+    assert [row[:2] for row in cells] == [[o, n] for o in ("sgd", "adam") for n in ("1", "2")]
+    assert all(float(cell.replace(",", "")) > 0.0 for row in cells for cell in row[2:])

@@ -210,12 +210,15 @@ class EndGroup:
         group: key of the group.
         step_id: its number, under which its values are pushed as those of a step are.
         error: why it has ended, in the wire form of errors.
+        left: for a member that has left with nothing under way: instance, device and number of the executions
+            that it has taken part in. Others may still pass on values of those, so they go on to their end.
     """
 
     scope: str
     group: int
     step_id: int
     error: list[Any]
+    left: list[Any] = field(default_factory=list)
 
 
 @message("graph_registered")

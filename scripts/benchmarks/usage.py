@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .case import Effort
 
-__all__ = ["grown_bytes", "watch_idle"]
+__all__ = ["grown_bytes", "processor_seconds", "watch_idle"]
 
 _PROC = Path("/proc")
 # How many times as long as other rows take steps an idle cluster is watched: heartbeats come each second.
@@ -21,9 +21,9 @@ _WATCHED = 12
 def watch_idle(effort: Effort) -> float:
     """Return what this process and all that it has started take while nobody calls, in percent of a core."""
     pids = _tree(os.getpid())
-    before, began = _processor_seconds(pids), time.perf_counter()
+    before, began = processor_seconds(pids), time.perf_counter()
     time.sleep(effort.seconds * _WATCHED)
-    spent, took = _processor_seconds(pids) - before, time.perf_counter() - began
+    spent, took = processor_seconds(pids) - before, time.perf_counter() - began
     return 100.0 * spent / took
 
 
@@ -55,7 +55,7 @@ def _tree(root: int) -> list[int]:
     return out
 
 
-def _processor_seconds(pids: Sequence[int]) -> float:
+def processor_seconds(pids: Sequence[int]) -> float:
     """Return the processor time of all threads, in nanoseconds in ``schedstat`` and in ticks in ``stat``."""
     total = 0
     for pid in pids:

@@ -394,6 +394,25 @@ async def test_a_member_that_is_stopped_is_named_when_its_lease_is_over() -> Non
         await _meet(cluster)
 
 
+@pytest.mark.process
+async def test_a_session_that_closes_after_its_last_step_takes_nothing_from_the_others() -> None:
+    """What it has sent to one member, that member may still have to pass on to a third one."""
+    value = np.full(300_000, 2.0, np.float32)
+    async with LocalCluster({"worker": 3}) as cluster:
+        tasks = [f"/job:worker/replica:0/task:{index}" for index in range(3)]
+        targets = [cluster.target("worker", index) for index in range(3)]
+        for _ in range(30):
+            async with replicas(targets, tasks, total) as members:
+
+                async def last_step(member: Replica) -> Any:
+                    found = await member.run(value)
+                    await member.session.close()
+                    return found
+
+                for found in await soon(asyncio.gather(*map(last_step, members))):
+                    np.testing.assert_array_equal(found, 3.0 * value)
+
+
 async def _meet(cluster: LocalCluster) -> None:
     """New sessions of the workers meet."""
     targets = [cluster.target("worker", i) for i in range(2)]
@@ -419,25 +438,110 @@ def test_an_end_of_a_group_that_is_malformed_changes_nothing() -> None:
     assert joined[2].number != number
 
 
+class Here:
+    """The groups of a task, one of two members of a group whose leader is the other one."""
+
+    number = 5
+
+    def __init__(self) -> None:
+        self.table = RendezvousTable(W0, lambda task, message: None)
+        self.groups, self.requests = TaskGroups(self.table), Children("requests")
+        self.workers = FakeWorkerCache()
+        self.members = [Member(f"{task}/device:CPU:0", 1) for task in (W0, W1)]
+        self.workers.worker(W1).answers[CompleteGroup] = GroupCompleted(
+            devices=[m.device for m in self.members], number=self.number,
+            incarnations=[m.incarnation for m in self.members],
+        )  # fmt: skip
+        self._resolver = self.groups.resolver(
+            shared_scope(7), W1, "session", self.workers, None, self.requests
+        )
+
+    async def join(self) -> Any:
+        """Returns what the members of the group share."""
+        joined = asyncio.Future[Any]()
+        self._resolver.join(1, 2, self.members[0], joined.set_result)
+        return (await soon(joined)).shared
+
+    def end(self, words: str, left: list[Any]) -> None:
+        error = error_to_wire(AbortedError(words))
+        self.groups.end(
+            EndGroup(scope=shared_scope(7), group=1, step_id=self.number, error=error, left=left)
+        )
+
+    async def stop(self) -> None:
+        await self.requests.stop()
+
+
 async def test_a_step_that_fails_because_its_group_has_ended_ends_nothing_again() -> None:
     """Its error is a consequence, and those that come later hear of the cause."""
-    table = RendezvousTable(W0, lambda task, message: None)
-    groups, requests, workers = TaskGroups(table), Children("requests"), FakeWorkerCache()
-    members = [Member(f"{task}/device:CPU:0", 1) for task in (W0, W1)]
-    workers.worker(W1).answers[CompleteGroup] = GroupCompleted(
-        devices=[m.device for m in members], incarnations=[m.incarnation for m in members], number=5
-    )
-    resolver = groups.resolver(shared_scope(7), W1, "session", workers, None, requests)
-    joined = asyncio.Future[Any]()
-    resolver.join(1, 2, members[0], joined.set_result)
-    shared = (await soon(joined)).shared
-    cause = error_to_wire(AbortedError("the other member has failed"))
-    groups.end(EndGroup(scope=shared_scope(7), group=1, step_id=5, error=cause))
+    here = Here()
+    shared = await here.join()
+    here.end("the other member has failed", [])
     shared.abandon("the member here", AbortedError("its group has ended"))
-    assert workers.told == []
+    assert here.workers.told == []
     with pytest.raises(AbortedError, match="the other member has failed"):
-        table.begin(5)
-    await requests.stop()
+        here.table.begin(5)
+    await here.stop()
+
+
+OTHER = f"{W1}/device:CPU:0"
+
+
+async def test_a_member_that_leaves_lets_an_execution_end_in_which_it_took_part() -> None:
+    here = Here()
+    shared = await here.join()
+    assert shared.begin(3, here.members[0].device) == 0
+    here.end("closed", [[3, OTHER, 1]])
+    assert not shared.ended
+    assert shared.is_over  # the next execution forms the group anew
+    shared.finish(3, here.members[0].device)
+    assert shared.ended
+    with pytest.raises(AbortedError, match="closed"):
+        here.table.begin(5)
+    await here.stop()
+
+
+async def test_a_failure_while_a_member_leaves_is_told_to_the_others() -> None:
+    here = Here()
+    shared = await here.join()
+    shared.begin(3, here.members[0].device)
+    here.end("closed", [[3, OTHER, 1]])
+    shared.abandon("the member here", AbortedError("its step was cancelled"))
+    assert [task for task, _ in here.workers.told] == [W1]
+    assert shared.ended
+    shared.finish(3, here.members[0].device)
+    await here.stop()
+
+
+@pytest.mark.parametrize("left", [[], [[3, OTHER, 1]], [[4, OTHER, 9]]])
+async def test_a_member_that_leaves_ends_an_execution_that_needs_it(left: list[Any]) -> None:
+    here = Here()
+    shared = await here.join()
+    device = here.members[0].device
+    shared.begin(3, device)
+    shared.finish(3, device)
+    assert shared.begin(3, device) == 1
+    here.end("closed", left)
+    assert shared.ended
+    await here.stop()
+
+
+async def test_a_member_that_leaves_when_nothing_is_under_way_ends_the_group() -> None:
+    here = Here()
+    shared = await here.join()
+    here.end("closed", [[3, OTHER, 1]])
+    assert shared.ended
+    await here.stop()
+
+
+@pytest.mark.parametrize("left", [["?"], [[1, 2, 3]], [[1, OTHER]], [[1.0, OTHER, 1]]])
+async def test_a_list_of_executions_that_is_malformed_changes_nothing(left: list[Any]) -> None:
+    here = Here()
+    shared = await here.join()
+    with pytest.raises(ProtocolError, match="an execution is an instance"):
+        here.end("closed", left)
+    assert not shared.is_over
+    await here.stop()
 
 
 async def test_a_leader_is_asked_once_for_the_group_after_one_that_has_ended() -> None:

@@ -79,8 +79,8 @@ def _kind(frame: Frame) -> str | int:
 def _step_calls() -> StepCalls:
     """The step frames of a link without programs, whose answers are dropped."""
     calls = StepCalls(
-        "peer", send=lambda header, segments: None, congested=lambda: False, drain=_never,
-        children=Children("fuzz"),
+        "peer", send=lambda header, segments: None, send_from_thread=lambda header: False,
+        congested=lambda: False, drain=_never, children=Children("fuzz"),
     )  # fmt: skip
     calls.on_push = lambda step_id, keys, values, dead: None
     return calls

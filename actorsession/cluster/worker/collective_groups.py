@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from actorsession.actors.deadline import NEVER
 from actorsession.actors.ref import Ref
@@ -28,6 +29,7 @@ from actorsession.errors import (
     CancelledError,
     InvalidArgumentError,
     OpError,
+    ProtocolError,
     UnavailableError,
     error_from_wire,
     error_to_wire,
@@ -79,6 +81,10 @@ def _is_answered_by(message: CompleteGroup, group: Group) -> bool:
     """Return whether a group is the one that a member asks for."""
     same = message.group == group.key and message.size == len(group.members)
     return same and Member(message.device, message.incarnation) in group.members
+
+
+def _is_execution(item: Any) -> bool:
+    return isinstance(item, list) and [*map(type, item)] == [int, str, int]
 
 
 class LedGroups:
@@ -167,11 +173,55 @@ class _Exchanges:
         self.scope = scope
         self.group = group
         self.rendezvous = rendezvous
-        self.executed: Counter[tuple[int, str]] = Counter()
+        self._executed: Counter[tuple[int, str]] = Counter()
+        self._under_way: dict[tuple[int, str], int] = {}  # the numbers of executions
+        self._last: Callable[[], None] | None = None  # called when none is under way any more
         self.leaders: dict[str, WorkerCacheInterface] = {}
         self.sessions: set[str] = set()
         self.ended = False
         self._end = end
+
+    def begin(self, instance: int, device: str) -> int:
+        """See ``SharedExchanges.begin``."""
+        number = self._under_way[instance, device] = self._executed[instance, device]
+        self._executed[instance, device] += 1
+        return number
+
+    def finish(self, instance: int, device: str) -> None:
+        """See ``SharedExchanges.finish``."""
+        self._under_way.pop((instance, device), None)
+        if self._last is not None and not self._under_way:
+            last, self._last = self._last, None
+            last()
+
+    @property
+    def executed(self) -> list[Any]:
+        """The executions here, for ``EndGroup.left``."""
+        return [[instance, device, n] for (instance, device), n in self._executed.items()]
+
+    def end_after(self, left: Sequence[Any], end: Callable[[], None]) -> None:
+        """Call ``end`` when what is under way here is over; at once if it needs a member that has left.
+
+        Args:
+            left: the executions of that member.
+            end: ends these exchanges.
+        """
+        least: dict[int, int] = {}
+        for instance, _, number in left:
+            least[instance] = min(number, least.get(instance, number))
+        if self._under_way and all(n < least.get(i, 0) for (i, _), n in self._under_way.items()):
+            self._last = end
+        else:
+            end()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing may begin here any more."""
+        return self.ended or self._last is not None or self.rendezvous.aborted is not None
+
+    def close(self) -> None:
+        """Note that the exchanges have ended."""
+        self.ended, self._last = True, None
 
     def abandon(self, where: str, error: OpError) -> None:
         """See ``SharedExchanges.abandon``."""
@@ -249,16 +299,17 @@ class TaskGroups:
             rendezvous = self._table.begin(group.number, peers)
             rendezvous.what = f"group {group.key} of {scope}"
             found = self._exchanges[group.number] = _Exchanges(scope, group, rendezvous, self._end)
-        return None if found.rendezvous.aborted is not None else found
+        return None if found.is_over else found
 
-    def _end(self, exchanges: _Exchanges, error: OpError) -> None:
-        """End exchanges here, and tell the other members and the leader of it."""
-        exchanges.ended = True
+    def _end(self, exchanges: _Exchanges, error: OpError, left: Sequence[Any] = ()) -> None:
+        """End exchanges here, and tell the other members and the leader; ``left`` is as in ``EndGroup``."""
+        exchanges.close()
         group = exchanges.group
         message = EndGroup(
-            scope=exchanges.scope, group=group.key, step_id=group.number, error=error_to_wire(error)
-        )
-        self.end(message)
+            scope=exchanges.scope, group=group.key, step_id=group.number, error=error_to_wire(error),
+            left=list(left),
+        )  # fmt: skip
+        self.end(replace(message, left=[]))
         for leader, workers in exchanges.leaders.items():
             tasks = {leader, *[member.task for member in group.members]}
             for task in sorted(tasks - {exchanges.rendezvous.task}):
@@ -268,16 +319,27 @@ class TaskGroups:
         """End the exchanges of a group that has ended, and let it be formed anew if its scope is led here.
 
         Raises:
-            ProtocolError: for a malformed error; nothing has changed then.
+            ProtocolError: for a malformed error or list; nothing has changed then.
         """
         error = error_from_wire(message.error)
+        if not all(map(_is_execution, message.left)):
+            raise ProtocolError(
+                f"an execution is an instance, a device and a number: {message.left!r:.200}"
+            )
         led = self._led.get(message.scope)
         if led is not None:
             led.retire(message.group, message.step_id)
-        exchanges = self._exchanges.pop(message.step_id, None)
+        exchanges = self._exchanges.get(message.step_id)
+        if exchanges is not None and message.left:
+            exchanges.end_after(message.left, lambda: self._over(message.step_id, error))
+        else:
+            self._over(message.step_id, error)
+
+    def _over(self, number: int, error: OpError) -> None:
+        exchanges = self._exchanges.pop(number, None)
         if exchanges is not None:
-            exchanges.ended = True
-        self._table.end(message.step_id, error)
+            exchanges.close()
+        self._table.end(number, error)
 
     def leave(self, session_handle: str) -> None:
         """End the exchanges that a session has taken part in, which is closed."""
@@ -285,7 +347,7 @@ class TaskGroups:
             if session_handle in exchanges.sessions:
                 group = exchanges.group.key
                 words = f"a session of {exchanges.rendezvous.task}, a member of group {group}, was closed"
-                self._end(exchanges, AbortedError(words))
+                self._end(exchanges, AbortedError(words), exchanges.executed)
 
     def __len__(self) -> int:
         """Return the number of groups that have exchanges here."""

@@ -144,8 +144,8 @@ class CollectiveExecutor:
         else:
             self._shared[c.group] = found.shared, f"member {device} in {c}"
             rendezvous = found.shared.rendezvous
-            number = found.shared.executed[c.instance, device]
-            found.shared.executed[c.instance, device] += 1
+            number = found.shared.begin(c.instance, device)
+            call.add_done_callback(lambda _: found.shared.finish(c.instance, device))
         try:
             exchange = self._exchanges[call] = exchange_for(
                 call, found, device, rendezvous, number, self._groups.buffers

@@ -11,7 +11,6 @@ their own, ``SharedExchanges``, until one of the steps fails; then the group is 
 from __future__ import annotations
 
 import secrets
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Protocol, TypeAlias
@@ -46,8 +45,14 @@ class Member:
 class SharedExchanges(Protocol):
     """What the steps of several sessions share that meet in a group, at one task."""
 
-    executed: Counter[tuple[int, str]]
-    """Executions of each instance at each device of this task, so that the n-th ones meet."""
+    def begin(self, instance: int, device: str) -> int:
+        """Note that an execution of an instance begins at a device of this task; return its number.
+
+        The n-th executions at all devices meet.
+        """
+
+    def finish(self, instance: int, device: str) -> None:
+        """Note that the execution that has begun last is over, whatever became of it."""
 
     @property
     def rendezvous(self) -> Rendezvous:
