@@ -220,7 +220,7 @@ class _Exchanges:
         return self.ended or self._last is not None or self.rendezvous.aborted is not None
 
     def close(self) -> None:
-        """Note that the exchanges have ended."""
+        """Record that the exchanges have ended."""
         self.ended, self._last = True, None
 
     def abandon(self, where: str, error: OpError) -> None:

@@ -137,15 +137,16 @@ class CollectiveExecutor:
             call.fail(found)
             return
         c = call.collective
-        if found.shared is None:
+        shared = found.shared
+        if shared is None:
             rendezvous = self._rendezvous
             number = self._executed[c.group, c.instance, device]
             self._executed[c.group, c.instance, device] += 1
         else:
-            self._shared[c.group] = found.shared, f"member {device} in {c}"
-            rendezvous = found.shared.rendezvous
-            number = found.shared.begin(c.instance, device)
-            call.add_done_callback(lambda _: found.shared.finish(c.instance, device))
+            self._shared[c.group] = shared, f"member {device} in {c}"
+            rendezvous = shared.rendezvous
+            number = shared.begin(c.instance, device)
+            call.add_done_callback(lambda _: shared.finish(c.instance, device))
         try:
             exchange = self._exchanges[call] = exchange_for(
                 call, found, device, rendezvous, number, self._groups.buffers

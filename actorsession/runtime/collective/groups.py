@@ -46,13 +46,13 @@ class SharedExchanges(Protocol):
     """What the steps of several sessions share that meet in a group, at one task."""
 
     def begin(self, instance: int, device: str) -> int:
-        """Note that an execution of an instance begins at a device of this task; return its number.
+        """Count an execution of an instance that begins at a device of this task; return its number.
 
         The n-th executions at all devices meet.
         """
 
     def finish(self, instance: int, device: str) -> None:
-        """Note that the execution that has begun last is over, whatever became of it."""
+        """Record that the execution that has begun last is over, whatever became of it."""
 
     @property
     def rendezvous(self) -> Rendezvous:

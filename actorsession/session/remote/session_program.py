@@ -158,7 +158,7 @@ class ProgramRun:
     # -- the end -------------------------------------------------------------------------------
 
     def _begun(self) -> None:
-        """Note that the run has a number and is about to be requested."""
+        """Get ready for the end of a run that has a number and is about to be requested."""
 
     def _leave(self) -> None:
         self._session.leave(self)
