@@ -121,7 +121,7 @@ PROTOCOL = {
         "group_completed",
     ),
     "group_completed": ("devices: list[str], incarnations: list[int], number: int", None),
-    "end_group": ("scope: str, group: int, step_id: int, error: list[Any]", None),
+    "end_group": ("scope: str, group: int, step_id: int, error: list[Any], left: list[Any]", None),
     "graph_registered": ("graph_handle: str, program: int", None),
     "deregister_graph": ("session_handle: str, graph_handle: str", "done"),
     "run_graph": (
