@@ -107,13 +107,18 @@ async def test_runs_given_up_at_any_moment_leave_nothing_at_any_process(
     end = chain(a, 9, (W0, W1, PS0))
     async with AsyncSession(processes.target("worker", 0), graph=graph) as session:
         await session.run(end, {a: 0.0})
-        start = time.perf_counter()
-        await session.run(end, {a: 0.0})
-        usual = time.perf_counter() - start
+        times = []
+        for _ in range(20):
+            start = time.perf_counter()
+            await session.run(end, {a: 0.0})
+            times.append(time.perf_counter() - start)
+        least = min(
+            times
+        )  # of others, such as the first by a program, most runs would need a small part
         given_up = 0
         for number in range(500):  # on either loop, and so a thousand
             try:
-                async with asyncio.timeout(usual * (number % 60) / 40):
+                async with asyncio.timeout(least * (number % 60) / 40):
                     assert await session.run(end, {a: 1.0}) == 10.0
             except TimeoutError:
                 given_up += 1
