@@ -13,7 +13,7 @@ import queue
 import re
 import signal
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -577,6 +577,10 @@ class Held:
         assert await warm(session, self.end, {self.x: 1.0}) == 2.0
         self.gate.close()
 
+    async def run_in_thread(self, session: Session, timeout: float | None = None) -> Any:
+        """Runs the step in a thread that waits for it."""
+        return await asyncio.to_thread(session.run, self.end, {self.x: 1.0}, timeout=timeout)
+
     async def begin(self, session: AsyncSession, value: float = 1.0) -> asyncio.Task[Any]:
         """Starts a run, and waits until it is in the gate."""
         before = self.gate.entered
@@ -652,11 +656,7 @@ async def test_a_limit_ends_the_run_of_a_thread(
 ) -> None:
     held = Held("program limit in a thread")
     session = Session(cluster.target(), graph)
-
-    def run(timeout: float | None = None) -> Awaitable[Any]:
-        feeds = {held.x: 1.0}
-        return asyncio.to_thread(session.run, held.end, feeds, timeout=timeout)
-
+    run = partial(held.run_in_thread, session)
     await soon(asyncio.to_thread(warm_in_thread, session.run, requests, held.end, {held.x: 1.0}))
     await soon(run())  # the first run of a thread that goes by program opens the link to threads
     held.gate.close()
@@ -675,11 +675,7 @@ async def test_a_thread_gives_up_a_master_that_does_not_answer_in_time(
     held = Held("program silent master of a thread")
     monkeypatch.setattr("actorsession.session.remote.remote_session._ANSWER_MARGIN", 0.0)
     session = Session(cluster.target(), graph)
-
-    def run(timeout: float | None = None) -> Awaitable[Any]:
-        feeds = {held.x: 1.0}
-        return asyncio.to_thread(session.run, held.end, feeds, timeout=timeout)
-
+    run = partial(held.run_in_thread, session)
     while not requests.of_threads:
         await soon(run())
     held.gate.close()
