@@ -501,6 +501,23 @@ async def test_a_member_that_leaves_lets_an_execution_end_in_which_it_took_part(
     await here.stop()
 
 
+async def test_a_session_that_closes_lets_another_one_of_its_task_end_its_execution() -> None:
+    here = Here()
+    shared = await here.join()
+    own, other = here.members[0].device, f"{W0}/device:CPU:1"
+    for device in (own, other):
+        shared.begin(3, device)
+    shared.finish(3, own)
+    here.groups.leave("session")
+    assert not shared.ended
+    ((task, message),) = here.workers.told
+    assert isinstance(message, EndGroup)
+    assert (task, sorted(message.left)) == (W1, [[3, own, 1], [3, other, 1]])
+    shared.finish(3, other)
+    assert shared.ended
+    await here.stop()
+
+
 async def test_a_failure_while_a_member_leaves_is_told_to_the_others() -> None:
     here = Here()
     shared = await here.join()

@@ -303,13 +303,12 @@ class TaskGroups:
 
     def _end(self, exchanges: _Exchanges, error: OpError, left: Sequence[Any] = ()) -> None:
         """End exchanges here, and tell the other members and the leader; ``left`` is as in ``EndGroup``."""
-        exchanges.close()
         group = exchanges.group
         message = EndGroup(
             scope=exchanges.scope, group=group.key, step_id=group.number, error=error_to_wire(error),
             left=list(left),
         )  # fmt: skip
-        self.end(replace(message, left=[]))
+        self.end(message)
         for leader, workers in exchanges.leaders.items():
             tasks = {leader, *[member.task for member in group.members]}
             for task in sorted(tasks - {exchanges.rendezvous.task}):
