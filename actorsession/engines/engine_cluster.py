@@ -39,6 +39,7 @@ class EngineCluster(ManagedCluster[EngineProcess]):
         security: TLS files, by the names that they have on all nodes; by default those of the environment.
         snapshot_dir: where all tasks keep snapshots of their variables; a folder that all nodes have.
         snapshot_every: seconds between two snapshots.
+        cluster_id: the id of the cluster, which owns the variables in ``snapshot_dir``; see ``LocalCluster``.
         file_roots: folders in which operations may open files; none if left out.
         imports: modules that each task imports before it serves.
         restart: how often each task is started again within 60 s if it ends by itself; see ``LocalCluster``.
@@ -67,11 +68,13 @@ class EngineCluster(ManagedCluster[EngineProcess]):
         restart: int = 0,
         on_end: Callable[[TaskEnd], object] | None = None,
         keep: float = 60.0,
+        cluster_id: str | None = None,
     ) -> None:
         security = security or shared_security()
         super().__init__(
             jobs, start_timeout=start_timeout, security=security,
             token=secrets.token_hex(_TOKEN_BYTES), restart=restart, on_end=on_end,
+            cluster_id=cluster_id, snapshot_dir=snapshot_dir,
         )  # fmt: skip
         self._launcher = launcher
         self._resources = {job: dict(wanted) for job, wanted in (resources or {}).items()}

@@ -19,7 +19,7 @@ from actorsession.cluster.server.server import Server
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import ConfigProto
 from actorsession.engines.launcher import TaskOrder
-from actorsession.errors import UnknownError
+from actorsession.errors import DataLossError, UnknownError
 from actorsession.rpc.security import forget_token, remember_token
 from actorsession.runtime.loop_thread import LoopThread
 
@@ -104,19 +104,27 @@ class TaskHost:
         """Return the last lines of this process's log of the library."""
         return tuple(self._log.lines)
 
-    async def stop(self, grace: float) -> None:
+    async def stop(self, grace: float) -> str:
         """Stop the server and its loop; may be called twice.
 
         Args:
             grace: seconds for connections to end by themselves.
+
+        Returns:
+            What is lost because the last snapshot could not be written; "" for nothing.
         """
         thread, self._thread = self._thread, None
+        lost = ""
         if thread is not None:
             if self._server is not None:
-                await asyncio.wrap_future(thread.submit(self._server.stop(grace)))
+                try:
+                    await asyncio.wrap_future(thread.submit(self._server.stop(grace)))
+                except DataLossError as error:
+                    lost = error.message
             thread.request_stop()
         forget_token([self.address])
         self._log.detach()
+        return lost
 
     def release(self) -> None:
         """Stop without waiting, for a host that its engine drops without a word."""

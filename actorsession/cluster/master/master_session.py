@@ -814,8 +814,10 @@ class MasterSession(Actor):
         back, lost = restart_losses(self._graph.variables_of(task), restored)
         words = [f"Variables lost: {named(lost)}"]
         if restored is not None:
+            path = restored.get("path")  # which earlier versions do not send
             words.append(
                 f"back from the snapshot after {restored.get('steps')} steps: {named(back)}"
+                + (f" (from {path})" if path else "")
             )
         return WorkerRestartedError(f"{error.message}. {'; '.join(words)}", task=task)
 

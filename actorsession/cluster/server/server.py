@@ -43,6 +43,7 @@ from actorsession.config import MAX_SERVER_STEPS, ConfigProto, RPCOptions
 from actorsession.config.file_roots import FileRoots
 from actorsession.config.remote_settings import refuse_local_settings
 from actorsession.errors import (
+    DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
     OpError,
@@ -101,7 +102,8 @@ class Server:
             wait, and sessions take turns; each session has limits of its own besides
             (``ConfigProto.max_inflight_steps``).
         snapshot_dir: where to write the variables of this task from time to time, and when it stops; they are
-            restored from there when it starts. Tasks may share a directory. ``None`` for no snapshots.
+            restored from there when it starts. The directory belongs to one cluster, whose tasks may share
+            it. ``None`` for no snapshots.
         snapshot_every: seconds between two snapshots.
         file_roots: folders in which operations may open files (``read_file``, savers, tables from text
             files); others are refused with PermissionDeniedError. If left out, all files that the server's
@@ -216,11 +218,24 @@ class Server:
             UnknownError: if the address cannot be bound (TensorFlow's class for it), or must not be bound
                 without a token or TLS; or if the TLS files are invalid.
             InvalidArgumentError: if the given socket does not fit the task's address.
+            FailedPreconditionError: if ``snapshot_dir`` is in use, or holds the state of another cluster.
         """
         if self._listener is not None:
             raise FailedPreconditionError(f"the server of {self.task} was started already")
         self._started = time.monotonic()
-        self._make_actors()
+        store = None
+        if self._snapshot_dir is not None:
+            store = SnapshotStore(self._snapshot_dir, self.task, self._hello.cluster_id)
+            await store.take()
+        try:
+            await self._start(store)
+        except BaseException:
+            if store is not None:
+                store.release()
+            raise
+
+    async def _start(self, store: SnapshotStore | None) -> None:
+        self._make_actors(store)
         try:
             pulse = await self._vitals.start(self._bind_to, self._token)
             self._hello = replace(self._hello, pulse=pulse)
@@ -230,7 +245,9 @@ class Server:
                 token=self._token, sock=self._socket, security=self._security,
             )  # fmt: skip
         except BaseException as exc:
-            await self._stop_actors(f"the server of {self.task} has no address")
+            why = f"the server of {self.task} has no address"
+            await self._stop_actors(why)
+            await self._stop_control(why)
             await self._vitals.aclose()
             where = f"{self.task} cannot listen at {self._bind_to}: {exc}"
             if isinstance(exc, TransportError):
@@ -245,14 +262,12 @@ class Server:
         if self._snapshots is not None:
             _ = self._children.start(self._snapshots.run(), name=f"snapshots of {self.task}")
 
-    def _make_actors(self) -> None:
+    def _make_actors(self, store: SnapshotStore | None) -> None:
         self._pool = server_pool(self._config)
         threads = self._config.intra_op_parallelism_threads
         self._blas = hold_blas_threads(threads) if threads else None
         devices = self._devices = make_devices(self.task, self._config.device_count)
         self._open_files(near=False)  # until the listener shows who can reach the server
-        folder = self._snapshot_dir
-        store = None if folder is None else SnapshotStore(folder, self.task)
         restored = None if store is None else restore_latest(store, devices)
         env = MasterEnv(
             self.task,
@@ -301,7 +316,13 @@ class Server:
 
     def _begin_stop(self) -> None:
         """Stop in a child, because the caller receives the answer over a link that stopping closes."""
-        _ = self._children.start(self.stop(), name=f"stop {self.task}")
+        _ = self._children.start(self._stop_as_asked(), name=f"stop {self.task}")
+
+    async def _stop_as_asked(self) -> None:
+        try:
+            await self.stop()
+        except DataLossError as error:  # whoever runs the server has it from his own call, too
+            _log.warning("%s", error.message)
 
     def _lost_push(self, step_id: int, error: OpError) -> None:
         """Fail a step whose tensors could not be delivered, which fails it on all tasks."""
@@ -373,6 +394,10 @@ class Server:
 
         Args:
             grace: seconds for connections to end by themselves.
+
+        Raises:
+            DataLossError: if the last snapshot could not be written, and changes are lost that clients were
+                told of; the server is stopped nevertheless. The message names them.
         """
         self._stopping.set()
         if self._kept is not None:
@@ -381,16 +406,23 @@ class Server:
             return
         registry.withdraw(self.target, self._serves[MASTER])
         await self._listener.aclose(connections=False)
-        await self._stop_actors(f"the server of {self.task} is stopping")
+        why = f"the server of {self.task} is stopping"
+        await self._stop_actors(why)
         if self._snapshots is not None:
             await self._snapshots.take()
+        await self._stop_control(why)
         await self._cache.aclose(grace)
         await self._listener.aclose(grace=grace)
         await self._children.stop(grace)
         await self._vitals.aclose()
+        lost = self.lost
         if self._snapshots is None:  # else a last one may still be written, from another thread
             for device in self._devices:
                 device.resources.clear_all()
+        else:
+            self._snapshots.close()
+        if lost:
+            raise DataLossError(lost, task=self.task)
 
     @property
     def stopping(self) -> bool:
@@ -402,16 +434,31 @@ class Server:
         """Whether the variables of this task are written to files, the last time when it stops."""
         return self._snapshots is not None
 
-    def take_last_snapshot(self) -> None:
-        """Write what no snapshot holds yet, from any thread: for a process that ends before ``stop`` does."""
+    def take_last_snapshot(self) -> str:
+        """Write what no snapshot holds yet, from any thread: for a process that ends before ``stop`` does.
+
+        Returns:
+            What is lost all the same, see ``lost``.
+        """
         if self._snapshots is not None:
             self._snapshots.take_now()
+        return self.lost
+
+    @property
+    def lost(self) -> str:
+        """What no snapshot of a stopping server holds, as a sentence; "" if nothing is lost with it."""
+        lost = "" if self._snapshots is None else self._snapshots.lost()
+        return lost and f"{self.task}: {lost}"
+
+    async def _stop_control(self, why: str) -> None:
+        """Tell those who have asked for the stop what was lost, and take no more requests."""
+        assert self._control is not None
+        await self._control.settle(self.lost)
+        await self._control.stop(why)
 
     async def _stop_actors(self, why: str) -> None:
         assert self._master is not None
         assert self._worker is not None
-        assert self._control is not None
-        await self._control.stop(why)
         await self._master.aclose(why)
         await self._worker.aclose(why)
         if self._pool is not None:
@@ -426,7 +473,12 @@ class Server:
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        await self.stop()
+        try:
+            await self.stop()
+        except DataLossError as lost:
+            if exc is None:
+                raise
+            exc.add_note(lost.message)  # what came first counts
 
     def statistics(self) -> ServerStatistics:
         """Return the current counters of this server.
@@ -465,6 +517,7 @@ class Server:
             peak_memory=memory.peak,
             snapshot_every=0.0 if self._snapshots is None else self._snapshots.every,
             snapshot_age=0.0 if self._snapshots is None else self._snapshots.age,
+            restored_from="" if self._snapshots is None else self._snapshots.restored,
             open_sessions=self._master.open_sessions(),
         )
 
