@@ -66,6 +66,8 @@ _ERRORS: dict[int, type[OpError]] = {
     errno.ENOTDIR: FailedPreconditionError,
     errno.EEXIST: FailedPreconditionError,  # a file where a folder should be
     errno.EISDIR: FailedPreconditionError,
+    errno.ELOOP: FailedPreconditionError,
+    errno.ENXIO: FailedPreconditionError,  # a FIFO without a reader, or a socket
     errno.ENOTEMPTY: FailedPreconditionError,
     errno.ENAMETOOLONG: InvalidArgumentError,
 }

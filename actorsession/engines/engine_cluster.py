@@ -17,9 +17,9 @@ from actorsession.actors.deadline import Deadline
 from actorsession.cluster import SecurityConfig
 from actorsession.cluster.launch.managed_cluster import ManagedCluster, checked_imports
 from actorsession.cluster.launch.task_restarts import TaskEnd
+from actorsession.durations import checked_seconds
 from actorsession.engines.engine_process import EngineProcess
 from actorsession.engines.launcher import Launcher, TaskOrder
-from actorsession.errors import InvalidArgumentError
 from actorsession.rpc.security import shared_security
 
 __all__ = ["EngineCluster"]
@@ -81,17 +81,15 @@ class EngineCluster(ManagedCluster[EngineProcess]):
         unknown = sorted(self._resources.keys() - jobs.keys())
         if unknown:
             raise ValueError(f"resources are given for {unknown}; the jobs are {sorted(jobs)}")
-        if not keep > 0:
-            raise InvalidArgumentError(f"tasks are kept for more than 0 seconds, got {keep:g}")
         self._common: dict[str, Any] = {
             "cluster_id": self.cluster_id,
             "token": self._token,
             "scheme": "tcp" if security is None else "tls",
-            "keep": keep,
+            "keep": checked_seconds("keep", keep),
             "devices": devices,
             "restart_wait": start_timeout if restart else 0.0,
             "snapshot_dir": None if snapshot_dir is None else os.fspath(snapshot_dir),
-            "snapshot_every": snapshot_every,
+            "snapshot_every": checked_seconds("snapshot_every", snapshot_every),
             "file_roots": tuple(os.fspath(root) for root in file_roots),
             "imports": checked_imports(imports),
             "security": security,

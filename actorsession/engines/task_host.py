@@ -19,7 +19,7 @@ from actorsession.cluster.server.server import Server
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import ConfigProto
 from actorsession.engines.launcher import TaskOrder
-from actorsession.errors import DataLossError, UnknownError
+from actorsession.errors import UnknownError
 from actorsession.rpc.security import forget_token, remember_token
 from actorsession.runtime.loop_thread import LoopThread
 
@@ -114,17 +114,13 @@ class TaskHost:
             What is lost because the last snapshot could not be written; "" for nothing.
         """
         thread, self._thread = self._thread, None
-        lost = ""
         if thread is not None:
             if self._server is not None:
-                try:
-                    await asyncio.wrap_future(thread.submit(self._server.stop(grace)))
-                except DataLossError as error:
-                    lost = error.message
+                await asyncio.wrap_future(thread.submit(self._server.stop(grace)))
             thread.request_stop()
         forget_token([self.address])
         self._log.detach()
-        return lost
+        return "" if self._server is None else self._server.lost
 
     def release(self) -> None:
         """Stop without waiting, for a host that its engine drops without a word."""

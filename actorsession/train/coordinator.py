@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, TypeAlias
 
+from actorsession.durations import MOST_SECONDS, checked_seconds
 from actorsession.errors import OutOfRangeError
 from actorsession.records import description
 
@@ -102,6 +103,8 @@ class Coordinator:
         Returns:
             Whether a stop was requested.
         """
+        if timeout is not None:
+            timeout = min(checked_seconds("wait", timeout), MOST_SECONDS)
         return self._stop.wait(timeout)
 
     @contextlib.contextmanager
@@ -136,6 +139,7 @@ class Coordinator:
             BaseException: the exception with which the stop was requested.
             RuntimeError: if threads still run after the grace period; the message names them.
         """
+        stop_grace_period_secs = checked_seconds("stop_grace_period_secs", stop_grace_period_secs)
         with self._lock:
             everyone = [*self._registered, *(threads or ())]
         while any(t.is_alive() for t in everyone) and not self._stop.wait(_LOOK):
@@ -198,7 +202,11 @@ class LooperThread(threading.Thread):
             raise ValueError(f"'coord' argument must be a Coordinator: {coord!r}")
         super().__init__(daemon=True)
         self._coord = coord
-        self._interval = timer_interval_secs
+        self._interval = (
+            None
+            if timer_interval_secs is None
+            else checked_seconds("timer_interval_secs", timer_interval_secs)
+        )
         self._function = target
         self._arguments = tuple(args or ())
         self._named = dict(kwargs or {})

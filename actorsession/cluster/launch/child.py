@@ -127,7 +127,7 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
     ended = asyncio.Event()
     parent = _Parent(loop, server, ended.set, options.grace)
     with (
-        _ended_by_signals(loop, ended.set), guard.watching(_ENDING), _losses_told(options),
+        _ended_by_signals(loop, ended.set), guard.watching(_ENDING),
         _probes(options, loop, server) as probe_port,
     ):  # fmt: skip
         async with server:
@@ -148,19 +148,12 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
             _end_in(options.grace, server, announce=options.announce)
     if options.announce and parent.is_gone:
         remove_orphaned_folder(server_address)
+    if server.lost:
+        if options.announce:
+            _say_at_end({"lost": server.lost})
+        raise DataLossError(server.lost)
     if parent.nonsense:
         raise ValueError(f"the parent should tell the cluster as JSON; {parent.nonsense}")
-
-
-@contextlib.contextmanager
-def _losses_told(options: WorkerOptions) -> Iterator[None]:
-    """Report to the parent of a child what is lost with it."""
-    try:
-        yield
-    except DataLossError as error:
-        if options.announce:
-            _say_at_end({"lost": error.message})
-        raise
 
 
 @contextlib.contextmanager

@@ -22,6 +22,7 @@ from actorsession.cluster.launch.socket_folder import SocketFolder
 from actorsession.cluster.launch.task_restarts import TaskEnd
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.config import CONNECT_TIMEOUT
+from actorsession.durations import checked_seconds
 from actorsession.rpc.security import shared_security
 from transports import SecurityConfig
 
@@ -64,6 +65,7 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         ValueError: for no task at all, a number below 0, or another protocol.
         TypeError: for modules that are not given as a sequence of names, or a number of restarts that is no
             integer.
+        InvalidArgumentError: for a duration out of range.
     """
 
     def __init__(
@@ -96,7 +98,7 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         self._folder: SocketFolder | None = None
         self._more: tuple[str, ...] = ()
         if snapshot_dir is not None:
-            every = str(snapshot_every)
+            every = str(checked_seconds("snapshot_every", snapshot_every))
             self._more = ("--snapshot-dir", os.fspath(snapshot_dir), "--snapshot-every", every)
         for root in file_roots:
             self._more += ("--file-root", os.path.abspath(root))

@@ -32,6 +32,7 @@ from actorsession.cluster.launch.task_restarts import TaskEnd, TaskRestarts
 from actorsession.cluster.server.snapshots import stored_cluster_id
 from actorsession.cluster.server.statistics import ServerStatistics
 from actorsession.cluster.spec import ClusterSpec
+from actorsession.durations import checked_seconds
 from actorsession.errors import DataLossError, FailedPreconditionError, OpError, UnavailableError
 from actorsession.graph.device import task_name
 from actorsession.rpc import exit_reports
@@ -70,6 +71,7 @@ class ManagedCluster(Generic[P]):
     Raises:
         ValueError: for no task at all, or a number below 0.
         TypeError: for a number of restarts that is no integer, or an id that is no text.
+        InvalidArgumentError: for a duration out of range.
     """
 
     def __init__(
@@ -87,7 +89,7 @@ class ManagedCluster(Generic[P]):
         if not jobs or min(jobs.values()) < 0 or not sum(jobs.values()):
             raise ValueError(f"a cluster has at least one task, got {dict(jobs)}")
         self._jobs = dict(jobs)
-        self._start_timeout = start_timeout
+        self._start_timeout = checked_seconds("start_timeout", start_timeout)
         self._security = security
         self._token = token
         self._restarts = TaskRestarts(
@@ -306,6 +308,7 @@ class ManagedCluster(Generic[P]):
             DataLossError: if it could not write its last snapshot; says what is lost.
         """
         task = self.process(job, index).task
+        _ = checked_seconds("grace", grace)
         async with self._changing[task]:
             if len(self.processes) == 1:
                 raise ValueError(f"{task} is the last task; stop the cluster instead")
@@ -455,6 +458,7 @@ class ManagedCluster(Generic[P]):
             DataLossError: if a task could not write its last snapshot; says what is lost. All processes have
                 ended nevertheless.
         """
+        _ = checked_seconds("grace", grace)
         self._stopped = True
         await self._restarts.stop()
         async with asyncio.TaskGroup() as group:

@@ -42,8 +42,8 @@ from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.config import MAX_SERVER_STEPS, ConfigProto, RPCOptions
 from actorsession.config.file_roots import FileRoots
 from actorsession.config.remote_settings import refuse_local_settings
+from actorsession.durations import checked_seconds
 from actorsession.errors import (
-    DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
     OpError,
@@ -161,24 +161,14 @@ class Server:
             refuse_plain(self._bind_to, self.task)
         self._config = config or ConfigProto()
         _check_session_defaults(self._config)
-        if session_gc_seconds < 0:
-            raise InvalidArgumentError(
-                f"session_gc_seconds is 0 or more, got {session_gc_seconds:g}"
-            )
-        self._session_gc = session_gc_seconds
+        self._session_gc = checked_seconds("session_gc_seconds", session_gc_seconds)
         if max_inflight_steps < 1:
             raise InvalidArgumentError(f"max_inflight_steps is 1 or more, got {max_inflight_steps}")
         self._max_inflight_steps = max_inflight_steps
-        if snapshot_every <= 0:
-            raise InvalidArgumentError(
-                f"snapshot_every is more than 0 seconds, got {snapshot_every:g}"
-            )
-        if restart_wait < 0:
-            raise InvalidArgumentError(f"restart_wait is 0 seconds or more, got {restart_wait:g}")
-        self._restart_wait = restart_wait
+        self._restart_wait = checked_seconds("restart_wait", restart_wait)
         self._stats_publisher_factory = stats_publisher_factory
         self._snapshot_dir = snapshot_dir
-        self._snapshot_every = snapshot_every
+        self._snapshot_every = checked_seconds("snapshot_every", snapshot_every)
         self._file_roots = None if file_roots is None else FileRoots(file_roots, self.task)
         self._devices: Sequence[Device] = ()
         self._snapshots: Snapshots | None = None
@@ -316,13 +306,7 @@ class Server:
 
     def _begin_stop(self) -> None:
         """Stop in a child, because the caller receives the answer over a link that stopping closes."""
-        _ = self._children.start(self._stop_as_asked(), name=f"stop {self.task}")
-
-    async def _stop_as_asked(self) -> None:
-        try:
-            await self.stop()
-        except DataLossError as error:  # whoever runs the server has it from his own call, too
-            _log.warning("%s", error.message)
+        _ = self._children.start(self.stop(), name=f"stop {self.task}")
 
     def _lost_push(self, step_id: int, error: OpError) -> None:
         """Fail a step whose tensors could not be delivered, which fails it on all tasks."""
@@ -372,8 +356,7 @@ class Server:
         Raises:
             InvalidArgumentError: for a time that is not above 0.
         """
-        if not seconds > 0:
-            raise InvalidArgumentError(f"a server is kept for more than 0 seconds, got {seconds:g}")
+        _ = checked_seconds("keep", seconds)
         if self._kept is not None:
             self._kept.cancel()
         self._kept = asyncio.get_running_loop().call_later(seconds, self._expire, seconds)
@@ -390,15 +373,16 @@ class Server:
         """Release the address and close sessions and connections.
 
         Bounded by a few times ``grace`` and the time to write a last snapshot. May be called twice, also
-        concurrently; if it is cancelled, another call continues with what is left.
+        concurrently; if it is cancelled, another call continues with what is left. Afterwards ``lost`` says
+        whether the last snapshot could be written.
 
         Args:
             grace: seconds for connections to end by themselves.
 
         Raises:
-            DataLossError: if the last snapshot could not be written, and changes are lost that clients were
-                told of; the server is stopped nevertheless. The message names them.
+            InvalidArgumentError: for a grace that is no duration; nothing happens then.
         """
+        _ = checked_seconds("grace", grace)
         self._stopping.set()
         if self._kept is not None:
             self._kept.cancel()
@@ -415,14 +399,11 @@ class Server:
         await self._listener.aclose(grace=grace)
         await self._children.stop(grace)
         await self._vitals.aclose()
-        lost = self.lost
         if self._snapshots is None:  # else a last one may still be written, from another thread
             for device in self._devices:
                 device.resources.clear_all()
         else:
             self._snapshots.close()
-        if lost:
-            raise DataLossError(lost, task=self.task)
 
     @property
     def stopping(self) -> bool:
@@ -446,14 +427,19 @@ class Server:
 
     @property
     def lost(self) -> str:
-        """What no snapshot of a stopping server holds, as a sentence; "" if nothing is lost with it."""
+        """What is lost with a server that keeps snapshots and has stopped, as a sentence; "" for nothing.
+
+        Such are changes that clients were told of, if the last snapshot could not be written.
+        """
         lost = "" if self._snapshots is None else self._snapshots.lost()
         return lost and f"{self.task}: {lost}"
 
     async def _stop_control(self, why: str) -> None:
         """Tell those who have asked for the stop what was lost, and take no more requests."""
         assert self._control is not None
-        await self._control.settle(self.lost)
+        if lost := self.lost:
+            _log.error("%s", lost)
+        await self._control.settle(lost)
         await self._control.stop(why)
 
     async def _stop_actors(self, why: str) -> None:
@@ -473,12 +459,7 @@ class Server:
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        try:
-            await self.stop()
-        except DataLossError as lost:
-            if exc is None:
-                raise
-            exc.add_note(lost.message)  # what came first counts
+        await self.stop()
 
     def statistics(self) -> ServerStatistics:
         """Return the current counters of this server.

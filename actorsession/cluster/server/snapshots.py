@@ -41,6 +41,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 from actorsession.checkpoints.atomic import (
     UNFINISHED,
     LockedFile,
+    file_errors,
     make_private_folder,
     regular,
     remove_abandoned,
@@ -239,7 +240,7 @@ class SnapshotStore:
         own = Owner(
             self._cluster_id or "", self._task, f"process {os.getpid()} on {platform.node()}"
         )
-        taking = LockedFile.take(os.path.join(folder, _TAKING), own.to_text())
+        taking = _locked(os.path.join(folder, _TAKING), own)
         if taking is None:
             raise UnavailableError(f"{self._directory} is being taken by another process")
         try:
@@ -251,7 +252,7 @@ class SnapshotStore:
                     "there, too", self._directory, own,
                 )  # fmt: skip
             self._refuse_stored(own)
-            lock = LockedFile.take(os.path.join(folder, f".{self._prefix}.lock"), own.to_text())
+            lock = _locked(os.path.join(folder, f".{self._prefix}.lock"), own)
             if lock is None:
                 raise UnavailableError(f"{self._directory} is in use by another process of {own}")
             return lock
@@ -262,9 +263,7 @@ class SnapshotStore:
         """Refuse a directory that another cluster, or another process of this task, uses."""
         folder = os.fspath(self._directory)
         remove_abandoned(folder, _LOCKS)  # those that are left are locked
-        for name in sorted(os.listdir(folder)):
-            if not _LOCKS.fullmatch(name):
-                continue
+        for name in _locks(folder):
             holder = Owner.of_text(LockedFile.text_of(os.path.join(folder, name)))
             if holder.cluster_id != own.cluster_id:
                 raise _not_ours(folder, own, f"is used by {holder}")
@@ -352,7 +351,7 @@ class SnapshotStore:
                     owner, parts = _read_parts(file)
                 if self._is_ours(owner):
                     return replace(_read(parts), path=os.fspath(path), owner=owner)
-            except (_ForeignError, OpError) as exc:  # not ours to remove
+            except (_ForeignError, OpError, OSError) as exc:  # not ours to remove
                 _log.warning("snapshot %s is passed over: %s", path, exc)
             except Exception as exc:  # whatever the file contains
                 _log.warning("snapshot %s is passed over: %s", path, exc)
@@ -366,6 +365,25 @@ def _not_ours(folder: str, own: Owner, whose: str) -> FailedPreconditionError:
         "Name another folder, or start the task with the cluster id of the folder's variables to go on with "
         "them"
     )
+
+
+def _locked(path: str, own: Owner) -> LockedFile | None:
+    """Lock a file for an owner; return ``None`` if another one holds it.
+
+    Raises:
+        OpError: if it is no file, or cannot be made.
+    """
+    with file_errors(f"cannot lock {path!r}"):
+        return LockedFile.take(path, own.to_text())
+
+
+def _locks(folder: str) -> list[str]:
+    """Return the names of the locks of tasks; what is no file was not made by one."""
+    with os.scandir(folder) as entries:
+        found = [
+            e.name for e in entries if _LOCKS.fullmatch(e.name) and e.is_file(follow_symlinks=False)
+        ]
+    return sorted(found)
 
 
 def _owners(directory: Path) -> Iterator[tuple[Path, Owner | None]]:
@@ -390,7 +408,7 @@ def stored_cluster_id(directory: str | os.PathLike[str]) -> str | None:
         try:
             if taking.is_locked:
                 remove_abandoned(os.fspath(folder), _LOCKS)
-            if any(map(_LOCKS.fullmatch, os.listdir(folder))):
+            if _locks(os.fspath(folder)):
                 return None
             found = {owner.cluster_id for _, owner in _owners(folder) if owner is not None}
         finally:
