@@ -32,6 +32,7 @@ from actorsession.errors import FailedPreconditionError, OpError, UnavailableErr
 from actorsession.graph.device import task_name
 from actorsession.rpc import exit_reports
 from actorsession.runtime.loop_thread import LoopThread
+from actorsession.standard_streams import open_standard_descriptors
 from transports import SecurityConfig
 
 __all__ = ["GRACE", "ManagedCluster", "checked_imports"]
@@ -123,6 +124,7 @@ class ManagedCluster(Generic[P]):
             DeadlineExceededError: if that takes too long.
             ResourceExhaustedError: if there is no place for them.
         """
+        open_standard_descriptors()  # the loop may be the caller's own
         together = sum(self._jobs.values())
         for job, count in self._jobs.items():
             for index in range(count):

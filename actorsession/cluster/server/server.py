@@ -61,6 +61,7 @@ from actorsession.runtime.devices import Device, make_devices, new_incarnation
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.session_pools import server_pool
 from actorsession.runtime.step_inspector import held_pool
+from actorsession.standard_streams import open_standard_descriptors
 from actorsession.version import installed_version
 from transports import Hello, Listener, SecurityConfig, TransportError, listen
 
@@ -151,6 +152,7 @@ class Server:
         restart_wait: float = 0.0,
         stats_publisher_factory: StatsPublisherFactory | None = None,
     ) -> None:
+        open_standard_descriptors()  # the loop may be the caller's own
         self._security = security if security is not None else shared_security()
         scheme = checked_scheme(protocol, tls=self._security is not None)
         self._cluster_view = ClusterView(cluster, job_name, task_index, scheme)
