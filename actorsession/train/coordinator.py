@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, TypeAlias
 
 from actorsession.errors import OutOfRangeError
+from actorsession.process_bound import ProcessBound
 from actorsession.records import description
 
 __all__ = ["Coordinator", "LooperThread"]
@@ -25,7 +26,7 @@ _log = logging.getLogger("actorsession.train")
 _LOOK = 0.05
 
 
-class Coordinator:
+class Coordinator(ProcessBound):
     """The coordinator of threads that stop together.
 
     A thread checks ``should_stop()`` in its loop and calls ``request_stop(exception)`` when it fails. The
@@ -172,7 +173,7 @@ class Coordinator:
             raise failure
 
 
-class LooperThread(threading.Thread):
+class LooperThread(threading.Thread, ProcessBound):
     """A thread that calls a function repeatedly until its coordinator requests a stop.
 
     Args:

@@ -30,6 +30,7 @@ from actorsession.cluster.server.statistics import ServerStatistics
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.errors import FailedPreconditionError, OpError, UnavailableError
 from actorsession.graph.device import task_name
+from actorsession.process_bound import ProcessBound
 from actorsession.rpc import exit_reports
 from actorsession.runtime.loop_thread import LoopThread
 from actorsession.standard_streams import open_standard_descriptors
@@ -46,7 +47,7 @@ GRACE = 5.0
 _log = logging.getLogger("actorsession.cluster")
 
 
-class ManagedCluster(Generic[P]):
+class ManagedCluster(ProcessBound, Generic[P]):
     """Processes that are started and ended together, one for each task.
 
     Args:
@@ -64,6 +65,8 @@ class ManagedCluster(Generic[P]):
         ValueError: for no task at all, or a number below 0.
         TypeError: for a number of restarts that is no integer.
     """
+
+    instead = "send its target() or its spec, and make a session with that"
 
     def __init__(
         self,

@@ -53,6 +53,7 @@ from actorsession.messages.server import SERVER
 from actorsession.messages.session import MASTER
 from actorsession.messages.worker import WORKER, CleanupGraph
 from actorsession.plan.cost_model import check_cost_model_settings
+from actorsession.process_bound import ProcessBound
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
 from actorsession.rpc.security import shared_security, shared_token
 from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads, share_blas_threads
@@ -72,7 +73,7 @@ _log = logging.getLogger("actorsession.cluster")
 _GRACE = 2.0
 
 
-class Server:
+class Server(ProcessBound):
     """One task of a cluster.
 
     It neither binds nor serves before ``start``.
@@ -128,6 +129,8 @@ class Server:
             without TLS.
         NotFoundError: for a protocol, or a scheme of an address, that is not supported.
     """
+
+    instead = "send its target, and make a session with that"
 
     def __init__(
         self,

@@ -22,6 +22,7 @@ from actorsession.compat.v1.settings import as_settings
 from actorsession.errors import FailedPreconditionError
 from actorsession.graph.device import DeviceSpec
 from actorsession.interop.message import Message
+from actorsession.process_bound import ProcessBound
 from actorsession.runtime.interruptible import result_of
 from actorsession.standard_streams import open_standard_descriptors
 
@@ -34,7 +35,7 @@ _RUNNING: dict[threading.Thread, asyncio.AbstractEventLoop] = {}
 _FREE = re.compile(r"(?:(?:grpc|tcp)://)?(localhost|127\.0\.0\.1|\[::1\]):0")
 
 
-class Server:
+class Server(ProcessBound):
     """One task of a cluster.
 
     Args:
@@ -51,6 +52,8 @@ class Server:
         InternalError: if the task is not in the cluster.
         UnknownError: if the address is not available.
     """
+
+    instead = "send its target, and make a session with that"
 
     def __init__(
         self,
