@@ -18,6 +18,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions, StepStats
+from actorsession.durations import checked_seconds
 from actorsession.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.graph import Graph, default_graphs, get_default_graph
@@ -516,8 +517,7 @@ class BaseSession(ProcessBound, ABC):
             raise TypeError(f"count is an integer or None, got {count!r:.100}")
         if count is not None and count < 1:
             raise ValueError(f"count is at least 1, got {count}")
-        if not 0.0 < timeout < math.inf:
-            raise ValueError(f"timeout is a positive number of seconds, got {timeout!r:.100}")
+        _ = checked_seconds("timeout", timeout)
 
     @property
     def _is_forked(self) -> bool:
@@ -536,8 +536,7 @@ class BaseSession(ProcessBound, ABC):
     @staticmethod
     def _limited(options: RunOptions | None, timeout: float) -> RunOptions:
         """Return the options of a run with its time limit in seconds."""
-        if not 0 < timeout < math.inf:
-            raise ValueError(f"timeout is a positive number of seconds, got {timeout!r:.100}")
+        timeout = checked_seconds("timeout", timeout)
         options = options or RunOptions()
         if options.timeout_in_ms:
             raise ValueError(

@@ -448,7 +448,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         now = self._master.link.peer if self._master.link is not None else None
         if before is not None and now is not None and before.incarnation != now.incarnation:
             return replace(found, restarted=(now.task,))
-        return found
+        return replace(found, restored=())  # those of a master that was not restarted are old news
 
     # -- running -------------------------------------------------------------------------------
 
