@@ -19,6 +19,7 @@ from actorsession.checkpoints.atomic import file_errors, regular
 from actorsession.errors import FailedPreconditionError
 from actorsession.opsets.parsing.record_frames import frame
 from actorsession.opsets.summaries.fields import double_field
+from actorsession.process_bound import ProcessBound
 from actorsession.protobuf.wire import length_field
 
 __all__ = ["EventFileWriter"]
@@ -57,7 +58,7 @@ class _File:
                 file.writelines(frame(records))
 
 
-class EventFileWriter:
+class EventFileWriter(ProcessBound):
     """A writer of event files in one folder.
 
     Events are written to disk when ``max_queue`` of them wait, when ``flush_secs`` have passed at the time of

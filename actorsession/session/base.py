@@ -25,6 +25,7 @@ from actorsession.graph.graph import Graph, default_graphs, get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
 from actorsession.plan.wiring import check_devices
+from actorsession.process_bound import ProcessBound
 from actorsession.runtime.debug.dump import DebugDump, DebugReport, DumpStore
 from actorsession.runtime.kept_feeds import large_arrays
 from actorsession.session.callable_options import named_run
@@ -128,7 +129,7 @@ def _new_session(
     return made
 
 
-class BaseSession(ABC):
+class BaseSession(ProcessBound, ABC):
     """The part of a session that does not depend on how callers wait for it.
 
     Args:
@@ -141,6 +142,8 @@ class BaseSession(ABC):
         NotFoundError: if no session factory accepts the target, or a device does not exist.
         InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
+
+    instead = "make a session in the other process; of a cluster, send its target there"
 
     # Whether large feeds are converted in a thread, so that an event loop stays responsive.
     _converts_in_thread = True

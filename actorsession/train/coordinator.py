@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from actorsession.durations import MOST_SECONDS, checked_seconds
 from actorsession.errors import OutOfRangeError
+from actorsession.process_bound import ProcessBound
 from actorsession.records import description
 
 __all__ = ["Coordinator", "LooperThread"]
@@ -26,7 +27,7 @@ _log = logging.getLogger("actorsession.train")
 _LOOK = 0.05
 
 
-class Coordinator:
+class Coordinator(ProcessBound):
     """The coordinator of threads that stop together.
 
     A thread checks ``should_stop()`` in its loop and calls ``request_stop(exception)`` when it fails. The
@@ -176,7 +177,7 @@ class Coordinator:
             raise failure
 
 
-class LooperThread(threading.Thread):
+class LooperThread(threading.Thread, ProcessBound):
     """A thread that calls a function repeatedly until its coordinator requests a stop.
 
     Args:

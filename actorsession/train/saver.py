@@ -26,6 +26,7 @@ from typing import Any, ClassVar
 from actorsession import checkpoints
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.process_bound import GraphBound
 from actorsession.records import dataclass, description
 from actorsession.train.checkpoint_retention import CheckpointRetention
 from actorsession.train.checkpoint_state import (
@@ -60,7 +61,7 @@ class _Save:
     graph: Graph
 
 
-class Saver:
+class Saver(GraphBound):
     """A saver writes variables to checkpoints and restores them.
 
     A saver adds nodes to the graph of its variables, so it must be created before the graph is finalized.

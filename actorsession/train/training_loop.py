@@ -35,6 +35,7 @@ import numpy as np
 from actorsession.durations import checked_seconds
 from actorsession.ops.flow.streams import write_line
 from actorsession.ops.graph_keys import GraphKeys
+from actorsession.process_bound import ProcessBound
 from actorsession.records import dataclass
 from actorsession.train.saver import Saver
 
@@ -213,7 +214,7 @@ def _write_report(report: FitReport) -> None:
         write_line(sys.stderr, str(report))
 
 
-class Fit:
+class Fit(ProcessBound):
     """A training that has not begun; see ``fit``.
 
     Each ``await``, loop or ``run`` begins a training of its own, which goes on from the values that the

@@ -486,7 +486,8 @@ async def test_a_cluster_that_cannot_write_its_last_snapshots_says_what_is_lost(
     jobs = {"worker": 1, **({"ps": 1} if ending == "remove" else {})}
     cluster = LocalCluster(jobs, snapshot_dir=tmp_path, snapshot_every=1000.0)
     mark = ValueError("what the program has to say")
-    with pytest.raises(ValueError if ending == "with" else DataLossError) as info:
+
+    async def program() -> None:
         async with cluster:
             async with AsyncSession(cluster.target("worker"), graph=graph) as session:
                 await soon(session.run(v.initializer))
@@ -496,6 +497,9 @@ async def test_a_cluster_that_cannot_write_its_last_snapshots_says_what_is_lost(
             if ending == "with":
                 raise mark
             await cluster.stop()
+
+    with pytest.raises(ValueError if ending == "with" else DataLossError) as info:
+        await program()
     said = "\n".join(info.value.__notes__) if ending == "with" else str(info.value)
     assert f"{W0}: the last snapshot was not written" in said
     assert said.endswith("v (1 change)")

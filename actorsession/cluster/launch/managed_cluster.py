@@ -35,8 +35,10 @@ from actorsession.cluster.spec import ClusterSpec
 from actorsession.durations import checked_seconds
 from actorsession.errors import DataLossError, FailedPreconditionError, OpError, UnavailableError
 from actorsession.graph.device import task_name
+from actorsession.process_bound import ProcessBound
 from actorsession.rpc import exit_reports
 from actorsession.runtime.loop_thread import LoopThread
+from actorsession.standard_streams import open_standard_descriptors
 from transports import SecurityConfig
 
 __all__ = ["GRACE", "ManagedCluster", "checked_imports"]
@@ -52,7 +54,7 @@ _ID_BYTES = 8
 _GENERATED = re.compile(rf"[0-9a-f]{{{2 * _ID_BYTES}}}")
 
 
-class ManagedCluster(Generic[P]):
+class ManagedCluster(ProcessBound, Generic[P]):
     """Processes that are started and ended together, one for each task.
 
     Args:
@@ -73,6 +75,8 @@ class ManagedCluster(Generic[P]):
         TypeError: for a number of restarts that is no integer, or an id that is no text.
         InvalidArgumentError: for a duration out of range.
     """
+
+    instead = "send its target() or its spec, and make a session with that"
 
     def __init__(
         self,
@@ -135,6 +139,7 @@ class ManagedCluster(Generic[P]):
             DeadlineExceededError: if that takes too long.
             ResourceExhaustedError: if there is no place for them.
         """
+        open_standard_descriptors()  # the loop may be the caller's own
         together = sum(self._jobs.values())
         for job, count in self._jobs.items():
             for index in range(count):

@@ -52,8 +52,9 @@ from actorsession.errors import (
     error_from_wire,
 )
 from actorsession.graph.codec import bytes_held
+from actorsession.graph.function import nodes_in, size_of
 from actorsession.graph.kept_state import named
-from actorsession.graph.node import GraphDef, NodeDef, nodes_in
+from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
     AskSessionWhy,
@@ -205,7 +206,7 @@ class MasterSession(Actor):
 
         Absent tasks are asked again if the new nodes request devices about which nothing is known.
         """
-        nodes = len(graph.nodes)
+        nodes = size_of(graph.nodes)
         unknown = await self._unknown(nodes, lambda: graph)
         if unknown:
             await self._members.retry_absent(deadline, unknown)

@@ -54,6 +54,7 @@ from actorsession.messages.server import SERVER
 from actorsession.messages.session import MASTER
 from actorsession.messages.worker import WORKER, CleanupGraph
 from actorsession.plan.cost_model import check_cost_model_settings
+from actorsession.process_bound import ProcessBound
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
 from actorsession.rpc.security import shared_security, shared_token
 from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads, share_blas_threads
@@ -62,6 +63,7 @@ from actorsession.runtime.devices import Device, make_devices, new_incarnation
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.session_pools import server_pool
 from actorsession.runtime.step_inspector import held_pool
+from actorsession.standard_streams import open_standard_descriptors
 from actorsession.version import installed_version
 from transports import Hello, Listener, SecurityConfig, TransportError, listen
 
@@ -72,7 +74,7 @@ _log = logging.getLogger("actorsession.cluster")
 _GRACE = 2.0
 
 
-class Server:
+class Server(ProcessBound):
     """One task of a cluster.
 
     It neither binds nor serves before ``start``.
@@ -130,6 +132,8 @@ class Server:
         NotFoundError: for a protocol, or a scheme of an address, that is not supported.
     """
 
+    instead = "send its target, and make a session with that"
+
     def __init__(
         self,
         cluster: ClusterSpec | ClusterDef | Mapping[str, Any] | ClusterResolver,
@@ -153,6 +157,7 @@ class Server:
         restart_wait: float = 0.0,
         stats_publisher_factory: StatsPublisherFactory | None = None,
     ) -> None:
+        open_standard_descriptors()  # the loop may be the caller's own
         self._security = security if security is not None else shared_security()
         scheme = checked_scheme(protocol, tls=self._security is not None)
         self._cluster_view = ClusterView(cluster, job_name, task_index, scheme)

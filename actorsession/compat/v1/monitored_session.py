@@ -30,6 +30,7 @@ from actorsession.compat.v1.step_hooks import StepCounterHook
 from actorsession.compat.v1.summary_hooks import SummarySaverHook
 from actorsession.durations import checked_seconds
 from actorsession.errors import OutOfRangeError
+from actorsession.process_bound import ProcessBound
 from actorsession.train import Coordinator, start_queue_runners
 
 __all__ = [
@@ -64,7 +65,7 @@ class _Creator:
         return CoordinatedSession(HookedSession(self.tf_sess, self._hooks), self.coord, self._grace)
 
 
-class MonitoredSession:
+class MonitoredSession(ProcessBound):
     """A session with hooks, which is recreated when it is lost.
 
     Args:

@@ -25,6 +25,7 @@ from actorsession.errors import (
     FailedPreconditionError,
     UnavailableError,
 )
+from actorsession.process_bound import ProcessBound
 from actorsession.train import get_checkpoint_state
 
 __all__ = ["SessionManager"]
@@ -35,7 +36,7 @@ _log = get_logger()
 _NOT_THERE_YET = (AbortedError, DeadlineExceededError, UnavailableError)
 
 
-class SessionManager:
+class SessionManager(ProcessBound):
     """A creator of sessions with a ready model.
 
     Args:

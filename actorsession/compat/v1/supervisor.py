@@ -27,6 +27,7 @@ from actorsession.durations import checked_seconds
 from actorsession.interop.event_protos import SessionLog, Summary
 from actorsession.ops import GraphKeys
 from actorsession.opsets.summaries.functions import merge_all
+from actorsession.process_bound import ProcessBound
 from actorsession.train import Coordinator, LooperThread, get_global_step
 from actorsession.train import global_step as read_step
 
@@ -35,7 +36,7 @@ __all__ = ["Supervisor"]
 _log = get_logger()
 
 
-class Supervisor:
+class Supervisor(ProcessBound):
     """A supervisor of a training program.
 
     Operations that are not given are found in the collections of the graph or created; ``None`` disables one.

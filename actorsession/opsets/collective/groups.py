@@ -22,6 +22,7 @@ from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.derivatives.custom_gradients import custom_gradient
 from actorsession.ops.flow.control import no_op
+from actorsession.process_bound import GraphBound
 from actorsession.records import description
 
 __all__ = [
@@ -42,7 +43,7 @@ _REDUCTIONS = {
 _GROUPS: weakref.WeakKeyDictionary[Graph, int] = weakref.WeakKeyDictionary()
 
 
-class Group:
+class Group(GraphBound):
     """Devices that take part in the same collectives.
 
     The keys of groups are numbered by graph: members in different processes make their groups in one order.

@@ -23,13 +23,14 @@ from actorsession.graph.operation import Tensor
 from actorsession.interop import MetaGraphDef
 from actorsession.interop.meta_protos import AssetFileDef, SignatureDef, TensorInfo
 from actorsession.interop.saved_models import SavedModel, write_saved_model
+from actorsession.process_bound import ProcessBound
 
 __all__ = ["SavedModelBuilder", "simple_save"]
 
 _ANY = "type.googleapis.com/tensorflow.AssetFileDef"
 
 
-class SavedModelBuilder:
+class SavedModelBuilder(ProcessBound):
     """A builder that writes graphs, the values of their variables and files into a folder.
 
     Args:
