@@ -16,7 +16,7 @@ from dataclasses import field
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import file_errors
+from actorsession.checkpoints.atomic import file_errors, regular
 from actorsession.checkpoints.crc32c import crc32c, masked
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
 from actorsession.checkpoints.slices import Array, Extent, Shape, slice_key
@@ -167,7 +167,7 @@ def read_index(prefix: str, opener: Opener | None = None) -> tuple[dict[bytes, b
         UnimplementedError: if it was written by a big-endian machine, or a later version.
     """
     path = prefix + ".index"
-    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
+    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(opener)) as file:
         table = read_table(file.read(), path)
     try:
         return table, _read_header(table.pop(b"", b""), path)
@@ -178,7 +178,7 @@ def read_index(prefix: str, opener: Opener | None = None) -> tuple[dict[bytes, b
 def _mapped(path: str, opener: Opener | None) -> mmap.mmap | None:
     """Return the content of a data file; ``None`` if it is empty."""
     try:
-        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
+        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(opener)) as file:
             size = os.fstat(file.fileno()).st_size
             return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else None
     except NotFoundError as exc:

@@ -28,7 +28,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import file_errors, write_whole
+from actorsession.checkpoints.atomic import file_errors, regular, write_whole
 from actorsession.checkpoints.slices import Array, Shape
 from actorsession.checkpoints.strings import pack_strings, unpack_strings
 from actorsession.config.file_roots import Opener
@@ -204,7 +204,7 @@ class SafetensorsFile:
         self.path = path
         self._map: mmap.mmap | None = None
         self._checked: set[str] = set()
-        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
+        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(opener)) as file:
             size = os.fstat(file.fileno()).st_size
             self.header = _read_header(file, size, path)
             if size > self.header.start:

@@ -29,6 +29,7 @@ from actorsession.checkpoints.atomic import (
     UNFINISHED,
     file_errors,
     keep_file,
+    regular,
     remove_abandoned,
     remove_unused,
     replace_file,
@@ -384,7 +385,7 @@ def _read_index(
     path: str, opener: Opener | None = None
 ) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the maps from tensor to file, and from file to the checksum of its header."""
-    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
+    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(opener)) as file:
         text = file.read()
     try:
         index = json.loads(text)

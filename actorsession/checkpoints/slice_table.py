@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import file_errors, write_whole
+from actorsession.checkpoints.atomic import file_errors, regular, write_whole
 from actorsession.checkpoints.bundle import extent_of, kind_of, read_shape, read_span
 from actorsession.checkpoints.bundle_writer import shape_field, slice_message, spans_of, write_table
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
@@ -106,7 +106,10 @@ class SliceTable:
         if not found:
             raise NotFoundError(f"there is no table {prefix!r}")
         for path in found:
-            with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
+            with (
+                file_errors(f"cannot read {path!r}"),
+                open(path, "rb", opener=regular(opener)) as file,
+            ):
                 table = read_table(file.read(), path)
             try:
                 for number, value in fields(table.get(b"", b"")):

@@ -287,6 +287,11 @@ def _table_lines(rows: Sequence[_Row]) -> Iterable[str]:
     told = [
         f"{seen.task}: {words}" for row, seen in answered for words in wrongs.get(row.address, ())
     ]
+    told += [
+        f"{seen.task}: it began with the variables of {seen.restored_from}"
+        for _, seen in answered
+        if seen.restored_from
+    ]
     return [_printable(line) for line in [*lines, *([""] if told else []), *told]]
 
 

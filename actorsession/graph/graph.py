@@ -18,7 +18,7 @@ from actorsession.graph.constant_value import constant_value
 from actorsession.graph.control_flow_ops import is_back_edge, reads
 from actorsession.graph.default_stack import DefaultStack
 from actorsession.graph.device import DeviceSpec
-from actorsession.graph.function import FunctionBody, brought_in, check_reach
+from actorsession.graph.function import FunctionBody, brought_in, check_reach, size_inside
 from actorsession.graph.function_library import FunctionLibrary
 from actorsession.graph.graph_lock import GraphLock
 from actorsession.graph.names import NameTable, check_op_name
@@ -120,6 +120,11 @@ class Graph(ProcessBound):
     def size(self) -> int:
         """The number of operations, without those in loop bodies and branches."""
         return len(self._nodes.order)
+
+    @property
+    def total_size(self) -> int:
+        """The number of nodes that a plan of everything has: operations, and the nodes of functions."""
+        return len(self._nodes.order) + self._nodes.inside
 
     def operations_since(self, number: int) -> list[Operation]:
         """Return the operations built after the first ``number``."""
@@ -394,11 +399,12 @@ class Graph(ProcessBound):
         existing outputs stay the same, so plans made before stay valid.
         """
         with self._lock.mutex:
+            if op not in self._nodes.bodies:
+                self._nodes.inside += size_inside(attrs) - size_inside(op.attrs)
+                self._extended.append(op)
             op.inputs, op.attrs, op.outputs = tuple(inputs), attrs, Listed(outputs)
             op.forget_node_def()
             self._nodes.forget_consumers()
-            if op not in self._nodes.bodies:
-                self._extended.append(op)
 
     def refine_shape(self, tensor: Tensor, shape: TensorShape) -> None:
         """Merge a tensor's static shape with ``shape``.

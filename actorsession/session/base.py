@@ -8,25 +8,18 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import reprlib
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from numbers import Real
 from time import perf_counter
 from typing import Any, TypeVar
 
 from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions, StepStats
-from actorsession.errors import (
-    InvalidArgumentError,
-    OpError,
-    RequestTypeError,
-    RequestValueError,
-    UnimplementedError,
-)
+from actorsession.durations import checked_seconds
+from actorsession.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.graph import Graph, default_graphs, get_default_graph
 from actorsession.graph.operation import Tensor
@@ -134,24 +127,6 @@ def _new_session(
             f"{type(factory).__name__}.new_session returns a SessionInterface, got {made!r:.100}"
         )
     return made
-
-
-_LONGEST_LIMIT = 1e9
-"""Seconds; thirty years are no limit, and timers count nanoseconds in 64 bits."""
-
-
-def _check_seconds(timeout: object) -> None:
-    """Check the time limit of a call.
-
-    Raises:
-        TypeError: if it is no number.
-        ValueError: if it is none that a timer can wait for.
-    """
-    said = f"timeout is a positive number of seconds, got {reprlib.repr(timeout)}"
-    if isinstance(timeout, bool) or not isinstance(timeout, Real):
-        raise RequestTypeError(said)
-    if not 0 < timeout <= _LONGEST_LIMIT:
-        raise RequestValueError(f"{said}; the most is {_LONGEST_LIMIT:g}")
 
 
 class BaseSession(ProcessBound, ABC):
@@ -542,7 +517,7 @@ class BaseSession(ProcessBound, ABC):
             raise TypeError(f"count is an integer or None, got {count!r:.100}")
         if count is not None and count < 1:
             raise ValueError(f"count is at least 1, got {count}")
-        _check_seconds(timeout)
+        _ = checked_seconds("timeout", timeout)
 
     @property
     def _is_forked(self) -> bool:
@@ -561,7 +536,7 @@ class BaseSession(ProcessBound, ABC):
     @staticmethod
     def _limited(options: RunOptions | None, timeout: float) -> RunOptions:
         """Return the options of a run with its time limit in seconds."""
-        _check_seconds(timeout)
+        timeout = checked_seconds("timeout", timeout)
         options = options or RunOptions()
         if options.timeout_in_ms:
             raise ValueError(

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, TypeAlias
 
+from actorsession.durations import MOST_SECONDS, checked_seconds
 from actorsession.errors import OutOfRangeError
 from actorsession.process_bound import ProcessBound
 from actorsession.records import description
@@ -103,6 +104,8 @@ class Coordinator(ProcessBound):
         Returns:
             Whether a stop was requested.
         """
+        if timeout is not None:
+            timeout = min(checked_seconds("wait", timeout), MOST_SECONDS)
         return self._stop.wait(timeout)
 
     @contextlib.contextmanager
@@ -137,6 +140,7 @@ class Coordinator(ProcessBound):
             BaseException: the exception with which the stop was requested.
             RuntimeError: if threads still run after the grace period; the message names them.
         """
+        stop_grace_period_secs = checked_seconds("stop_grace_period_secs", stop_grace_period_secs)
         with self._lock:
             everyone = [*self._registered, *(threads or ())]
         while any(t.is_alive() for t in everyone) and not self._stop.wait(_LOOK):
@@ -199,7 +203,11 @@ class LooperThread(threading.Thread, ProcessBound):
             raise ValueError(f"'coord' argument must be a Coordinator: {coord!r}")
         super().__init__(daemon=True)
         self._coord = coord
-        self._interval = timer_interval_secs
+        self._interval = (
+            None
+            if timer_interval_secs is None
+            else checked_seconds("timer_interval_secs", timer_interval_secs)
+        )
         self._function = target
         self._arguments = tuple(args or ())
         self._named = dict(kwargs or {})

@@ -24,6 +24,7 @@ from actorsession.graph.device import DeviceSpec
 from actorsession.interop.message import Message
 from actorsession.process_bound import ProcessBound
 from actorsession.runtime.interruptible import result_of
+from actorsession.standard_streams import open_standard_descriptors
 
 __all__ = ["Server"]
 
@@ -77,6 +78,7 @@ class Server(ProcessBound):
         known = ClusterSpec(server_or_cluster_def)
         if task_index is None and job_name is not None and job_name not in known.jobs:
             raise ValueError(f"No such job in cluster: {job_name!r}; it has {known.jobs}")
+        open_standard_descriptors()
         bound, listening = _bound(known, job_name, task_index, protocol)
         self._server = cluster.Server(
             bound,

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from actorsession.durations import checked_seconds
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32
 from actorsession.graph.graph import Graph, control_dependencies, get_default_graph
@@ -57,13 +58,11 @@ class Group(GraphBound):
     """
 
     def __init__(self, size: int, graph: Graph | None = None, timeout: float = 0.0) -> None:
-        if size < 1 or timeout < 0:
-            raise InvalidArgumentError(
-                f"a group has a size of at least 1 and a timeout of at least 0 s, got {size} and {timeout}"
-            )
+        if size < 1:
+            raise InvalidArgumentError(f"a group has a size of at least 1, got {size}")
         self._graph = graph or get_default_graph()
         self._size = size
-        self._timeout = float(timeout)
+        self._timeout = checked_seconds("group_timeout", timeout)
         self._key = _GROUPS[self._graph] = _GROUPS.get(self._graph, 0) + 1
         self._built: Counter[str] = (
             Counter()
