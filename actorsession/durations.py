@@ -132,7 +132,7 @@ def checked_milliseconds(name: str, value: int, least: int = 0) -> int:
     if least <= value <= MOST_MILLISECONDS:
         return value
     raise InvalidArgumentError(
-        f"{name} must be at least {least}, and at most {MOST_MILLISECONDS} milliseconds; got {_shown(value)}"
+        f"{name} must be at least {least}, got {_shown(value)}; the most is {MOST_MILLISECONDS} milliseconds"
     )
 
 

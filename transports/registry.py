@@ -229,4 +229,6 @@ def _check_seconds(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"{name} is a number of seconds, got {value!r:.100}")
     if not 0 <= value <= _MOST_SECONDS:
-        raise ValueError(f"{name} is from 0 to {_MOST_SECONDS:g} seconds, got {value!r:.100}")
+        # Python shows no integer of more than 4,300 digits.
+        shown = value if isinstance(value, float) or abs(value) < 2**64 else "a larger integer"
+        raise ValueError(f"{name} is from 0 to {_MOST_SECONDS:g} seconds, got {shown}")

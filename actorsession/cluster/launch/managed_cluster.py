@@ -312,8 +312,8 @@ class ManagedCluster(ProcessBound, Generic[P]):
                 nevertheless.
             DataLossError: if it could not write its last snapshot; says what is lost.
         """
-        task = self.process(job, index).task
         _ = checked_seconds("grace", grace)
+        task = self.process(job, index).task
         async with self._changing[task]:
             if len(self.processes) == 1:
                 raise ValueError(f"{task} is the last task; stop the cluster instead")
