@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from actorsession.graph.take import Take
 from actorsession.plan.codegen.segment_context import PendingValues
+from actorsession.runtime.kernel_pool import lend_turn
 
 __all__ = ["CancelScope", "acquire", "cancel_pending", "result_of", "wait_for"]
 
@@ -128,11 +129,12 @@ def wait_for(
         return asyncio.run(_checked(pending, check))
     pause = _FIRST_LOOK
     try:
-        while not future.done():
-            with contextlib.suppress(TimeoutError):
-                future.exception(pause)
-            check()
-            pause = min(2 * pause, _SLICE)
+        with lend_turn():
+            while not future.done():
+                with contextlib.suppress(TimeoutError):
+                    future.exception(pause)
+                check()
+                pause = min(2 * pause, _SLICE)
         return future.result()
     except BaseException:
         cancel_pending(future)

@@ -28,6 +28,7 @@ from actorsession.errors import (
     DeadlineExceededError,
     InternalError,
     OpError,
+    exhausted,
     from_exception,
 )
 from actorsession.graph.collective_call import Collective, CollectiveCall
@@ -436,7 +437,7 @@ class Step:
             self._in_pool -= 1
             self.pooled.discard(work)
             error = from_exception(exc)
-            if isinstance(exc, RuntimeError):
+            if isinstance(exc, RuntimeError) and not exhausted(exc):
                 error = CancelledError(f"the step was cancelled: {exc}")
                 error.__cause__ = exc
             self.fail(error)
