@@ -14,7 +14,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import (
+    InvalidArgumentError,
+    RequestError,
+    RequestTypeError,
+    RequestValueError,
+)
 
 __all__ = [
     "MOST_MILLISECONDS", "MOST_SECONDS", "RULES", "Rule", "checked_milliseconds", "checked_seconds",
@@ -59,7 +64,7 @@ RULES: Mapping[str, Rule] = MappingProxyType({
     "session_gc_seconds": Rule("session_gc_seconds is 0 or more", zero=True),
     "snapshot_every": Rule("snapshot_every is more than 0 seconds"),
     "start_timeout": Rule("start_timeout is more than 0 seconds"),
-    "timeout": Rule("timeout is a positive number of seconds", error=ValueError),
+    "timeout": Rule("timeout is a positive number of seconds", error=RequestValueError),
     "timeout_seconds": Rule("timeout_seconds is at least 0", zero=True, error=ValueError),
     **{
         name: _or_more(name)
@@ -95,7 +100,8 @@ def checked_seconds(name: str, value: object, *, of: str = "") -> float:
     """
     rule = RULES[name]
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{of}{rule.words}, got {_shown(value)}, which is no number")
+        kind = RequestTypeError if issubclass(rule.error, RequestError) else TypeError
+        raise kind(f"{of}{rule.words}, got {_shown(value)}, which is no number")
     if (value >= 0 if rule.zero else value > 0) and (
         value <= MOST_SECONDS or (rule.forever and value == math.inf)
     ):

@@ -17,6 +17,7 @@ somebody else by an error that says the same.
 from __future__ import annotations
 
 import copy
+import errno
 import reprlib
 import sys
 from types import FunctionType
@@ -54,6 +55,7 @@ __all__ = [
     "WrongDtypeError",
     "error_from_wire",
     "error_to_wire",
+    "exhausted",
     "first_error",
     "from_exception",
 ]
@@ -342,6 +344,23 @@ _FOREIGN: tuple[tuple[type[BaseException], type[OpError]], ...] = (
 )
 
 
+# What a process has too little of, by the error of the system that says so.
+_EXHAUSTED = {
+    errno.ENOMEM: "memory", errno.EMFILE: "file descriptors of this process",
+    errno.ENFILE: "file descriptors of this machine", errno.ENOSPC: "space on the disk",
+    errno.EDQUOT: "space of the disk quota",
+}  # fmt: skip
+
+
+def exhausted(exc: BaseException) -> str | None:
+    """Return what a process has run out of, by an exception; ``None`` if the exception is of another kind."""
+    if isinstance(exc, MemoryError):
+        return "memory"
+    if isinstance(exc, OSError):
+        return _EXHAUSTED.get(exc.errno or 0)
+    return "threads" if str(exc) == "can't start new thread" else None
+
+
 def from_exception(exc: BaseException) -> OpError:
     """Convert any exception to an ``OpError``, keeping an ``OpError`` as it is.
 
@@ -358,7 +377,10 @@ def from_exception(exc: BaseException) -> OpError:
         said = str(exc)
     except Exception:  # a class of the user's; its error must not take the place of this one
         said = ""
-    error = kind(f"{type(exc).__name__}: {said}" if said else type(exc).__name__)
+    text = f"{type(exc).__name__}: {said}" if said else type(exc).__name__
+    if (isinstance(exc, OSError) or type(exc) is RuntimeError) and (what := exhausted(exc)):
+        kind, text = ResourceExhaustedError, f"no {what} left: {text}"
+    error = kind(text)
     error.__cause__ = exc
     return error
 

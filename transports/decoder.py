@@ -315,7 +315,7 @@ class FrameDecoder:
             self._take_head(head, 0, len(head), frames)
             return stop
         self._header, self._lengths = (
-            bytes(head[begin:]),
+            bytes(head[begin:kept]),
             unpack_from(f"!{count}Q", head, PREFIX.size),
         )
         self._make = SharedFrame if head[_FLAGS_AT] == SHARED_FLAG else Frame

@@ -18,8 +18,8 @@ import secrets
 import stat
 import sys
 import weakref
-from collections.abc import Callable, Iterator
-from typing import BinaryIO, ClassVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import BinaryIO, ClassVar, cast
 
 from actorsession.errors import (
     AbortedError,
@@ -37,9 +37,9 @@ if sys.platform != "win32":
     import fcntl
 
 __all__ = [
-    "PRIVATE", "UNFINISHED", "LockedFile", "file_errors", "keep_file", "make_private_folder",
-    "open_regular", "regular", "remove_abandoned", "remove_unused", "replace_file", "sync_folder",
-    "write_whole",
+    "PRIVATE", "UNFINISHED", "LockedFile", "create_file", "drop_files", "file_errors", "keep_file",
+    "make_folder", "make_private_folder", "open_kept", "open_regular", "regular", "remove_abandoned",
+    "remove_unused", "replace_file", "sync_folder", "write_whole",
 ]  # fmt: skip
 
 PRIVATE = 0o600
@@ -175,7 +175,13 @@ def make_private_folder(path: str) -> None:
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def write_whole(path: str, write: Callable[[BinaryIO], None], *, private: bool = False) -> None:
+def write_whole(
+    path: str,
+    write: Callable[[BinaryIO], None],
+    newer_than: Iterable[str] = (),
+    *,
+    private: bool = False,
+) -> None:
     """Create or replace a file, and create missing folders.
 
     Unfinished files of killed writers of the same path are removed first.
@@ -183,6 +189,7 @@ def write_whole(path: str, write: Callable[[BinaryIO], None], *, private: bool =
     Args:
         path: the destination.
         write: writes the content to the file that it is given. If it raises, nothing is left behind.
+        newer_than: files than which it gets a later time of change, whatever the clock says.
         private: whether only the owner may read the file, whatever the umask.
 
     Raises:
@@ -190,7 +197,7 @@ def write_whole(path: str, write: Callable[[BinaryIO], None], *, private: bool =
     """
     folder, name = os.path.split(os.path.abspath(path))
     with file_errors(f"cannot write {path!r}"):
-        os.makedirs(folder, exist_ok=True)
+        make_folder(folder)
         remove_abandoned(folder, re.compile(rf"\.{re.escape(name)}{UNFINISHED}"))
         file = _new_file(folder, name, private=private)
         try:
@@ -199,6 +206,7 @@ def write_whole(path: str, write: Callable[[BinaryIO], None], *, private: bool =
                 with file:
                     write(file)
                     file.flush()
+                    _date(file.fileno(), newer_than)
                     os.fsync(file.fileno())
                 os.replace(file.name, path)
         except BaseException:
@@ -210,19 +218,47 @@ def write_whole(path: str, write: Callable[[BinaryIO], None], *, private: bool =
         sync_folder(folder)
 
 
+def _date(descriptor: int, newer_than: Iterable[str]) -> None:
+    latest = 0
+    for other in newer_than:
+        with contextlib.suppress(OSError):
+            latest = max(latest, os.stat(other).st_mtime_ns)
+    for step in (1, 2 * 10**9):  # some file systems count in two seconds
+        if os.fstat(descriptor).st_mtime_ns > latest:
+            return
+        os.utime(descriptor, ns=(latest + step, latest + step))
+
+
 def _new_file(folder: str, name: str, *, private: bool) -> BinaryIO:
     """Return a new file with a unique name.
 
     Two writers of one path cannot mix then: the later rename wins.
     """
-    opener = _open_plain if private else None
     while True:
         path = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
-        file = open(path, "xb", opener=opener)  # noqa: SIM115 - the caller closes it
-        # Before it was locked, another process may have removed the file as abandoned.
-        if _lock(file.fileno()) and os.fstat(file.fileno()).st_nlink:
+        if (file := _created(path, private=private)) is not None:
             return file
-        file.close()
+
+
+def create_file(path: str) -> BinaryIO:
+    """Return a new file of a given name, which does not count as abandoned while it is open.
+
+    Raises:
+        FileExistsError: if there is one of that name.
+    """
+    while True:
+        if (file := _created(path)) is not None:
+            return file
+
+
+def _created(path: str, *, private: bool = False) -> BinaryIO | None:
+    """Return a new and locked file; ``None`` if another process removed it as abandoned before that."""
+    opener = _open_plain if private else None
+    file = open(path, "xb", opener=opener)  # noqa: SIM115 - the caller closes it
+    if _lock(file.fileno()) and os.fstat(file.fileno()).st_nlink:
+        return file
+    file.close()
+    return None
 
 
 def replace_file(source: str, destination: str) -> None:
@@ -232,9 +268,31 @@ def replace_file(source: str, destination: str) -> None:
         OpError: as in ``file_errors``.
     """
     with file_errors(f"cannot move {source!r} to {destination!r}"):
-        os.makedirs(os.path.dirname(os.path.abspath(destination)), exist_ok=True)
+        make_folder(os.path.dirname(os.path.abspath(destination)))
         os.replace(source, destination)
         sync_folder(os.path.dirname(os.path.abspath(destination)))
+
+
+def make_folder(folder: str) -> None:
+    """Create a folder and the missing ones above it; they survive a crash of the machine, as files do."""
+    missing, above = [], folder
+    while not os.path.isdir(above) and os.path.dirname(above) != above:
+        missing.append(above)
+        above = os.path.dirname(above)
+    os.makedirs(folder, exist_ok=True)
+    for each in reversed(missing):
+        sync_folder(os.path.dirname(each))
+
+
+def drop_files(*paths: str) -> None:
+    """Remove files; missing ones are ignored.
+
+    Raises:
+        OpError: as in ``file_errors``.
+    """
+    for path in paths:
+        with file_errors(f"cannot remove {path!r}"), contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
 
 
 def sync_folder(folder: str) -> None:
@@ -259,13 +317,18 @@ def keep_file(path: str) -> Iterator[None]:
         AbortedError: if another process is removing it.
         OpError: as in ``file_errors``.
     """
-    with contextlib.ExitStack() as held:
-        with file_errors(f"cannot read {path!r}"):
-            descriptor = open_regular(path)
-        held.callback(os.close, descriptor)
-        if not _lock(descriptor, shared=True) or not os.fstat(descriptor).st_nlink:
-            raise AbortedError(f"{path!r} is being removed by another process")
+    with open_kept(path):
         yield
+
+
+def open_kept(path: str) -> BinaryIO:
+    """Open a file for reading, and keep it as ``keep_file`` does while it is open; errors are the same."""
+    with file_errors(f"cannot read {path!r}"):
+        file = open(path, "rb", buffering=0, opener=regular())  # noqa: SIM115 - the caller closes it
+    if not _lock(file.fileno(), shared=True) or not os.fstat(file.fileno()).st_nlink:
+        file.close()
+        raise AbortedError(f"{path!r} is being removed by another process")
+    return cast(BinaryIO, file)
 
 
 def remove_abandoned(folder: str, form: re.Pattern[str]) -> None:

@@ -8,9 +8,11 @@ verified. ``reader`` calls this; ``bundle_writer`` writes.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import mmap
 import os
+import re
 import struct
 from dataclasses import field
 
@@ -28,7 +30,8 @@ from actorsession.protobuf.wire import as_bytes, as_integer, fields, read_varint
 from actorsession.records import dataclass
 
 __all__ = [
-    "TensorBundle", "data_file", "extent_of", "kind_of", "read_index", "read_shape", "read_span",
+    "TensorBundle", "data_file", "data_files", "extent_of", "kind_of", "read_index", "read_shape",
+    "read_span",
 ]  # fmt: skip
 
 # The version of the format that is read here; the header may require a later one.
@@ -45,6 +48,16 @@ _OTHER_DTYPES: dict[int, str] = {
 def data_file(prefix: str, shard: int, shards: int) -> str:
     """Return the file that holds the bytes of one shard."""
     return f"{prefix}.data-{shard:05d}-of-{shards:05d}"
+
+
+def data_files(prefix: str) -> dict[str, int]:
+    """Return the files of that form that exist, each with the number of files that its name tells."""
+    folder, name = os.path.split(prefix)
+    form = re.compile(rf"{re.escape(name)}\.data-\d{{5}}-of-(\d{{5}})")
+    with contextlib.suppress(OSError):
+        found = [form.fullmatch(entry) for entry in sorted(os.listdir(folder or "."))]
+        return {os.path.join(folder, match.string): int(match[1]) for match in found if match}
+    return {}
 
 
 @dataclass(slots=True)

@@ -89,7 +89,10 @@ class Stored:
 
 
 def write_file(
-    path: str, tensors: Mapping[str, Any], parts: Mapping[str, tuple[str, str]] | None = None
+    path: str,
+    tensors: Mapping[str, Any],
+    parts: Mapping[str, tuple[str, str]] | None = None,
+    newer_than: Iterable[str] = (),
 ) -> int:
     """Write a file atomically.
 
@@ -97,6 +100,7 @@ def write_file(
         path: the file; replaced if it exists.
         tensors: arrays by name; borrowed.
         parts: of those that are slices, the name of the whole and the ``shape_and_slice``.
+        newer_than: as for ``write_whole``.
 
     Returns:
         The checksum of the header, which distinguishes such files.
@@ -131,7 +135,7 @@ def write_file(
         for _, _, array in ready:
             file.write(_bytes_of(array))
 
-    write_whole(path, write)
+    write_whole(path, write, newer_than)
     return zlib.crc32(header)
 
 

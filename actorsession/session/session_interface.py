@@ -252,8 +252,8 @@ class LocalSession(SessionInterface[P]):
         """Return the device of every node of the graph, with the reason."""
 
     @abstractmethod
-    def why_here(self) -> HangReport:
-        """Return ``why()`` without waiting; callable from any thread."""
+    def why_here(self, within: float) -> HangReport:
+        """Return ``why()`` without an event loop; callable from any thread."""
 
     @abstractmethod
     def close_here(self) -> None:

@@ -239,16 +239,22 @@ async def read_why(
     view = await read_cluster(address, token=token, deadline=deadline, security=security)
     tasks = {**view.tasks, view.task: address}
 
-    def asking(task: str) -> Callable[[AskWhy, Deadline], Awaitable[WorkerWhy]]:
-        async def ask(message: AskWhy, limit: Deadline) -> WorkerWhy:
-            meant = (task, view.cluster_id)
-            async with _link(tasks[task], "steps", token, security, limit, meant) as link:
+    links: dict[str, Link] = {}
+    async with contextlib.AsyncExitStack() as stack:
+
+        def asking(task: str) -> Callable[[AskWhy, Deadline], Awaitable[WorkerWhy]]:
+            async def ask(message: AskWhy, limit: Deadline) -> WorkerWhy:
+                link = links.get(task)
+                if link is None:  # each task is asked one thing at a time
+                    meant = (task, view.cluster_id)
+                    opened = _link(tasks[task], "steps", token, security, limit, meant)
+                    link = links[task] = await stack.enter_async_context(opened)
                 said: WorkerWhy = await link.ask(WORKER, message, limit)
                 return said
 
-        return ask
+            return ask
 
-    found = await collect_wait_graphs({task: asking(task) for task in tasks}, "", deadline)
+        found = await collect_wait_graphs({task: asking(task) for task in tasks}, "", deadline)
     return explain(found.waits, found.silent)
 
 

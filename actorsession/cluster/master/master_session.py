@@ -662,7 +662,7 @@ class MasterSession(Actor):
         return OpenSession(
             session_handle=self.handle, name="" if metadata is None else metadata.name,
             client=self._address, steps=inflight.in_flight, waiting=inflight.waiting,
-            runs=self._tally.runs,
+            runs=self._tally.runs, partial_runs=self.partial_runs,
         )  # fmt: skip
 
     @property

@@ -94,6 +94,7 @@ class OpenSession:
         steps: steps in flight, without those that wait.
         waiting: steps that wait for admission.
         runs: steps begun so far.
+        partial_runs: partial runs that are open.
     """
 
     session_handle: str
@@ -102,6 +103,7 @@ class OpenSession:
     steps: int = 0
     waiting: int = 0
     runs: int = 0
+    partial_runs: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,10 +54,9 @@ class _Writer:
             self._note_dropped(descriptor)
             self._add(descriptor, data)
             if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._run, name="actorsession-output", daemon=True
-                )
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="actorsession-output", daemon=True)
+                thread.start()  # else what is queued is written with what comes next
+                self._thread = thread
             self._written.notify_all()
             if not self._lags:
                 self._lags = not self._written.wait_for(lambda: not self._size, _PATIENCE)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from actorsession.checkpoints import write_whole
 from actorsession.compat.v1.saved_model import constants
 from actorsession.compat.v1.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from actorsession.compat.v1.saved_model.signature_def_utils import predict_signature_def
@@ -181,9 +182,11 @@ class SavedModelBuilder(ProcessBound):
         if not isinstance(path, bytes):
             raise ValueError(f"Invalid asset file path tensor: {tensor!r}")
         place = self._folder / constants.ASSETS_DIRECTORY
-        place.mkdir(exist_ok=True)
         source = Path(os.fsdecode(path))
-        shutil.copyfile(source, place / source.name)
+        with source.open("rb") as opened:
+            write_whole(
+                os.fspath(place / source.name), lambda file: shutil.copyfileobj(opened, file)
+            )
         asset = AssetFileDef(
             filename=source.name, tensor_info=TensorInfo(name=build_tensor_info(tensor).name)
         )
