@@ -38,7 +38,8 @@ if sys.platform != "win32":
 
 __all__ = [
     "PRIVATE", "UNFINISHED", "LockedFile", "create_file", "drop_files", "file_errors", "keep_file",
-    "make_folder", "make_private_folder", "open_kept", "open_regular", "regular", "remove_abandoned",
+    "make_folder", "make_private_folder", "open_kept", "open_regular",
+    "read_regular", "regular", "remove_abandoned",
     "remove_unused", "replace_file", "sync_folder", "write_whole",
 ]  # fmt: skip
 
@@ -108,9 +109,9 @@ def regular(opener: Callable[[str, int], int] | None = None) -> Callable[[str, i
     """
 
     def checked(path: str, flags: int) -> int:
-        _check_regular(
-            path, lambda: os.stat(path), missing=True
-        )  # before: opening may have effects
+        if opener is None:  # which else decides what may be looked at
+            # Before it is opened, which may have effects.
+            _check_regular(path, lambda: os.stat(path), missing=True)
         descriptor = (opener or _open_plain)(path, flags | _UNBLOCKED)
         try:
             _check_regular(path, lambda: os.fstat(descriptor))
@@ -152,6 +153,17 @@ def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
         OSError: the system refuses.
     """
     return regular()(path, flags)
+
+
+def read_regular(path: str | os.PathLike[str]) -> bytes:
+    """Return the content of a regular file; see ``regular``.
+
+    Raises:
+        FailedPreconditionError: if it is something else.
+        OSError: the system refuses.
+    """
+    with open(path, "rb", opener=regular()) as file:
+        return file.read()
 
 
 def make_private_folder(path: str) -> None:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import logging
 import os
+import stat
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from actorsession.errors import InvalidArgumentError, PermissionDeniedError
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError, PermissionDeniedError
 
 __all__ = ["ANYWHERE", "FileRoots", "Opener"]
 
@@ -74,6 +75,7 @@ class FileRoots:
 
         Raises:
             PermissionDeniedError: the target of the name is outside of the roots.
+            FailedPreconditionError: it is in a root, and no regular file.
             OSError: the system refuses.
         """
         if self.roots is None:
@@ -86,9 +88,15 @@ class FileRoots:
                 inner = os.open(folder, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
                 os.close(at)
                 at = inner
-            return os.open(name, flags | os.O_NOFOLLOW, mode, dir_fd=at)
+            # Without waiting for the other end of a FIFO that somebody has put there.
+            more = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+            opened = os.open(name, flags | more, mode, dir_fd=at)
         finally:
             os.close(at)
+        if stat.S_ISREG(os.fstat(opened).st_mode):
+            return opened
+        os.close(opened)
+        raise FailedPreconditionError(f"{path!r} is no regular file")
 
     def _resolve(self, path: str) -> tuple[str, str]:
         """Return the root that contains the target of a name, and the target."""

@@ -18,7 +18,13 @@ from actorsession.checkpoints import save
 from actorsession.cluster import Server
 from actorsession.config import ConfigProto
 from actorsession.config.file_roots import FileRoots
-from actorsession.errors import NotFoundError, OpError, PermissionDeniedError
+from actorsession.errors import (
+    DeadlineExceededError,
+    InternalError,
+    NotFoundError,
+    OpError,
+    PermissionDeniedError,
+)
 from actorsession.graph.dtypes import int64, string
 from actorsession.graph.graph import Graph, control_dependencies
 from actorsession.graph.registry import lookup, registered_ops
@@ -29,6 +35,7 @@ from actorsession.ops.variables.checkpointing import merge_v2_checkpoints, resto
 from actorsession.opsets.datasets.files import TextLineDataset
 from actorsession.session import AsyncSession
 from tests.cluster.kit import soon
+from tests.obstacles import OBSTACLES
 
 ONE = {"worker": ["127.0.0.1:0"]}
 
@@ -203,6 +210,28 @@ async def test_inside_of_the_roots_all_goes_on(
         await soon(session.run(OPENERS[op](f"{root}/inner/../root/inner/x")))
         with pytest.raises(NotFoundError):
             await soon(session.run(opsets.read_file(f"{root}/none")))
+
+
+@pytest.mark.parametrize("what", OBSTACLES)
+async def test_what_is_no_file_is_refused_and_holds_no_step(
+    what: str, root: Path, graph: Graph, server: Server
+) -> None:
+    """By every operation that opens files, at once: a FIFO would hold its kernel until somebody writes."""
+    for path in (root / "x.txt", root / "x.safetensors"):
+        path.unlink()
+        OBSTACLES[what](path)
+    written = {
+        "MatchingFiles",
+        "Save",
+        "SaveSlices",
+        "SaveV2",
+    }  # they open none, or rename a new one
+    fetches = {name: OPENERS[name](f"{root}/x") for name in sorted(OPENERS.keys() - written)}
+    async with AsyncSession(server.target, graph) as session:
+        for name, fetch in fetches.items():
+            with pytest.raises(OpError) as caught:
+                await soon(session.run(fetch))
+            assert not isinstance(caught.value, (DeadlineExceededError, InternalError)), name
 
 
 async def test_a_pattern_finds_names_in_the_roots_as_they_were_asked_for(
