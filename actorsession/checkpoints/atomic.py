@@ -189,7 +189,7 @@ def make_private_folder(path: str) -> None:
 
 def write_whole(
     path: str,
-    write: Callable[[BinaryIO], None],
+    write: Callable[[BinaryIO], object],
     newer_than: Iterable[str] = (),
     *,
     private: bool = False,
