@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+from actorsession.config.file_roots import ANYWHERE, FileRoots, Folder
 from actorsession.errors import (
     AbortedError,
     DataLossError,
@@ -34,7 +35,7 @@ if sys.platform != "win32":
 
 __all__ = [
     "UNFINISHED", "file_errors", "keep_file", "remove_abandoned", "remove_unused", "replace_file",
-    "sync_folder", "write_whole",
+    "write_whole",
 ]  # fmt: skip
 
 # The suffix of a file that is being written; before it are a dot and the final name.
@@ -77,23 +78,24 @@ def file_errors(what: str) -> Iterator[None]:
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def write_whole(path: str, write: Callable[[BinaryIO], None]) -> None:
+def write_whole(path: str, write: Callable[[BinaryIO], None], files: FileRoots = ANYWHERE) -> None:
     """Create or replace a file, and create missing folders.
 
-    Unfinished files of killed writers of the same path are removed first.
+    Unfinished files of killed writers of the same path are removed first. The folder is opened once.
 
     Args:
         path: the destination.
         write: writes the content to the file that it is given. If it raises, nothing is left behind.
+        files: the folders in which files may be written.
 
     Raises:
+        PermissionDeniedError: if the destination is outside of ``files``.
         OpError: as in ``file_errors``.
     """
-    folder, name = os.path.split(os.path.abspath(path))
-    with file_errors(f"cannot write {path!r}"):
-        os.makedirs(folder, exist_ok=True)
-        remove_abandoned(folder, re.compile(rf"\.{re.escape(name)}{UNFINISHED}"))
-        file = _new_file(folder, name)
+    above, name = os.path.split(os.path.abspath(path))
+    with file_errors(f"cannot write {path!r}"), files.folder(above, make=True) as folder:
+        _remove_abandoned(folder, re.compile(rf"\.{re.escape(name)}{UNFINISHED}"))
+        file, unfinished = _new_file(folder, name)
         try:
             # Locked until it has its name, so that it does not count as abandoned.
             with _lock_held(file.fileno()):
@@ -101,103 +103,115 @@ def write_whole(path: str, write: Callable[[BinaryIO], None]) -> None:
                     write(file)
                     file.flush()
                     os.fsync(file.fileno())
-                os.replace(file.name, path)
+                folder.replace(unfinished, folder, name)
         except BaseException:
             with contextlib.suppress(OSError):
                 file.close()
             with contextlib.suppress(OSError):
-                os.unlink(file.name)
+                folder.unlink(unfinished)
             raise
-        sync_folder(folder)
+        folder.sync()
 
 
-def _new_file(folder: str, name: str) -> BinaryIO:
-    """Return a new file with a unique name.
+def _new_file(folder: Folder, name: str) -> tuple[BinaryIO, str]:
+    """Return a new file with a unique name, and the name.
 
     Two writers of one path cannot mix then: the later rename wins.
     """
     while True:
-        path = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
-        file = open(path, "xb")  # noqa: SIM115 - the caller closes it
+        unique = f".{name}.{secrets.token_hex(6)}.tmp"
+        file = folder.create(unique)
         # Before it was locked, another process may have removed the file as abandoned.
         if _lock(file.fileno()) and os.fstat(file.fileno()).st_nlink:
-            return file
+            return file, unique
         file.close()
 
 
-def replace_file(source: str, destination: str) -> None:
+def replace_file(source: str, destination: str, files: FileRoots = ANYWHERE) -> None:
     """Move a complete file to another name, replacing any existing file.
 
     Raises:
+        PermissionDeniedError: if one of the two is outside of ``files``.
         OpError: as in ``file_errors``.
     """
-    with file_errors(f"cannot move {source!r} to {destination!r}"):
-        os.makedirs(os.path.dirname(os.path.abspath(destination)), exist_ok=True)
-        os.replace(source, destination)
-        sync_folder(os.path.dirname(os.path.abspath(destination)))
-
-
-def sync_folder(folder: str) -> None:
-    """Make renames in a folder survive a crash of the machine, where the system can guarantee it."""
-    # Some file systems refuse to sync a folder, and Windows to open one; the rename is atomic there too.
-    with contextlib.suppress(OSError):
-        held = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(held)
-        finally:
-            os.close(held)
+    (old, name), (new, wanted) = (
+        os.path.split(os.path.abspath(path)) for path in (source, destination)
+    )
+    with (
+        file_errors(f"cannot move {source!r} to {destination!r}"),
+        files.folder(new, make=True) as to,
+        files.folder(old) as folder,
+    ):
+        folder.replace(name, to, wanted)
+        to.sync()
 
 
 # -- files in use ----------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def keep_file(path: str) -> Iterator[None]:
+def keep_file(path: str, files: FileRoots = ANYWHERE) -> Iterator[None]:
     """Prevent the removal of a file as unused for the length of the block.
 
     Raises:
+        PermissionDeniedError: if it is outside of ``files``.
         AbortedError: if another process is removing it.
         OpError: as in ``file_errors``.
     """
     with contextlib.ExitStack() as held:
         with file_errors(f"cannot read {path!r}"):
-            descriptor = os.open(path, os.O_RDONLY)
+            descriptor = files.opener(path, os.O_RDONLY)
         held.callback(os.close, descriptor)
         if not _lock(descriptor, shared=True) or not os.fstat(descriptor).st_nlink:
             raise AbortedError(f"{path!r} is being removed by another process")
         yield
 
 
-def remove_abandoned(folder: str, form: re.Pattern[str]) -> None:
+def remove_abandoned(path: str, form: re.Pattern[str], files: FileRoots = ANYWHERE) -> None:
     """Remove the files of a folder that are neither being written nor kept; errors are ignored.
 
     Args:
-        folder: the folder.
+        path: the folder.
         form: a pattern for the complete names.
+        files: the folders in which files may be removed.
     """
+    with contextlib.suppress(OSError), files.folder(path) as folder:
+        _remove_abandoned(folder, form)
+
+
+def _remove_abandoned(folder: Folder, form: re.Pattern[str]) -> None:
     with contextlib.suppress(OSError):
-        for entry in os.listdir(folder):
-            if form.fullmatch(entry):
-                remove_unused(os.path.join(folder, entry))
+        for name in folder.names():
+            if form.fullmatch(name):
+                _remove_unused(folder, name, lambda: False)
 
 
-def remove_unused(path: str, wanted: Callable[[], bool] = lambda: False) -> None:
+def remove_unused(
+    path: str, wanted: Callable[[], bool] = lambda: False, files: FileRoots = ANYWHERE
+) -> None:
     """Remove a file unless it is being written or kept; errors are ignored.
 
     Args:
         path: the file.
         wanted: whether it is to stay all the same; called while the file is locked, so that it cannot be kept
             anew.
+        files: the folders in which files may be removed.
     """
+    above, name = os.path.split(path)
+    with contextlib.suppress(OSError), files.folder(above) as folder:
+        _remove_unused(folder, name, wanted)
+
+
+def _remove_unused(folder: Folder, name: str, wanted: Callable[[], bool]) -> None:
     if sys.platform == "win32":
         return  # nothing shows whether a file is in use
     # The file stays if it is another user's, or on a file system without locks.
-    with contextlib.suppress(OSError):
-        descriptor = os.open(path, os.O_RDWR)
+    with contextlib.suppress(OSError, OpError):
+        descriptor = folder.open(name, os.O_RDWR)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not wanted():
-                os.unlink(path)
+                folder.unlink(name)
         finally:
             os.close(descriptor)
 

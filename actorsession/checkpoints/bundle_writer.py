@@ -7,7 +7,6 @@ checkpoints, which ``merge_bundles`` makes one of without reading a tensor.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, BinaryIO
@@ -17,8 +16,10 @@ import numpy as np
 from actorsession.checkpoints.atomic import file_errors, replace_file, write_whole
 from actorsession.checkpoints.bundle import data_file, read_index
 from actorsession.checkpoints.crc32c import crc32c, masked
+from actorsession.checkpoints.sharded import remove_empty_folders
 from actorsession.checkpoints.slices import Array, Extent, parse_spec, slice_key
 from actorsession.checkpoints.sorted_table import MAGIC
+from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, string
 from actorsession.protobuf.wire import (
@@ -44,7 +45,11 @@ _SHARD, _CRC, _SLICES = 3, 6, 7
 
 
 def save_bundle(
-    prefix: str, names: Sequence[str], specs: Sequence[str], values: Sequence[Any]
+    prefix: str,
+    names: Sequence[str],
+    specs: Sequence[str],
+    values: Sequence[Any],
+    files: FileRoots = ANYWHERE,
 ) -> None:
     """Write tensors and slices of tensors as a checkpoint, replacing the one of that prefix.
 
@@ -53,6 +58,7 @@ def save_bundle(
         names: of the tensors.
         specs: the ``shape_and_slice`` of each; empty for a whole tensor.
         values: arrays; borrowed.
+        files: the folders in which files may be written.
 
     Raises:
         InvalidArgumentError: for a tensor that occurs twice, or does not fit its slice.
@@ -79,13 +85,14 @@ def save_bundle(
         kind = string if array.dtype == object else as_dtype(array.dtype.newbyteorder("="))
         tensors.append((name, kind, array))
     slices = {at: (shape, extent) for of in parts.values() for shape, extent, at in of if at >= 0}
-    write_bundle(prefix, tensors, slices)
+    write_bundle(prefix, tensors, slices, files)
 
 
 def write_bundle(
     prefix: str,
     tensors: Iterable[tuple[str, DType, Array]],
     slices: Mapping[int, tuple[tuple[int, ...], Extent]] | None = None,
+    files: FileRoots = ANYWHERE,
 ) -> None:
     """Create or replace a checkpoint.
 
@@ -93,6 +100,7 @@ def write_bundle(
         prefix: the beginning of the names of its files.
         tensors: name, type and value of each; strings are arrays of objects. One value at a time is held.
         slices: for each value that is a slice, by its position: the shape of the whole, and where it lies.
+        files: the folders in which files may be written.
 
     Raises:
         OpError: as in ``file_errors``.
@@ -113,24 +121,32 @@ def write_bundle(
                 entries[name.encode()] = whole + length_field(_SLICES, slice_message(spans))
             file.writelines(parts)
 
-    write_whole(data_file(prefix, 0, 1), write)
-    _write_index(prefix, entries, 1)
+    write_whole(data_file(prefix, 0, 1), write, files)
+    _write_index(prefix, entries, 1, files)
 
 
-def _write_index(prefix: str, entries: Mapping[bytes, bytes], shards: int) -> None:
+def _write_index(
+    prefix: str, entries: Mapping[bytes, bytes], shards: int, files: FileRoots
+) -> None:
     """Write the index: the entries, and the header with the number of files and the format's version."""
     header = integer_field(1, shards) + length_field(3, integer_field(1, 1))
     table = write_table({b"": header, **entries})
-    write_whole(f"{prefix}.index", lambda file: file.writelines([table]))
+    write_whole(f"{prefix}.index", lambda file: file.writelines([table]), files)
 
 
-def merge_bundles(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = True) -> None:
+def merge_bundles(
+    prefixes: Sequence[str],
+    destination: str,
+    delete_old_dirs: bool = True,
+    files: FileRoots = ANYWHERE,
+) -> None:
     """Make one checkpoint of several by moving their files; no tensor is read.
 
     Args:
         prefixes: of the checkpoints.
         destination: prefix of the whole.
         delete_old_dirs: whether folders that are left empty are removed.
+        files: the folders in which files may be moved, and none of which is removed.
 
     Raises:
         InvalidArgumentError: if two have the same tensor.
@@ -138,11 +154,11 @@ def merge_bundles(prefixes: Sequence[str], destination: str, delete_old_dirs: bo
         DataLossError: if one is damaged.
     """
     entries: dict[bytes, bytes] = {}
-    files: list[str] = []
+    parts: list[str] = []
     for prefix in prefixes:
-        table, count = read_index(prefix)
+        table, count = read_index(prefix, files)
         for key, value in table.items():
-            moved = _of_shard(value, len(files))
+            moved = _of_shard(value, len(parts))
             known = entries.get(key)
             if known is None:
                 entries[key] = moved
@@ -151,20 +167,16 @@ def merge_bundles(prefixes: Sequence[str], destination: str, delete_old_dirs: bo
             else:
                 name = key.decode("utf-8", "replace")
                 raise InvalidArgumentError(f"two shards of {destination!r} contain {name!r}")
-        files += [data_file(prefix, number, count) for number in range(count)]
-    for number, file in enumerate(files):
-        replace_file(file, data_file(destination, number, len(files)))
-    _write_index(destination, entries, len(files))
+        parts += [data_file(prefix, number, count) for number in range(count)]
+    for number, part in enumerate(parts):
+        replace_file(part, data_file(destination, number, len(parts)), files)
+    _write_index(destination, entries, len(parts), files)
     for prefix in prefixes:
         if os.path.abspath(prefix) != os.path.abspath(destination):
-            with file_errors(f"cannot remove {prefix!r}"), contextlib.suppress(FileNotFoundError):
-                os.unlink(f"{prefix}.index")
+            with file_errors(f"cannot remove {prefix!r}"):
+                files.unlink(f"{prefix}.index")
     if delete_old_dirs:
-        for folder in {os.path.dirname(prefix) for prefix in prefixes} - {
-            os.path.dirname(destination)
-        }:
-            with contextlib.suppress(OSError):  # it is not empty, and stays
-                os.rmdir(folder)
+        remove_empty_folders(prefixes, destination, files)
 
 
 def _of_shard(entry: bytes, offset: int) -> bytes:

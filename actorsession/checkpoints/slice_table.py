@@ -8,9 +8,9 @@ them; they are read whole, and written whole.
 
 from __future__ import annotations
 
-import glob
 import os
 import re
+import stat
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,7 +22,7 @@ from actorsession.checkpoints.bundle_writer import shape_field, slice_message, s
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
 from actorsession.checkpoints.slices import Array, Extent, Shape, parse_spec, slice_key
 from actorsession.checkpoints.sorted_table import MAGIC, read_table
-from actorsession.config.file_roots import Opener
+from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import (
     DataLossError,
     InvalidArgumentError,
@@ -65,19 +65,18 @@ def filespec(prefix: str, shards: int) -> str:
     return f"{prefix}-?????-of-{shards:05d}"
 
 
-def files_of(prefix: str) -> list[str]:
+def files_of(prefix: str, files: FileRoots = ANYWHERE) -> list[str]:
     """Return the files that a path or a pattern names, if they are tables."""
     is_pattern = re.search(r"-\?{5}-of-\d{5}$", prefix) is not None
-    return [
-        path for path in (sorted(glob.glob(prefix)) if is_pattern else [prefix]) if _is_table(path)
-    ]
+    found = sorted(files.matching(prefix)) if is_pattern else [prefix]
+    return [path for path in found if _is_table(path, files)]
 
 
-def _is_table(path: str) -> bool:
+def _is_table(path: str, files: FileRoots) -> bool:
     try:
-        if not os.path.isfile(path) or path.endswith(".index"):
+        if path.endswith(".index") or not stat.S_ISREG(files.stat(path).st_mode):
             return False
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=files.opener) as file:
             file.seek(-len(MAGIC), os.SEEK_END)
             return file.read() == MAGIC
     except (OSError, ValueError):
@@ -92,21 +91,24 @@ class SliceTable:
 
     Args:
         prefix: its path, or the pattern of its paths.
-        opener: opens each file, like the ``opener`` of ``open``.
+        files: the folders in which files may be opened.
 
     Raises:
         DataLossError: if a file is damaged.
         NotFoundError: if there is none.
     """
 
-    def __init__(self, prefix: str, opener: Opener | None = None) -> None:
+    def __init__(self, prefix: str, files: FileRoots = ANYWHERE) -> None:
         self.path = prefix
         self.entries: dict[str, Entry] = {}
-        found = files_of(prefix)
+        found = files_of(prefix, files)
         if not found:
             raise NotFoundError(f"there is no table {prefix!r}")
         for path in found:
-            with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
+            with (
+                file_errors(f"cannot read {path!r}"),
+                open(path, "rb", opener=files.opener) as file,
+            ):
                 table = read_table(file.read(), path)
             try:
                 for number, value in fields(table.get(b"", b"")):
@@ -193,7 +195,11 @@ def _field_of(dtype: DType) -> tuple[int, str]:
 
 
 def save_slices(
-    path: str, names: Sequence[str], specs: Sequence[str], values: Sequence[Any]
+    path: str,
+    names: Sequence[str],
+    specs: Sequence[str],
+    values: Sequence[Any],
+    files: FileRoots = ANYWHERE,
 ) -> None:
     """Write tensors and slices of tensors as one file, replacing the one of that path.
 
@@ -202,6 +208,7 @@ def save_slices(
         names: of the tensors.
         specs: the ``shape_and_slice`` of each; empty for a whole tensor.
         values: arrays; borrowed.
+        files: the folders in which files may be written.
 
     Raises:
         InvalidArgumentError: for a tensor that occurs twice, or does not fit its slice.
@@ -240,7 +247,7 @@ def save_slices(
     )
     # The version of what wrote it, as in TensorFlow.
     table[b""] = length_field(1, listed + length_field(2, integer_field(1, 1)))
-    write_whole(path, lambda file: file.writelines([write_table(table)]))
+    write_whole(path, lambda file: file.writelines([write_table(table)]), files)
 
 
 def _tensor(dtype: DType, value: Array) -> bytes:
