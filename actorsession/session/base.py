@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -17,6 +16,8 @@ from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar
 
+from actorsession.actors import ownership
+from actorsession.actors.ownership import Owner
 from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions, StepStats
 from actorsession.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
@@ -53,18 +54,6 @@ __all__ = [
 
 
 T = TypeVar("T")
-# Number of forks between the first process and this one. Comparing it costs a run nothing; asking for the
-# process id is a system call.
-_forks = 0
-
-
-def _count_fork() -> None:
-    global _forks
-    _forks += 1
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_count_fork)
 
 
 def reset_options(target: str, config: ConfigProto | None) -> SessionOptions:
@@ -163,7 +152,8 @@ class BaseSession(ABC):
         self._limit = self._config.operation_timeout  # of a run without options, in seconds
         self._requests = RequestCache()
         self._restrictions = self._graph.restrictions
-        self._pid, self._forks = os.getpid(), _forks
+        self._owner = Owner("session")
+        self._forks = ownership.forks
         self._closed = False
         self._entered = False
         self._callables: weakref.WeakSet[PreparedCallable | AsyncCallable] | None = None
@@ -200,6 +190,7 @@ class BaseSession(ABC):
         return DEFAULT_SESSIONS.entered(self)
 
     def _enter_defaults(self) -> None:
+        self._owner.check_process()
         if self._entered:
             raise RuntimeError(
                 f"{type(self).__name__} context managers are not re-entrant: use as_default()"
@@ -347,7 +338,7 @@ class BaseSession(ABC):
 
     def _begin_run(self, make_closed_error: MakeError = closed_error) -> None:
         """Check that the session is usable, count a run, and handle a graph that was changed."""
-        if self._closed or self._forks != _forks:
+        if self._closed or self._forks != ownership.forks:
             self._check_usable(make_closed_error)
         self._runs += 1
         if self._graph.version != self._mutations.version:
@@ -516,19 +507,10 @@ class BaseSession(ABC):
         if not 0.0 < timeout < math.inf:
             raise ValueError(f"timeout is a positive number of seconds, got {timeout!r:.100}")
 
-    @property
-    def _is_forked(self) -> bool:
-        return self._forks != _forks
-
     def _check_usable(self, make_closed_error: MakeError = closed_error) -> None:
         if self._closed:
             raise make_closed_error()
-        if self._is_forked:
-            raise RuntimeError(
-                f"this session was made in process {self._pid} and cannot be used in the forked process "
-                f"{os.getpid()}: its threads, loop and connections stayed behind. Make a session after "
-                "the fork, or start processes with the spawn method"
-            )
+        self._owner.check_process()
 
     @staticmethod
     def _limited(options: RunOptions | None, timeout: float) -> RunOptions:

@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from actorsession import ops
 from actorsession.graph.graph import Graph
 from actorsession.session import Session
+from tests.forks import in_a_child
 
 pytestmark = [
     pytest.mark.process,
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
 ]
-
-
-def in_a_child(calls: dict[str, Callable[[], Any]]) -> dict[str, str]:
-    """What each of the calls raises in a forked process; a line for each."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            for name, call in calls.items():
-                try:
-                    said = f"returned {call()!r}"
-                except BaseException as exc:
-                    said = f"{type(exc).__name__}: {exc}"
-                os.write(writer, f"{name}={said}\n".encode())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        lines = pipe.read().decode().splitlines()
-    os.waitpid(child, 0)
-    return dict(line.split("=", 1) for line in lines)
 
 
 def test_each_call_of_a_forked_child_is_refused_with_the_reason(graph: Graph) -> None:

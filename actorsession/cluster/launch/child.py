@@ -185,14 +185,16 @@ def _port_file(path: str | None, address: str) -> Iterator[None]:
     if path is None:
         yield
         return
-    new = f"{path}.{os.getpid()}"
+    owner = os.getpid()
+    new = f"{path}.{owner}"
     Path(new).write_text(address + "\n", encoding="ascii")
     os.replace(new, path)
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
+        if owner == os.getpid():  # in a forked child the file is the parent's
+            with contextlib.suppress(OSError):
+                os.unlink(path)
 
 
 @contextlib.contextmanager

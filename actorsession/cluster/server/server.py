@@ -6,12 +6,15 @@ of another cluster. If it is given a resolver in place of a cluster, it asks the
 dial.
 
 Created by programs, by the command line and by the children of a ``LocalCluster``; owns master, worker,
-links, devices and threads of the task. Invariant: a stopped server leaves nothing behind.
+links, devices and threads of the task. Invariants: a stopped server leaves nothing behind. The table of
+``LifeCycle`` says what each call does before the start, during it and after the end. In a forked child
+nothing is stopped, removed or written, because all of it is the parent's.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import socket
@@ -22,6 +25,7 @@ from types import TracebackType
 from typing import Any
 
 from actorsession.actors import registry
+from actorsession.actors.life_cycle import LifeCycle, State
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
 from actorsession.cluster.launch.blas_environment import thread_count
@@ -202,6 +206,9 @@ class Server:
         self._blas: BlasThreads | None = None
         self._share: BlasThreads | None = None
         self._children = Children(f"server of {self.task}")
+        self._life = LifeCycle(
+            "server", f"the server of {self.task}", self._drop, retries=True, goes_on=True
+        )
         self._stopping = asyncio.Event()
         self._kept: asyncio.TimerHandle | None = None
         self._started = time.monotonic()
@@ -211,14 +218,18 @@ class Server:
     async def start(self) -> None:
         """Bind the address and serve from then on.
 
+        If the call fails or is cancelled, nothing is left, and it may be called again.
+
         Raises:
-            FailedPreconditionError: if the server was started before.
+            FailedPreconditionError: if the server was started before, or is stopped meanwhile.
+            RuntimeError: in a forked child, or on another loop than that of the server.
             UnknownError: if the address cannot be bound (TensorFlow's class for it), or must not be bound
                 without a token or TLS; or if the TLS files are invalid.
             InvalidArgumentError: if the given socket does not fit the task's address.
         """
-        if self._listener is not None:
-            raise FailedPreconditionError(f"the server of {self.task} was started already")
+        await self._life.start(self._start, self._undo_start)
+
+    async def _start(self) -> None:
         self._started = time.monotonic()
         self._make_actors()
         try:
@@ -229,21 +240,35 @@ class Server:
                 self._bind_to, self._hello, self._cache.serve,
                 token=self._token, sock=self._socket, security=self._security,
             )  # fmt: skip
-        except BaseException as exc:
-            await self._stop_actors(f"the server of {self.task} has no address")
-            await self._vitals.aclose()
+        except Exception as exc:
             where = f"{self.task} cannot listen at {self._bind_to}: {exc}"
             if isinstance(exc, TransportError):
                 raise UnknownError(where, task=self.task) from exc
             if isinstance(exc, ValueError):  # such as a socket of another kind than the address
                 raise InvalidArgumentError(where, task=self.task) from exc
             raise
+        if self._life.state is not State.STARTING:
+            return  # it is being stopped, which undoes this
         self._open_files(near=self._listener.near)
         registry.publish(self.target, self._serves[MASTER])
         self._cluster_view.begin(self._cache, self.target, self._share_cores)
         _log.info("%s serves at %s", self.task, self.target)
         if self._snapshots is not None:
             _ = self._children.start(self._snapshots.run(), name=f"snapshots of {self.task}")
+
+    async def _undo_start(self) -> None:
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            registry.withdraw(listener.address, self._serves[MASTER])
+            await listener.aclose(grace=0.0)
+        if self._control is not None:
+            await self._stop_actors(f"the server of {self.task} has no address")
+        elif self._pool is not None:
+            self._pool.shutdown(wait=False)
+        self._master = self._worker = self._control = None
+        await self._vitals.aclose()
+        if self._life.state is State.STOPPING:
+            self._stopping.set()
 
     def _make_actors(self) -> None:
         self._pool = server_pool(self._config)
@@ -321,7 +346,10 @@ class Server:
             ValueError: if this task is not among them.
             InvalidArgumentError: for an invalid address.
             NotFoundError: for an address with a scheme that is not supported.
+            RuntimeError: in a forked child, or on another loop than that of the server.
         """
+        if self._life.state is not State.NEW:
+            self._life.owner.check()
         self._cluster_view.learn(cluster)
 
     @property
@@ -350,9 +378,12 @@ class Server:
 
         Raises:
             InvalidArgumentError: for a time that is not above 0.
+            FailedPreconditionError: if the server was not started, or was stopped.
+            RuntimeError: in a forked child, or on another loop than that of the server.
         """
         if not seconds > 0:
             raise InvalidArgumentError(f"a server is kept for more than 0 seconds, got {seconds:g}")
+        self._life.check()
         if self._kept is not None:
             self._kept.cancel()
         self._kept = asyncio.get_running_loop().call_later(seconds, self._expire, seconds)
@@ -362,23 +393,38 @@ class Server:
         self._begin_stop()
 
     async def serve_forever(self) -> None:
-        """Wait until the server is stopped."""
+        """Wait until the server is stopped.
+
+        Raises:
+            FailedPreconditionError: if it was not started.
+            RuntimeError: in a forked child, or on another loop than that of the server.
+        """
+        if self._life.state is State.NEW:
+            self._life.check()
+        self._life.owner.check()
         await self._stopping.wait()
 
     async def stop(self, grace: float = _GRACE) -> None:
         """Release the address and close sessions and connections.
 
         Bounded by a few times ``grace`` and the time to write a last snapshot. May be called twice, also
-        concurrently; if it is cancelled, another call continues with what is left.
+        concurrently, and while the server is being started; if it is cancelled, it goes on by itself, and
+        another call waits for that. When the server's loop has ended, any other may call it. In a forked
+        child it does nothing.
 
         Args:
             grace: seconds for connections to end by themselves.
+
+        Raises:
+            RuntimeError: on another loop than that of the server, unless that has ended.
         """
+        await self._life.stop(lambda: self._stop(grace))
+
+    async def _stop(self, grace: float) -> None:
         self._stopping.set()
         if self._kept is not None:
             self._kept.cancel()
-        if self._listener is None:
-            return
+        assert self._listener is not None
         registry.withdraw(self.target, self._serves[MASTER])
         await self._listener.aclose(connections=False)
         await self._stop_actors(f"the server of {self.task} is stopping")
@@ -392,6 +438,18 @@ class Server:
             for device in self._devices:
                 device.resources.clear_all()
 
+    def _drop(self) -> None:
+        """Release what the end of the server's loop has left."""
+        with contextlib.suppress(RuntimeError):  # a closed loop calls nobody
+            self._stopping.set()
+        if self._listener is not None:
+            registry.withdraw(self.target, self._serves[MASTER])
+            self._listener.abandon()
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
+        self._blas = self._share = None
+        self._vitals.drop()
+
     @property
     def stopping(self) -> bool:
         """Whether the server was asked to stop, or has stopped."""
@@ -403,8 +461,11 @@ class Server:
         return self._snapshots is not None
 
     def take_last_snapshot(self) -> None:
-        """Write what no snapshot holds yet, from any thread: for a process that ends before ``stop`` does."""
-        if self._snapshots is not None:
+        """Write what no snapshot holds yet, from any thread: for a process that ends before ``stop`` does.
+
+        In a forked child it does nothing: the files are the parent's.
+        """
+        if self._snapshots is not None and not self._life.owner.is_forked:
             self._snapshots.take_now()
 
     async def _stop_actors(self, why: str) -> None:
