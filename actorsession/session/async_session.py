@@ -70,8 +70,11 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        self._leave_defaults()
-        await self.close()
+        try:
+            await self.close()
+        finally:
+            if self._closed:  # it is open where this is not its loop
+                self._leave_defaults()
 
     async def run(
         self,

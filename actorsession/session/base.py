@@ -170,7 +170,7 @@ class BaseSession(ProcessBound, ABC):
         self._local = self._session.local
         # Only sessions in this process keep tensor handles.
         self._handles = (
-            HandleKeeper(self._local, self._check_usable) if self._local is not None else None
+            HandleKeeper(self._local, self._check_open) if self._local is not None else None
         )
 
     @property
@@ -511,6 +511,11 @@ class BaseSession(ProcessBound, ABC):
         _ = checked_seconds("timeout", timeout)
 
     def _check_usable(self, make_closed_error: MakeError = closed_error) -> None:
+        """Check that the session can be used here and now."""
+        self._check_open(make_closed_error)
+
+    def _check_open(self, make_closed_error: MakeError = closed_error) -> None:
+        """Check that the session is open and this process's, for what needs no event loop."""
         if self._closed:
             raise make_closed_error()
         self._owner.check_process()

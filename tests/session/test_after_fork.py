@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from actorsession import ops
 from actorsession.graph.graph import Graph
+from actorsession.observe.event_files import EventFileWriter
+from actorsession.process_bound import finalize_here
 from actorsession.session import Session
 from tests.forks import in_a_child
 
@@ -55,3 +59,19 @@ def test_a_forked_child_may_ask_for_counts_and_close(graph: Graph) -> None:
         )
         assert found == {"plans": "returned 1", "close": "returned None"}
         assert session.run(y) == 2
+
+
+def test_what_a_child_leaves_or_ends_is_not_written_or_removed_twice(tmp_path: Path) -> None:
+    """Files and folders of the parent, at the end of a child that ends as a program does."""
+    events = EventFileWriter(str(tmp_path))
+    events.write(b"an event")
+    folder = tempfile.mkdtemp(dir=tmp_path)
+    finalizer = finalize_here(events, os.rmdir, folder)
+    found = in_a_child({"flush": events.flush, "close": events.close, "end": finalizer})
+    assert found == dict.fromkeys(("flush", "close", "end"), "returned None")
+    assert os.path.exists(folder)
+    assert b"an event" not in Path(events.path).read_bytes()
+    events.close()
+    assert Path(events.path).read_bytes().count(b"an event") == 1
+    finalizer()
+    assert not os.path.exists(folder)
