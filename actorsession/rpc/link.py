@@ -24,6 +24,7 @@ arrays wait only when there are too many of them.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -330,6 +331,12 @@ class Link:
         await self._connection.aclose(grace=grace)
         await self._children.stop(grace)
         await self._waiting_asks.stop(grace)
+
+    def abandon(self) -> None:
+        """Drop the connection when its loop has ended, which calls nobody any more; on any thread."""
+        with contextlib.suppress(RuntimeError):
+            self._end(self._told("was given up: its event loop has ended"), ours=True, abort=True)
+        self._connection.abandon()
 
     async def wait_closed(self) -> OpError:
         """Wait without a deadline until the link has ended, and return the reason."""

@@ -191,7 +191,7 @@ def _port_file(path: str | None, address: str) -> Iterator[None]:
     if path is None:
         yield
         return
-    text = f"{address}\n".encode("ascii")
+    owner, text = os.getpid(), f"{address}\n".encode("ascii")
     write_whole(path, lambda file: file.write(text), private=True)
     try:
         yield
@@ -199,7 +199,8 @@ def _port_file(path: str | None, address: str) -> Iterator[None]:
         with contextlib.suppress(OSError, OpError):
             with open(path, "rb", opener=regular()) as file:
                 own = file.read(len(text) + 1) == text
-            if own:  # and not that of a server which was started after this one
+            # And not that of a server which was started after this one, or of the parent of a fork.
+            if own and owner == os.getpid():
                 os.unlink(path)
 
 

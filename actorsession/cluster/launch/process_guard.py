@@ -41,6 +41,7 @@ class ProcessGuard:
 
     def __init__(self, seconds: float, *, with_parent: bool) -> None:
         self._pipe = self._pid = -1
+        self._owner = os.getpid()
         if not hasattr(os, "fork") or not hasattr(faulthandler, "register"):
             return
         own, parent = os.getpid(), os.getppid() if with_parent else 0
@@ -55,8 +56,8 @@ class ProcessGuard:
         self._pipe, self._pid = pipe, pid
 
     def close(self) -> None:
-        """End the guard when it is not needed any more; may be called twice."""
-        if self._pipe >= 0:
+        """End the guard when it is not needed any more; may be called twice. In a forked child do nothing."""
+        if self._pipe >= 0 and self._owner == os.getpid():
             os.close(self._pipe)
             self._pipe = -1
             with contextlib.suppress(ProcessLookupError, ChildProcessError):
