@@ -39,7 +39,7 @@ from actorsession.graph.shape import TensorShape
 
 __all__ = [
     "INLINE_LIMIT", "NESTED_CLASSES", "Buffer", "NestedClass", "Packed", "bytes_held", "not_encoded",
-    "opened", "pack", "packed", "tensor_bytes", "unpack",
+    "opened", "pack", "packed", "tensor_bytes", "unpack", "unpack_start",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -353,6 +353,25 @@ def unpack(data: Buffer, segments: Sequence[Buffer] = ()) -> Any:
 
 def _not_decoded(exc: Exception) -> ProtocolError:
     return ProtocolError(f"cannot decode a message: {type(exc).__name__}: {exc}")
+
+
+def unpack_start(data: Buffer, count: int) -> list[Any]:
+    """Decode the first items of a list of which only the beginning is there.
+
+    Args:
+        data: the first bytes of an encoded list, or all of it.
+        count: how many items to return.
+
+    Raises:
+        ProtocolError: for bytes of any other form.
+    """
+    reader = msgpack.Unpacker()
+    try:
+        reader.feed(data)
+        reader.read_array_header()
+        return [reader.unpack() for _ in range(count)]
+    except _BAD_BYTES as exc:
+        raise ProtocolError(f"cannot decode the start of a message: {exc!r:.200}") from exc
 
 
 class _Reader:

@@ -29,6 +29,7 @@ from actorsession.graph.reentrant import Reentrant
 from actorsession.graph.scopes import DeviceFunction, Scope, scope_of
 from actorsession.graph.shape import TensorShape, as_shape, clash
 from actorsession.graph.source_location import user_line
+from actorsession.process_bound import ProcessBound
 
 __all__ = [
     "Graph", "add_to_collection", "add_to_collections", "colocate_with", "constant_value",
@@ -40,7 +41,7 @@ __all__ = [
 _SLICE = 200
 
 
-class Graph:
+class Graph(ProcessBound):
     """A dataflow graph.
 
     Attributes:
@@ -54,6 +55,8 @@ class Graph:
         keeps_devices: whether the answers of device functions are kept as they are spelt.
         shown_prefix: put before the names of classes in the text of elements.
     """
+
+    instead = "pickle its as_graph_def(), and import it in the other process"
 
     keeps_devices = False
     reference_variables = False

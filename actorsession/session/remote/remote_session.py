@@ -195,7 +195,9 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._timelines: deque[StepStats] | None = None
         self._closed = False
         self._debugger = RemoteDebugger(self)
-        self._partial_runs = RemotePartialRuns(self, self._debugger)
+        self._partial_runs = RemotePartialRuns(
+            self, self._debugger, config.partial_run_idle_limit_in_ms / 1000
+        )
         self._uses_programs = programs_are_used()
         self.calls = itertools.count()
         self._operation_timeout = config.operation_timeout
@@ -448,7 +450,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         now = self._master.link.peer if self._master.link is not None else None
         if before is not None and now is not None and before.incarnation != now.incarnation:
             return replace(found, restarted=(now.task,))
-        return found
+        return replace(found, restored=())  # those of a master that was not restarted are old news
 
     # -- running -------------------------------------------------------------------------------
 
@@ -866,6 +868,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         return SessionStatistics(
             steps=self._steps + len(self._program_runs),
             waiting=self._inflight.statistics().waiting,
+            partial_runs=len(self._partial_runs),
             link=link.statistics() if link is not None else None,
         )
 
