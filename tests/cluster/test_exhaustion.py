@@ -18,8 +18,7 @@ from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, chain, on, patient_cluster, soon
 from transports.shm.lane import SHARED_VARIABLE
 
-# Bytes of what there is no memory for, and how much a process may grow: some allocations fit, and what is left
-# to others does not.
+# Bytes of what there is no memory for, and how much a process may grow.
 LARGE, ROOM = 56 * 2**20, 48 * 2**20
 SMALL = 2**20
 
@@ -97,8 +96,8 @@ async def test_steps_for_whose_values_a_process_has_no_memory_fail_alone(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
-    1. A step waits at W1, whose address space is limited then. 2. Steps bring values there for which it has no
-    memory, in every way, while small ones go on. 3. The step that waited ends as if nothing had been.
+    1. A step waits at W1, whose address space is limited then. 2. Steps bring values there for which it has
+    no memory, in every way, while small ones go on. 3. The step that waited ends as if nothing had been.
     """
     monkeypatch.setenv(SHARED_VARIABLE, "0")  # what is read where it lies needs no memory here
     async with (
@@ -120,7 +119,7 @@ async def test_steps_for_whose_values_a_process_has_no_memory_fail_alone(
         limit = address_space(pid) + ROOM
         resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
         for name, way in WAYS.items():
-            with pytest.raises(ResourceExhaustedError, match="(?i)memory"):
+            with pytest.raises(ResourceExhaustedError, match=r"(?i)memory"):
                 await soon(way(steps, LARGE))
             assert await soon(session.run(small, {x: 1.0})) == 4.0, name
         for way in WAYS.values():
