@@ -8,21 +8,33 @@ checkpoints, which ``merge_bundles`` makes one of without reading a tensor.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import file_errors, replace_file, write_whole
-from actorsession.checkpoints.bundle import data_file, read_index
+from actorsession.checkpoints.atomic import (
+    create_file,
+    drop_files,
+    file_errors,
+    make_folder,
+    open_kept,
+    remove_unused,
+    sync_folder,
+    write_whole,
+)
+from actorsession.checkpoints.bundle import data_file, data_files, read_index
 from actorsession.checkpoints.crc32c import crc32c, masked
+from actorsession.checkpoints.sharded import BUNDLE_SUFFIX, check_prefix, main_files, remove_remains
 from actorsession.checkpoints.slices import Array, Extent, parse_spec, slice_key
 from actorsession.checkpoints.sorted_table import MAGIC
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import InvalidArgumentError, NotFoundError, OpError
 from actorsession.graph.dtypes import DType, as_dtype, string
 from actorsession.protobuf.wire import (
     FIXED32,
+    VARINT,
     as_integer,
     fields,
     integer_field,
@@ -113,15 +125,146 @@ def write_bundle(
                 entries[name.encode()] = whole + length_field(_SLICES, slice_message(spans))
             file.writelines(parts)
 
-    write_whole(data_file(prefix, 0, 1), write)
-    _write_index(prefix, entries, 1)
+    with _replacing(prefix) as made:
+        shards = _new_files(prefix, [None], made)
+        path = data_file(prefix, 0, shards)
+        # It is open, and so locked, until an index names it.
+        with file_errors(f"cannot write {path!r}"), made[path] as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+            _write_index(prefix, entries, shards)
+    _renumber(prefix, entries, [path], shards)
 
 
 def _write_index(prefix: str, entries: Mapping[bytes, bytes], shards: int) -> None:
     """Write the index: the entries, and the header with the number of files and the format's version."""
+    # The names of the data files are to survive a crash of the machine if that of the index does.
+    sync_folder(os.path.dirname(os.path.abspath(prefix)))
     header = integer_field(1, shards) + length_field(3, integer_field(1, 1))
     table = write_table({b"": header, **entries})
-    write_whole(f"{prefix}.index", lambda file: file.writelines([table]))
+    write_whole(prefix + BUNDLE_SUFFIX, lambda file: file.writelines([table]), main_files(prefix))
+
+
+# -- data files ------------------------------------------------------------------------------------
+#
+# An index names its data files by their count alone: ``prefix.data-00000-of-00002`` and so on. The files of a
+# save get a count that those of no other save have, so that the index decides which checkpoint there is. When
+# it is there, they get the usual names, and a second index.
+
+
+@contextlib.contextmanager
+def _replacing(prefix: str) -> Iterator[dict[str, BinaryIO]]:
+    """Replace the checkpoint of a prefix: the block makes data files, and then the index that names them.
+
+    The data files of the checkpoint before are removed after that. If the block fails, its own are. Those
+    that a killed writer left are removed at the beginning.
+
+    Yields:
+        The data files that were made, by their paths; the block adds them.
+    """
+    check_prefix(prefix)
+    with file_errors(f"cannot write {prefix!r}"):
+        make_folder(os.path.dirname(os.path.abspath(prefix)))
+    remove_remains(prefix)
+    old = _named(prefix) or set()
+    _remove_unnamed(prefix)
+    made: dict[str, BinaryIO] = {}
+    try:
+        yield made
+    except BaseException:
+        for path in set(made) - (_named(prefix) or set()):
+            made[path].close()
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+        raise
+    drop_files(*sorted(old - set(made)))
+
+
+def _new_files(prefix: str, sources: Sequence[str | None], made: dict[str, BinaryIO]) -> int:
+    """Make data files, and return the count that is in their names, which no other save has.
+
+    Args:
+        prefix: of the checkpoint.
+        sources: for each the file that gets the name; ``None`` for a new one.
+        made: gets them.
+    """
+    count = max(1, len(sources))
+    while True:
+        taken = set(data_files(prefix).values())
+        count = next(number for number in itertools.count(count) if number not in taken)
+        with file_errors(f"cannot write {data_file(prefix, 0, count)!r}"):
+            try:
+                for number, source in enumerate(sources):
+                    path = data_file(prefix, number, count)
+                    made[path] = create_file(path) if source is None else _linked(source, path)
+                return count
+            except FileExistsError:  # another save has taken the number meanwhile
+                for path, file in made.items():
+                    file.close()
+                    os.unlink(path)
+                made.clear()
+
+
+def _linked(source: str, path: str) -> BinaryIO:
+    """Give a file another name beside its own, and return it open and kept.
+
+    Raises:
+        FileExistsError: if there is a file of that name.
+    """
+    file = open_kept(source)
+    try:
+        os.link(source, path)
+    except FileExistsError:
+        file.close()
+        raise
+    except OSError:
+        file.close()
+        # A file system without links. A file that an index names must stay, until another one does.
+        if os.path.exists(path) or source.startswith(path.rpartition(".data-")[0] + ".data-"):
+            raise
+        os.rename(source, path)
+        return open_kept(path)
+    return file
+
+
+def _renumber(
+    prefix: str, entries: Mapping[bytes, bytes], files: Sequence[str], count: int
+) -> None:
+    """Give the data files of a new checkpoint the names that they have where there was none before.
+
+    If that fails, the checkpoint stays as it is, complete.
+    """
+    if count == max(1, len(files)) or _named(prefix) != set(files):
+        return
+    with contextlib.suppress(OpError), _replacing(prefix) as made:
+        shards = _new_files(prefix, files, made)
+        for file in made.values():
+            file.close()
+        _write_index(prefix, entries, shards)
+
+
+def _named(prefix: str) -> set[str] | None:
+    """Return the data files that the index of a prefix names; ``None`` if it cannot be read."""
+    try:
+        shards = read_index(prefix)[1]
+    except NotFoundError:
+        return set()
+    except OpError:
+        return None
+    return {path for path, count in data_files(prefix).items() if count == shards}
+
+
+def _remove_unnamed(prefix: str) -> None:
+    """Remove the data files of saves that ended without an index."""
+
+    def is_named() -> bool:
+        named = _named(prefix)
+        return named is None or path in named
+
+    for path in data_files(prefix):
+        if not is_named():
+            remove_unused(path, is_named)
 
 
 def merge_bundles(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = True) -> None:
@@ -138,27 +281,30 @@ def merge_bundles(prefixes: Sequence[str], destination: str, delete_old_dirs: bo
         DataLossError: if one is damaged.
     """
     entries: dict[bytes, bytes] = {}
-    files: list[str] = []
+    files: dict[str, int] = {}
     for prefix in prefixes:
         table, count = read_index(prefix)
         for key, value in table.items():
-            moved = _of_shard(value, len(files))
+            slices = _slices_of(value)
+            if not slices:
+                value = _of_shard(value, prefix, count, files)
             known = entries.get(key)
             if known is None:
-                entries[key] = moved
-            elif (more := _slices_of(moved)) and _slices_of(known):
-                entries[key] = known + more
+                entries[key] = value
+            elif slices and _slices_of(known):
+                entries[key] = known + slices
             else:
                 name = key.decode("utf-8", "replace")
                 raise InvalidArgumentError(f"two shards of {destination!r} contain {name!r}")
-        files += [data_file(prefix, number, count) for number in range(count)]
-    for number, file in enumerate(files):
-        replace_file(file, data_file(destination, number, len(files)))
-    _write_index(destination, entries, len(files))
-    for prefix in prefixes:
-        if os.path.abspath(prefix) != os.path.abspath(destination):
-            with file_errors(f"cannot remove {prefix!r}"), contextlib.suppress(FileNotFoundError):
-                os.unlink(f"{prefix}.index")
+    with _replacing(destination) as made:
+        shards = _new_files(destination, list(files), made)
+        _write_index(destination, entries, shards)
+        for file in made.values():
+            file.close()
+    _renumber(destination, entries, list(made), shards)
+    others = [p for p in prefixes if os.path.abspath(p) != os.path.abspath(destination)]
+    for prefix in others:
+        drop_files(prefix + BUNDLE_SUFFIX, *data_files(prefix))
     if delete_old_dirs:
         for folder in {os.path.dirname(prefix) for prefix in prefixes} - {
             os.path.dirname(destination)
@@ -167,14 +313,14 @@ def merge_bundles(prefixes: Sequence[str], destination: str, delete_old_dirs: bo
                 os.rmdir(folder)
 
 
-def _of_shard(entry: bytes, offset: int) -> bytes:
-    """Return an entry whose file has a number that is larger by an offset."""
+def _of_shard(entry: bytes, prefix: str, count: int, files: dict[str, int]) -> bytes:
+    """Return an entry with the number that its file has among those of the whole, to which it is added."""
     shard = max(
         [as_integer(value) for number, value in fields(entry) if number == _SHARD], default=0
     )
+    moved = files.setdefault(data_file(prefix, shard, count), len(files))
     # Of a field that occurs twice, the last one counts.
-    moved = offset and not _slices_of(entry)
-    return entry + integer_field(_SHARD, shard + offset) if moved else entry
+    return entry + write_tag(_SHARD, VARINT) + write_varint(moved) if moved != shard else entry
 
 
 def _slices_of(entry: bytes) -> bytes:

@@ -27,8 +27,10 @@ from typing import Any
 from actorsession.checkpoints import nonce as nonces
 from actorsession.checkpoints.atomic import (
     UNFINISHED,
+    drop_files,
     file_errors,
     keep_file,
+    regular,
     remove_abandoned,
     remove_unused,
     replace_file,
@@ -41,13 +43,17 @@ from actorsession.config.file_roots import Opener
 from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
 
 __all__ = [
-    "INDEX_SUFFIX", "NativeCheckpoint", "merge", "remove_files_of", "save", "saving", "sharded_name",
-    "stored_name",
+    "BUNDLE_SUFFIX", "INDEX_SUFFIX", "NativeCheckpoint", "check_prefix", "main_files", "merge",
+    "remove_files_of", "remove_remains", "save", "saving", "sharded_name", "stored_name",
 ]  # fmt: skip
 
 INDEX_SUFFIX = SUFFIX + ".index.json"
+# The file that a prefix leads to in TensorFlow's format.
+BUNDLE_SUFFIX = ".index"
 _OURS = "actorsession"
 _SHARD = re.compile(rf"(?:\.(?P<nonce>{nonces.FORM}))?-\d{{5}}-of-\d{{5}}")
+# What follows the prefix of a shard in the formats of TensorFlow, whose shards have other names in the end.
+_OTHER_SUFFIXES = r"(?:\.index|\.data-\d{5}-of-\d{5}|)"
 # Seconds after which a shard without an index counts as left over, if nothing else decides: no step takes as
 # long.
 _FORGOTTEN = 86400.0
@@ -74,8 +80,13 @@ def saving(prefix: str) -> Iterator[str]:
         try:
             yield f"{prefix}.{nonce}"
         except BaseException:
-            _remove_remains(prefix, lambda found, _: found == nonce)
+            remove_remains(prefix, lambda found, _: found == nonce)
             raise
+
+
+def main_files(prefix: str) -> list[str]:
+    """Return the files that a prefix may lead to, in any format; of several the latest one counts."""
+    return [prefix, prefix + SUFFIX, prefix + INDEX_SUFFIX, prefix + BUNDLE_SUFFIX]
 
 
 def stored_name(name: str, spec: str) -> str:
@@ -101,7 +112,7 @@ def save(prefix: str, names: Sequence[str], specs: Sequence[str], values: Sequen
         OpError: if the file system refuses.
     """
     check_prefix(prefix)
-    _remove_remains(re.sub(rf"{_SHARD.pattern}\Z", "", prefix))
+    remove_remains(prefix)
     tensors: dict[str, Any] = {}
     parts: dict[str, tuple[str, str]] = {}
     for name, spec, value in zip(names, specs, values, strict=True):
@@ -120,8 +131,8 @@ def save(prefix: str, names: Sequence[str], specs: Sequence[str], values: Sequen
         if partial:
             parts[key] = (name, spec)
     old = _shards_named(prefix)
-    write_file(prefix + SUFFIX, tensors, parts)
-    _drop(prefix + INDEX_SUFFIX, *old)
+    write_file(prefix + SUFFIX, tensors, parts, main_files(prefix))
+    drop_files(prefix + INDEX_SUFFIX, *old)
 
 
 def check_prefix(prefix: str) -> None:
@@ -157,7 +168,7 @@ def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = Tru
     check_prefix(destination)
     if not prefixes:
         raise InvalidArgumentError(f"no shards were given for {destination!r}")
-    _remove_remains(destination)
+    remove_remains(destination)
     with nonces.nonce_held() as nonce:
         try:
             with contextlib.ExitStack() as held:
@@ -174,9 +185,9 @@ def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = Tru
                 old = set(_shards_named(destination)) - set(targets)
                 _install(prefixes, targets, destination)
         except BaseException:
-            _remove_remains(destination, lambda found, _: found == nonce)
+            remove_remains(destination, lambda found, _: found == nonce)
             raise
-    _drop(destination + SUFFIX, *sorted(old))
+    drop_files(destination + SUFFIX, *sorted(old))
     if delete_old_dirs:
         for folder in {os.path.dirname(prefix) for prefix in prefixes} - {
             os.path.dirname(destination)
@@ -217,11 +228,9 @@ def _install(prefixes: Sequence[str], targets: Sequence[str], destination: str) 
         "weight_map": weights,
     }
     text = json.dumps(index, indent=1).encode()
-    write_whole(destination + INDEX_SUFFIX, lambda file: _ignore(file.write(text)))
-
-
-def _ignore(count: int) -> None:
-    """Ignore the number of bytes written, which is all of them."""
+    write_whole(
+        destination + INDEX_SUFFIX, lambda file: file.writelines([text]), main_files(destination)
+    )
 
 
 # -- removing --------------------------------------------------------------------------------------
@@ -233,21 +242,14 @@ def remove_files_of(prefix: str) -> None:
     Raises:
         OpError: if the file system refuses.
     """
-    _drop(prefix + INDEX_SUFFIX, prefix + SUFFIX, *[path for path, _ in _shards(prefix)])
-    _remove_remains(prefix)
+    drop_files(prefix + INDEX_SUFFIX, prefix + SUFFIX, *[path for path, _ in _shards(prefix)])
+    remove_remains(prefix)
 
 
-def _drop(*paths: str) -> None:
-    """Remove files; missing ones are ignored."""
-    for path in paths:
-        with file_errors(f"cannot remove {path!r}"), contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
-
-
-def _shards(prefix: str) -> list[tuple[str, str | None]]:
+def _shards(prefix: str, suffix: str = re.escape(SUFFIX)) -> list[tuple[str, str | None]]:
     """Return the existing shards of a prefix, of any checkpoint, with their nonces."""
     folder, name = os.path.split(prefix)
-    form = re.compile(rf"{re.escape(name)}{_SHARD.pattern}{re.escape(SUFFIX)}")
+    form = re.compile(rf"{re.escape(name)}{_SHARD.pattern}{suffix}")
     with contextlib.suppress(OSError):
         found = [form.fullmatch(entry) for entry in sorted(os.listdir(folder or "."))]
         return [(os.path.join(folder, match.string), match["nonce"]) for match in found if match]
@@ -272,15 +274,16 @@ def _is_abandoned(nonce: str | None, path: str) -> bool:
     return False
 
 
-def _remove_remains(
+def remove_remains(
     prefix: str, abandoned: Callable[[str | None, str], bool] = _is_abandoned
 ) -> None:
     """Remove the files of saves of a prefix that ended, or were killed, without a checkpoint.
 
     Args:
-        prefix: of the checkpoint.
+        prefix: of the checkpoint, of any format, or of a shard of it.
         abandoned: from the nonce and the path of a shard to whether its save has ended.
     """
+    prefix = re.sub(rf"{_SHARD.pattern}\Z", "", prefix)
 
     def is_named() -> bool:
         try:
@@ -291,11 +294,15 @@ def _remove_remains(
             return True  # unknown, so the shard stays
 
     folder, name = os.path.split(prefix)
-    form = rf"\.{re.escape(name)}({_SHARD.pattern})?{re.escape(SUFFIX)}(\.index\.json)?{UNFINISHED}"
+    suffixes = rf"({re.escape(SUFFIX)}(\.index\.json)?|{_OTHER_SUFFIXES})"
+    form = rf"\.{re.escape(name)}({_SHARD.pattern})?{suffixes}{UNFINISHED}"
     remove_abandoned(folder or ".", re.compile(form))
     for path, nonce in _shards(prefix):
         if abandoned(nonce, path):
             remove_unused(path, is_named)
+    for path, nonce in _shards(prefix, _OTHER_SUFFIXES):
+        if nonce is not None and abandoned(nonce, path):
+            remove_unused(path)
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -384,7 +391,7 @@ def _read_index(
     path: str, opener: Opener | None = None
 ) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the maps from tensor to file, and from file to the checksum of its header."""
-    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
+    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(opener)) as file:
         text = file.read()
     try:
         index = json.loads(text)

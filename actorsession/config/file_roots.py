@@ -69,15 +69,15 @@ class FileRoots:
         folder, name = os.path.split(path)
         return path if self.roots is None else os.path.join(self.real(folder or "."), name)
 
-    def opener(self, path: str, flags: int) -> int:
-        """Open a file, as the ``opener`` of ``open``; new ones get the usual mode.
+    def opener(self, path: str, flags: int, mode: int = 0o666) -> int:
+        """Open a file, as the ``opener`` of ``open``; ``mode`` is that of new ones before the umask.
 
         Raises:
             PermissionDeniedError: the target of the name is outside of the roots.
             OSError: the system refuses.
         """
         if self.roots is None:
-            return os.open(path, flags, 0o666)
+            return os.open(path, flags, mode)
         root, real = self._resolve(path)
         *folders, name = os.path.relpath(real, root).split(os.sep)
         at = os.open(root, _FOLDER)
@@ -86,7 +86,7 @@ class FileRoots:
                 inner = os.open(folder, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
                 os.close(at)
                 at = inner
-            return os.open(name, flags | os.O_NOFOLLOW, 0o666, dir_fd=at)
+            return os.open(name, flags | os.O_NOFOLLOW, mode, dir_fd=at)
         finally:
             os.close(at)
 

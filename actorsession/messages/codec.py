@@ -14,6 +14,7 @@ import reprlib
 from collections.abc import Callable
 from typing import Any
 
+from actorsession.durations import MOST_SECONDS, is_seconds
 from actorsession.errors import (
     InvalidArgumentError,
     OpError,
@@ -241,9 +242,9 @@ def _check_target(value: Any) -> None:
 
 
 def _seconds(value: Any) -> float:
-    # The comparison is false for a NaN, which would make a deadline that never comes.
-    if type(value) not in (int, float) or not 0 <= value < float("inf"):
+    if not is_seconds(value):
         raise ProtocolError(
-            f"a time left must be a number of seconds, at least 0, found {reprlib.repr(value)}"
+            "a time left must be a number of seconds, at least 0 and at most "
+            f"{MOST_SECONDS:g}, found {reprlib.repr(value)}"
         )
     return float(value)

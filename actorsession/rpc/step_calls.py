@@ -29,6 +29,7 @@ from typing import Any, Protocol
 from msgpack import unpackb
 
 from actorsession.actors.supervision import Children
+from actorsession.durations import is_seconds
 from actorsession.errors import (
     CancelledError,
     OpError,
@@ -387,10 +388,7 @@ class StepCalls:
         if len(wire) < 4 or type(wire[2]) is not int:
             raise ProtocolError("a run has a program and a limit")
         call, number, seconds = wire[1:4]
-        # The comparison is false for a NaN, which would make a deadline that never comes.
-        if seconds is not None and not (
-            type(seconds) in (int, float) and 0 <= seconds < float("inf")
-        ):
+        if seconds is not None and not is_seconds(seconds):
             raise ProtocolError(
                 f"the limit of a run is a number of seconds, found {seconds!r:.100}"
             )

@@ -14,6 +14,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Coroutine
+from contextvars import copy_context
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -120,7 +121,7 @@ def wait_for(
     elif asyncio._get_running_loop() is not None:
         # The wait blocks this thread, which is the loop's, so another thread must run the coroutine.
         threads = concurrent.futures.ThreadPoolExecutor(1, "actorsession-coroutine")
-        future = threads.submit(asyncio.run, _checked(pending, check))
+        future = threads.submit(copy_context().run, asyncio.run, _checked(pending, check))
         threads.shutdown(wait=False)
     elif loop is not None:
         future = asyncio.run_coroutine_threadsafe(pending, loop)

@@ -125,9 +125,11 @@ def write_line(stream: Any, line: str) -> None:
     """Write a line to a stream without waiting for a reader.
 
     Args:
-        stream: a stream such as ``sys.stderr``.
+        stream: a stream such as ``sys.stderr``; ``None``, as in a program that has none, to write nothing.
         line: the line without its end.
     """
+    if stream is None:
+        return
     descriptor = _descriptor_that_may_wait(stream)
     if descriptor is None:
         stream.write(f"{line}\n")

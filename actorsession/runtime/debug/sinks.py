@@ -18,12 +18,14 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
+from actorsession.checkpoints.atomic import PRIVATE, make_private_folder
 from actorsession.config import DebugOptions
 from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import InvalidArgumentError
@@ -148,7 +150,7 @@ class FileSink(DebugSink):
     ) -> None:
         self._directory = directory
         self._store = store
-        self._open = files.opener
+        self._open = partial(files.opener, mode=PRIVATE)
         self._limit = options.disk_byte_usage_limit
         self._run: Path | None = None
         self._metadata: dict[str, Any] = {}
@@ -157,7 +159,7 @@ class FileSink(DebugSink):
     def begin(self, metadata: Mapping[str, Any]) -> None:
         """Make the run's directory and its manifest."""
         self._metadata = {"form": 1, "begin": time.time(), **metadata}
-        self._directory.mkdir(parents=True, exist_ok=True)
+        make_private_folder(os.fspath(self._directory))
         self._run = _new_directory(self._directory, int(metadata["session_run_index"]))
         self._write("manifest.json", self._metadata)
 
@@ -214,7 +216,7 @@ def _new_directory(parent: Path, index: int) -> Path:
     for attempt in range(1_000_000):
         path = parent / f"run_{index:08d}_{os.getpid()}_{attempt}"
         try:
-            path.mkdir()
+            path.mkdir(0o700)
         except FileExistsError:
             continue
         return path
