@@ -39,7 +39,8 @@ if sys.platform != "win32":
 
 __all__ = [
     "PRIVATE", "UNFINISHED", "LockedFile", "create_file", "drop_files", "file_errors", "keep_file",
-    "link_file", "make_private_folder", "open_kept", "open_regular", "regular", "remove_abandoned",
+    "link_file", "make_private_folder", "open_kept", "open_regular", "read_regular", "regular",
+    "remove_abandoned",
     "remove_unused", "replace_file", "sync_folder", "write_whole",
 ]  # fmt: skip
 
@@ -159,6 +160,17 @@ def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
         OSError: the system refuses.
     """
     return regular()(path, flags)
+
+
+def read_regular(path: str | os.PathLike[str]) -> bytes:
+    """Return the content of a regular file; see ``regular``.
+
+    Raises:
+        FailedPreconditionError: if it is something else.
+        OSError: the system refuses.
+    """
+    with open(path, "rb", opener=regular()) as file:
+        return file.read()
 
 
 def make_private_folder(path: str) -> None:
