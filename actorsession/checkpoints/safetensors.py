@@ -31,7 +31,7 @@ import numpy as np
 from actorsession.checkpoints.atomic import file_errors, regular, write_whole
 from actorsession.checkpoints.slices import Array, Shape
 from actorsession.checkpoints.strings import pack_strings, unpack_strings
-from actorsession.config.file_roots import Opener
+from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import DataLossError, InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, complex128, string
 from actorsession.records import dataclass
@@ -92,6 +92,7 @@ def write_file(
     path: str,
     tensors: Mapping[str, Any],
     parts: Mapping[str, tuple[str, str]] | None = None,
+    files: FileRoots = ANYWHERE,
     newer_than: Iterable[str] = (),
 ) -> int:
     """Write a file atomically.
@@ -100,6 +101,7 @@ def write_file(
         path: the file; replaced if it exists.
         tensors: arrays by name; borrowed.
         parts: of those that are slices, the name of the whole and the ``shape_and_slice``.
+        files: the folders in which files may be written.
         newer_than: as for ``write_whole``.
 
     Returns:
@@ -135,7 +137,7 @@ def write_file(
         for _, _, array in ready:
             file.write(_bytes_of(array))
 
-    write_whole(path, write, newer_than)
+    write_whole(path, write, files, newer_than=newer_than)
     return zlib.crc32(header)
 
 
@@ -197,18 +199,21 @@ class SafetensorsFile:
 
     Args:
         path: the file.
-        opener: opens it, like the ``opener`` of ``open``.
+        files: the folders in which files may be opened.
 
     Raises:
         DataLossError: if it is no such file, or was cut off.
         OpError: if it cannot be opened.
     """
 
-    def __init__(self, path: str, opener: Opener | None = None) -> None:
+    def __init__(self, path: str, files: FileRoots = ANYWHERE) -> None:
         self.path = path
         self._map: mmap.mmap | None = None
         self._checked: set[str] = set()
-        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(opener)) as file:
+        with (
+            file_errors(f"cannot read {path!r}"),
+            open(path, "rb", opener=regular(files.opener)) as file,
+        ):
             size = os.fstat(file.fileno()).st_size
             self.header = _read_header(file, size, path)
             if size > self.header.start:

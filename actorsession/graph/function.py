@@ -220,13 +220,19 @@ def named_functions(nodes: Iterable[NodeDef]) -> dict[str, FunctionDef]:
     return found
 
 
-def function_fault(node: NodeDef, loops: int = 0, depth: int = 0) -> str | None:
+def function_fault(
+    node: NodeDef,
+    loops: int = 0,
+    depth: int = 0,
+    check: Callable[[NodeDef], str | None] = lambda node: None,
+) -> str | None:
     """Return a description of the fault in the functions of a node; ``None`` if there is none.
 
     Args:
         node: the node.
         loops: number of loops around it.
         depth: number of functional control flow operations around it.
+        check: returns the fault of a node inside, by itself.
     """
     keys = _FUNCTIONS.get(node.op)
     if keys is None:
@@ -238,7 +244,7 @@ def function_fault(node: NodeDef, loops: int = 0, depth: int = 0) -> str | None:
         function = node.attrs.get(key)
         if not isinstance(function, FunctionDef):
             return f"has no function as its attribute {key!r}"
-        wrong = _function_fault(function, loops, depth)
+        wrong = _function_fault(function, loops, depth, check)
         if wrong is not None:
             return f"has a wrong function {key!r}: {wrong}"
     if node.op in CALLS:
@@ -246,7 +252,9 @@ def function_fault(node: NodeDef, loops: int = 0, depth: int = 0) -> str | None:
     return _while_fault(node) if node.op == WHILE else _if_fault(node)
 
 
-def _function_fault(function: FunctionDef, loops: int, depth: int) -> str | None:
+def _function_fault(
+    function: FunctionDef, loops: int, depth: int, check: Callable[[NodeDef], str | None]
+) -> str | None:
     made = {ARGUMENT: len(function.arguments)}  # number of outputs
     for node in function.nodes:
         name = node.name
@@ -260,7 +268,7 @@ def _function_fault(function: FunctionDef, loops: int, depth: int) -> str | None
         for before in node.control_inputs:
             if before == ARGUMENT or before not in made:
                 return f"{name!r} runs after {before!r}, not made before it"
-        inner = function_fault(node, loops, depth + 1)
+        inner = check(node) or function_fault(node, loops, depth + 1, check)
         if inner is not None:
             return f"{name!r} {inner}"
         made[name] = len(node.outputs)

@@ -7,9 +7,8 @@ import errno
 import fcntl
 import os
 import re
-import socket
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +41,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.runtime.resources import DEFAULT_CONTAINER
 from actorsession.session import AsyncSession
 from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
+from tests.obstacles import OBSTACLES
 from tests.plan.kit import node
 from tests.ports import HoldPorts
 
@@ -424,21 +424,15 @@ def test_a_cluster_without_an_id_goes_on_with_the_variables_of_one_without_an_id
 
 # -- names that others have taken ------------------------------------------------------------------
 
-OBSTACLES: dict[str, Callable[[Path], object]] = {
-    "a FIFO": os.mkfifo,
-    "a folder": Path.mkdir,
-    "a socket": lambda path: socket.socket(socket.AF_UNIX).bind(os.fspath(path)),
-    "a device": lambda path: path.symlink_to("/dev/zero"),
-    "a link to nothing": lambda path: path.symlink_to("/nowhere"),
-}
+LINKS: Mapping[str, Callable[[Path], object]] = {
+    **OBSTACLES, "a link to nothing": lambda path: path.symlink_to("/nowhere"),
+}  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-@pytest.mark.parametrize("what", OBSTACLES)
+@pytest.mark.parametrize("what", LINKS)
 async def test_what_is_no_file_is_no_snapshot_and_keeps_no_server_from_starting(
-    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    what: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.chdir(tmp_path)  # sockets have short names
     prefix = "job-worker-replica-0-task-0"
     SnapshotStore(tmp_path, W0, "A").write(a_snapshot(np.float32(5)))
     taken = [
@@ -446,7 +440,7 @@ async def test_what_is_no_file_is_no_snapshot_and_keeps_no_server_from_starting(
         "job-ps-replica-0-task-0.9999999999999999-00000000.snapshot", ".job-ps-replica-0-task-0.lock",
     ]  # fmt: skip
     for name in taken:
-        OBSTACLES[what](Path(name))
+        LINKS[what](tmp_path / name)
     server = Server({"worker": ["127.0.0.1:0"]}, "worker", snapshot_dir=tmp_path, cluster_id="A")
     await soon(server.start())
     (device,) = server._devices
@@ -462,14 +456,12 @@ async def test_what_is_no_file_is_no_snapshot_and_keeps_no_server_from_starting(
     assert set(taken) <= {p.name for p in tmp_path.iterdir()}
 
 
-@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-@pytest.mark.parametrize("what", OBSTACLES)
+@pytest.mark.parametrize("what", LINKS)
 @pytest.mark.parametrize("name", [".snapshots.lock", ".job-worker-replica-0-task-0.lock"])
 async def test_a_lock_whose_name_is_taken_is_refused_at_once(
-    name: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, what: str, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    OBSTACLES[what](Path(name))
+    LINKS[what](tmp_path / name)
     with pytest.raises((InvalidArgumentError, FailedPreconditionError), match=re.escape(name)):
         await soon(SnapshotStore(tmp_path, W0, "A").take())
 

@@ -528,7 +528,7 @@ async def test_a_reader_that_keeps_much_and_has_no_memory_for_a_copy_loses_that_
 )
 async def test_an_arena_for_which_there_is_no_address_space_is_refused(error: Exception) -> None:
     ps, worker = replace(PS, pid=US), replace(WORKER, pid=US)
-    with patch.object(shared.mmap, "mmap", side_effect=error):
+    with patch("transports.shm.lane.mmap.mmap", side_effect=error):
         async with linked(LOOPBACK, ps=ps, worker=worker) as (dialled, accepted):
             for fill in range(3):
                 (segment,) = (await carry(dialled, accepted, large(fill, 2**20))).segments

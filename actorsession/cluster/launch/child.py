@@ -33,6 +33,7 @@ from actorsession.errors import DataLossError, OpError
 from actorsession.ops.flow.streams import relay_standard_streams
 from actorsession.records import dataclass
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
+from actorsession.terminal_text import write_lines
 from transports import SecurityConfig
 
 __all__ = ["WorkerOptions", "make_guard", "serve"]
@@ -241,9 +242,7 @@ def _say_json(value: dict[str, Any]) -> None:
 
 def _say(line: str) -> None:
     """Write a line to standard output; a reader that is gone is ignored."""
-    with contextlib.suppress(BrokenPipeError):
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+    write_lines(sys.stdout, [line])
 
 
 def _say_at_end(value: dict[str, Any]) -> None:
