@@ -792,7 +792,12 @@ def _dump(value: float) -> Callable[[Path], None]:
         with acts.Graph().as_default(), acts.Session() as session:
             v = acts.constant(_value(value), name="v")
             watch = DebugTensorWatch(node_name="v", debug_urls=(f"file://{folder}/dumps",))
-            session.run(v, options=acts.RunOptions(debug_options=DebugOptions(debug_tensor_watch_opts=(watch,))))
+            session.run(
+                v,
+                options=acts.RunOptions(
+                    debug_options=DebugOptions(debug_tensor_watch_opts=(watch,))
+                ),
+            )
 
     return work
 
