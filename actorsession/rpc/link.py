@@ -515,9 +515,13 @@ class Link:
             raise self._over_error() from exc
         except ValueError as exc:
             raise InvalidArgumentError(f"a {what} is too large: {exc}") from exc
-        except MemoryError as exc:  # nothing of it was written
-            raise ResourceExhaustedError(f"no memory to send a {what} to {self.peer_name}") from exc
-        except Exception as exc:  # a part of the frame may have been written
+        except Exception as exc:
+            if isinstance(exc, MemoryError) and bulk:  # nothing of it was written
+                raise ResourceExhaustedError(
+                    f"no memory to send a {what} to {self.peer_name}"
+                ) from exc
+            # A part of the frame may have been written, or it is small: it may be an answer, and nothing
+            # can be said any more.
             logger.exception("writing to %s at %s has failed", self.peer_name, self.address)
             self._end(
                 self._told(f"was given up: writing to it failed: {exc!r:.200}"),

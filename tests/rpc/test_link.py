@@ -269,7 +269,7 @@ async def test_what_cannot_be_encoded_for_lack_of_memory_is_not_sent_and_the_lin
                 "transports.stream.connection.encode_frame", mock.Mock(side_effect=MemoryError)
             )
             with pytest.raises(ResourceExhaustedError, match="no memory to send a Call"):
-                await soon(here.ask("desk", Say(text="x" * 2**14)))
+                await soon(here.ask("desk", Say(text="x" * 2**17)))
         assert await soon(here.ask("desk", Say(text="hi"))) == Said(text="hi")
 
 
