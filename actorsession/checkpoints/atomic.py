@@ -21,6 +21,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, ClassVar, cast
 
+from actorsession.config.file_roots import ANYWHERE, FileRoots, Folder
 from actorsession.errors import (
     AbortedError,
     DataLossError,
@@ -38,8 +39,8 @@ if sys.platform != "win32":
 
 __all__ = [
     "PRIVATE", "UNFINISHED", "LockedFile", "create_file", "drop_files", "file_errors", "keep_file",
-    "make_folder", "make_private_folder", "open_kept", "open_regular",
-    "read_regular", "regular", "remove_abandoned",
+    "link_file", "make_private_folder", "open_kept", "open_regular", "read_regular", "regular",
+    "remove_abandoned",
     "remove_unused", "replace_file", "sync_folder", "write_whole",
 ]  # fmt: skip
 
@@ -109,10 +110,16 @@ def regular(opener: Callable[[str, int], int] | None = None) -> Callable[[str, i
     """
 
     def checked(path: str, flags: int) -> int:
-        if opener is None:  # which else decides what may be looked at
-            # Before it is opened, which may have effects.
+        if opener is None:  # before, too: opening may have effects
             _check_regular(path, lambda: os.stat(path), missing=True)
-        descriptor = (opener or _open_plain)(path, flags | _UNBLOCKED)
+        try:
+            descriptor = (opener or _open_plain)(path, flags | _UNBLOCKED)
+        except OSError as exc:
+            if exc.errno == errno.ENXIO:
+                raise FailedPreconditionError(
+                    f"{path!r} is a FIFO or a socket, and no regular file"
+                ) from exc
+            raise
         try:
             _check_regular(path, lambda: os.fstat(descriptor))
         except BaseException:
@@ -172,16 +179,8 @@ def make_private_folder(path: str) -> None:
     Raises:
         OSError: the system refuses.
     """
-    if os.path.isdir(path):
-        return
-    parent = os.path.dirname(os.path.abspath(path))
-    if parent != path:
-        make_private_folder(parent)
-    try:
-        os.mkdir(path, 0o700)
-    except FileExistsError:  # by another process, meanwhile
-        if not os.path.isdir(path):
-            raise
+    with ANYWHERE.folder(path, make=True, mode=0o700):
+        pass
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -190,189 +189,219 @@ def make_private_folder(path: str) -> None:
 def write_whole(
     path: str,
     write: Callable[[BinaryIO], object],
-    newer_than: Iterable[str] = (),
+    files: FileRoots = ANYWHERE,
     *,
+    newer_than: Iterable[str] = (),
     private: bool = False,
 ) -> None:
     """Create or replace a file, and create missing folders.
 
-    Unfinished files of killed writers of the same path are removed first.
+    Unfinished files of killed writers of the same path are removed first. The folder is opened once.
 
     Args:
         path: the destination.
         write: writes the content to the file that it is given. If it raises, nothing is left behind.
+        files: the folders in which files may be written.
         newer_than: files than which it gets a later time of change, whatever the clock says.
         private: whether only the owner may read the file, whatever the umask.
 
     Raises:
+        PermissionDeniedError: if the destination is outside of ``files``.
         OpError: as in ``file_errors``.
     """
-    folder, name = os.path.split(os.path.abspath(path))
-    with file_errors(f"cannot write {path!r}"):
-        make_folder(folder)
-        remove_abandoned(folder, re.compile(rf"\.{re.escape(name)}{UNFINISHED}"))
-        file = _new_file(folder, name, private=private)
+    above, name = os.path.split(os.path.abspath(path))
+    with file_errors(f"cannot write {path!r}"), files.folder(above, make=True) as folder:
+        _remove_abandoned(folder, re.compile(rf"\.{re.escape(name)}{UNFINISHED}"))
+        file, unfinished = _new_file(folder, name, PRIVATE if private else 0o666)
         try:
             # Locked until it has its name, so that it does not count as abandoned.
             with _lock_held(file.fileno()):
                 with file:
                     write(file)
                     file.flush()
-                    _date(file.fileno(), newer_than)
+                    _date(file.fileno(), newer_than, files)
                     os.fsync(file.fileno())
-                os.replace(file.name, path)
+                folder.replace(unfinished, folder, name)
         except BaseException:
             with contextlib.suppress(OSError):
                 file.close()
             with contextlib.suppress(OSError):
-                os.unlink(file.name)
+                folder.unlink(unfinished)
             raise
-        sync_folder(folder)
+        folder.sync()
 
 
-def _date(descriptor: int, newer_than: Iterable[str]) -> None:
+def _date(descriptor: int, newer_than: Iterable[str], files: FileRoots) -> None:
     latest = 0
     for other in newer_than:
-        with contextlib.suppress(OSError):
-            latest = max(latest, os.stat(other).st_mtime_ns)
+        with contextlib.suppress(OSError, OpError):
+            latest = max(latest, files.stat(other).st_mtime_ns)
     for step in (1, 2 * 10**9):  # some file systems count in two seconds
         if os.fstat(descriptor).st_mtime_ns > latest:
             return
         os.utime(descriptor, ns=(latest + step, latest + step))
 
 
-def _new_file(folder: str, name: str, *, private: bool) -> BinaryIO:
-    """Return a new file with a unique name.
+def _new_file(folder: Folder, name: str, mode: int) -> tuple[BinaryIO, str]:
+    """Return a new file with a unique name, and the name.
 
     Two writers of one path cannot mix then: the later rename wins.
     """
     while True:
-        path = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
-        if (file := _created(path, private=private)) is not None:
-            return file
+        unique = f".{name}.{secrets.token_hex(6)}.tmp"
+        if (file := _created(folder, unique, mode)) is not None:
+            return file, unique
 
 
-def create_file(path: str) -> BinaryIO:
+def create_file(path: str, files: FileRoots = ANYWHERE) -> BinaryIO:
     """Return a new file of a given name, which does not count as abandoned while it is open.
 
     Raises:
         FileExistsError: if there is one of that name.
     """
-    while True:
-        if (file := _created(path)) is not None:
-            return file
+    above, name = os.path.split(path)
+    with files.folder(above) as folder:
+        while True:
+            if (file := _created(folder, name)) is not None:
+                return file
 
 
-def _created(path: str, *, private: bool = False) -> BinaryIO | None:
+def _created(folder: Folder, name: str, mode: int = 0o666) -> BinaryIO | None:
     """Return a new and locked file; ``None`` if another process removed it as abandoned before that."""
-    opener = _open_plain if private else None
-    file = open(path, "xb", opener=opener)  # noqa: SIM115 - the caller closes it
+    file = folder.create(name, mode)
     if _lock(file.fileno()) and os.fstat(file.fileno()).st_nlink:
         return file
     file.close()
     return None
 
 
-def replace_file(source: str, destination: str) -> None:
+def replace_file(source: str, destination: str, files: FileRoots = ANYWHERE) -> None:
     """Move a complete file to another name, replacing any existing file.
 
     Raises:
+        PermissionDeniedError: if one of the two is outside of ``files``.
         OpError: as in ``file_errors``.
     """
-    with file_errors(f"cannot move {source!r} to {destination!r}"):
-        make_folder(os.path.dirname(os.path.abspath(destination)))
-        os.replace(source, destination)
-        sync_folder(os.path.dirname(os.path.abspath(destination)))
+    with (
+        file_errors(f"cannot move {source!r} to {destination!r}"),
+        _folders(source, destination, files) as (folder, name, to, wanted),
+    ):
+        folder.replace(name, to, wanted)
+        to.sync()
 
 
-def make_folder(folder: str) -> None:
-    """Create a folder and the missing ones above it; they survive a crash of the machine, as files do."""
-    missing, above = [], folder
-    while not os.path.isdir(above) and os.path.dirname(above) != above:
-        missing.append(above)
-        above = os.path.dirname(above)
-    os.makedirs(folder, exist_ok=True)
-    for each in reversed(missing):
-        sync_folder(os.path.dirname(each))
+def link_file(source: str, destination: str, files: FileRoots = ANYWHERE) -> None:
+    """Give a file another name, which nothing has yet.
+
+    Raises:
+        FileExistsError: if something has it.
+        OSError: the system refuses, as it does where there are no links.
+    """
+    with _folders(source, destination, files) as (folder, name, to, wanted):
+        folder.link(name, to, wanted)
 
 
-def drop_files(*paths: str) -> None:
+@contextlib.contextmanager
+def _folders(
+    source: str, destination: str, files: FileRoots
+) -> Iterator[tuple[Folder, str, Folder, str]]:
+    """Open the folders of two files, and make that of the second; yield each with the name in it."""
+    (old, name), (new, wanted) = (
+        os.path.split(os.path.abspath(path)) for path in (source, destination)
+    )
+    with files.folder(new, make=True) as to, files.folder(old) as folder:
+        yield folder, name, to, wanted
+
+
+def drop_files(*paths: str, files: FileRoots = ANYWHERE) -> None:
     """Remove files; missing ones are ignored.
 
     Raises:
         OpError: as in ``file_errors``.
     """
     for path in paths:
-        with file_errors(f"cannot remove {path!r}"), contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
+        with file_errors(f"cannot remove {path!r}"):
+            files.unlink(path)
 
 
-def sync_folder(folder: str) -> None:
+def sync_folder(path: str, files: FileRoots = ANYWHERE) -> None:
     """Make renames in a folder survive a crash of the machine, where the system can guarantee it."""
-    # Some file systems refuse to sync a folder, and Windows to open one; the rename is atomic there too.
-    with contextlib.suppress(OSError):
-        held = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(held)
-        finally:
-            os.close(held)
+    with contextlib.suppress(OSError), files.folder(path) as folder:
+        folder.sync()
 
 
 # -- files in use ----------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def keep_file(path: str) -> Iterator[None]:
+def keep_file(path: str, files: FileRoots = ANYWHERE) -> Iterator[None]:
     """Prevent the removal of a file as unused for the length of the block.
 
     Raises:
+        PermissionDeniedError: if it is outside of ``files``.
         AbortedError: if another process is removing it.
         OpError: as in ``file_errors``.
     """
-    with open_kept(path):
+    with open_kept(path, files):
         yield
 
 
-def open_kept(path: str) -> BinaryIO:
+def open_kept(path: str, files: FileRoots = ANYWHERE) -> BinaryIO:
     """Open a file for reading, and keep it as ``keep_file`` does while it is open; errors are the same."""
     with file_errors(f"cannot read {path!r}"):
-        file = open(path, "rb", buffering=0, opener=regular())  # noqa: SIM115 - the caller closes it
+        opener = regular(files.opener)
+        file = open(path, "rb", buffering=0, opener=opener)  # noqa: SIM115 - the caller closes it
     if not _lock(file.fileno(), shared=True) or not os.fstat(file.fileno()).st_nlink:
         file.close()
         raise AbortedError(f"{path!r} is being removed by another process")
     return cast(BinaryIO, file)
 
 
-def remove_abandoned(folder: str, form: re.Pattern[str]) -> None:
+def remove_abandoned(path: str, form: re.Pattern[str], files: FileRoots = ANYWHERE) -> None:
     """Remove the files of a folder that are neither being written nor kept; errors are ignored.
 
     Args:
-        folder: the folder.
+        path: the folder.
         form: a pattern for the complete names.
+        files: the folders in which files may be removed.
     """
+    with contextlib.suppress(OSError), files.folder(path) as folder:
+        _remove_abandoned(folder, form)
+
+
+def _remove_abandoned(folder: Folder, form: re.Pattern[str]) -> None:
     with contextlib.suppress(OSError):
-        for entry in os.listdir(folder):
-            if form.fullmatch(entry):
-                remove_unused(os.path.join(folder, entry))
+        for name in folder.names():
+            if form.fullmatch(name):
+                _remove_unused(folder, name, lambda: False)
 
 
-def remove_unused(path: str, wanted: Callable[[], bool] = lambda: False) -> None:
+def remove_unused(
+    path: str, wanted: Callable[[], bool] = lambda: False, files: FileRoots = ANYWHERE
+) -> None:
     """Remove a file unless it is being written or kept; errors are ignored.
 
     Args:
         path: the file.
         wanted: whether it is to stay all the same; called while the file is locked, so that it cannot be kept
             anew.
+        files: the folders in which files may be removed.
     """
+    above, name = os.path.split(path)
+    with contextlib.suppress(OSError), files.folder(above) as folder:
+        _remove_unused(folder, name, wanted)
+
+
+def _remove_unused(folder: Folder, name: str, wanted: Callable[[], bool]) -> None:
     if sys.platform == "win32":
         return  # nothing shows whether a file is in use
     # The file stays if it is another user's, or on a file system without locks.
-    with contextlib.suppress(OSError, FailedPreconditionError):
-        descriptor = open_regular(path, os.O_RDWR)
+    with contextlib.suppress(OSError, OpError):
+        descriptor = regular(folder.open)(name, os.O_RDWR)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not wanted():
-                os.unlink(path)
+                folder.unlink(name)
         finally:
             os.close(descriptor)
 

@@ -1,32 +1,191 @@
 """File roots: the folders of a server in which operations of its sessions may read and write.
 
-The server owns them. Kernels that open files by name get the roots from their device
-(``ResourceHost.files``) and open files through them. A name is judged by its target: ``..`` and symbolic
-links are resolved first, and the path from the root is then walked without following any link, so that a
-link which is placed there meanwhile has no effect. Hard links to files outside cannot be detected.
+The server owns them. Kernels that name files get the roots from their device (``ResourceHost.files``) and
+do all that they do with files through them: opening, making, moving, listing, looking and removing.
+
+A name is judged by its target: ``..`` and symbolic links are resolved first. What was judged is then what is
+used: the folders are opened one in the other without following any link, and the last step is taken relative
+to the descriptor of the last folder. A link that is placed there meanwhile has no effect, neither a symbolic
+one nor one of ``/proc``, and a folder that is moved is still the folder that was judged. Under roots, only
+regular files are opened, so that no pipe makes an operation wait. Hard links to files outside cannot be
+detected.
+
+Without roots (``ANYWHERE``), the same calls take the names as they are.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import fnmatch
 import logging
 import os
 import stat
-from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import BinaryIO, TypeAlias
 
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, PermissionDeniedError
 
-__all__ = ["ANYWHERE", "FileRoots", "Opener"]
+__all__ = ["ANYWHERE", "FileRoots", "Folder", "Opener"]
 
 Opener: TypeAlias = Callable[[str, int], int]
 """Opens a file by its path and flags, as the ``opener`` of ``open``."""
 
 _log = logging.getLogger("actorsession.config")
 # Enough to look up a name in a folder; reading the folder needs another permission.
-_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+_SEARCHES = hasattr(os, "O_PATH")
+_READ_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_FOLDER = os.O_PATH | _READ_FOLDER if _SEARCHES else _READ_FOLDER
+# What a link that takes the place of a file or a folder gives.
+_LINK = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
 _HINT = (
     "--file-root DIR of its command, or Server(file_roots=[...]), names a folder for its sessions"
 )
+
+
+class Folder:
+    """An open folder: the calls take names in it, and act there whatever the path leads to meanwhile.
+
+    All raise ``OSError`` as those of ``os`` do.
+
+    Args:
+        path: the folder, without links if there is a descriptor.
+        at: its descriptor, which the caller closes; without one, names are joined to the path.
+    """
+
+    __slots__ = ("_at", "_path")
+
+    def __init__(self, path: str, at: int | None = None) -> None:
+        self._path = path
+        self._at = at
+
+    def open(self, name: str, flags: int, mode: int = 0o666) -> int:
+        """Return the descriptor of a file; ``mode`` is that of a new one, before the umask.
+
+        Raises:
+            PermissionDeniedError: a link has taken its place.
+            FailedPreconditionError: it is neither a file nor a folder.
+        """
+        if self._at is None:
+            return os.open(self._of(name), flags, mode)
+        with self._no_link(name):
+            try:
+                # A pipe must not wait for its other end.
+                opened = os.open(
+                    self._of(name), flags | os.O_NOFOLLOW | os.O_NONBLOCK, mode, dir_fd=self._at
+                )
+            except OSError as exc:
+                if exc.errno == errno.ENXIO:  # a pipe without a reader, or a socket
+                    raise self._no_file(name) from exc
+                raise
+        kind = os.fstat(opened).st_mode
+        if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
+            os.close(opened)
+            raise self._no_file(name)
+        return opened
+
+    def create(self, name: str, mode: int = 0o666) -> BinaryIO:
+        """Return a new file that is open for writing, and that the caller closes.
+
+        Args:
+            name: of the file.
+            mode: before the umask.
+        """
+        return open(self._of(name), "xb", opener=lambda _, flags: self.open(name, flags, mode))
+
+    def link(self, name: str, to: Folder, new: str) -> None:
+        """Give a file another name, which nothing has yet."""
+        os.link(
+            self._of(name),
+            to._of(new),
+            src_dir_fd=self._at,
+            dst_dir_fd=to._at,
+            follow_symlinks=False,
+        )
+
+    def replace(self, name: str, to: Folder, new: str) -> None:
+        """Move a file to another folder, or to another name, where it replaces any other file."""
+        if self._at is not None and stat.S_ISDIR(self.stat(name).st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        os.replace(self._of(name), to._of(new), src_dir_fd=self._at, dst_dir_fd=to._at)
+
+    def unlink(self, name: str) -> None:
+        """Remove a file."""
+        os.unlink(self._of(name), dir_fd=self._at)
+
+    def mkdir(self, name: str, mode: int = 0o777) -> None:
+        """Make a folder; ``mode`` is before the umask."""
+        os.mkdir(self._of(name), mode, dir_fd=self._at)
+
+    def rmdir(self, name: str) -> None:
+        """Remove an empty folder."""
+        os.rmdir(self._of(name), dir_fd=self._at)
+
+    def stat(self, name: str) -> os.stat_result:
+        """Return the status of what has a name, be it a link."""
+        return os.stat(self._of(name), dir_fd=self._at, follow_symlinks=False)
+
+    def __repr__(self) -> str:
+        return repr(self._path)
+
+    def names(self) -> list[str]:
+        """Return the names of what is in the folder, in any order."""
+        if self._at is None:
+            return os.listdir(self._path)
+        with self._readable() as opened:
+            return os.listdir(opened)
+
+    def sync(self) -> None:
+        """Make renames in the folder survive a crash of the machine, where the system can guarantee it."""
+        # Some file systems refuse to sync a folder, and Windows to open one; the rename is atomic there too.
+        with contextlib.suppress(OSError), self._readable() as opened:
+            os.fsync(opened)
+
+    @contextlib.contextmanager
+    def _readable(self) -> Iterator[int]:
+        rooted = self._at is not None
+        opened = os.open(
+            "." if rooted else self._path, _READ_FOLDER if rooted else os.O_RDONLY, dir_fd=self._at
+        )
+        try:
+            yield opened
+        finally:
+            os.close(opened)
+
+    def _of(self, name: str) -> str:
+        """Return the name as the calls of ``os`` take it."""
+        if self._at is None:
+            return os.path.join(self._path, name)
+        if os.sep in name or name == os.pardir or "\0" in name:
+            raise InvalidArgumentError(f"{name!r:.200} is not a name in a folder")
+        return name or os.curdir
+
+    def _no_file(self, name: str) -> FailedPreconditionError:
+        return FailedPreconditionError(
+            f"{os.path.join(self._path, name)!r} is no regular file; under file roots nothing else is opened"
+        )
+
+    @contextlib.contextmanager
+    def _no_link(self, name: str) -> Iterator[None]:
+        """Tell of a link in place of what was judged; there was none."""
+        try:
+            yield
+        except OSError as exc:
+            if exc.errno in _LINK and _is_link(name, self._at):
+                raise _replaced(os.path.join(self._path, name)) from exc
+            raise
+
+
+def _is_link(name: str, at: int | None) -> bool:
+    with contextlib.suppress(OSError):
+        return stat.S_ISLNK(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode)
+    return False
+
+
+def _replaced(path: str) -> PermissionDeniedError:
+    return PermissionDeniedError(
+        f"{path!r} was replaced by a symbolic link while it was being opened: it is not followed"
+    )
 
 
 class FileRoots:
@@ -70,33 +229,139 @@ class FileRoots:
         folder, name = os.path.split(path)
         return path if self.roots is None else os.path.join(self.real(folder or "."), name)
 
-    def opener(self, path: str, flags: int, mode: int = 0o666) -> int:
-        """Open a file, as the ``opener`` of ``open``; ``mode`` is that of new ones before the umask.
+    def opener(self, path: str, flags: int, mode: int = 0o666, *, make: bool = False) -> int:
+        """Open a file, as the ``opener`` of ``open``.
+
+        Args:
+            path: the file.
+            flags: as for ``os.open``.
+            mode: that of a new file, before the umask.
+            make: whether missing folders are made.
 
         Raises:
             PermissionDeniedError: the target of the name is outside of the roots.
-            FailedPreconditionError: it is in a root, and no regular file.
+            FailedPreconditionError: it is neither a file nor a folder, and there are roots.
             OSError: the system refuses.
         """
         if self.roots is None:
+            if make:
+                _make_folder(os.path.dirname(path))
             return os.open(path, flags, mode)
+        with self._parent(path, make) as (folder, name):
+            return folder.open(name, flags, mode)
+
+    @contextlib.contextmanager
+    def folder(self, path: str, *, make: bool = False, mode: int = 0o777) -> Iterator[Folder]:
+        """Open a folder for the length of the block.
+
+        Args:
+            path: the folder; empty for the current one.
+            make: whether it is made if it is missing, and those above it; they survive a crash of the
+                machine, as files do.
+            mode: that of the folders that are made, before the umask.
+
+        Raises:
+            PermissionDeniedError: it is outside of the roots.
+            OSError: the system refuses, as it does if there is no such folder.
+        """
+        if self.roots is None:
+            if make:
+                _make_folder(path, mode)
+            yield Folder(path or os.curdir)
+            return
+        root, real = self._resolve(path or os.curdir)
+        with _opened(root, real, make, mode) as folder:
+            yield folder
+
+    def stat(self, path: str) -> os.stat_result:
+        """Return the status of the target of a name.
+
+        Raises:
+            PermissionDeniedError: the target is outside of the roots.
+            OSError: the system refuses, as it does if there is nothing.
+        """
+        if self.roots is None:
+            return os.stat(path)
+        with self._parent(path) as (folder, name):
+            found = folder.stat(name)
+        if stat.S_ISLNK(found.st_mode):
+            raise _replaced(path)
+        return found
+
+    def unlink(self, path: str) -> None:
+        """Remove a file, or a link, if it exists.
+
+        Raises:
+            PermissionDeniedError: its folder is outside of the roots.
+            OSError: the system refuses.
+        """
+        above, name = os.path.split(path)
+        with contextlib.suppress(FileNotFoundError), self.folder(above) as folder:
+            folder.unlink(name)
+
+    def remove_empty(self, path: str) -> None:
+        """Remove a folder if it is empty, and neither a root nor above one; what cannot be removed stays.
+
+        Raises:
+            PermissionDeniedError: it is outside of the roots.
+        """
+        with contextlib.suppress(OSError):
+            if self.roots is None:
+                os.rmdir(path)
+                return
+            real = self.real(path)
+            if any(_is_in(root, real) for root in self.roots):
+                return
+            with self.folder(os.path.dirname(real)) as folder:
+                # By another name, as on a file system that ignores case.
+                name = os.path.basename(real)
+                found = folder.stat(name)
+                if not any(_is_same(found, root) for root in self.roots):
+                    folder.rmdir(name)
+
+    def matching(self, pattern: str) -> Iterator[str]:
+        """Yield the paths that match a pattern, in any order; ``glob`` would skip names with a dot and
+        search folders.
+
+        Raises:
+            PermissionDeniedError: a folder that would be searched is outside of the roots.
+            OSError: the system refuses.
+        """
+        head, name = os.path.split(pattern)
+        if not _has_marks(pattern):
+            if self._exists(pattern):
+                yield pattern
+            return
+        for found in self.matching(head) if _has_marks(head) else [head]:
+            try:
+                with self.folder(found) as folder:
+                    names = folder.names()
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            for each in fnmatch.filter(names, name) if name else [""]:
+                yield os.path.join(found, each)
+
+    def _exists(self, path: str) -> bool:
+        """Return whether there is something with a name, be it a link."""
+        above, name = os.path.split(path)
+        with contextlib.suppress(OSError):
+            if self.roots is None:
+                os.lstat(path)
+            elif name in ("", os.curdir, os.pardir):
+                self.stat(path)
+            else:
+                with self.folder(above) as folder:
+                    folder.stat(name)
+            return True
+        return False
+
+    @contextlib.contextmanager
+    def _parent(self, path: str, make: bool = False) -> Iterator[tuple[Folder, str]]:
+        """Open the folder of the target of a name, and yield it with the target's name in it."""
         root, real = self._resolve(path)
-        *folders, name = os.path.relpath(real, root).split(os.sep)
-        at = os.open(root, _FOLDER)
-        try:
-            for folder in folders:
-                inner = os.open(folder, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
-                os.close(at)
-                at = inner
-            # Without waiting for the other end of a FIFO that somebody has put there.
-            more = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
-            opened = os.open(name, flags | more, mode, dir_fd=at)
-        finally:
-            os.close(at)
-        if stat.S_ISREG(os.fstat(opened).st_mode):
-            return opened
-        os.close(opened)
-        raise FailedPreconditionError(f"{path!r} is no regular file")
+        above, name = (root, "") if real == root else os.path.split(real)
+        with _opened(root, above, make) as folder:
+            yield folder, name
 
     def _resolve(self, path: str) -> tuple[str, str]:
         """Return the root that contains the target of a name, and the target."""
@@ -104,8 +369,9 @@ class FileRoots:
         if "\0" in path:
             raise InvalidArgumentError(f"{path!r:.200} is not the name of a file")
         real = os.path.realpath(path)
-        for root in self.roots:
-            if real == root or real.startswith(root.rstrip(os.sep) + os.sep):
+        # The outermost, for who may write in it may replace one that lies in it.
+        for root in sorted(self.roots, key=len):
+            if _is_in(real, root):
                 return root, real
         where = repr(path) if real == path else f"{path!r}, which resolves to {real!r},"
         if self.roots:
@@ -120,6 +386,68 @@ class FileRoots:
 
     def __repr__(self) -> str:
         return f"FileRoots({self.roots})"
+
+
+def _make_folder(path: str, mode: int = 0o777) -> None:
+    """Make a folder and the missing ones above it; nothing if they are there."""
+    path = os.path.abspath(path)
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(path)
+    _make_folder(above, mode)
+    try:
+        os.mkdir(path, mode)
+    except FileExistsError:  # by another process, meanwhile
+        if not os.path.isdir(path):
+            raise
+    Folder(above).sync()
+
+
+@contextlib.contextmanager
+def _opened(root: str, path: str, make: bool, mode: int = 0o777) -> Iterator[Folder]:
+    """Open a folder of a root, and each above it, without following a link."""
+    start = os.sep if _SEARCHES else root  # folders above need not be readable
+    if make and start is root:
+        _make_folder(root, mode)
+    at = os.open(start, _FOLDER)
+    try:
+        above = start
+        for name in filter(None, path[len(start) :].split(os.sep)):
+            inner = _inner(Folder(above, at), name, at, mode if make else None)
+            os.close(at)
+            at, above = inner, os.path.join(above, name)
+        yield Folder(path, at)
+    finally:
+        os.close(at)
+
+
+def _inner(folder: Folder, name: str, at: int, mode: int | None) -> int:
+    """Open a folder in another one; a missing one is made if there is a mode for it."""
+    with folder._no_link(name):
+        try:
+            return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
+        except FileNotFoundError:
+            if mode is None:
+                raise
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(name, mode)
+            folder.sync()
+        return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
+
+
+def _is_in(path: str, folder: str) -> bool:
+    """Return whether a path is a folder or in it; both have no links."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _is_same(found: os.stat_result, path: str) -> bool:
+    with contextlib.suppress(OSError):
+        return os.path.samestat(found, os.stat(path))
+    return False
+
+
+def _has_marks(pattern: str) -> bool:
+    return any(mark in pattern for mark in "*?[")
 
 
 ANYWHERE = FileRoots(None)

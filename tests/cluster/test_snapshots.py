@@ -11,6 +11,7 @@ import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import ml_dtypes
 import numpy as np
@@ -33,6 +34,7 @@ from actorsession.config import ConfigProto
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
+    ResourceExhaustedError,
     UnavailableError,
     WorkerRestartedError,
 )
@@ -103,6 +105,22 @@ def test_a_file_that_is_cut_short_is_passed_over_for_the_one_before(
     assert found is not None
     assert found.steps == 1
     assert f"{path} is passed over" in caplog.text
+
+
+@pytest.mark.parametrize("error", [MemoryError(), OSError(errno.EMFILE, "Too many open files")])
+def test_a_snapshot_that_there_is_no_memory_for_is_not_passed_over_for_the_one_before(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SnapshotStore(tmp_path, W0)
+    for steps in (1, 2):
+        store.write(a_snapshot(*VALUES, steps=steps))
+    with monkeypatch.context() as patched:
+        patched.setattr(snapshots, "_read_parts", mock.Mock(side_effect=error))
+        with pytest.raises(ResourceExhaustedError):
+            store.latest()
+    found = store.latest()
+    assert found is not None
+    assert found.steps == 2
 
 
 def test_no_single_wrong_byte_goes_unnoticed(tmp_path: Path) -> None:

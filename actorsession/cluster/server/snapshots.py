@@ -51,7 +51,10 @@ from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     OpError,
+    ResourceExhaustedError,
     UnavailableError,
+    exhausted,
+    from_exception,
 )
 from actorsession.graph.codec import Buffer, pack, unpack
 from actorsession.graph.dtypes import DType
@@ -186,7 +189,7 @@ class SnapshotStore:
     def __init__(
         self, directory: str | os.PathLike[str], task: str, cluster_id: str | None = None
     ) -> None:
-        self._directory = Path(directory)
+        self._directory = Path(os.path.abspath(directory))  # also after the process has gone elsewhere
         self._cluster_id = cluster_id
         self._task = task
         self._lock: LockedFile | None = None
@@ -345,18 +348,24 @@ class SnapshotStore:
             whole += not damaged
 
     def latest(self) -> Snapshot | None:
-        """Return the latest complete snapshot of this task and cluster; ``None`` if there is none."""
+        """Return the latest complete snapshot of this task and cluster; ``None`` if there is none.
+
+        Raises:
+            ResourceExhaustedError: if there is no memory for it, or no file descriptor. It is not passed
+                over, because an older one would take its place.
+        """
         for _, path in self._files():
             try:
                 with open(path, "rb", opener=regular()) as file:
                     owner, parts = _read_parts(file)
                 if self._is_ours(owner):
                     return replace(_read(parts), path=os.fspath(path), owner=owner)
-            except (_ForeignError, OpError, OSError) as exc:  # not ours to remove
-                _log.warning("snapshot %s is passed over: %s", path, exc)
             except Exception as exc:  # whatever the file contains
+                if exhausted(exc) or isinstance(exc, ResourceExhaustedError):
+                    raise from_exception(exc) from exc
                 _log.warning("snapshot %s is passed over: %s", path, exc)
-                self._damaged.add(path)
+                if not isinstance(exc, (_ForeignError, OpError, OSError)):  # not ours to remove
+                    self._damaged.add(path)
         return None
 
 
