@@ -98,6 +98,7 @@ class Connection(ABC):
         Raises:
             ConnectionClosed: The connection has ended.
             ValueError: The frame is larger than any receiver accepts, or a buffer is not C-contiguous.
+            MemoryError: There is no memory to encode it, and nothing of it was written.
         """
 
     def open_to_threads(self) -> None:  # noqa: B027  (a connection without a socket has nothing to do)

@@ -7,6 +7,8 @@ import contextlib
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from actorsession.standard_streams import open_standard_descriptors
+
 try:
     import uvloop
 except ImportError:  # no wheel for this platform
@@ -18,7 +20,8 @@ T = TypeVar("T")
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    """Return the factory that ``asyncio.Runner`` should use."""
+    """Return the factory that ``asyncio.Runner`` should use, with descriptors 0 to 2 open."""
+    open_standard_descriptors()
     return asyncio.new_event_loop if uvloop is None else uvloop.new_event_loop
 
 

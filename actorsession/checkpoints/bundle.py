@@ -8,15 +8,17 @@ verified. ``reader`` calls this; ``bundle_writer`` writes.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import mmap
 import os
+import re
 import struct
 from dataclasses import field
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import file_errors
+from actorsession.checkpoints.atomic import file_errors, regular
 from actorsession.checkpoints.crc32c import crc32c, masked
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
 from actorsession.checkpoints.slices import Array, Extent, Shape, slice_key
@@ -28,7 +30,8 @@ from actorsession.protobuf.wire import as_bytes, as_integer, fields, read_varint
 from actorsession.records import dataclass
 
 __all__ = [
-    "TensorBundle", "data_file", "extent_of", "kind_of", "read_index", "read_shape", "read_span",
+    "TensorBundle", "data_file", "data_files", "extent_of", "kind_of", "read_index", "read_shape",
+    "read_span",
 ]  # fmt: skip
 
 # The version of the format that is read here; the header may require a later one.
@@ -45,6 +48,16 @@ _OTHER_DTYPES: dict[int, str] = {
 def data_file(prefix: str, shard: int, shards: int) -> str:
     """Return the file that holds the bytes of one shard."""
     return f"{prefix}.data-{shard:05d}-of-{shards:05d}"
+
+
+def data_files(prefix: str, files: FileRoots = ANYWHERE) -> dict[str, int]:
+    """Return the files of that form that exist, each with the number of files that its name tells."""
+    above, name = os.path.split(prefix)
+    form = re.compile(rf"{re.escape(name)}\.data-\d{{5}}-of-(\d{{5}})")
+    with contextlib.suppress(OSError), files.folder(above) as folder:
+        found = [form.fullmatch(entry) for entry in sorted(folder.names())]
+        return {os.path.join(above, match.string): int(match[1]) for match in found if match}
+    return {}
 
 
 @dataclass(slots=True)
@@ -167,7 +180,7 @@ def read_index(prefix: str, files: FileRoots = ANYWHERE) -> tuple[dict[bytes, by
         UnimplementedError: if it was written by a big-endian machine, or a later version.
     """
     path = prefix + ".index"
-    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=files.opener) as file:
+    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
         table = read_table(file.read(), path)
     try:
         return table, _read_header(table.pop(b"", b""), path)
@@ -178,7 +191,7 @@ def read_index(prefix: str, files: FileRoots = ANYWHERE) -> tuple[dict[bytes, by
 def _mapped(path: str, files: FileRoots) -> mmap.mmap | None:
     """Return the content of a data file; ``None`` if it is empty."""
     try:
-        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=files.opener) as file:
+        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
             size = os.fstat(file.fileno()).st_size
             return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else None
     except NotFoundError as exc:

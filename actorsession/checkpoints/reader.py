@@ -10,16 +10,20 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import re
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
 from actorsession.checkpoints import slice_table
-from actorsession.checkpoints.atomic import file_errors
+from actorsession.checkpoints.atomic import drop_files
 from actorsession.checkpoints.entry import Entry, Source
 from actorsession.checkpoints.safetensors import SUFFIX
-from actorsession.checkpoints.sharded import INDEX_SUFFIX, NativeCheckpoint, remove_files_of
+from actorsession.checkpoints.sharded import (
+    BUNDLE_SUFFIX,
+    INDEX_SUFFIX,
+    NativeCheckpoint,
+    remove_files_of,
+)
 from actorsession.checkpoints.slices import Extent
 from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import InvalidArgumentError, NotFoundError
@@ -33,9 +37,6 @@ __all__ = [
 # The beginning of the error for a prefix without files; a saver distinguishes it from a missing tensor by
 # that.
 MISSING = "there is no checkpoint "
-
-# The file that a prefix leads to in TensorFlow's format.
-BUNDLE_SUFFIX = ".index"
 
 
 def _candidates(prefix: str, files: FileRoots = ANYWHERE) -> list[tuple[str, Callable[[], Source]]]:
@@ -113,25 +114,12 @@ def remove_files(prefix: str) -> None:
     """
     oldest = slice_table.files_of(prefix)
     remove_files_of(prefix)
-    with file_errors(f"cannot remove the checkpoint {prefix!r}"):
-        for path in oldest:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
+    drop_files(*oldest)
     index = prefix + BUNDLE_SUFFIX
     if os.path.isfile(index):
-        with file_errors(f"cannot remove the checkpoint {prefix!r}"):
-            for path in (index, *_data_files(prefix)):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(path)
+        from actorsession.checkpoints.bundle import data_files
 
-
-def _data_files(prefix: str) -> list[str]:
-    folder, name = os.path.split(prefix)
-    form = re.compile(rf"{re.escape(name)}\.data-\d{{5}}-of-\d{{5}}")
-    with contextlib.suppress(OSError):
-        entries = sorted(os.listdir(folder or "."))
-        return [os.path.join(folder, entry) for entry in entries if form.fullmatch(entry)]
-    return []
+        drop_files(index, *data_files(prefix))
 
 
 class CheckpointReader:

@@ -28,7 +28,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import file_errors, write_whole
+from actorsession.checkpoints.atomic import file_errors, regular, write_whole
 from actorsession.checkpoints.slices import Array, Shape
 from actorsession.checkpoints.strings import pack_strings, unpack_strings
 from actorsession.config.file_roots import ANYWHERE, FileRoots
@@ -92,6 +92,7 @@ def write_file(
     path: str,
     tensors: Mapping[str, Any],
     parts: Mapping[str, tuple[str, str]] | None = None,
+    newer_than: Iterable[str] = (),
     files: FileRoots = ANYWHERE,
 ) -> int:
     """Write a file atomically.
@@ -100,6 +101,7 @@ def write_file(
         path: the file; replaced if it exists.
         tensors: arrays by name; borrowed.
         parts: of those that are slices, the name of the whole and the ``shape_and_slice``.
+        newer_than: as for ``write_whole``.
         files: the folders in which files may be written.
 
     Returns:
@@ -135,7 +137,7 @@ def write_file(
         for _, _, array in ready:
             file.write(_bytes_of(array))
 
-    write_whole(path, write, files)
+    write_whole(path, write, newer_than, files=files)
     return zlib.crc32(header)
 
 
@@ -208,7 +210,7 @@ class SafetensorsFile:
         self.path = path
         self._map: mmap.mmap | None = None
         self._checked: set[str] = set()
-        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=files.opener) as file:
+        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
             size = os.fstat(file.fileno()).st_size
             self.header = _read_header(file, size, path)
             if size > self.header.start:

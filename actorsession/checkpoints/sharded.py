@@ -27,8 +27,10 @@ from typing import Any
 from actorsession.checkpoints import nonce as nonces
 from actorsession.checkpoints.atomic import (
     UNFINISHED,
+    drop_files,
     file_errors,
     keep_file,
+    regular,
     remove_abandoned,
     remove_unused,
     replace_file,
@@ -41,13 +43,17 @@ from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
 
 __all__ = [
-    "INDEX_SUFFIX", "NativeCheckpoint", "merge", "remove_files_of", "save", "saving", "sharded_name",
-    "stored_name",
+    "BUNDLE_SUFFIX", "INDEX_SUFFIX", "NativeCheckpoint", "check_prefix", "main_files", "merge",
+    "remove_files_of", "remove_remains", "save", "saving", "sharded_name", "stored_name",
 ]  # fmt: skip
 
 INDEX_SUFFIX = SUFFIX + ".index.json"
+# The file that a prefix leads to in TensorFlow's format.
+BUNDLE_SUFFIX = ".index"
 _OURS = "actorsession"
 _SHARD = re.compile(rf"(?:\.(?P<nonce>{nonces.FORM}))?-\d{{5}}-of-\d{{5}}")
+# What follows the prefix of a shard in the formats of TensorFlow, whose shards have other names in the end.
+_OTHER_SUFFIXES = r"(?:\.index|\.data-\d{5}-of-\d{5}|)"
 # Seconds after which a shard without an index counts as left over, if nothing else decides: no step takes as
 # long.
 _FORGOTTEN = 86400.0
@@ -74,8 +80,13 @@ def saving(prefix: str) -> Iterator[str]:
         try:
             yield f"{prefix}.{nonce}"
         except BaseException:
-            _remove_remains(prefix, ANYWHERE, lambda found, *_: found == nonce)
+            remove_remains(prefix, abandoned=lambda found, *_: found == nonce)
             raise
+
+
+def main_files(prefix: str) -> list[str]:
+    """Return the files that a prefix may lead to, in any format; of several the latest one counts."""
+    return [prefix, prefix + SUFFIX, prefix + INDEX_SUFFIX, prefix + BUNDLE_SUFFIX]
 
 
 def stored_name(name: str, spec: str) -> str:
@@ -108,7 +119,7 @@ def save(
         OpError: if the file system refuses.
     """
     check_prefix(prefix)
-    _remove_remains(re.sub(rf"{_SHARD.pattern}\Z", "", prefix), files)
+    remove_remains(prefix, files)
     tensors: dict[str, Any] = {}
     parts: dict[str, tuple[str, str]] = {}
     for name, spec, value in zip(names, specs, values, strict=True):
@@ -127,8 +138,8 @@ def save(
         if partial:
             parts[key] = (name, spec)
     old = _shards_named(prefix, files)
-    write_file(prefix + SUFFIX, tensors, parts, files)
-    _drop(files, prefix + INDEX_SUFFIX, *old)
+    write_file(prefix + SUFFIX, tensors, parts, main_files(prefix), files)
+    drop_files(prefix + INDEX_SUFFIX, *old, files=files)
 
 
 def check_prefix(prefix: str) -> None:
@@ -170,7 +181,7 @@ def merge(
     check_prefix(destination)
     if not prefixes:
         raise InvalidArgumentError(f"no shards were given for {destination!r}")
-    _remove_remains(destination, files)
+    remove_remains(destination, files)
     with nonces.nonce_held() as nonce:
         try:
             with contextlib.ExitStack() as held:
@@ -187,9 +198,9 @@ def merge(
                 old = set(_shards_named(destination, files)) - set(targets)
                 _install(prefixes, targets, destination, files)
         except BaseException:
-            _remove_remains(destination, files, lambda found, *_: found == nonce)
+            remove_remains(destination, files, lambda found, *_: found == nonce)
             raise
-    _drop(files, destination + SUFFIX, *sorted(old))
+    drop_files(destination + SUFFIX, *sorted(old), files=files)
     if delete_old_dirs:
         remove_empty_folders(prefixes, destination, files)
 
@@ -234,11 +245,8 @@ def _install(
         "weight_map": weights,
     }
     text = json.dumps(index, indent=1).encode()
-    write_whole(destination + INDEX_SUFFIX, lambda file: _ignore(file.write(text)), files)
-
-
-def _ignore(count: int) -> None:
-    """Ignore the number of bytes written, which is all of them."""
+    index_file, others = destination + INDEX_SUFFIX, main_files(destination)
+    write_whole(index_file, lambda file: file.writelines([text]), others, files=files)
 
 
 # -- removing --------------------------------------------------------------------------------------
@@ -250,22 +258,16 @@ def remove_files_of(prefix: str) -> None:
     Raises:
         OpError: if the file system refuses.
     """
-    shards = [path for path, _ in _shards(prefix, ANYWHERE)]
-    _drop(ANYWHERE, prefix + INDEX_SUFFIX, prefix + SUFFIX, *shards)
-    _remove_remains(prefix, ANYWHERE)
+    drop_files(prefix + INDEX_SUFFIX, prefix + SUFFIX, *[path for path, _ in _shards(prefix)])
+    remove_remains(prefix)
 
 
-def _drop(files: FileRoots, *paths: str) -> None:
-    """Remove files; missing ones are ignored."""
-    for path in paths:
-        with file_errors(f"cannot remove {path!r}"):
-            files.unlink(path)
-
-
-def _shards(prefix: str, files: FileRoots) -> list[tuple[str, str | None]]:
+def _shards(
+    prefix: str, files: FileRoots = ANYWHERE, suffix: str = re.escape(SUFFIX)
+) -> list[tuple[str, str | None]]:
     """Return the existing shards of a prefix, of any checkpoint, with their nonces."""
     above, name = os.path.split(prefix)
-    form = re.compile(rf"{re.escape(name)}{_SHARD.pattern}{re.escape(SUFFIX)}")
+    form = re.compile(rf"{re.escape(name)}{_SHARD.pattern}{suffix}")
     with contextlib.suppress(OSError), files.folder(above) as folder:
         found = [form.fullmatch(entry) for entry in sorted(folder.names())]
         return [(os.path.join(above, match.string), match["nonce"]) for match in found if match]
@@ -290,18 +292,19 @@ def _is_abandoned(nonce: str | None, path: str, files: FileRoots) -> bool:
     return False
 
 
-def _remove_remains(
+def remove_remains(
     prefix: str,
-    files: FileRoots,
+    files: FileRoots = ANYWHERE,
     abandoned: Callable[[str | None, str, FileRoots], bool] = _is_abandoned,
 ) -> None:
     """Remove the files of saves of a prefix that ended, or were killed, without a checkpoint.
 
     Args:
-        prefix: of the checkpoint.
+        prefix: of the checkpoint, of any format, or of a shard of it.
         files: the folders in which files may be removed.
         abandoned: from the nonce and the path of a shard to whether its save has ended.
     """
+    prefix = re.sub(rf"{_SHARD.pattern}\Z", "", prefix)
 
     def is_named() -> bool:
         try:
@@ -312,11 +315,15 @@ def _remove_remains(
             return True  # unknown, so the shard stays
 
     folder, name = os.path.split(prefix)
-    form = rf"\.{re.escape(name)}({_SHARD.pattern})?{re.escape(SUFFIX)}(\.index\.json)?{UNFINISHED}"
+    suffixes = rf"({re.escape(SUFFIX)}(\.index\.json)?|{_OTHER_SUFFIXES})"
+    form = rf"\.{re.escape(name)}({_SHARD.pattern})?{suffixes}{UNFINISHED}"
     remove_abandoned(folder, re.compile(form), files)
     for path, nonce in _shards(prefix, files):
         if abandoned(nonce, path, files):
             remove_unused(path, is_named, files)
+    for path, nonce in _shards(prefix, files, _OTHER_SUFFIXES):
+        if nonce is not None and abandoned(nonce, path, files):
+            remove_unused(path, files=files)
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -401,9 +408,11 @@ def _add(entries: dict[str, Entry], name: str, stored: Stored, file: Safetensors
     add_piece(entries, name_of_whole, Entry(stored.dtype, kind, shape, [piece]), file.path)
 
 
-def _read_index(path: str, files: FileRoots) -> tuple[Mapping[str, str], Mapping[str, str]]:
+def _read_index(
+    path: str, files: FileRoots = ANYWHERE
+) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the maps from tensor to file, and from file to the checksum of its header."""
-    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=files.opener) as file:
+    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
         text = file.read()
     try:
         index = json.loads(text)

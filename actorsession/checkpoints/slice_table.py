@@ -8,6 +8,7 @@ them; they are read whole, and written whole.
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import stat
@@ -16,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import file_errors, write_whole
+from actorsession.checkpoints.atomic import drop_files, file_errors, regular, write_whole
 from actorsession.checkpoints.bundle import extent_of, kind_of, read_shape, read_span
 from actorsession.checkpoints.bundle_writer import shape_field, slice_message, spans_of, write_table
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
+from actorsession.checkpoints.sharded import main_files, remove_remains
 from actorsession.checkpoints.slices import Array, Extent, Shape, parse_spec, slice_key
 from actorsession.checkpoints.sorted_table import MAGIC, read_table
 from actorsession.config.file_roots import ANYWHERE, FileRoots
@@ -40,7 +42,7 @@ from actorsession.protobuf.wire import (
     write_varint,
 )
 
-__all__ = ["SliceTable", "files_of", "filespec", "save_slices"]
+__all__ = ["SliceTable", "files_of", "filespec", "join_tables", "save_slices"]
 
 # The field of a TensorProto that holds the values of a type, and how it is written: fixed numbers of a numpy
 # type, or variable ones (``varint``).
@@ -55,6 +57,8 @@ _FIELDS: dict[str, tuple[int, str]] = {
         ("int32", "int16", "int8", "uint8", "uint16", "qint8", "quint8", "qint32"), (_INTS, "varint")
     ),
 }  # fmt: skip
+# The end of a pattern that names all shards; its group is their number.
+_PATTERN = re.compile(r"-\?{5}-of-(\d{5})$")
 
 
 # -- files -----------------------------------------------------------------------------------------
@@ -67,8 +71,10 @@ def filespec(prefix: str, shards: int) -> str:
 
 def files_of(prefix: str, files: FileRoots = ANYWHERE) -> list[str]:
     """Return the files that a path or a pattern names, if they are tables."""
-    is_pattern = re.search(r"-\?{5}-of-\d{5}$", prefix) is not None
-    found = sorted(files.matching(prefix)) if is_pattern else [prefix]
+    found = [prefix]
+    if _PATTERN.search(prefix):
+        start, shards = prefix[:-14], prefix[-14:]
+        found = sorted(files.matching(glob.escape(start) + shards))
     return [path for path in found if _is_table(path, files)]
 
 
@@ -101,15 +107,8 @@ class SliceTable:
     def __init__(self, prefix: str, files: FileRoots = ANYWHERE) -> None:
         self.path = prefix
         self.entries: dict[str, Entry] = {}
-        found = files_of(prefix, files)
-        if not found:
-            raise NotFoundError(f"there is no table {prefix!r}")
-        for path in found:
-            with (
-                file_errors(f"cannot read {path!r}"),
-                open(path, "rb", opener=files.opener) as file,
-            ):
-                table = read_table(file.read(), path)
+        for path in _whole(prefix, files):
+            table = _read(path, files)
             try:
                 for number, value in fields(table.get(b"", b"")):
                     if number == 1:
@@ -150,6 +149,24 @@ class SliceTable:
             add_piece(
                 self.entries, name, Entry(dtype, stored, shape, [Piece(extent, load)]), self.path
             )
+
+
+def _whole(prefix: str, files: FileRoots = ANYWHERE) -> list[str]:
+    """Return the files of a checkpoint, if they are all there."""
+    found, pattern = files_of(prefix, files), _PATTERN.search(prefix)
+    if not found:
+        raise NotFoundError(f"there is no table {prefix!r}")
+    if pattern is not None and len(found) != int(pattern[1]):
+        raise DataLossError(
+            f"{prefix!r} names {int(pattern[1])} tables, and there are {len(found)}: a file is missing, or "
+            "is no table any more"
+        )
+    return found
+
+
+def _read(path: str, files: FileRoots = ANYWHERE) -> dict[bytes, bytes]:
+    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
+        return read_table(file.read(), path)
 
 
 def _loading(content: bytes, dtype: DType | None, shape: Shape, where: str) -> Callable[[], Array]:
@@ -215,6 +232,7 @@ def save_slices(
         UnimplementedError: for a dtype that the format does not have.
         OpError: as in ``file_errors``.
     """
+    remove_remains(path, files)
     known: dict[str, tuple[Shape, DType, list[bytes]]] = {}
     table: dict[bytes, bytes] = {}
     for name, spec, value in zip(names, specs, values, strict=True):
@@ -247,7 +265,36 @@ def save_slices(
     )
     # The version of what wrote it, as in TensorFlow.
     table[b""] = length_field(1, listed + length_field(2, integer_field(1, 1)))
-    write_whole(path, lambda file: file.writelines([write_table(table)]), files)
+    content = write_table(table)
+    write_whole(path, lambda file: file.writelines([content]), main_files(path), files=files)
+
+
+def join_tables(pattern: str, prefix: str) -> str:
+    """Make one file of the shards that a pattern names, and remove them; return the pattern of the one.
+
+    The names of the shards are the checkpoint, and several files cannot be replaced in one step.
+
+    Args:
+        pattern: of the shards.
+        prefix: of the checkpoint.
+
+    Raises:
+        InvalidArgumentError: if two shards have the same tensor.
+        OpError: if a shard is damaged, or the file system refuses.
+    """
+    whole: dict[bytes, bytes] = {b"": b""}
+    shards = _whole(pattern)
+    for path in shards:
+        table = _read(path)
+        # Messages one after the other are a message that has the repeated fields of both.
+        whole[b""] += table.pop(b"", b"")
+        if again := next((key for key in table if key in whole), None):
+            raise InvalidArgumentError(f"two shards of {prefix!r} contain {again!r}")
+        whole.update(table)
+    path = f"{prefix}-00000-of-00001"
+    write_whole(path, lambda file: file.writelines([write_table(whole)]), main_files(path))
+    drop_files(*shards)
+    return filespec(prefix, 1)
 
 
 def _tensor(dtype: DType, value: Array) -> bytes:

@@ -30,6 +30,7 @@ from actorsession.cli import (
 )
 from actorsession.cli.console import USAGE_ERROR, Parser, explain_extra, print_line, run_command
 from actorsession.cli.logs import set_up_logging
+from actorsession.standard_streams import open_standard_streams
 
 __all__ = ["main"]
 
@@ -61,6 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises:
         SystemExit: with 0, after ``--help`` or ``--version``.
     """
+    open_standard_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     command = arguments[0] if arguments[:1] in [[name] for name in (*_NAMES, "demo")] else ""
     program = f"{_PROGRAM} {command}".rstrip()

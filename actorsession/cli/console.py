@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from actorsession.durations import MOST_SECONDS, is_seconds
 from actorsession.errors import OpError
 
 __all__ = [
@@ -318,6 +319,8 @@ def seconds(text: str) -> float:
         value = float(text)
     except ValueError:
         value = 0.0
-    if not 0.0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected a positive number of seconds, got {text!r}")
-    return value
+    if value and is_seconds(value):
+        return value
+    raise argparse.ArgumentTypeError(
+        f"expected a positive number of seconds, got {text!r:.100}; the most is {MOST_SECONDS:g}"
+    )

@@ -12,9 +12,11 @@ records.
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import signal
+import stat
 import threading
 import time
 import warnings
@@ -22,6 +24,7 @@ from collections.abc import Callable
 from logging.handlers import WatchedFileHandler
 from typing import TextIO
 
+from actorsession.checkpoints.atomic import PRIVATE
 from actorsession.cli.console import UsageError, given
 
 __all__ = ["LEVEL_VARIABLE", "OncePerMinute", "set_up_logging"]
@@ -75,8 +78,25 @@ def _log_warning(
     logging.getLogger("py.warnings").warning("%s: %s", category.__name__, text)
 
 
+class _LogFile(WatchedFileHandler):
+    """A file that only its owner may read; flushes each line.
+
+    A FIFO is a log, too, while somebody reads it; without a reader it is refused, and not waited for.
+    """
+
+    def _open(self) -> io.TextIOWrapper:
+        return open(self.baseFilename, "a", encoding="utf-8", opener=_open_log)
+
+
+def _open_log(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), PRIVATE)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.set_blocking(descriptor, True)
+    return descriptor
+
+
 def _file_handler(path: str) -> logging.Handler:
-    handler = WatchedFileHandler(path, encoding="utf-8")  # it flushes each line
+    handler = _LogFile(path, encoding="utf-8")
     if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGHUP, lambda number, frame: None)
     return handler

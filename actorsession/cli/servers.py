@@ -419,6 +419,8 @@ def _check_times(options: argparse.Namespace) -> None:
 
 def _check_paths(options: argparse.Namespace) -> None:
     """Check that the port file and the snapshots can be written."""
+    from actorsession.checkpoints.atomic import make_private_folder
+
     if options.port_file is not None:
         with given("--port-file"):
             _check_folder(os.path.dirname(options.port_file) or ".")
@@ -426,7 +428,7 @@ def _check_paths(options: argparse.Namespace) -> None:
                 raise ValueError(f"{options.port_file!r} is a folder")
     if options.snapshot_dir is not None:
         with given("--snapshot-dir"):
-            os.makedirs(options.snapshot_dir, exist_ok=True)
+            make_private_folder(options.snapshot_dir)
             _check_folder(options.snapshot_dir)
 
 

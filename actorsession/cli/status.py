@@ -45,7 +45,7 @@ _COLUMNS = (
 )  # fmt: skip
 _HEADINGS = ("SESSIONS", "SIDES", "GRAPHS", "STEPS", "RUNS", "PARTITIONS", "KERNELS", "PUSHES")
 _PROCESS_HEADINGS = ("TASK", "ADDRESS", "PID", "VERSION", "UPTIME", "MEMORY", "PEAK", "SNAPSHOT")
-_SESSION_HEADINGS = ("SESSION", "TASK", "CLIENT", "STEPS", "WAITING", "RUNS")
+_SESSION_HEADINGS = ("SESSION", "TASK", "CLIENT", "STEPS", "WAITING", "RUNS", "PARTIAL")
 # Seconds between two rounds of --watch.
 _WATCH = 2.0
 # Seconds by which an event loop is late when something holds it, and not only a busy machine.
@@ -279,13 +279,20 @@ def _table_lines(rows: Sequence[_Row]) -> Iterable[str]:
         counters.append((names[row.address], *numbers, str(len(seen.peers))))
         for one in seen.open_sessions:
             client = f"{one.name} at {one.client}" if one.name else one.client
-            numbers = [str(number) for number in (one.steps, one.waiting, one.runs)]
+            numbers = [
+                str(number) for number in (one.steps, one.waiting, one.runs, one.partial_runs)
+            ]
             sessions.append((one.session_handle, seen.task, client, *numbers))
     lines = [*_aligned(processes, 2), "", *_aligned(counters, 1)]
     if len(sessions) > 1:
         lines += ["", *_aligned(sessions, 3)]
     told = [
         f"{seen.task}: {words}" for row, seen in answered for words in wrongs.get(row.address, ())
+    ]
+    told += [
+        f"{seen.task}: it began with the variables of {seen.restored_from}"
+        for _, seen in answered
+        if seen.restored_from
     ]
     return [_printable(line) for line in [*lines, *([""] if told else []), *told]]
 

@@ -26,7 +26,7 @@ from actorsession.errors import OpError, from_exception
 from actorsession.messages.worker import AskWhy, WorkerWhy
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
-from actorsession.runtime.hang_report import awaited_keys
+from actorsession.runtime.hang_report import Looks, awaited_keys
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.step_inspector import Stacks, held_pool, step_waits, what_became_of
 from actorsession.runtime.wait_graph import (
@@ -52,6 +52,8 @@ _MOST_KEYS = 2000
 _ROUNDS = 8
 # Share of the remaining time that one round may take: a task that hangs must not use up all of it.
 _SHARE = 0.6
+# Unsent bytes are told in units of 64 KiB.
+_UNIT = 16
 
 Ask: TypeAlias = Callable[[AskWhy, Deadline], Awaitable[WorkerWhy]]
 
@@ -108,8 +110,14 @@ def _steps(
     for step_id, held in sorted(session.held_steps.items(), key=lambda item: item[1].since)[:most]:
         yield StepWaits(
             step_id=step_id, session=session.handle, task=session.task, state=HELD,
-            link=_task_of_link(held), seconds=now - held.since,
+            link=(link := _task_of_link(held)), unsent=_unsent(session, link),
+            seconds=now - held.since,
         )  # fmt: skip
+
+
+def _unsent(session: WorkerSession, task: str) -> int:
+    """Return what a task has not read yet; in coarse units, so that heartbeats do not change it."""
+    return session.workers.unsent_bytes(task) >> _UNIT
 
 
 def _task_of_link(held: HeldStep) -> str:
@@ -147,8 +155,12 @@ def _sent_keys(
                 break
             held = session.held_steps.get(step_id)
             if held is not None:
+                link = _task_of_link(held)
+                unsent = _unsent(session, link)
                 for key in keys:
-                    yield SentKey(step_id=step_id, key=key, state=HELD, link=_task_of_link(held))
+                    yield SentKey(
+                        step_id=step_id, key=key, state=HELD, link=link, unsent=unsent
+                    )  # fmt: skip
                 break
         else:
             met = table.find(step_id)  # a partial run is held beyond the end of its partitions
@@ -161,8 +173,9 @@ def _sent(found: Iterable[SentKey], session: WorkerSession) -> Iterable[SentKey]
     """Yield the states of values; one that was sent may still wait because its link is backlogged."""
     for sent in found:
         state = SENT if sent.state == NOBODY else sent.state
-        if state == SENT and session.is_backlogged(parse_key(sent.key).dst_task):
-            yield replace(sent, state=HELD, link=parse_key(sent.key).dst_task)
+        link = parse_key(sent.key).dst_task
+        if state == SENT and session.is_backlogged(link):
+            yield replace(sent, state=HELD, link=link, unsent=_unsent(session, link))
         else:
             yield replace(sent, state=state)
 
@@ -175,7 +188,8 @@ class WaitGraphs:
     """The reports of the tasks.
 
     Attributes:
-        waits: the report of each task about its steps, then one report about values.
+        waits: the report of each task about its steps, then what else was found out: states of values, and
+            the steps that move.
         silent: for each task that does not answer, the error.
     """
 
@@ -186,7 +200,7 @@ class WaitGraphs:
 async def collect_wait_graphs(
     asks: Mapping[str, Ask], session: str, deadline: Deadline
 ) -> WaitGraphs:
-    """Ask tasks what their steps wait for, and trace the awaited values to their senders.
+    """Ask tasks what their steps wait for, trace awaited values to their senders, and see which steps move.
 
     Args:
         asks: by task name, the function that asks the task.
@@ -206,27 +220,19 @@ class _Collector:
         self._known: dict[tuple[int, str], SentKey] = {}
 
     async def collect(self) -> WaitGraphs:
-        await self._collect_steps(list(self._asks))
-        await self._follow()
-        if any(sent.state == SENT for sent in self._known.values()):
-            # A value that was on its way at the time of the first request has arrived since, and is not lost.
-            await self._collect_steps(list(self._reports))
-            awaited = awaited_keys(self._reports.values())
-            self._known = {
-                where: sent for where, sent in self._known.items()
-                if where in awaited or sent.state != SENT
-            }  # fmt: skip
-            await self._follow()
-        waits = list(self._reports.values())
-        if self._known:
-            waits.append(TaskWaits(task="", keys=tuple(self._known.values())))
-        return WaitGraphs(waits, self._silent)
+        looks = Looks(self._deadline.time_left)
+        while (pause := looks.add(await self._look(), time.monotonic())) is not None:  # noqa: ASYNC110
+            await asyncio.sleep(pause)
+        return WaitGraphs(list(looks.waits), self._silent)
 
-    async def _collect_steps(self, tasks: Sequence[str]) -> None:
-        """Ask tasks for all their steps."""
+    async def _look(self) -> Sequence[TaskWaits]:
+        """Ask the tasks that answer for their steps, and what became of the values that these wait for."""
         message = AskWhy(session_handle=self._session, most=MOST, steps=[], keys=[])
-        for task, waits in await self._ask(dict.fromkeys(tasks, message)):
-            self._reports[task] = waits
+        answering = [task for task in self._asks if task not in self._silent]
+        self._reports = dict(await self._ask(dict.fromkeys(answering, message)))
+        self._known = {}
+        await self._follow()
+        return [*self._reports.values(), TaskWaits(task="", keys=tuple(self._known.values()))]
 
     async def _follow(self) -> None:
         """Ask for the state of awaited values, until the chains end."""

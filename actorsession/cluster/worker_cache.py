@@ -415,11 +415,18 @@ class WorkerCache:
 
     def is_backlogged(self, task: str) -> bool:
         """Return whether so much is queued for a task that no step that sends to it should start."""
-        waiting = self._unsent.get(task)
-        if waiting is not None:  # the link is not established yet
-            return sum(_nbytes(message) for message in waiting) > BACKLOG
+        if task in self._unsent:  # the link is not established yet
+            return self.unsent_bytes(task) > BACKLOG
         link = self._links.get(task)
         return link is not None and link.backlogged
+
+    def unsent_bytes(self, task: str) -> int:
+        """Return how many bytes are queued for a task."""
+        waiting = self._unsent.get(task)
+        if waiting is not None:
+            return sum(_nbytes(message) for message in waiting)
+        link = self._links.get(task)
+        return 0 if link is None else link.statistics().send_buffer
 
     async def wait_for_capacity(self, task: str) -> None:
         """Wait until the link is no longer backlogged, is lost, or cannot be established."""

@@ -83,5 +83,8 @@ class WorkerCacheInterface(Protocol):
     def is_backlogged(self, task: str) -> bool:
         """Return whether so much is queued for a task that no step that sends to it should start."""
 
+    def unsent_bytes(self, task: str) -> int:
+        """Return how many bytes are queued for a task."""
+
     async def wait_for_capacity(self, task: str) -> None:
         """Wait until the link to a task is no longer backlogged, is lost, or cannot be established."""

@@ -51,7 +51,7 @@ class EngineProcess:
 
     def __init__(self, launcher: Launcher, order: TaskOrder, timeout: float) -> None:
         self.job, self.index, self.task = order.job, order.index, order.task
-        self.address = self.sequel = ""
+        self.address = self.sequel = self.lost = ""
         self._launcher = launcher
         self._order = order
         self._timeout = timeout
@@ -141,7 +141,7 @@ class EngineProcess:
             await asyncio.wait({placing})
         if placing is not None and not placing.cancelled() and placing.exception() is None:
             await self._children.stop(1.0)
-            await placing.result().end(grace)
+            self.lost = await placing.result().end(grace) or self.lost
         await self._children.stop(1.0)
         self._end_with(TaskFate(clean=True, how="ended by its cluster"))
         forget_token([self.address])

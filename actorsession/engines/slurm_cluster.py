@@ -72,6 +72,6 @@ class SlurmCluster(EngineCluster):
 
 def _show(line: str) -> None:
     """Write a line to standard error if somebody watches it."""
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()

@@ -28,7 +28,7 @@ from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
 from actorsession.engines import slurm_commands as slurm
 from actorsession.engines.launcher import TaskFate, TaskOrder
-from actorsession.engines.slurm_task import ENDED, GRACE, order_text
+from actorsession.engines.slurm_task import ENDED, GRACE, LOST, order_text
 from actorsession.errors import (
     DeadlineExceededError,
     OpError,
@@ -300,6 +300,7 @@ class SlurmPlacement:
         self._step = ""
         self._over = False
         self._in_order = False  # the task has said that its end was
+        self._lost = ""
         self.address = ""
         self.node = ""
 
@@ -363,14 +364,16 @@ class SlurmPlacement:
     def _keep_line(self, line: bytes) -> None:
         if line == ENDED:
             self._in_order = True
+        elif line.startswith(LOST):
+            self._lost = line.removeprefix(LOST).decode(errors="replace")
         else:
             self._lines.append(line.decode(errors="replace"))
 
-    async def end(self, grace: float) -> None:
+    async def end(self, grace: float) -> str | None:
         """End the step; see ``Placement.end``."""
         process = self._process
         if process is None or self._over:
-            return
+            return None
         self._over = True
         if grace:
             await self._signal_step("TERM", grace + GRACE)
@@ -378,11 +381,14 @@ class SlurmPlacement:
         if process.returncode is None:
             self._signal(signal.SIGKILL)
         await process.wait()
+        if self._reading:
+            await asyncio.wait(self._reading, timeout=1.0)
         await self._children.stop(1.0)
         transport = getattr(process, "_transport", None)
         if transport is not None:  # asyncio leaves the pipes open until the transport is collected
             transport.close()
         await self._launcher.returned(self._job, self.node)
+        return self._lost
 
     async def _signal_step(self, name: str, seconds: float) -> None:
         """Send a signal to the task, and wait for the end of ``srun``, which would only kill it."""

@@ -24,7 +24,7 @@ from actorsession.actors.loops import run
 from actorsession.cluster import ClusterSpec, SecurityConfig
 from actorsession.cluster.launch.child import WorkerOptions, make_guard, serve
 from actorsession.engines.launcher import TaskOrder
-from actorsession.errors import UnknownError
+from actorsession.errors import DataLossError, UnknownError
 
 __all__ = ["ENDED", "GRACE", "main", "order_text"]
 
@@ -33,6 +33,9 @@ GRACE = 3.0
 
 ENDED = b"actorsession: the task has ended in order"
 """The last line of a task on standard output."""
+
+LOST = b"actorsession: lost: "
+"""The beginning of that line if the last snapshot could not be written."""
 
 
 def order_text(order: TaskOrder) -> str:
@@ -86,6 +89,10 @@ def _serve(order: Mapping[str, Any], host: str, port: int) -> None:
     guard = make_guard(options)
     try:
         run(serve(options, guard))
+    except DataLossError as error:
+        sys.stdout.buffer.write(LOST + error.message.encode() + b"\n")
+        sys.stdout.flush()
+        raise
     finally:
         guard.close()
     sys.stdout.buffer.write(ENDED + b"\n")

@@ -104,11 +104,14 @@ class TaskHost:
         """Return the last lines of this process's log of the library."""
         return tuple(self._log.lines)
 
-    async def stop(self, grace: float) -> None:
+    async def stop(self, grace: float) -> str:
         """Stop the server and its loop; may be called twice.
 
         Args:
             grace: seconds for connections to end by themselves.
+
+        Returns:
+            What is lost because the last snapshot could not be written; "" for nothing.
         """
         thread, self._thread = self._thread, None
         if thread is not None:
@@ -117,6 +120,7 @@ class TaskHost:
             thread.request_stop()
         forget_token([self.address])
         self._log.detach()
+        return "" if self._server is None else self._server.lost
 
     def release(self) -> None:
         """Stop without waiting, for a host that its engine drops without a word."""

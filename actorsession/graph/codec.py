@@ -18,12 +18,14 @@ from __future__ import annotations
 import math
 import reprlib
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import msgpack
 import numpy as np
 
+from actorsession.config.limits import MAX_GRAPH_NODES_VARIABLE, max_graph_nodes
 from actorsession.errors import (
     InvalidArgumentError,
     OpError,
@@ -37,7 +39,7 @@ from actorsession.graph.shape import TensorShape
 
 __all__ = [
     "INLINE_LIMIT", "NESTED_CLASSES", "Buffer", "NestedClass", "Packed", "bytes_held", "not_encoded",
-    "opened", "pack", "packed", "tensor_bytes", "unpack",
+    "opened", "pack", "packed", "tensor_bytes", "unpack", "unpack_start",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -58,8 +60,12 @@ _EXT_TENSOR, _EXT_DTYPE, _EXT_SHAPE, _EXT_STRINGS, _EXT_BIGINT, _EXT_FUNCTION = 
 _EXT_VARIANT, _EXT_PACKED, _EXT_DATASET, _EXT_OBJECTS = 7, 8, 9, 10
 
 # An empty list or map is one byte on the wire and some sixty in memory, so a header of 64 MiB could take 4
-# GiB. The largest graph that fits into one, 300,000 nodes of 200 bytes, has no more than this of them.
+# GiB. Large graphs are packed, and what else a header holds has no more than this of them.
 _MAX_CONTAINERS = 2**22
+# Those of a packed graph, for each node that it may have: a node has four, and one for each input and output.
+_CONTAINERS_PER_NODE = 16
+# Bytes that are decoded between two looks at whether there are more.
+_READ = 2**18
 # Below this no count is needed, and the messages of steps are not slowed by one.
 _COUNT_ABOVE = 2**20
 
@@ -118,20 +124,57 @@ def packed(items: Collection[T], to_wire: Callable[[T], Any]) -> Packed:
 
     Raises:
         InvalidArgumentError: for a value that cannot be encoded.
+        ResourceExhaustedError: if ``opened`` would refuse the items.
     """
     segments: list[Buffer] = []
     parts = [msgpack.Packer().pack_array_header(len(items))]
-    parts += [pack(to_wire(item), segments) for item in items]
+    left = most = _CONTAINERS_PER_NODE * max_graph_nodes()
+    for item in items:
+        wire = to_wire(item)
+        left -= _containers(wire)
+        if left < 0:
+            raise _too_many_containers(most)
+        parts.append(pack(wire, segments))
     return Packed(b"".join(parts), segments)
 
 
-def opened(value: Any) -> Any:
-    """Return a value, decoded if it is packed.
+def _too_many_containers(most: int) -> ResourceExhaustedError:
+    """Return the error of a graph whose nodes hold more than ``most`` lists and maps."""
+    return ResourceExhaustedError(
+        f"the inputs, outputs and attributes of the graph's nodes are more than {most} lists and maps, "
+        f"{_CONTAINERS_PER_NODE} for each node that a graph may have; the environment variable "
+        f"{MAX_GRAPH_NODES_VARIABLE} says how many those are, here and at the servers"
+    )
+
+
+def _containers(wire: Any) -> int:
+    """Return the number of lists and maps in a value, without those of functions."""
+    if isinstance(wire, dict):
+        wire = wire.values()
+    elif not isinstance(wire, (list, tuple)):
+        return 0
+    return 1 + sum(map(_containers, wire))
+
+
+def opened(value: Packed, check: Callable[[int], None]) -> Iterator[Any]:
+    """Yield the items of a packed list, decoded one by one.
+
+    So no call holds the interpreter lock for long.
+
+    Args:
+        value: the result of ``packed``.
+        check: called with the number of items before one is decoded; raises if there are too many.
 
     Raises:
         ProtocolError: for bytes of any other form.
+        ResourceExhaustedError: if the items hold more lists and maps than ``max_graph_nodes()`` nodes should.
     """
-    return unpack(value.data, value.segments) if isinstance(value, Packed) else value
+    most = _CONTAINERS_PER_NODE * max_graph_nodes()
+    reader = _Reader(value.segments, _counting_hooks(most, _too_many_containers(most)))
+    try:
+        yield from reader.items(value.data, check)
+    except _BAD_BYTES as exc:
+        raise _not_decoded(exc) from exc
 
 
 def tensor_bytes(value: Any) -> int:
@@ -295,13 +338,40 @@ def unpack(data: Buffer, segments: Sequence[Buffer] = ()) -> Any:
     Raises:
         ProtocolError: for bytes of any other form.
     """
-    reader = _Reader(segments, _counting_hooks() if len(data) > _COUNT_ABOVE else {})
+    hooks: Mapping[str, Callable[[Any], Any]] = {}
+    if len(data) > _COUNT_ABOVE:
+        error = ProtocolError(f"a message has at most {_MAX_CONTAINERS} lists and maps in it")
+        hooks = _counting_hooks(_MAX_CONTAINERS, error)
+    reader = _Reader(segments, hooks)
     try:
         return reader.read(data)
     except ProtocolError:
         raise
     except _BAD_BYTES as exc:
-        raise ProtocolError(f"cannot decode a message: {type(exc).__name__}: {exc}") from exc
+        raise _not_decoded(exc) from exc
+
+
+def _not_decoded(exc: Exception) -> ProtocolError:
+    return ProtocolError(f"cannot decode a message: {type(exc).__name__}: {exc}")
+
+
+def unpack_start(data: Buffer, count: int) -> list[Any]:
+    """Decode the first items of a list of which only the beginning is there.
+
+    Args:
+        data: the first bytes of an encoded list, or all of it.
+        count: how many items to return.
+
+    Raises:
+        ProtocolError: for bytes of any other form.
+    """
+    reader = msgpack.Unpacker()
+    try:
+        reader.feed(data)
+        reader.read_array_header()
+        return [reader.unpack() for _ in range(count)]
+    except _BAD_BYTES as exc:
+        raise ProtocolError(f"cannot decode the start of a message: {exc!r:.200}") from exc
 
 
 class _Reader:
@@ -324,6 +394,19 @@ class _Reader:
         return msgpack.unpackb(
             data, ext_hook=self._extension, strict_map_key=False, timestamp=1, **self._hooks
         )
+
+    def items(self, data: Buffer, check: Callable[[int], None]) -> Iterator[Any]:
+        """Yield the items of a list; see ``opened``."""
+        unpacker = msgpack.Unpacker(
+            BytesIO(data), read_size=_READ, max_buffer_size=0, ext_hook=self._extension,
+            strict_map_key=False, timestamp=1, **self._hooks,
+        )  # fmt: skip
+        count = unpacker.read_array_header()
+        check(count)
+        for _ in range(count):
+            yield unpacker.unpack()
+        if unpacker.tell() != len(data):
+            raise ProtocolError(f"a packed list ends {len(data) - unpacker.tell()} bytes too early")
 
     def _extension(self, code: int, body: bytes) -> Any:
         if code == _EXT_TENSOR:
@@ -359,15 +442,15 @@ class _Reader:
         return value
 
 
-def _counting_hooks() -> dict[str, Callable[[Any], Any]]:
-    """Return hooks for msgpack that abort the decoding when a value has too many lists and maps."""
-    left = _MAX_CONTAINERS
+def _counting_hooks(most: int, error: OpError) -> dict[str, Callable[[Any], Any]]:
+    """Return hooks for msgpack that abort the decoding when a value has more lists and maps than ``most``."""
+    left = most
 
     def count(container: Any) -> Any:
         nonlocal left
         left -= 1
         if left < 0:
-            raise ProtocolError(f"a message has at most {_MAX_CONTAINERS} lists and maps in it")
+            raise error
         return container
 
     return {"list_hook": count, "object_hook": count}
@@ -375,7 +458,7 @@ def _counting_hooks() -> dict[str, Callable[[Any], Any]]:
 
 _BAD_BYTES = (
     ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError,
-    msgpack.UnpackException,
+    EOFError, msgpack.UnpackException,
 )  # fmt: skip
 
 

@@ -16,9 +16,10 @@ from __future__ import annotations
 import contextlib
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
+from actorsession.config.limits import check_graph_size
 from actorsession.errors import InaccessibleTensorError, ProtocolError
 from actorsession.graph import codec
 from actorsession.graph.dtypes import DType, bool_, int32, resource, variant
@@ -36,7 +37,7 @@ __all__ = [
     "ARGUMENT", "CALL", "CALLS", "CONSTRUCTS", "IF", "MAX_LOOPS", "MAX_NESTING", "REMOTE_CALL",
     "STANDS_FOR", "STATEFUL_CALL", "SYMBOLIC_GRADIENT", "WHILE", "FunctionBody", "FunctionDef", "brought_in",
     "check_reach", "entering", "function_fault", "functions_of", "named_functions",
-    "nodes_inside",
+    "nodes_in", "nodes_inside", "size_inside", "size_of",
 ]  # fmt: skip
 
 ARGUMENT = ""
@@ -68,12 +69,23 @@ class FunctionDef:
         captures: static types of the values that it reads from outside.
         nodes: producers before consumers; those that no output needs are left out.
         outputs: producing node and output index of each result.
+        size: number of its nodes, with those of the functions inside. A function is written out in the place
+            of each call, so this is what every pass has to do with.
+
+    Raises:
+        ResourceExhaustedError: if there are more nodes than one graph may have.
     """
 
     inputs: tuple[TensorSpec, ...]
     captures: tuple[TensorSpec, ...]
     nodes: tuple[NodeDef, ...]
     outputs: tuple[tuple[str, int], ...]
+    size: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Count the nodes; those of a function are counted once, so that 2**60 calls cost nothing."""
+        object.__setattr__(self, "size", size_of(self.nodes))
+        check_graph_size(self.size, "a function")
 
     @property
     def arguments(self) -> tuple[TensorSpec, ...]:
@@ -133,6 +145,35 @@ def _ref_from_wire(item: Any) -> tuple[str, int]:
 
 
 codec.NESTED_CLASSES.fill("functions", codec.NestedClass(FunctionDef, FunctionDef.from_wire))
+
+
+# -- sizes ---------------------------------------------------------------------------------------
+
+
+def size_of(nodes: Iterable[NodeDef | Operation]) -> int:
+    """Return the number of nodes, with those of the functions in their attributes."""
+    return sum([1 + size_inside(node.attrs) for node in nodes])
+
+
+def size_inside(attrs: Mapping[str, Any]) -> int:
+    """Return the number of nodes in the functions that are attributes of a node; 0 for most."""
+    size = 0
+    for value in attrs.values():
+        if type(value) is FunctionDef:
+            size += value.size
+    return size
+
+
+def nodes_in(wire: Any) -> float:
+    """Return the number of nodes in a wire form, with those of functions.
+
+    It is infinity if they are packed, because only long lists are packed.
+    """
+    if isinstance(wire, codec.Packed):
+        return float("inf")
+    nodes = wire if isinstance(wire, list) else []
+    attrs = [node[5] for node in nodes if isinstance(node, list) and len(node) > 5]
+    return len(nodes) + sum([size_inside(found) for found in attrs if isinstance(found, dict)])
 
 
 # -- checks --------------------------------------------------------------------------------------

@@ -217,6 +217,7 @@ class OpDef:
             ended, and are not written to.
         blocks: may take any time and wait for anything, as the user's code may: never runs on an event loop
             that has a kernel pool beside it, is never folded, and gets a thread of its own.
+        calls_python: calls functions of the user, which see the context variables of the run's caller.
         suspends: the kernel's function returns at once, with a ``concurrent.futures.Future`` of the outputs
             or a coroutine, which the step runs on its event loop. The step goes on with other nodes until it
             is done, in any thread, and cancels it if the step is cancelled. The completer of a future must
@@ -265,6 +266,7 @@ class OpDef:
     keeps: frozenset[int] = frozenset()
     borrows: frozenset[int] = frozenset()
     blocks: bool = False
+    calls_python: bool = False
     suspends: bool = False
     takes: bool = False
     opens_files: bool = False

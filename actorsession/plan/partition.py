@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.config.limits import check_graph_size
 from actorsession.errors import InternalError, InvalidArgumentError, ProtocolError
 from actorsession.graph import dtypes
 from actorsession.graph.codec import Packed
@@ -102,7 +103,7 @@ class Partition:
                             raise ProtocolError(
                                 f"this is not the wire form of a fetch: {reprlib.repr(fetch)}"
                             )
-                part = cls(device, nodes_from_wire(nodes), tuple(parts))
+                part = cls(device, nodes_from_wire(nodes, _check_size), tuple(parts))
                 try:
                     _check_part(part)
                     for made in part.nodes:
@@ -112,6 +113,11 @@ class Partition:
                     raise ProtocolError(f"this is not a partition: {exc.message}") from exc
                 return part
         raise ProtocolError(f"this is not the wire form of a partition: {reprlib.repr(value)}")
+
+
+def _check_size(nodes: int) -> None:
+    # Each node may have a copy here, and values that are sent and received.
+    check_graph_size(nodes, "a partition", times=4)
 
 
 @dataclass(slots=True)

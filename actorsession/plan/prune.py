@@ -26,6 +26,7 @@ from actorsession.graph.function import (
     WHILE,
     function_fault,
     nodes_inside,
+    size_of,
 )
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
@@ -46,11 +47,17 @@ PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
 
 
 class GraphView(dict[str, NodeDef]):
-    """A whole graph for the planning passes: nodes by name in the order they were built."""
+    """A whole graph for the planning passes: nodes by name in the order they were built.
+
+    Attributes:
+        position: the place of each node in that order.
+        size: number of nodes, with those of functions.
+    """
 
     def __init__(self, nodes: Iterable[NodeDef] = ()) -> None:
         super().__init__()
         self.position: dict[str, int] = {}
+        self.size = 0
         self.extend(nodes)
 
     def extend(self, nodes: Iterable[NodeDef]) -> None:
@@ -69,6 +76,8 @@ class GraphView(dict[str, NodeDef]):
         """Add the result of ``checked``, if nothing was added in between."""
         for name in checked:
             self.position.setdefault(name, len(self.position))
+        replaced = [self[name] for name in checked if name in self]
+        self.size += size_of(checked.values()) - size_of(replaced)
         self.update(checked)
 
     def new_in(self, checked: Mapping[str, NodeDef]) -> list[NodeDef]:

@@ -17,6 +17,7 @@ from errno import ECONNRESET, ETIMEDOUT
 
 from actorsession.actors.deadline import DEFAULT_SECONDS, Deadline
 from actorsession.rpc.schemes import supports
+from actorsession.standard_streams import open_standard_descriptors
 from transports import ConnectError, Connection, Hello, SecurityConfig, connect
 
 __all__ = ["dial"]
@@ -61,6 +62,7 @@ async def dial(
         TransportError: the listener is not the expected one; see ``transports.connect``.
     """
     supports(address.partition("://")[0])  # loads its transport
+    open_standard_descriptors()  # the loop may be the caller's own
     attempts, pause = 0, _FIRST_PAUSE
     known: ConnectError | None = None
     while True:

@@ -40,6 +40,7 @@ from actorsession.errors import (
     ProtocolError,
     ResourceExhaustedError,
     UnavailableError,
+    from_exception,
 )
 from actorsession.graph.shared_arrays import provide
 from actorsession.messages import (
@@ -54,6 +55,7 @@ from actorsession.messages import (
     UnreadableMessage,
     decode,
     encode,
+    lost_message,
 )
 from actorsession.messages.step_frames import SHORT_STARTS, is_step_frame
 from actorsession.metrics import LinkMetrics, add_link, end_link
@@ -70,6 +72,7 @@ from transports import (
     Connection,
     ConnectionClosed,
     Frame,
+    LostFrame,
     Place,
     TransportError,
     allocate_shared,
@@ -172,6 +175,7 @@ class Link:
             programs=self.steps,
         )
         self.steps.on_push = self._service.pushed
+        self.steps.on_push_lost = self._service.push_lost
         self._running = False
         self._tick: asyncio.TimerHandle | None = None
         self._over: OpError | None = None
@@ -397,17 +401,35 @@ class Link:
             if header[:2] in SHORT_STARTS or is_step_frame(header):
                 self.steps.receive(header, segments)
                 return
+            if type(frame) is LostFrame:
+                self._on_lost(frame)
+                return
             envelope = decode(header, segments)
             part, handle = _HANDLERS[type(envelope)]
             handle(getattr(self, part), envelope)
         except UnreadableMessage as exc:
             (self._pending if exc.answer else self._service).unreadable(exc)
-        except (ProtocolError, ResourceExhaustedError) as exc:
+        except (ProtocolError, ResourceExhaustedError, MemoryError) as exc:
             # The peer relies on something that was not understood or not accepted; ending the link is
             # safer.
             logger.error("closing the link to %s at %s: %s", self.peer_name, self.address, exc)
-            why = f"was given up: a message from it could not be accepted: {exc.message}"
+            found = from_exception(exc).message
+            why = f"was given up: a message from it could not be accepted: {found}"
             self._end(self._told(why), ours=False, abort=True)
+
+    def _on_lost(self, frame: LostFrame) -> None:
+        """Fail what a frame was about for which there was no memory, and nothing else.
+
+        Raises:
+            OpError: it was about the link.
+        """
+        what = f"no memory for the {frame.nbytes} bytes of a message from {self.peer_name}"
+        logger.warning("%s at %s", what, self.address)
+        error = ResourceExhaustedError(what)
+        if is_step_frame(frame.start):
+            self.steps.lost(frame.start, error)
+        else:
+            raise lost_message(frame.start, error)
 
     def _send(self, envelope: Envelope, *, bulk: bool = False) -> None:
         if self._over is not None:  # what is sent then need not be encoded
@@ -433,6 +455,8 @@ class Link:
             raise self._over_error() from exc
         except ValueError as exc:
             raise InvalidArgumentError(f"a {what} is too large: {exc}") from exc
+        except MemoryError as exc:  # nothing of it was written
+            raise ResourceExhaustedError(f"no memory to send a {what} to {self.peer_name}") from exc
         except Exception as exc:  # a part of the frame may have been written
             logger.exception("writing to %s at %s has failed", self.peer_name, self.address)
             self._end(
@@ -473,7 +497,7 @@ class Link:
         if look.beat_due:
             try:
                 self._send(_BEAT)
-            except OpError:
+            except (UnavailableError, CancelledError):
                 return False  # _on_connection_end gets the same error
         return True
 

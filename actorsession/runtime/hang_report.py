@@ -5,12 +5,16 @@ each awaited value to the task that should send it, then to what that value wait
 at something that waits for nothing else: a running kernel, a value that was sent and has not arrived, a task
 that does not answer, or a value that occurs earlier in the chain, which is a circle.
 
+The reports of tasks are of different moments, so a step that runs may look like one that hangs: its value is
+on its way, its next part is about to begin. ``Looks`` compares several collections of reports: a step of
+which something has changed in between moves, and is not diagnosed.
+
 Pure: no processes, no clock. Used by the session API, and by the command line for the reports of a cluster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from typing import Any
 
@@ -42,7 +46,7 @@ from actorsession.runtime.wait_graph import (
     TaskWaits,
 )
 
-__all__ = ["CIRCLE", "Cause", "HangReport", "StuckStep", "awaited_keys", "explain"]
+__all__ = ["CIRCLE", "Cause", "HangReport", "Looks", "StuckStep", "awaited_keys", "explain"]
 
 CIRCLE = "circle"
 """A value that waits for itself through other values, or members of collectives that wait for each other."""
@@ -51,6 +55,11 @@ CIRCLE = "circle"
 _CAUSES = 5
 _FOLLOWED = 2000
 _IN_A_ROW = 12
+# Seconds for which a step stands still before it is diagnosed. Each look waits for a turn of the loop of each
+# task, so a value that is on its way has arrived at the next but one; the rest is for large ones.
+_STILL = 0.5
+# The pauses between looks: what moves is seen to do so at once, and tasks have little work with what hangs.
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.1
 # From the most to the least informative; causes of one kind are ordered by waiting time, longest first.
 _ORDER = (LOST, CIRCLE, SILENT, HELD, UNFED, RUNS, QUEUED, SUSPENDED, COLLECTIVE, UNBEGUN, FOLLOWS)
 
@@ -112,6 +121,7 @@ class StuckStep:
         tasks: the reports of the tasks on this step.
         unfinished: the tasks whose partitions have not ended, according to the master.
         partial: the partial run that the step belongs to, if any.
+        moves: whether something of it has changed while it was looked at; then it has no causes.
     """
 
     step_id: int
@@ -122,6 +132,7 @@ class StuckStep:
     tasks: tuple[StepWaits, ...] = ()
     unfinished: tuple[str, ...] = ()
     partial: PartialWaits | None = None
+    moves: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +214,72 @@ def explain(
     return _Explainer(waits, silent or {}).explain(waiting)
 
 
+class Looks:
+    """Looks at the same steps, one after the other, until each has moved, is over, or stands still.
+
+    A step stands still for ``_STILL``; for one look if it only waits for kernels that run.
+
+    Args:
+        within: seconds that all looks may take together; ``None`` for no limit.
+    """
+
+    def __init__(self, within: float | None) -> None:
+        self._enough = _STILL if within is None else min(_STILL, within / 2)
+        self._pause = _FIRST_PAUSE
+        self._begun = 0.0
+        # What was seen of the steps that have not moved since the first look.
+        self._still: dict[int, list[Any]] | None = None
+        self.waits: Sequence[TaskWaits] = ()
+
+    def add(self, waits: Sequence[TaskWaits], now: float) -> float | None:
+        """Add a look.
+
+        Args:
+            waits: the reports of all tasks at this moment.
+            now: the time by a monotonic clock.
+
+        Returns:
+            The seconds after which to look again; ``None`` if nothing more would be learnt.
+        """
+        seen = _seen(waits)
+        if self._still is None:
+            self._still, self._begun, self.waits = seen, now, waits
+            return self._pause if seen else None
+        still = self._still = {s: was for s, was in self._still.items() if seen.get(s) == was}
+        moving = tuple([step_id for step_id in seen if step_id not in still])
+        self.waits = (*waits, TaskWaits(task="", moving=moving))
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+        return self._pause if now < self._begun + self._enough and self._is_in_doubt() else None
+
+    def _is_in_doubt(self) -> bool:
+        """Return whether a step that may still move waits for something else than kernels that run."""
+        steps = [step for step in explain(self.waits).steps if not step.moves]
+        return any(not step.causes or {c.kind for c in step.causes} != {RUNS} for step in steps)
+
+    def pauses(self, look: Callable[[], TaskWaits], clock: Callable[[], float]) -> Iterator[float]:
+        """Look at steps of this process; yield the pauses between looks, which the caller waits."""
+        while (pause := self.add([look()], clock())) is not None:
+            yield pause
+
+
+def _seen(waits: Iterable[TaskWaits]) -> dict[int, list[Any]]:
+    """Return what is said of each step, apart from times, so that it differs once the step has moved."""
+    found: dict[int, list[Any]] = {}
+    for task in waits:
+        for step in task.steps:
+            kernels = tuple([replace(kernel, seconds=0.0) for kernel in step.kernels])
+            found.setdefault(step.step_id, []).append(replace(step, seconds=0.0, kernels=kernels))
+        for master in task.masters:
+            for step_id, _, unfinished in master.steps:
+                found.setdefault(step_id, []).append(unfinished)
+            for run in master.partial_runs:
+                found.setdefault(run.step_id, []).append(replace(run, seconds=0.0))
+    for sent in [sent for task in waits for sent in task.keys if sent.step_id in found]:
+        kernel = None if sent.kernel is None else replace(sent.kernel, seconds=0.0)
+        found[sent.step_id].append(replace(sent, kernel=kernel))
+    return found
+
+
 class _Explainer:
     def __init__(self, waits: Sequence[TaskWaits], silent: Mapping[str, str]) -> None:
         self.waits = waits
@@ -226,6 +303,7 @@ class _Explainer:
             for name in (task.task, *task.names.values())
             if pool.is_full
         }
+        self.moving = {step_id for task in waits for step_id in task.moving}
         self.partials = {p.step_id: p for m in self.masters.values() for p in m.partial_runs}
 
     def explain(self, waiting: int) -> HangReport:
@@ -239,12 +317,13 @@ class _Explainer:
             sessions += [partial.session] if partial else []
             seconds = max([p.seconds for p in parts] + ([master[1]] if master else []), default=0.0)
             unfinished = master[2] if master else ()
-            causes = self._causes(step_id, parts, unfinished)
+            moves = step_id in self.moving
+            causes = [] if moves else self._causes(step_id, parts, unfinished)
             steps.append(
                 StuckStep(
                     step_id=step_id, session=next(filter(None, sessions), ""), seconds=seconds,
                     causes=tuple(causes[:_CAUSES]), more_causes=max(0, len(causes) - _CAUSES),
-                    tasks=parts, unfinished=unfinished, partial=partial,
+                    tasks=parts, unfinished=unfinished, partial=partial, moves=moves,
                 )
             )  # fmt: skip
         return HangReport(

@@ -160,6 +160,8 @@ def _headline(why: HangReport) -> str:
     if why.kernels:
         kernel = why.kernels[0]
         return f"{_kernel(kernel)} has been running on {kernel.device} for {kernel.seconds:.3g} s."
+    if why.steps and all(step.moves for step in why.steps):
+        return "The steps under way move; none of them hangs."
     if why.steps:
         return "Nothing waits for a value or for a kernel; ask again if it stays so."
     if why.waiting or any(m.waiting or m.registering for m in why.masters):
@@ -169,10 +171,14 @@ def _headline(why: HangReport) -> str:
 
 def _step(step: StuckStep) -> Iterator[str]:
     of = f" of session {step.session}" if step.session else ""
+    if step.moves:
+        yield f"step {step.step_id}{of}, under way for {step.seconds:.3g} s: it moves"
+        return
     if step.partial is not None:
         run = step.partial
         yield f"partial run {run.handle!r} (step {step.step_id}{of}), idle for {run.seconds:.3g} s:"
-        yield f"  not fed: {_some(run.feeds)}; not fetched: {_some(run.fetches)}; calls: {run.calls}"
+        calls = f"calls: {run.calls}, waiting: {run.waiting}"
+        yield f"  not fed: {_some(run.feeds)}; not fetched: {_some(run.fetches)}; {calls}"
     else:
         yield f"step {step.step_id}{of}, under way for {step.seconds:.3g} s:"
     for cause in step.causes:

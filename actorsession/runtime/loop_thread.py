@@ -16,6 +16,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from actorsession.actors.loops import new_event_loop
+from actorsession.errors import from_exception
 from actorsession.runtime.interruptible import result_of
 
 __all__ = ["LoopThread"]
@@ -49,6 +50,9 @@ class LoopThread:
 
     Args:
         name: of the thread.
+
+    Raises:
+        ResourceExhaustedError: no thread can be started.
     """
 
     def __init__(self, name: str) -> None:
@@ -56,7 +60,11 @@ class LoopThread:
         self._stop_requested = asyncio.Event()
         self._pending: set[concurrent.futures.Future[Any]] = set()
         self._thread = threading.Thread(target=self._main, name=name, daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as exc:
+            self._loop.close()
+            raise from_exception(exc) from exc
         _LIVING.add(self)
 
     def _main(self) -> None:

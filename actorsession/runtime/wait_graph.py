@@ -163,6 +163,7 @@ class StepWaits:
         task: the session's name for the task; for an unbegun step the task's own name.
         state: ``runs``, ``held``, or ``unbegun`` if only values have arrived so far.
         link: for a held step, the task that does not read.
+        unsent: what that task has not read yet, in units of 64 KiB.
         seconds: time since the step was made or held at the task, or its first value arrived there.
         unfinished: number of segments and suspended nodes that have not run.
         waiters: the first few groups of nodes that wait for values from elsewhere.
@@ -177,6 +178,7 @@ class StepWaits:
     task: str = ""
     state: str = RUNS
     link: str = ""
+    unsent: int = 0
     seconds: float = 0.0
     unfinished: int = 0
     waiters: tuple[Waiter, ...] = ()
@@ -199,6 +201,7 @@ class SentKey:
         keys: the first few values that it waits for itself.
         kernel: the kernel that computes it or runs before it, if there is one.
         link: the task that does not read, if that holds the step.
+        unsent: what that task has not read yet, in units of 64 KiB.
     """
 
     step_id: int
@@ -209,6 +212,7 @@ class SentKey:
     keys: tuple[str, ...] = ()
     kernel: KernelNow | None = None
     link: str = ""
+    unsent: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +226,8 @@ class PartialWaits:
         seconds: time since it was last continued.
         feeds: the feeds that were not given yet.
         fetches: the fetches that were not requested yet.
-        calls: number of calls that wait for an answer.
+        calls: number of calls made so far.
+        waiting: how many of them wait for an answer.
     """
 
     handle: str
@@ -232,6 +237,7 @@ class PartialWaits:
     feeds: tuple[str, ...]
     fetches: tuple[str, ...]
     calls: int
+    waiting: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,6 +279,7 @@ class TaskWaits:
         keys: the states of values that the task should send.
         masters: the sessions whose master is at the task.
         pools: its kernel pool, if threads of it are held by kernels of steps that are over.
+        moving: the steps that were seen to move, in the report of whoever has looked more than once.
     """
 
     task: str
@@ -283,6 +290,7 @@ class TaskWaits:
     keys: tuple[SentKey, ...] = ()
     masters: tuple[MasterWaits, ...] = ()
     pools: tuple[HeldPool, ...] = ()
+    moving: tuple[int, ...] = ()
 
     def to_wire(self) -> dict[str, Any]:
         """Return the report as plain values."""
@@ -356,6 +364,8 @@ def _checked(name: str, hint: str, given: Any) -> Any:
         raise TypeError(f"{name} is a list, got {type(given).__name__}")
     if hint == "tuple[str, ...]":
         return tuple([str(item) for item in given])
+    if hint == "tuple[int, ...]":
+        return tuple([int(item) for item in given])
     if name == "registering":
         return tuple([tuple([str(task) for task in tasks]) for tasks in given])
     return tuple([(int(s), float(since), tuple(map(str, tasks))) for s, since, tasks in given])

@@ -18,12 +18,14 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions, StepStats
+from actorsession.durations import checked_seconds
 from actorsession.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.graph import Graph, default_graphs, get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
 from actorsession.plan.wiring import check_devices
+from actorsession.process_bound import ProcessBound
 from actorsession.runtime.debug.dump import DebugDump, DebugReport, DumpStore
 from actorsession.runtime.kept_feeds import large_arrays
 from actorsession.session.callable_options import named_run
@@ -127,7 +129,7 @@ def _new_session(
     return made
 
 
-class BaseSession(ABC):
+class BaseSession(ProcessBound, ABC):
     """The part of a session that does not depend on how callers wait for it.
 
     Args:
@@ -140,6 +142,8 @@ class BaseSession(ABC):
         NotFoundError: if no session factory accepts the target, or a device does not exist.
         InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
+
+    instead = "make a session in the other process; of a cluster, send its target there"
 
     # Whether large feeds are converted in a thread, so that an event loop stays responsive.
     _converts_in_thread = True
@@ -513,8 +517,7 @@ class BaseSession(ABC):
             raise TypeError(f"count is an integer or None, got {count!r:.100}")
         if count is not None and count < 1:
             raise ValueError(f"count is at least 1, got {count}")
-        if not 0.0 < timeout < math.inf:
-            raise ValueError(f"timeout is a positive number of seconds, got {timeout!r:.100}")
+        _ = checked_seconds("timeout", timeout)
 
     @property
     def _is_forked(self) -> bool:
@@ -533,8 +536,7 @@ class BaseSession(ABC):
     @staticmethod
     def _limited(options: RunOptions | None, timeout: float) -> RunOptions:
         """Return the options of a run with its time limit in seconds."""
-        if not 0 < timeout < math.inf:
-            raise ValueError(f"timeout is a positive number of seconds, got {timeout!r:.100}")
+        timeout = checked_seconds("timeout", timeout)
         options = options or RunOptions()
         if options.timeout_in_ms:
             raise ValueError(

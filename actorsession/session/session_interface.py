@@ -20,6 +20,7 @@ from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
+from actorsession.process_bound import ProcessBound
 
 if TYPE_CHECKING:
     from actorsession.runtime.debug.dump import DumpStore
@@ -56,7 +57,7 @@ OnEvict: TypeAlias = Callable[[SessionPlan], None]
 """Called with a plan that the session keeps no longer, from any thread."""
 
 
-class SessionInterface(ABC, Generic[P]):
+class SessionInterface(ProcessBound, ABC, Generic[P]):
     """A session that a factory made.
 
     Its coroutines are called on one event loop: that of an ``AsyncSession``, or that of a ``Session``'s own
@@ -251,8 +252,8 @@ class LocalSession(SessionInterface[P]):
         """Return the device of every node of the graph, with the reason."""
 
     @abstractmethod
-    def why_here(self) -> HangReport:
-        """Return ``why()`` without waiting; callable from any thread."""
+    def why_here(self, within: float) -> HangReport:
+        """Return ``why()`` without an event loop; callable from any thread."""
 
     @abstractmethod
     def close_here(self) -> None:

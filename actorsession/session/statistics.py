@@ -80,7 +80,8 @@ class SessionStatistics:
             the master has not answered.
         waiting: runs that wait until fewer steps are under way; see ``ConfigProto.max_inflight_steps``.
         pending: values and receivers that wait in the rendezvous of these steps.
-        partial_runs: partial runs that are not complete.
+        partial_runs: partial runs that are not complete; in a remote session one that has failed at the
+            master counts until its next call.
         callables: callables that were made and not released.
         tensor_handles: values kept for tensor handles.
         variables: variables with a value, over all devices.

@@ -303,7 +303,7 @@ class Session(SyncPartialRuns, BaseSession):
         """
         self._check_hang_report(within)
         if self._local is not None:
-            return self._local.why_here()
+            return self._local.why_here(within)
         return self._wait(self._session.why(within))
 
     def close(self) -> None:

@@ -17,6 +17,8 @@ from typing import Any
 
 from actorsession import checkpoints
 from actorsession.checkpoints import file_errors
+from actorsession.checkpoints.atomic import regular
+from actorsession.errors import OpError
 from actorsession.records import dataclass
 
 __all__ = [
@@ -255,7 +257,31 @@ def write_state(
     def write(out: Any) -> None:
         out.write(text)
 
+    _warn_of_another_writer(file)
     checkpoints.write_whole(file, write)
+    _written[os.path.abspath(file)] = _identity(file)
+
+
+# The state files that this process has written, each as it was left: device, inode, time.
+_written: dict[str, tuple[int, int, int] | None] = {}
+
+
+def _identity(file: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns
+
+
+def _warn_of_another_writer(file: str) -> None:
+    """Say if another process writes the same state file: each lists only the checkpoints of its own saver."""
+    former, now = _written.get(os.path.abspath(file)), _identity(file)
+    if former is not None and now is not None and former != now:
+        _log.warning(
+            "another process writes the state file %r, too: it lists only the checkpoints of the one that "
+            "wrote last; give each saver a folder of its own", file,
+        )  # fmt: skip
 
 
 def _state_file(folder: str, latest_filename: str | None) -> str:
@@ -276,11 +302,11 @@ def get_checkpoint_state(
     """
     file = _state_file(os.fspath(checkpoint_dir), latest_filename)
     try:
-        with open(file, "rb") as opened:
+        with open(file, "rb", opener=regular()) as opened:
             state = CheckpointState.from_text(opened.read().decode("utf-8", "surrogateescape"))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as exc:
+    except (OSError, OpError, ValueError) as exc:
         _log.warning("the state file %r is ignored: %s", file, exc)
         return None
 

@@ -86,11 +86,11 @@ def test_status_shows_the_sessions_with_their_names_or_the_addresses_of_their_cl
 
     out = run_to_end(main())
     (headings, *rows) = tables(out)[2]
-    assert headings == ["SESSION", "TASK", "CLIENT", "STEPS", "WAITING", "RUNS"]
+    assert headings == ["SESSION", "TASK", "CLIENT", "STEPS", "WAITING", "RUNS", "PARTIAL"]
     assert [row[1] for row in rows] == [W0, W0]
     assert rows[0][2].startswith("a?[2Jb at unix://")
     assert rows[1][2].startswith("unix://")
-    assert [row[3:] for row in rows] == [["0", "0", "0"]] * 2
+    assert [row[3:] for row in rows] == [["0"] * 4] * 2
 
 
 def test_as_prometheus_reads_it_each_task_is_up_and_has_its_counters(

@@ -125,5 +125,8 @@ class FakeWorkerCache:
     def is_backlogged(self, task: str) -> bool:
         return False
 
+    def unsent_bytes(self, task: str) -> int:
+        return 0
+
     async def wait_for_capacity(self, task: str) -> None:
         return

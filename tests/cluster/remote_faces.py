@@ -20,11 +20,14 @@ class RemoteFace:
     """What both faces tell of a session on a cluster."""
 
     way: Way
+    session: Any
 
     def counts(self) -> tuple[int, int, int]:
-        """In the form of local faces: a cluster does not tell what waits in a meeting place."""
-        runs = self.way.open_partial_runs()
-        return runs, runs, 0
+        """In the form of local faces: a cluster does not tell what waits in a meeting place.
+
+        The first is what the client counts, and the second what the servers do.
+        """
+        return self.session.statistics().partial_runs, self.way.open_partial_runs(), 0
 
 
 class RemoteAsync(RemoteFace, AsyncFace):

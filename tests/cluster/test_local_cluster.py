@@ -25,12 +25,14 @@ from actorsession.config import ConfigProto
 from actorsession.errors import (
     DeadlineExceededError,
     FailedPreconditionError,
+    ResourceExhaustedError,
     UnavailableError,
     WorkerRestartedError,
 )
 from actorsession.graph.graph import Graph
 from actorsession.rpc.exit_reports import LAST_LINES
 from actorsession.session import AsyncSession, Session
+from actorsession.session.targets import master_addresses
 from tests.cluster.hands import Hands
 from tests.cluster.kit import PS0, W0, W1, chain, eventually, is_idle, on, soon, until_all
 from tests.cluster.script import is_running, script
@@ -233,6 +235,41 @@ def test_a_place_for_sockets_is_found_where_names_are_long(
     finally:
         made.remove()
     assert not os.path.exists(made.path)
+
+
+@pytest.mark.parametrize("name", ["line\nbreak", "\udcff"])
+def test_sockets_are_in_no_folder_whose_name_an_address_cannot_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / name).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / name))
+    made = SocketFolder()
+    assert os.path.dirname(made.path) == "/tmp"
+    made.remove()
+
+
+def test_the_target_of_a_cluster_in_a_folder_with_a_comma_is_a_target(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with tempfile.TemporaryDirectory(prefix="a, b-", dir="/tmp") as folder:
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        made = SocketFolder()
+        address = made.address("worker-0")
+        assert address.startswith(f"unix://{folder}/")
+        assert master_addresses(f"{address},tcp://h:1") == (address, "tcp://h:1")
+        made.remove()
+
+
+def test_without_a_temporary_folder_a_cluster_has_no_place_for_its_sockets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object, **__: object) -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr(tempfile, "gettempdir", refuse)
+    monkeypatch.setattr(tempfile, "mkdtemp", refuse)
+    with pytest.raises(ResourceExhaustedError, match=r"no place for its sockets: .*No usable temp"):
+        SocketFolder()
 
 
 def test_a_process_that_was_forked_leaves_the_folder_alone(monkeypatch: pytest.MonkeyPatch) -> None:

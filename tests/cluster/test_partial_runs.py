@@ -538,6 +538,70 @@ async def test_a_run_that_nobody_continues_is_collected_after_its_idle_limit(
         await cluster.until_idle()
 
 
+@pytest.mark.parametrize("config", [ConfigProto(), wire_config()], ids=["direct", "wire"])
+async def test_a_client_counts_its_open_runs_as_the_master_does_whatever_ends_them(
+    cluster: InProcess, pipe: Pipe, plain_graph: Graph, config: ConfigProto
+) -> None:
+    """One is complete, refuses a call, is dropped, fails at a node, or is unknown by now; then the close."""
+    with on(W1):
+        failing = ops.gather(ops.constant([1.0]), ops.cast(pipe.a, "int32"))
+    async with AsyncSession(cluster.target(), graph=plain_graph, config=config) as session:
+
+        def counts() -> tuple[int, int, int]:
+            (seen,) = cluster.server(W0).statistics().open_sessions
+            return session.statistics().partial_runs, len(master_runs(cluster)), seen.partial_runs
+
+        complete, refused, unknown = [
+            await session.partial_run_setup(pipe.fetches, pipe.feeds) for _ in range(3)
+        ]
+        assert counts() == (3, 3, 3)
+        assert await session.partial_run(complete, pipe.there, {pipe.a: 1}) == 2.0
+        assert await session.partial_run(complete, pipe.back, {pipe.b: 1}) == 3.0
+        assert counts() == (2, 2, 2)
+        with pytest.raises(InvalidArgumentError, match="needs"):
+            await session.partial_run(refused, pipe.back)
+        assert counts() == (2, 2, 2)
+        master_runs(cluster).abort(unknown, CancelledError("idle"))
+        with pytest.raises(InvalidArgumentError, match="given up"):
+            await session.partial_run(unknown, pipe.there, {pipe.a: 1})
+        async with session.partial([failing], [pipe.a]) as dropped:
+            assert counts() == (2, 2, 2)
+            with pytest.raises(InvalidArgumentError) as caught:
+                await dropped.run(failing, {pipe.a: 7})
+            assert caught.value.node is not None
+            assert counts() == (1, 1, 1)
+        async with session.partial(pipe.fetches, pipe.feeds):
+            assert counts() == (2, 2, 2)
+        assert counts() == (1, 1, 1)
+    assert session.statistics().partial_runs == 0
+
+
+async def test_a_client_does_not_count_runs_that_are_idle_for_longer_than_the_limit(
+    cluster: InProcess, pipe: Pipe, plain_graph: Graph
+) -> None:
+    config = wire_config(partial_run_idle_limit_in_ms=1)
+    async with AsyncSession(cluster.target(), graph=plain_graph, config=config) as session:
+        await session.partial_run_setup(pipe.fetches, pipe.feeds)
+        await eventually(lambda: not session.statistics().partial_runs)
+
+
+async def test_a_report_on_hangs_counts_the_calls_of_a_partial_run(
+    cluster: InProcess, held: Held, plain_graph: Graph
+) -> None:
+    async with AsyncSession(cluster.target(), graph=plain_graph) as session:
+        handle = await session.partial_run_setup(held.fetches, held.feeds)
+        assert await session.partial_run(handle, held.free, {held.b: 1}) == 2.0
+        waiting = asyncio.create_task(session.partial_run(handle, held.held, {held.a: 1}))
+        await soon(held.gate.wait_entered())
+        why = await soon(session.why())
+        run = why.steps[0].partial
+        held.gate.open()
+        assert await soon(waiting) == 2.0
+    assert run is not None
+    assert (run.calls, run.waiting) == (2, 1)
+    assert "calls: 2, waiting: 1" in str(why)
+
+
 async def test_the_loss_of_the_client_ends_its_runs(
     cluster: InProcess, pipe: Pipe, plain_graph: Graph
 ) -> None:

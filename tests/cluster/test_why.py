@@ -10,6 +10,9 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,8 +30,15 @@ from actorsession.graph.graph import Graph
 from actorsession.messages import VOCABULARY
 from actorsession.messages.worker import AskWhy, PushTensors, WorkerWhy
 from actorsession.plan.rendezvous_key import build_key
-from actorsession.runtime.hang_report import HangReport, explain
-from actorsession.runtime.wait_graph import MasterWaits, TaskWaits
+from actorsession.runtime.hang_report import HangReport, Looks, explain
+from actorsession.runtime.wait_graph import (
+    KernelNow,
+    MasterWaits,
+    SentKey,
+    StepWaits,
+    TaskWaits,
+    Waiter,
+)
 from actorsession.session import AsyncSession, Session
 from tests.cli.kit import called, line_of
 from tests.cluster.hands import Hands
@@ -45,22 +55,14 @@ from tests.cluster.kit import (
     long_product,
     on,
     soon,
+    until_root,
 )
 from tests.cluster.script import running
 from tests.ports import HoldPorts, held_ports
+from tests.transports.authority import Authority
 
 # Bytes that the answers of one question may have, whatever the steps are: little enough for any screen.
 SMALL = 200_000
-
-
-async def until_root(session: AsyncSession, kind: str) -> HangReport:
-    """What the session says once the root cause is of a kind."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            why = await session.why()
-            if why.root is not None and why.root.kind == kind:
-                return why
-            await asyncio.sleep(0.01)
 
 
 def lose_pushes(cluster: InProcess, task: str, monkeypatch: Any) -> None:
@@ -319,6 +321,153 @@ async def test_a_task_answers_nonsense_about_values_without_harm() -> None:
         ]
         assert said == [("no key", "unbegun")]
         assert VOCABULARY.reply_of(AskWhy) is WorkerWhy
+
+
+# -- steps that move -------------------------------------------------------------------------------
+
+
+async def one_run(session: AsyncSession, x: Any, end: Any) -> None:
+    assert await session.run(end, {x: 1.0}) == 5.0
+
+
+async def one_partial_run(session: AsyncSession, x: Any, end: Any) -> None:
+    async with session.partial([end], [x]) as run:
+        await run.run([], {x: 1.0})
+        assert await run.run(end) == 5.0
+
+
+async def said_beside_running_steps(
+    work: Any, target: str, other: str, config: ConfigProto, times: int, **access: Any
+) -> list[HangReport]:
+    """What both questions answer while two sessions run steps over two tasks, one after the other."""
+    graph, stop, found = Graph(), asyncio.Event(), list[HangReport]()
+    with graph.as_default():
+        x = ops.placeholder("float32", [], name="x")
+        end = chain(x, 4)
+
+    async def go_on(session: AsyncSession) -> None:
+        while not stop.is_set():
+            await work(session, x, end)
+
+    async with (
+        AsyncSession(target, graph, config) as one,
+        AsyncSession(target, graph, config) as two,
+    ):
+        for session in (one, two):
+            await soon(work(session, x, end))
+        async with asyncio.TaskGroup() as group:
+            for session in (one, two):
+                _ = group.create_task(go_on(session))
+            for _ in range(times):
+                found += [await soon(read_why(other, **access)), await soon(one.why())]
+            stop.set()
+    return found
+
+
+def say_nothing_but_that_they_run(found: list[HangReport]) -> bool:
+    """Whether no report has a cause, or hides that steps run."""
+    headlines = {str(report).splitlines()[0] for report in found}
+    assert headlines <= {"The steps under way move; none of them hangs.", "No step is under way."}
+    assert any(step.moves for report in found for step in report.steps)
+    return all(report.root is None and not report.silent for report in found)
+
+
+@pytest.mark.parametrize(
+    ("programs", "tls", "work"),
+    [
+        ("0", False, one_run),
+        ("1", False, one_run),
+        ("1", True, one_run),
+        ("1", False, one_partial_run),
+    ],
+    ids=["messages", "programs", "tls", "partial runs"],
+)
+async def test_of_steps_that_run_nothing_is_said_but_that_they_move(
+    programs: str, tls: bool, work: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """200 questions on both loops: each look shows values on their way, and parts that have not begun yet."""
+    monkeypatch.setenv("ACTORSESSION_STEP_PROGRAMS", programs)
+    access: dict[str, Any] = {"security": Authority(tmp_path / "ca").files()} if tls else {}
+    files = asdict(access["security"]) if tls else {}
+    config = ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=True, **files))
+    async with in_process(**access) as cluster:
+        found = await said_beside_running_steps(
+            work, cluster.target(), cluster.target(W1), config, 13, **access
+        )  # fmt: skip
+    assert say_nothing_but_that_they_run(found)
+
+
+async def test_a_local_step_that_moves_between_looks_is_not_diagnosed(graph: Graph) -> None:
+    """It suspends again and again; the report is made on the loop that goes on with it."""
+    queue = ops.FIFOQueue(9, "int32", shapes=[[]])
+    ends = queue.enqueue(ops.constant(1)), queue.dequeue()
+    async with AsyncSession(graph=graph) as session:
+        taking = asyncio.ensure_future(session.run(ends[1]))
+        await eventually(lambda: session.statistics().steps == 1)
+        reporting = asyncio.ensure_future(session.why())
+        await asyncio.sleep(0)  # it has looked once
+        await session.run(ends[0])
+        assert await soon(taking) == 1
+        assert (await soon(reporting)).root is None
+
+
+def test_looks_diagnose_what_stands_still_and_end_once_all_else_has_moved() -> None:
+    """
+    1. The first look shows two steps that wait; a second one is needed.
+    2. One has moved by the second look, and a third step has begun. The other may still move.
+    3. It stands still for half a second: it is diagnosed, and no further look is needed.
+    """
+
+    def waits(steps: dict[int, str]) -> list[TaskWaits]:
+        key = partial(build_key, f"{W1}/device:CPU:0", 1, f"{W0}/device:CPU:0")
+        waiters = {
+            step: Waiter(
+                device=f"{W0}/device:CPU:0",
+                nodes=("n",),
+                more_nodes=0,
+                keys=(key(edge),),
+                more_keys=0,
+            )
+            for step, edge in steps.items()
+        }
+        return [
+            TaskWaits(
+                task=W0,
+                steps=tuple(
+                    [StepWaits(step_id=s, task=W0, waiters=(w,)) for s, w in waiters.items()]
+                ),
+            ),
+            TaskWaits(
+                task="",
+                keys=tuple(
+                    [SentKey(step_id=s, key=w.keys[0], state="sent") for s, w in waiters.items()]
+                ),
+            ),
+        ]
+
+    looks = Looks(5.0)
+    assert looks.add(waits({1: "a", 2: "a"}), 10.0) is not None
+    assert looks.add(waits({1: "a", 2: "b", 3: "a"}), 10.1) is not None
+    assert looks.add(waits({1: "a", 2: "b", 3: "a"}), 10.6) is None
+    steps = {step.step_id: step for step in explain(looks.waits).steps}
+    assert [cause.kind for cause in steps[1].causes] == ["lost"]
+    assert [(steps[s].moves, steps[s].causes) for s in (2, 3)] == [(True, ())] * 2
+    assert TaskWaits.from_wire(looks.waits[-1].to_wire()).moving == (2, 3)
+    assert Looks(5.0).add([], 10.0) is None
+
+
+def test_a_step_that_only_waits_for_a_kernel_that_runs_needs_two_looks() -> None:
+    kernel = KernelNow(
+        node="n", op="Op", device=f"{W0}/device:CPU:0", source="", seconds=1.0, step_id=1
+    )
+    looks = Looks(5.0)
+    for now, seconds in ((10.0, 1.0), (10.01, 1.01)):
+        running = StepWaits(step_id=1, task=W0, kernels=(replace(kernel, seconds=seconds),))
+        more = looks.add([TaskWaits(task=W0, steps=(running,))], now)
+    assert more is None
+    root = explain(looks.waits).root
+    assert root is not None
+    assert (root.kind, root.seconds) == ("runs", 1.01)
 
 
 # -- processes -------------------------------------------------------------------------------------

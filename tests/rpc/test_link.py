@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
+    ResourceExhaustedError,
 )
 from actorsession.rpc import Link, RemoteRef
 from tests.actors.kit import (
@@ -30,6 +32,7 @@ from tests.actors.kit import (
     linked,
     soon,
 )
+from tests.shortage import Shortage
 
 # -- asking and telling ----------------------------------------------------------------------------
 
@@ -212,3 +215,55 @@ async def test_a_lease_that_is_too_short_is_refused() -> None:
     async with connected("inproc") as (dialled, _):
         with pytest.raises(InvalidArgumentError, match="at least two beats"):
             Link(dialled, serves={}, beat=1.0, lease=1.0)
+
+
+# -- no memory -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "unix"])
+async def test_a_message_without_memory_fails_its_call_and_the_link_goes_on(
+    scheme: str,
+) -> None:
+    """Whichever allocation fails, at either end; each of these calls needs some there and some here."""
+
+    class Mirror(Desk):
+        def on_say(self, message: Say, call: Any) -> Said:
+            return Said(text=np.arange(2**17) if message.text == "array" else message.text)
+
+    desk = Mirror()
+    long = "x" * 2**19
+    async with linked(scheme, serves={"desk": desk.ref}) as (here, _):
+        waits = asyncio.create_task(here.ask("desk", Hold(name="a")))
+        await desk.until("a began")
+        for text, expected in {"array": np.arange(2**17), long: long}.items():
+            nth = failed = 0
+            is_short = True
+            while is_short:
+                nth += 1
+                with pytest.MonkeyPatch.context() as patched:
+                    shortage = Shortage(patched, nth)
+                    try:
+                        answer = await soon(here.ask("desk", Say(text=text)))
+                    except ResourceExhaustedError as error:
+                        failed += "no memory for the " in error.message
+                    else:
+                        assert np.array_equal(answer.text, expected)
+                is_short = shortage.failed > 0
+                assert await soon(here.ask("desk", Say(text="small"))) == Said(text="small")
+            assert failed
+        assert not here.closed
+        desk.let_go("a")
+        assert await soon(waits) == Said(text="a")
+
+
+async def test_what_cannot_be_encoded_for_lack_of_memory_is_not_sent_and_the_link_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with linked("tcp", serves={"desk": Desk().ref}) as (here, _):
+        with monkeypatch.context() as patched:
+            patched.setattr(
+                "transports.stream.connection.encode_frame", mock.Mock(side_effect=MemoryError)
+            )
+            with pytest.raises(ResourceExhaustedError, match="no memory to send a Call"):
+                await soon(here.ask("desk", Say(text="x" * 2**14)))
+        assert await soon(here.ask("desk", Say(text="hi"))) == Said(text="hi")

@@ -49,6 +49,7 @@ from transports.frame import (
     STARTED_PREFIX,
     Buffer,
     Frame,
+    LostFrame,
     SharedFrame,
     encode_frame,
     measure_frame,
@@ -174,10 +175,13 @@ class StreamConnection(Connection):
             size = sum(map(len, pieces))
         self._frames_sent += 1
         self._bytes_sent += size
-        if bulk and self._takes_time(size):
-            self._bulk.put(pieces)
-        else:
-            self._outbox.write(pieces, size)
+        try:
+            if bulk and self._takes_time(size):
+                self._bulk.put(pieces)
+            else:
+                self._outbox.write(pieces, size)
+        except MemoryError as error:
+            raise RuntimeError("no memory for the rest of a frame") from error
 
     def open_to_threads(self) -> None:
         """Have outbox and other threads share a ``ThreadWriter``, unless bytes are encrypted on their way."""
@@ -327,6 +331,8 @@ class StreamConnection(Connection):
                 frames, broken = decoder.received(count), decoder.error
             except ProtocolError as error:
                 frames, broken = [], error
+            except MemoryError:
+                frames, broken = [], ProtocolError("there is no memory to see what it sends")
             if decoder.has_shared:
                 frames, broken = self._pass_through_lane(frames, broken)
             self._frames_received += len(frames)
@@ -355,7 +361,7 @@ class StreamConnection(Connection):
         """
         taken: list[Frame] = []
         for frame in frames:
-            if isinstance(frame, SharedFrame):
+            if isinstance(frame, SharedFrame) or (isinstance(frame, LostFrame) and frame.is_shared):
                 try:
                     represented = self._take_shared(frame)
                 except ProtocolError as error:
@@ -366,7 +372,7 @@ class StreamConnection(Connection):
                 taken.append(frame)
         return taken, broken
 
-    def _take_shared(self, frame: SharedFrame) -> Frame | None:
+    def _take_shared(self, frame: SharedFrame | LostFrame) -> Frame | None:
         taken = None
         if self._shared is None:
             decline(frame, self._write_shared)

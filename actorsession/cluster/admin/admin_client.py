@@ -22,7 +22,7 @@ from actorsession.actors.supervision import Children
 from actorsession.cluster.server.statistics import CLIENT, ServerStatistics
 from actorsession.cluster.spec import DEFAULT_SCHEME, full_address
 from actorsession.cluster.wait_graphs import collect_wait_graphs
-from actorsession.errors import DeadlineExceededError, UnavailableError
+from actorsession.errors import DataLossError, DeadlineExceededError, UnavailableError
 from actorsession.messages.server import (
     SERVER,
     ClusterView,
@@ -132,12 +132,21 @@ async def stop_server(
         PermissionDeniedError: if the server does not accept the request from this client.
         UnavailableError: if no server answers there, or an unexpected one.
         DeadlineExceededError: if it takes too long; the server may end nevertheless.
+        DataLossError: if the server has ended and could not write its last snapshot; says what is lost.
     """
     deadline = deadline or Deadline.after(PATIENCE)
     meant = (task, cluster_id)
     async with _link(address, "end", token, security, deadline, meant) as link:
-        await link.ask(SERVER, StopServer(reason=reason), deadline)
-        await deadline.wait(link.wait_closed(), what=f"the end of {link.peer_name} at {address}")
+        what = f"the end of {link.peer_name} at {address}"
+        lost: DataLossError | None = None
+        try:
+            asking = link.ask(SERVER, StopServer(reason=reason), Deadline.never())
+            await deadline.wait(asking, what=what)
+        except DataLossError as error:
+            lost = error
+        await deadline.wait(link.wait_closed(), what=what)
+        if lost is not None:
+            raise lost
         return link.peer_name
 
 
@@ -230,16 +239,22 @@ async def read_why(
     view = await read_cluster(address, token=token, deadline=deadline, security=security)
     tasks = {**view.tasks, view.task: address}
 
-    def asking(task: str) -> Callable[[AskWhy, Deadline], Awaitable[WorkerWhy]]:
-        async def ask(message: AskWhy, limit: Deadline) -> WorkerWhy:
-            meant = (task, view.cluster_id)
-            async with _link(tasks[task], "steps", token, security, limit, meant) as link:
+    links: dict[str, Link] = {}
+    async with contextlib.AsyncExitStack() as stack:
+
+        def asking(task: str) -> Callable[[AskWhy, Deadline], Awaitable[WorkerWhy]]:
+            async def ask(message: AskWhy, limit: Deadline) -> WorkerWhy:
+                link = links.get(task)
+                if link is None:  # each task is asked one thing at a time
+                    meant = (task, view.cluster_id)
+                    opened = _link(tasks[task], "steps", token, security, limit, meant)
+                    link = links[task] = await stack.enter_async_context(opened)
                 said: WorkerWhy = await link.ask(WORKER, message, limit)
                 return said
 
-        return ask
+            return ask
 
-    found = await collect_wait_graphs({task: asking(task) for task in tasks}, "", deadline)
+        found = await collect_wait_graphs({task: asking(task) for task in tasks}, "", deadline)
     return explain(found.waits, found.silent)
 
 

@@ -19,9 +19,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from pathlib import Path
 from typing import Any
 
+from actorsession.checkpoints.atomic import regular, write_whole
 from actorsession.cluster.launch.process_guard import ProcessGuard
 from actorsession.cluster.launch.socket_folder import remove_orphaned_folder
 from actorsession.cluster.launch.worker_process import LAST_WORD
@@ -29,6 +29,7 @@ from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.server.server import Server
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import ConfigProto
+from actorsession.errors import DataLossError, OpError
 from actorsession.ops.flow.streams import relay_standard_streams
 from actorsession.records import dataclass
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
@@ -111,8 +112,8 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
     Raises:
         ValueError: for a task that is not given, or an invalid message of the parent.
         TypeError: for a cluster in another form.
-        OSError: if the address file cannot be written.
-        OpError: for what ``Server`` raises, such as an address that cannot be bound.
+        OpError: for an address file that cannot be written, and what ``Server`` raises: for an address that
+            cannot be bound, or a ``DataLossError`` for a last snapshot that could not be written.
     """
     relay_standard_streams()
     loop = asyncio.get_running_loop()
@@ -143,10 +144,14 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
             if server.keeps_snapshots:
                 guard.wait_for_snapshot(_SAVING)
                 if options.announce:
-                    _say_saving()
-            _end_in(options.grace, server)
+                    _say_at_end({"saving": True})
+            _end_in(options.grace, server, announce=options.announce)
     if options.announce and parent.is_gone:
         remove_orphaned_folder(server_address)
+    if server.lost:
+        if options.announce:
+            _say_at_end({"lost": server.lost})
+        raise DataLossError(server.lost)
     if parent.nonsense:
         raise ValueError(f"the parent should tell the cluster as JSON; {parent.nonsense}")
 
@@ -185,14 +190,16 @@ def _port_file(path: str | None, address: str) -> Iterator[None]:
     if path is None:
         yield
         return
-    new = f"{path}.{os.getpid()}"
-    Path(new).write_text(address + "\n", encoding="ascii")
-    os.replace(new, path)
+    text = f"{address}\n".encode("ascii")
+    write_whole(path, lambda file: file.write(text), private=True)
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
+        with contextlib.suppress(OSError, OpError):
+            with open(path, "rb", opener=regular()) as file:
+                own = file.read(len(text) + 1) == text
+            if own:  # and not that of a server which was started after this one
+                os.unlink(path)
 
 
 @contextlib.contextmanager
@@ -238,11 +245,11 @@ def _say(line: str) -> None:
         sys.stdout.flush()
 
 
-def _say_saving() -> None:
-    """Report to the parent that the end may take as long as it takes to write a snapshot."""
+def _say_at_end(value: dict[str, Any]) -> None:
+    """Report to the parent that the last snapshot is being written (``saving``), or what is ``lost``."""
     # Not through sys.stdout, which would report an error at the end of the process if the reader is gone.
     with contextlib.suppress(OSError):
-        os.write(1, b'{"saving": true}\n')
+        os.write(1, json.dumps(value).encode() + b"\n")
 
 
 class _Parent:
@@ -281,7 +288,7 @@ class _Parent:
             line = pipe.readline()
             if line != LAST_WORD and (not line or self._understands(line)):
                 self._broke_off = not self._hears_last_word(pipe.fileno())
-        _end_in(self._grace, self._server)
+        _end_in(self._grace, self._server, announce=True)
         self._loop.call_soon_threadsafe(self._ended)
 
     def _understands(self, line: bytes) -> bool:
@@ -310,17 +317,28 @@ class _Parent:
         return False
 
 
-def _end_in(seconds: float, server: Server) -> None:
+def _end_in(seconds: float, server: Server, *, announce: bool = False) -> None:
     """End the process after ``seconds``, even if it hangs, because nothing else would.
 
-    A last snapshot is written before, even if the server's loop is blocked.
+    A last snapshot is written before, even if the server's loop is blocked. If that fails, the exit status is
+    1 and standard error, or the parent of a child, has what is lost.
     """
 
     def end() -> None:
-        saving = threading.Thread(target=server.take_last_snapshot, daemon=True)
+        lost = [f"the last snapshot was not written within {_SAVING:g} s"]
+
+        def save() -> None:
+            lost[0] = server.take_last_snapshot()
+
+        saving = threading.Thread(target=save, daemon=True)
         saving.start()
         saving.join(_SAVING)
-        os._exit(0)
+        if lost[0]:
+            if announce:
+                _say_at_end({"lost": lost[0]})
+            with contextlib.suppress(OSError):
+                os.write(2, f"actorsession: {lost[0]}\n".encode())
+        os._exit(1 if lost[0] else 0)
 
     timer = threading.Timer(seconds, end)
     timer.daemon = True

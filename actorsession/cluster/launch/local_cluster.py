@@ -22,6 +22,7 @@ from actorsession.cluster.launch.socket_folder import SocketFolder
 from actorsession.cluster.launch.task_restarts import TaskEnd
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.config import CONNECT_TIMEOUT
+from actorsession.durations import checked_seconds
 from actorsession.rpc.security import shared_security
 from transports import SecurityConfig
 
@@ -43,7 +44,7 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         protocol: ``unix``, for sockets in a private folder, or ``tcp`` or ``tls``, for free ports of
             loopback. If left out ``tls`` where TLS files are given, else ``unix``.
         snapshot_dir: where all tasks keep snapshots of their variables, which a restarted task restores;
-            ``None`` for no snapshots.
+            ``None`` for no snapshots. A folder belongs to one cluster; see ``cluster_id``.
         snapshot_every: seconds between two snapshots.
         file_roots: folders in which operations may open files; all that the user may open if left out.
         imports: modules that each process imports before it serves, such as those that register operation
@@ -56,11 +57,15 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
             pauses before the attempts grow. At the limit the task stays dead, until ``restart`` is called.
         on_end: called on the cluster's loop with the end of each process that was not ended by this object,
             and with each attempt to start it again that fails.
+        cluster_id: the id of the cluster, which owns the variables in ``snapshot_dir``. If left out, the
+            cluster goes on with those that a cluster without an id of its own has left there, and refuses
+            those of any other.
 
     Raises:
         ValueError: for no task at all, a number below 0, or another protocol.
         TypeError: for modules that are not given as a sequence of names, or a number of restarts that is no
             integer.
+        InvalidArgumentError: for a duration out of range.
     """
 
     def __init__(
@@ -78,10 +83,11 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         log_file: str | os.PathLike[str] | None = None,
         restart: int = 0,
         on_end: Callable[[TaskEnd], object] | None = None,
+        cluster_id: str | None = None,
     ) -> None:
         super().__init__(
             jobs, start_timeout=start_timeout, security=security, token=None, restart=restart,
-            on_end=on_end,
+            on_end=on_end, cluster_id=cluster_id, snapshot_dir=snapshot_dir,
         )  # fmt: skip
         self._devices = devices
         if protocol not in (None, "unix", "tcp", "tls"):
@@ -92,7 +98,7 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         self._folder: SocketFolder | None = None
         self._more: tuple[str, ...] = ()
         if snapshot_dir is not None:
-            every = str(snapshot_every)
+            every = str(checked_seconds("snapshot_every", snapshot_every))
             self._more = ("--snapshot-dir", os.fspath(snapshot_dir), "--snapshot-every", every)
         for root in file_roots:
             self._more += ("--file-root", os.path.abspath(root))

@@ -13,11 +13,14 @@ two processes are at one address. The end of the whole cluster ends all of them.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import logging
+import os
+import re
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -26,12 +29,16 @@ from actorsession.cluster.admin.admin_client import read_statistics, update_clus
 from actorsession.cluster.launch.cluster_interface import TaskProcess, TaskStatus
 from actorsession.cluster.launch.restart_limit import checked_restart
 from actorsession.cluster.launch.task_restarts import TaskEnd, TaskRestarts
+from actorsession.cluster.server.snapshots import stored_cluster_id
 from actorsession.cluster.server.statistics import ServerStatistics
 from actorsession.cluster.spec import ClusterSpec
-from actorsession.errors import FailedPreconditionError, OpError, UnavailableError
+from actorsession.durations import checked_seconds
+from actorsession.errors import DataLossError, FailedPreconditionError, OpError, UnavailableError
 from actorsession.graph.device import task_name
+from actorsession.process_bound import ProcessBound
 from actorsession.rpc import exit_reports
 from actorsession.runtime.loop_thread import LoopThread
+from actorsession.standard_streams import open_standard_descriptors
 from transports import SecurityConfig
 
 __all__ = ["GRACE", "ManagedCluster", "checked_imports"]
@@ -43,9 +50,11 @@ GRACE = 5.0
 """Seconds that processes have to end by themselves."""
 
 _log = logging.getLogger("actorsession.cluster")
+_ID_BYTES = 8
+_GENERATED = re.compile(rf"[0-9a-f]{{{2 * _ID_BYTES}}}")
 
 
-class ManagedCluster(Generic[P]):
+class ManagedCluster(ProcessBound, Generic[P]):
     """Processes that are started and ended together, one for each task.
 
     Args:
@@ -55,14 +64,19 @@ class ManagedCluster(Generic[P]):
         token: the secret that all processes and this one share, if they need one.
         restart: how often a task is started again within 60 s; see ``LocalCluster``.
         on_end: called on the cluster's loop with the end of each process; see ``LocalCluster``.
+        cluster_id: the id of the cluster; see ``LocalCluster``.
+        snapshot_dir: where all tasks keep snapshots, if they do.
 
     Attributes:
         processes: the process of each task, by task name.
 
     Raises:
         ValueError: for no task at all, or a number below 0.
-        TypeError: for a number of restarts that is no integer.
+        TypeError: for a number of restarts that is no integer, or an id that is no text.
+        InvalidArgumentError: for a duration out of range.
     """
+
+    instead = "send its target() or its spec, and make a session with that"
 
     def __init__(
         self,
@@ -73,11 +87,13 @@ class ManagedCluster(Generic[P]):
         token: str | None,
         restart: int,
         on_end: Callable[[TaskEnd], object] | None,
+        cluster_id: str | None,
+        snapshot_dir: str | os.PathLike[str] | None,
     ) -> None:
         if not jobs or min(jobs.values()) < 0 or not sum(jobs.values()):
             raise ValueError(f"a cluster has at least one task, got {dict(jobs)}")
         self._jobs = dict(jobs)
-        self._start_timeout = start_timeout
+        self._start_timeout = checked_seconds("start_timeout", start_timeout)
         self._security = security
         self._token = token
         self._restarts = TaskRestarts(
@@ -85,7 +101,7 @@ class ManagedCluster(Generic[P]):
         )
         self._changing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._starting: set[P] = set()  # those that no task has yet
-        self._cluster_id = secrets.token_hex(8)
+        self._cluster_id = _chosen_id(cluster_id, snapshot_dir)
         self._stopped = False
         self._loop_thread: LoopThread | None = None
         self.processes: dict[str, P] = {}
@@ -123,6 +139,7 @@ class ManagedCluster(Generic[P]):
             DeadlineExceededError: if that takes too long.
             ResourceExhaustedError: if there is no place for them.
         """
+        open_standard_descriptors()  # the loop may be the caller's own
         together = sum(self._jobs.values())
         for job, count in self._jobs.items():
             for index in range(count):
@@ -155,7 +172,10 @@ class ManagedCluster(Generic[P]):
 
     @property
     def cluster_id(self) -> str:
-        """The cluster id of its servers; needed by a server outside that is to be their master."""
+        """The cluster id of its servers and of its state on disk.
+
+        Needed by a server outside that is to be their master.
+        """
         return self._cluster_id
 
     @property
@@ -290,7 +310,9 @@ class ManagedCluster(Generic[P]):
             ValueError: for an unknown task, or the last one.
             UnavailableError: if tasks could not be notified; names those tasks. The task is removed
                 nevertheless.
+            DataLossError: if it could not write its last snapshot; says what is lost.
         """
+        _ = checked_seconds("grace", grace)
         task = self.process(job, index).task
         async with self._changing[task]:
             if len(self.processes) == 1:
@@ -304,6 +326,7 @@ class ManagedCluster(Generic[P]):
                 await self._tell(self.processes.values())
             finally:
                 await process.stop(grace)
+        _tell_losses([process])
 
     async def _begin(self, job: str, index: int, address: str) -> P:
         """Start one more process, for a task at the given address."""
@@ -435,7 +458,12 @@ class ManagedCluster(Generic[P]):
         Args:
             grace: seconds for processes to end by themselves. Those that keep snapshots get the time to write
                 the last one besides.
+
+        Raises:
+            DataLossError: if a task could not write its last snapshot; says what is lost. All processes have
+                ended nevertheless.
         """
+        _ = checked_seconds("grace", grace)
         self._stopped = True
         await self._restarts.stop()
         async with asyncio.TaskGroup() as group:
@@ -446,6 +474,7 @@ class ManagedCluster(Generic[P]):
         for process in self.processes.values():
             exit_reports.unregister_exit_reporter(process.address)
         await self._release()
+        _tell_losses(self.processes.values())
 
     def kill_now(self) -> None:
         """Kill all processes without waiting, for a program that ends at once; none is started afterwards."""
@@ -489,12 +518,16 @@ class ManagedCluster(Generic[P]):
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        self.close()
+        with _after(exc):
+            self.close()
 
     def close(self) -> None:
         """End a cluster that was entered by a plain ``with``; a coroutine awaits ``stop``.
 
         Callable from any thread, and twice.
+
+        Raises:
+            DataLossError: see ``stop``.
         """
         if self._loop_thread is None:
             return
@@ -515,11 +548,45 @@ class ManagedCluster(Generic[P]):
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        await self.stop()
+        with _after(exc):
+            await self.stop()
 
     def __repr__(self) -> str:
         alive = sum(p.alive for p in self.processes.values())
         return f"<{type(self).__name__} {self._jobs}, {alive} of {len(self.processes)} processes alive>"
+
+
+def _chosen_id(given: object, snapshot_dir: str | os.PathLike[str] | None) -> str:
+    """Return the id of a cluster: the given one, that of the state which it goes on with, or a new one.
+
+    Raises:
+        TypeError: if the given one is no text.
+    """
+    if isinstance(given, str):
+        return given
+    if given is not None:
+        raise TypeError(f"a cluster id is a string, got {given!r:.100}")
+    stored = None if snapshot_dir is None else stored_cluster_id(snapshot_dir)
+    # Ids that somebody has chosen are only used by those who give them.
+    return stored if stored and _GENERATED.fullmatch(stored) else secrets.token_hex(_ID_BYTES)
+
+
+def _tell_losses(processes: Iterable[TaskProcess]) -> None:
+    """Raise a ``DataLossError`` that says what was lost with processes, if anything was."""
+    lost = [process.lost for process in processes if process.lost]
+    if lost:
+        raise DataLossError(" | ".join(lost))
+
+
+@contextlib.contextmanager
+def _after(error: BaseException | None) -> Iterator[None]:
+    """Add what is lost at the end of a block to the error of the block, if that has failed."""
+    try:
+        yield
+    except DataLossError as lost:
+        if error is None:
+            raise
+        error.add_note(lost.message)
 
 
 def checked_imports(imports: Sequence[str]) -> tuple[str, ...]:

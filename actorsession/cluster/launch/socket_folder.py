@@ -14,7 +14,8 @@ import shutil
 import tempfile
 import weakref
 
-from actorsession.errors import ResourceExhaustedError
+from actorsession.errors import OpError, ResourceExhaustedError
+from actorsession.session.targets import master_addresses
 from transports import parse_address
 
 __all__ = ["SocketFolder", "remove_orphaned_folder"]
@@ -52,11 +53,18 @@ class SocketFolder:
 
 def _made() -> str:
     room = _LONGEST - len(f"/{_PREFIX}/") - _RANDOM - _NAME
-    places = dict.fromkeys((tempfile.gettempdir(), "/tmp"))
     faults = []
-    for place in places:
+    places = ["/tmp"]
+    try:
+        places.insert(0, tempfile.gettempdir())
+    except OSError as exc:
+        faults.append(str(exc))
+    for place in dict.fromkeys(places):
         if len(os.fsencode(place)) > room:
             faults.append(f"{place!r} is longer than {room} bytes")
+            continue
+        if not _is_address(f"unix://{place}/"):
+            faults.append(f"{place!r} has characters that addresses do not have")
             continue
         try:
             return tempfile.mkdtemp(prefix=_PREFIX, dir=place)
@@ -66,6 +74,14 @@ def _made() -> str:
         f"the cluster has no place for its sockets: {'; '.join(faults)}; set TMPDIR to a folder with a "
         "short name, or protocol='tcp'"
     )
+
+
+def _is_address(text: str) -> bool:
+    """Return whether others can be told an address, and take it as a target."""
+    try:
+        return bool(text.encode()) and master_addresses(text) == (text,)
+    except (UnicodeEncodeError, OpError):
+        return False
 
 
 def _remove(path: str, owner: int) -> None:

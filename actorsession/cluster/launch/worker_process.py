@@ -55,6 +55,7 @@ class WorkerProcess:
         task: its task name.
         address: the address that it listens at, once it is up.
         sequel: what became of its task after its end, for ``fate``; set by whoever decides that.
+        lost: what was lost with it although it was ended in order, in its own words; "" for nothing.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class WorkerProcess:
         self._processes = processes  # of the cluster; they share the cores of this machine
         self.task = task_name(job, index)
         self.address = ""
-        self.sequel = ""
+        self.sequel = self.lost = ""
         self._process: asyncio.subprocess.Process | None = None
         self._children = Children(f"process of {self.task}")
         self._spawning: asyncio.Task[None] | None = None
@@ -182,9 +183,20 @@ class WorkerProcess:
                         await ending(process.wait(), what=f"the last snapshot of {self.task}")
                 self.send_signal(signal.SIGKILL)
         await process.wait()
+        await self._hear_losses(process)
         await self._hear_last_lines(_LAST_WORDS)
         if self._stderr is not None:
             self._stderr.stop()
+
+    async def _hear_losses(self, process: asyncio.subprocess.Process) -> None:
+        """Read what the ended process has said of its last snapshot."""
+        if not process.returncode or process.stdout is None:
+            return
+        with contextlib.suppress(OpError):
+            reading = Deadline.after(_LAST_WORDS).wait(process.stdout.read(), what="last words")
+            for line in (await reading).splitlines():
+                with contextlib.suppress(ValueError, KeyError, TypeError):
+                    self.lost = str(json.loads(line)["lost"])
 
     async def _end_with_loop(self, process: asyncio.subprocess.Process) -> None:
         """End the process if its loop ends, which cancels this coroutine, before ``stop`` was called.

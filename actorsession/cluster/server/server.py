@@ -42,6 +42,7 @@ from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.config import MAX_SERVER_STEPS, ConfigProto, RPCOptions
 from actorsession.config.file_roots import FileRoots
 from actorsession.config.remote_settings import refuse_local_settings
+from actorsession.durations import checked_seconds
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -53,6 +54,7 @@ from actorsession.messages.server import SERVER
 from actorsession.messages.session import MASTER
 from actorsession.messages.worker import WORKER, CleanupGraph
 from actorsession.plan.cost_model import check_cost_model_settings
+from actorsession.process_bound import ProcessBound
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
 from actorsession.rpc.security import shared_security, shared_token
 from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads, share_blas_threads
@@ -61,6 +63,7 @@ from actorsession.runtime.devices import Device, make_devices, new_incarnation
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.session_pools import server_pool
 from actorsession.runtime.step_inspector import held_pool
+from actorsession.standard_streams import open_standard_descriptors
 from actorsession.version import installed_version
 from transports import Hello, Listener, SecurityConfig, TransportError, listen
 
@@ -71,7 +74,7 @@ _log = logging.getLogger("actorsession.cluster")
 _GRACE = 2.0
 
 
-class Server:
+class Server(ProcessBound):
     """One task of a cluster.
 
     It neither binds nor serves before ``start``.
@@ -101,7 +104,8 @@ class Server:
             wait, and sessions take turns; each session has limits of its own besides
             (``ConfigProto.max_inflight_steps``).
         snapshot_dir: where to write the variables of this task from time to time, and when it stops; they are
-            restored from there when it starts. Tasks may share a directory. ``None`` for no snapshots.
+            restored from there when it starts. The directory belongs to one cluster, whose tasks may share
+            it. ``None`` for no snapshots.
         snapshot_every: seconds between two snapshots.
         file_roots: folders in which operations may open files (``read_file``, savers, tables from text
             files); others are refused with PermissionDeniedError. If left out, all files that the server's
@@ -128,6 +132,8 @@ class Server:
         NotFoundError: for a protocol, or a scheme of an address, that is not supported.
     """
 
+    instead = "send its target, and make a session with that"
+
     def __init__(
         self,
         cluster: ClusterSpec | ClusterDef | Mapping[str, Any] | ClusterResolver,
@@ -151,6 +157,7 @@ class Server:
         restart_wait: float = 0.0,
         stats_publisher_factory: StatsPublisherFactory | None = None,
     ) -> None:
+        open_standard_descriptors()  # the loop may be the caller's own
         self._security = security if security is not None else shared_security()
         scheme = checked_scheme(protocol, tls=self._security is not None)
         self._cluster_view = ClusterView(cluster, job_name, task_index, scheme)
@@ -159,24 +166,14 @@ class Server:
             refuse_plain(self._bind_to, self.task)
         self._config = config or ConfigProto()
         _check_session_defaults(self._config)
-        if session_gc_seconds < 0:
-            raise InvalidArgumentError(
-                f"session_gc_seconds is 0 or more, got {session_gc_seconds:g}"
-            )
-        self._session_gc = session_gc_seconds
+        self._session_gc = checked_seconds("session_gc_seconds", session_gc_seconds)
         if max_inflight_steps < 1:
             raise InvalidArgumentError(f"max_inflight_steps is 1 or more, got {max_inflight_steps}")
         self._max_inflight_steps = max_inflight_steps
-        if snapshot_every <= 0:
-            raise InvalidArgumentError(
-                f"snapshot_every is more than 0 seconds, got {snapshot_every:g}"
-            )
-        if restart_wait < 0:
-            raise InvalidArgumentError(f"restart_wait is 0 seconds or more, got {restart_wait:g}")
-        self._restart_wait = restart_wait
+        self._restart_wait = checked_seconds("restart_wait", restart_wait)
         self._stats_publisher_factory = stats_publisher_factory
         self._snapshot_dir = snapshot_dir
-        self._snapshot_every = snapshot_every
+        self._snapshot_every = checked_seconds("snapshot_every", snapshot_every)
         self._file_roots = None if file_roots is None else FileRoots(file_roots, self.task)
         self._devices: Sequence[Device] = ()
         self._snapshots: Snapshots | None = None
@@ -216,11 +213,24 @@ class Server:
             UnknownError: if the address cannot be bound (TensorFlow's class for it), or must not be bound
                 without a token or TLS; or if the TLS files are invalid.
             InvalidArgumentError: if the given socket does not fit the task's address.
+            FailedPreconditionError: if ``snapshot_dir`` is in use, or holds the state of another cluster.
         """
         if self._listener is not None:
             raise FailedPreconditionError(f"the server of {self.task} was started already")
         self._started = time.monotonic()
-        self._make_actors()
+        store = None
+        if self._snapshot_dir is not None:
+            store = SnapshotStore(self._snapshot_dir, self.task, self._hello.cluster_id)
+            await store.take()
+        try:
+            await self._start(store)
+        except BaseException:
+            if store is not None:
+                store.release()
+            raise
+
+    async def _start(self, store: SnapshotStore | None) -> None:
+        self._make_actors(store)
         try:
             pulse = await self._vitals.start(self._bind_to, self._token)
             self._hello = replace(self._hello, pulse=pulse)
@@ -230,7 +240,9 @@ class Server:
                 token=self._token, sock=self._socket, security=self._security,
             )  # fmt: skip
         except BaseException as exc:
-            await self._stop_actors(f"the server of {self.task} has no address")
+            why = f"the server of {self.task} has no address"
+            await self._stop_actors(why)
+            await self._stop_control(why)
             await self._vitals.aclose()
             where = f"{self.task} cannot listen at {self._bind_to}: {exc}"
             if isinstance(exc, TransportError):
@@ -245,14 +257,12 @@ class Server:
         if self._snapshots is not None:
             _ = self._children.start(self._snapshots.run(), name=f"snapshots of {self.task}")
 
-    def _make_actors(self) -> None:
+    def _make_actors(self, store: SnapshotStore | None) -> None:
         self._pool = server_pool(self._config)
         threads = self._config.intra_op_parallelism_threads
         self._blas = hold_blas_threads(threads) if threads else None
         devices = self._devices = make_devices(self.task, self._config.device_count)
         self._open_files(near=False)  # until the listener shows who can reach the server
-        folder = self._snapshot_dir
-        store = None if folder is None else SnapshotStore(folder, self.task)
         restored = None if store is None else restore_latest(store, devices)
         env = MasterEnv(
             self.task,
@@ -351,8 +361,7 @@ class Server:
         Raises:
             InvalidArgumentError: for a time that is not above 0.
         """
-        if not seconds > 0:
-            raise InvalidArgumentError(f"a server is kept for more than 0 seconds, got {seconds:g}")
+        _ = checked_seconds("keep", seconds)
         if self._kept is not None:
             self._kept.cancel()
         self._kept = asyncio.get_running_loop().call_later(seconds, self._expire, seconds)
@@ -369,11 +378,16 @@ class Server:
         """Release the address and close sessions and connections.
 
         Bounded by a few times ``grace`` and the time to write a last snapshot. May be called twice, also
-        concurrently; if it is cancelled, another call continues with what is left.
+        concurrently; if it is cancelled, another call continues with what is left. Afterwards ``lost`` says
+        whether the last snapshot could be written.
 
         Args:
             grace: seconds for connections to end by themselves.
+
+        Raises:
+            InvalidArgumentError: for a grace that is no duration; nothing happens then.
         """
+        _ = checked_seconds("grace", grace)
         self._stopping.set()
         if self._kept is not None:
             self._kept.cancel()
@@ -381,9 +395,11 @@ class Server:
             return
         registry.withdraw(self.target, self._serves[MASTER])
         await self._listener.aclose(connections=False)
-        await self._stop_actors(f"the server of {self.task} is stopping")
+        why = f"the server of {self.task} is stopping"
+        await self._stop_actors(why)
         if self._snapshots is not None:
             await self._snapshots.take()
+        await self._stop_control(why)
         await self._cache.aclose(grace)
         await self._listener.aclose(grace=grace)
         await self._children.stop(grace)
@@ -391,6 +407,8 @@ class Server:
         if self._snapshots is None:  # else a last one may still be written, from another thread
             for device in self._devices:
                 device.resources.clear_all()
+        else:
+            self._snapshots.close()
 
     @property
     def stopping(self) -> bool:
@@ -402,16 +420,36 @@ class Server:
         """Whether the variables of this task are written to files, the last time when it stops."""
         return self._snapshots is not None
 
-    def take_last_snapshot(self) -> None:
-        """Write what no snapshot holds yet, from any thread: for a process that ends before ``stop`` does."""
+    def take_last_snapshot(self) -> str:
+        """Write what no snapshot holds yet, from any thread: for a process that ends before ``stop`` does.
+
+        Returns:
+            What is lost all the same, see ``lost``.
+        """
         if self._snapshots is not None:
             self._snapshots.take_now()
+        return self.lost
+
+    @property
+    def lost(self) -> str:
+        """What is lost with a server that keeps snapshots and has stopped, as a sentence; "" for nothing.
+
+        Such are changes that clients were told of, if the last snapshot could not be written.
+        """
+        lost = "" if self._snapshots is None else self._snapshots.lost()
+        return lost and f"{self.task}: {lost}"
+
+    async def _stop_control(self, why: str) -> None:
+        """Tell those who have asked for the stop what was lost, and take no more requests."""
+        assert self._control is not None
+        if lost := self.lost:
+            _log.error("%s", lost)
+        await self._control.settle(lost)
+        await self._control.stop(why)
 
     async def _stop_actors(self, why: str) -> None:
         assert self._master is not None
         assert self._worker is not None
-        assert self._control is not None
-        await self._control.stop(why)
         await self._master.aclose(why)
         await self._worker.aclose(why)
         if self._pool is not None:
@@ -465,6 +503,7 @@ class Server:
             peak_memory=memory.peak,
             snapshot_every=0.0 if self._snapshots is None else self._snapshots.every,
             snapshot_age=0.0 if self._snapshots is None else self._snapshots.age,
+            restored_from="" if self._snapshots is None else self._snapshots.restored,
             open_sessions=self._master.open_sessions(),
         )
 

@@ -22,7 +22,9 @@ from actorsession.compat.v1.settings import as_settings
 from actorsession.errors import FailedPreconditionError
 from actorsession.graph.device import DeviceSpec
 from actorsession.interop.message import Message
+from actorsession.process_bound import ProcessBound
 from actorsession.runtime.interruptible import result_of
+from actorsession.standard_streams import open_standard_descriptors
 
 __all__ = ["Server"]
 
@@ -33,7 +35,7 @@ _RUNNING: dict[threading.Thread, asyncio.AbstractEventLoop] = {}
 _FREE = re.compile(r"(?:(?:grpc|tcp)://)?(localhost|127\.0\.0\.1|\[::1\]):0")
 
 
-class Server:
+class Server(ProcessBound):
     """One task of a cluster.
 
     Args:
@@ -50,6 +52,8 @@ class Server:
         InternalError: if the task is not in the cluster.
         UnknownError: if the address is not available.
     """
+
+    instead = "send its target, and make a session with that"
 
     def __init__(
         self,
@@ -74,6 +78,7 @@ class Server:
         known = ClusterSpec(server_or_cluster_def)
         if task_index is None and job_name is not None and job_name not in known.jobs:
             raise ValueError(f"No such job in cluster: {job_name!r}; it has {known.jobs}")
+        open_standard_descriptors()
         bound, listening = _bound(known, job_name, task_index, protocol)
         self._server = cluster.Server(
             bound,

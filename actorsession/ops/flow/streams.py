@@ -54,10 +54,9 @@ class _Writer:
             self._note_dropped(descriptor)
             self._add(descriptor, data)
             if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._run, name="actorsession-output", daemon=True
-                )
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="actorsession-output", daemon=True)
+                thread.start()  # else what is queued is written with what comes next
+                self._thread = thread
             self._written.notify_all()
             if not self._lags:
                 self._lags = not self._written.wait_for(lambda: not self._size, _PATIENCE)
@@ -126,9 +125,11 @@ def write_line(stream: Any, line: str) -> None:
     """Write a line to a stream without waiting for a reader.
 
     Args:
-        stream: a stream such as ``sys.stderr``.
+        stream: a stream such as ``sys.stderr``; ``None``, as in a program that has none, to write nothing.
         line: the line without its end.
     """
+    if stream is None:
+        return
     descriptor = _descriptor_that_may_wait(stream)
     if descriptor is None:
         stream.write(f"{line}\n")

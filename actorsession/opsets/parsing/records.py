@@ -28,6 +28,7 @@ from actorsession.opsets.parsing.record_frames import (
     size_of,
     sound,
 )
+from actorsession.process_bound import ProcessBound
 
 __all__ = [
     "COMPRESSIONS",
@@ -97,7 +98,7 @@ class Inflated:
         return b"".join(parts)
 
 
-class RecordReader:
+class RecordReader(ProcessBound):
     """An iterator over the records of a file that closes itself at the end.
 
     Args:
@@ -266,7 +267,7 @@ class RecordReader:
         self.close()
 
 
-class RecordWriter:
+class RecordWriter(ProcessBound):
     """A writer of records to a file, which is created or replaced.
 
     Records are held back until there are enough of them, or until ``flush`` or ``close``; errors of the disk

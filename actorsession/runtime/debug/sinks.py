@@ -20,12 +20,14 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
+from actorsession.checkpoints.atomic import PRIVATE, PRIVATE_FOLDER
 from actorsession.config import DebugOptions
 from actorsession.config.file_roots import ANYWHERE, FileRoots, Folder
 from actorsession.errors import InvalidArgumentError
@@ -151,6 +153,7 @@ class FileSink(DebugSink):
         self._directory = directory
         self._store = store
         self._files = files
+        self._open = partial(files.opener, mode=PRIVATE)
         self._limit = options.disk_byte_usage_limit
         self._run: Path | None = None
         self._metadata: dict[str, Any] = {}
@@ -159,7 +162,7 @@ class FileSink(DebugSink):
     def begin(self, metadata: Mapping[str, Any]) -> None:
         """Make the run's directory and its manifest."""
         self._metadata = {"form": 1, "begin": time.time(), **metadata}
-        with self._files.folder(str(self._directory), make=True) as parent:
+        with self._files.folder(str(self._directory), make=PRIVATE_FOLDER) as parent:
             name = _new_directory(parent, int(metadata["session_run_index"]))
         self._run = self._directory / name
         self._write("manifest.json", self._metadata)
@@ -187,10 +190,10 @@ class FileSink(DebugSink):
         name = f"{self._count:08d}.npy"
         self._count += 1
         stored, entry = _stored(dump)
-        with open(run / name, "wb", opener=self._files.opener) as file:
+        with open(run / name, "wb", opener=self._open) as file:
             np.save(file, stored, allow_pickle=False)
         lines = run / "tensors.jsonl"
-        with open(lines, "a", encoding="utf-8", opener=self._files.opener) as manifest:
+        with open(lines, "a", encoding="utf-8", opener=self._open) as manifest:
             manifest.write(json.dumps({"file": name, **entry}) + "\n")
         return True
 
@@ -207,7 +210,7 @@ class FileSink(DebugSink):
         run = self._directory_of_run()
         # Renamed into place, so that a reader finds the old file or the new one.
         part = f"{name}.part"
-        with open(run / part, "w", encoding="utf-8", opener=self._files.opener) as file:
+        with open(run / part, "w", encoding="utf-8", opener=self._open) as file:
             file.write(json.dumps(content, indent=1))
         with self._files.folder(str(run)) as folder:
             folder.replace(part, folder, name)
@@ -218,7 +221,7 @@ def _new_directory(parent: Folder, index: int) -> str:
     for attempt in range(1_000_000):
         name = f"run_{index:08d}_{os.getpid()}_{attempt}"
         try:
-            parent.mkdir(name)
+            parent.mkdir(name, PRIVATE_FOLDER)
         except FileExistsError:
             continue
         return name

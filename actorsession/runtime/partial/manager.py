@@ -122,7 +122,8 @@ class PartialRunMgr(Generic[D]):
             PartialWaits(
                 handle=run.state.handle, step_id=run.step.step_id, session=self._session,
                 seconds=now - run.state.last_use, feeds=run.state.pending_inputs[:most],
-                fetches=run.state.pending_outputs[:most], calls=run.state.waiting,
+                fetches=run.state.pending_outputs[:most], calls=run.state.calls,
+                waiting=run.state.waiting,
             )
             for run in islice(list(self._runs.values()), most)
         ]  # fmt: skip

@@ -128,13 +128,14 @@ class RunState:
 
     __slots__ = (
         "_all_fed", "_all_fetched", "_calls", "_ended", "_error", "_fed", "_fetched", "_plan",
-        "handle", "last_use", "phase",
+        "calls", "handle", "last_use", "phase",
     )  # fmt: skip
 
     def __init__(self, handle: str, plan: PartialParts, now: float) -> None:
         self.handle = handle
         self.phase = Phase.OPEN
         self.last_use = now
+        self.calls = 0  # made so far
         self._plan = plan
         self._fed = self._fetched = 0
         self._all_fed = (1 << len(plan.signature.feeds)) - 1
@@ -190,6 +191,7 @@ class RunState:
         ):
             self._refuse(shape)
         self.last_use = now
+        self.calls += 1
         call = Call(list(zip(shape.feeds, values, strict=True)), shape.fetches)
         if self.phase is Phase.FAILED:
             assert self._error is not None

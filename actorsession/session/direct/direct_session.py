@@ -45,13 +45,13 @@ from actorsession.runtime.engine.executor_statistics import statistics_by_device
 from actorsession.runtime.engine.inline_run import Gate, TimedGate
 from actorsession.runtime.engine.loaded_graph import LoadedGraph
 from actorsession.runtime.engine.step import Step
-from actorsession.runtime.hang_report import HangReport, explain
+from actorsession.runtime.hang_report import HangReport, Looks, explain
 from actorsession.runtime.kept_feeds import aside, kept_feeds
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.session_pools import SessionPools
 from actorsession.runtime.tensor_store import TensorStore, install_tensor_store
-from actorsession.runtime.wait_graph import MasterWaits
+from actorsession.runtime.wait_graph import MasterWaits, TaskWaits
 from actorsession.session.direct.planner import DirectPlan, Planner
 from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step
 from actorsession.session.local_wait_graph import MOST, local_wait_graph
@@ -436,11 +436,24 @@ class DirectSession(LocalSession[DirectPlan]):
         return step, graph_of(plan, step)
 
     async def why(self, within: float) -> HangReport:
-        """Return ``why_here()``, for ``AsyncSession``; does not wait."""
-        return self.why_here()
+        """Return ``why_here()``, for ``AsyncSession``; the loop goes on between two looks."""
+        looks = Looks(within)
+        for pause in looks.pauses(self._waits, time.monotonic):
+            await asyncio.sleep(pause)
+        return explain(looks.waits)
 
-    def why_here(self) -> HangReport:
-        """Return what the session's steps wait for; callable from any thread while they run in others."""
+    def why_here(self, within: float) -> HangReport:
+        """Return what the session's steps wait for; callable from any thread while they run in others.
+
+        Args:
+            within: seconds in which to see which of them move.
+        """
+        looks = Looks(within)
+        for pause in looks.pauses(self._waits, time.monotonic):
+            time.sleep(pause)
+        return explain(looks.waits)
+
+    def _waits(self) -> TaskWaits:
         runs, total = self.partial_runs.waits(MOST), len(self.partial_runs)
         inflight = self._inflight.statistics()
         master = MasterWaits(
@@ -448,7 +461,7 @@ class DirectSession(LocalSession[DirectPlan]):
             in_flight=inflight.in_flight, waiting=inflight.waiting,
         )  # fmt: skip
         waits = local_wait_graph(self._steps.now(), LOCAL_TASK, self._gate, self._pools.all)
-        return explain([replace(waits, masters=(master,))])
+        return replace(waits, masters=(master,))
 
     async def reattach(self) -> Reattached:
         """Refuse: a session in this process has no tasks.

@@ -18,6 +18,7 @@ from actorsession.config import RunOptions
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError
 from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
+from actorsession.process_bound import ProcessBound
 from actorsession.session.blocking import IN_LOOP
 from actorsession.session.feeds import feed_tensor, flatten_feed_keys
 from actorsession.session.fetches import check_not_empty, fetch_key, map_fetches
@@ -287,8 +288,10 @@ class AsyncPartialRuns(_PartialRunMethods):
         return AsyncPartialRun(self, fetches, feeds, options)
 
 
-class _PartialRun:
+class _PartialRun(ProcessBound):
     """A partial run that is aborted when its ``with`` block is left, or when the object is dropped."""
+
+    instead = "set the run up with a session of the other process"
 
     def __init__(self, session: Any, fetches: Any, feeds: Any, options: RunOptions | None) -> None:
         self._session = session

@@ -8,23 +8,32 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from actorsession.actors.deadline import Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, RunOptions
-from actorsession.errors import CancelledError, DeadlineExceededError, OpError, error_to_wire
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InvalidArgumentError,
+    OpError,
+    error_to_wire,
+)
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
     PartialRun,
     PartialRunDrop,
     PartialRunReady,
     PartialRunSetup,
+    StepDone,
 )
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
+from actorsession.runtime.partial.run_state import no_such_run
 from actorsession.session.partial.partial_runs import PartialRuns
 from actorsession.session.remote.remote_debugger import run_now
 from actorsession.session.remote.values import own_values, wire_limit
@@ -51,19 +60,50 @@ class RemotePartialPlan:
     signature: RunSignature
 
 
+@dataclass(slots=True)
+class _OpenRun:
+    """What the client knows of a run that is open at the master.
+
+    Attributes:
+        session_handle: the session; another one after the loss of the master.
+        feeds: those that were not given yet.
+        fetches: those that were not returned yet.
+        last_use: when a call was made or answered last.
+        waiting: calls that wait for an answer.
+    """
+
+    session_handle: str
+    feeds: set[str]
+    fetches: set[str]
+    last_use: float
+    waiting: int = 0
+
+
 class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
     """The partial runs of one remote session.
 
     Args:
         session: the session.
         debugger: the debugged runs of the session.
+        idle_limit: seconds after which the master ends a run that is not continued.
     """
 
-    def __init__(self, session: RemoteSession, debugger: RemoteDebugger) -> None:
+    def __init__(self, session: RemoteSession, debugger: RemoteDebugger, idle_limit: float) -> None:
         super().__init__()
         self._session = session
         self._debugger = debugger
+        self._idle_limit = idle_limit
+        self._open: dict[str, _OpenRun] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
+
+    def __len__(self) -> int:
+        """Return the number of open runs, as far as it shows in their calls; callable from any thread."""
+        session, recent = self._session, time.monotonic() - self._idle_limit
+        there = "" if session.lost_master else session.handle
+        return sum(
+            run.session_handle == there and (run.waiting > 0 or run.last_use > recent)
+            for run in list(self._open.values())
+        )
 
     def plan(self, signature: RunSignature) -> RemotePartialPlan:
         """Return the client's record of a signature.
@@ -102,7 +142,39 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         )
         session.tally.begin_partial_run()
         ready: PartialRunReady = await session.ask_step(message, None, PartialRunReady)
-        return ready.partial_run_handle
+        handle = ready.partial_run_handle
+        self._open[handle] = _OpenRun(
+            session.handle, set(signature.feeds), set(signature.fetches), time.monotonic()
+        )
+        return handle
+
+    @contextlib.contextmanager
+    def _continuing(
+        self, handle: str, feeds: tuple[str, ...], fetches: tuple[str, ...]
+    ) -> Iterator[None]:
+        """Record a call and what it does to its run: it may be the last one, or fail and end it."""
+        run = self._open.get(handle)
+        if run is None:
+            yield
+            return
+        run.waiting += 1
+        try:
+            yield
+            run.last_use = time.monotonic()
+            run.feeds.difference_update(feeds)
+            run.fetches.difference_update(fetches)
+            if not (run.feeds or run.fetches):
+                self._open.pop(handle, None)
+        except InvalidArgumentError as error:
+            # One that was refused has changed nothing, while one of a node has ended the run.
+            if error.node is not None or error.message == no_such_run(handle).message:
+                self._open.pop(handle, None)
+            raise
+        except BaseException:
+            self._open.pop(handle, None)
+            raise
+        finally:
+            run.waiting -= 1
 
     async def call(
         self,
@@ -152,6 +224,20 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
     ) -> Sequence[Any]:
         session = self._session
         over_link = session.over_link
+        with self._continuing(handle, feeds, fetches):
+            done = await self._ask(handle, feeds, values, fetches, limit, delivery)
+        return own_values(done.values, over_link=over_link)
+
+    async def _ask(
+        self,
+        handle: str,
+        feeds: tuple[str, ...],
+        values: Sequence[Any],
+        fetches: tuple[str, ...],
+        limit: float | None,
+        delivery: ValueDelivery | None,
+    ) -> StepDone:
+        session = self._session
         try:
             kept = await session.sent_feeds(values)
             message = PartialRun(
@@ -162,7 +248,7 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
                 timeout_in_ms=wire_limit(limit),
                 request_id=session.request_id(),
             )
-            done = await session.ask_values(
+            return await session.ask_values(
                 message, DEFAULT_STEP_TIMEOUT if limit is None else limit, delivery
             )
         except DeadlineExceededError as error:
@@ -173,10 +259,10 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
                 handle, CancelledError(f"partial run {handle!r} was cancelled by its caller")
             )
             raise
-        return own_values(done.values, over_link=over_link)
 
     async def abort(self, handle: str, error: OpError) -> None:
         """Abort a run if it is open, without waiting for its kernels to end between two nodes."""
+        self._open.pop(handle, None)
         session = self._session
         message = PartialRunDrop(
             session_handle=session.handle, partial_run_handle=handle, error=error_to_wire(error)

@@ -31,6 +31,7 @@ from actorsession.config import (
     RunOptions,
     StepStats,
 )  # fmt: skip
+from actorsession.config.limits import check_graph_size
 from actorsession.config.remote_settings import refuse_local_settings
 from actorsession.errors import (
     AbortedError,
@@ -41,8 +42,9 @@ from actorsession.errors import (
 )  # fmt: skip
 from actorsession.graph.codec import INLINE_LIMIT, bytes_held
 from actorsession.graph.device import DeviceAttributes
+from actorsession.graph.function import nodes_in, size_of
 from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef, nodes_in
+from actorsession.graph.node import GraphDef
 from actorsession.graph.operation import Operation
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
@@ -175,6 +177,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._unbuilt = config.experimental.optimize_for_static_graph
         self._sent = 0  # number of operations that were sent to the master
         self._extensions = 0  # and number of extensions of them
+        self._size = 0  # and their nodes, with those of functions
         self._planning = Planning()
         self._pool: KernelPool | None = None  # for work on large values; most sessions need none
         self._connecting = asyncio.Lock()
@@ -192,7 +195,9 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._timelines: deque[StepStats] | None = None
         self._closed = False
         self._debugger = RemoteDebugger(self)
-        self._partial_runs = RemotePartialRuns(self, self._debugger)
+        self._partial_runs = RemotePartialRuns(
+            self, self._debugger, config.partial_run_idle_limit_in_ms / 1000
+        )
         self._uses_programs = programs_are_used()
         self.calls = itertools.count()
         self._operation_timeout = config.operation_timeout
@@ -254,12 +259,14 @@ class RemoteSession(SessionInterface[RemotePlan]):
         with self._graph.growing():
             operations = [] if self._unbuilt else self._graph.get_operations()
             extensions = 0 if self._unbuilt else len(self._graph.extended_since(0))
+            size = 0 if self._unbuilt else self._graph.total_size
+        check_graph_size(size)
         message: CreateSession | None = None
         for left in reversed(range(_TRIES)):
             await self._master.reach(deadline)
             if message is None:
                 message = CreateSession(
-                    graph=await self._described(lambda: operations, len(operations), deadline),
+                    graph=await self._described(lambda: operations, size, deadline),
                     config=self._config.to_wire(),
                     target=self._master.address,
                     request_id=self.request_id(),
@@ -278,7 +285,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
                 await self._master.hang_up(0.0)
                 await asyncio.sleep(RETRY)
         self._version = created.graph_version
-        self._sent, self._extensions = len(operations), extensions
+        self._sent, self._extensions, self._size = len(operations), extensions, size
         self.handle = created.session_handle
         try:
             await self._restart.begin(created.restart_wait)
@@ -322,6 +329,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         async with self._connecting:
             # Before the connection ends: if that is cancelled, the session must not count as connected.
             self.handle, self._version, self._sent, self._extensions = "", 0, 0, 0
+            self._size = 0
             await self._master.hang_up(0.0)
         await self.connect(limit)
 
@@ -442,7 +450,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         now = self._master.link.peer if self._master.link is not None else None
         if before is not None and now is not None and before.incarnation != now.incarnation:
             return replace(found, restarted=(now.task,))
-        return found
+        return replace(found, restored=())  # those of a master that was not restarted are old news
 
     # -- running -------------------------------------------------------------------------------
 
@@ -501,15 +509,20 @@ class RemoteSession(SessionInterface[RemotePlan]):
         async with self._extending:
             grown: list[Operation] = []
             added: list[Operation] = []
+            size = 0
 
             def new() -> list[Operation]:
+                nonlocal size
+                size = self._graph.total_size
                 grown[:] = self._graph.extended_since(self._extensions)
                 added[:] = self._graph.operations_since(self._sent)
                 return [*(op for op in dict.fromkeys(grown) if op.number < self._sent), *added]
 
             deadline = Deadline.after(self._config.operation_timeout or DEFAULT_STEP_TIMEOUT)
-            number = len(self._graph.operations_since(self._sent))
-            wire = await self._described(new, number, deadline)
+            total = self._graph.total_size
+            check_graph_size(total)
+            grows = size_of(self._graph.extended_since(self._extensions))
+            wire = await self._described(new, grows + total - self._size, deadline)
             if not nodes_in(wire[-1]):
                 return
             extended = await self.ask(
@@ -526,6 +539,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             self._version = extended.graph_version
             self._sent += len(added)
             self._extensions += len(grown)
+            self._size = size
 
     async def run(
         self,
@@ -854,6 +868,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         return SessionStatistics(
             steps=self._steps + len(self._program_runs),
             waiting=self._inflight.statistics().waiting,
+            partial_runs=len(self._partial_runs),
             link=link.statistics() if link is not None else None,
         )
 

@@ -285,7 +285,7 @@ async def test_what_a_loop_has_taken_is_there_again_as_it_was(session: AsyncSess
         [ops.constant(0), ops.constant([0.0, 0.0, 0.0])],
     )
     loop = started(session, total[1])
-    await eventually(lambda: bool(direct_session(session).why_here().steps))
+    await eventually(lambda: bool(session.statistics().steps))
     async with asyncio.timeout(20):
         while await session.run(queue.size()):  # noqa: ASYNC110
             await asyncio.sleep(0.001)

@@ -115,7 +115,7 @@ class Prompt:
             self._unwatched -= 1
             return None
         directory = self._root / f"run_{self._count}"
-        directory.mkdir()
+        directory.mkdir(0o700)
         return watching(options, graph, directory.as_uri(), WatchOptions())
 
     def end(self, error: OpError | None) -> None:

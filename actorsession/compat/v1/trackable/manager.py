@@ -14,11 +14,12 @@ from actorsession.compat.v1.checkpoint_management import (
     update_checkpoint_state,
 )
 from actorsession.compat.v1.trackable.checkpoint import session_of
+from actorsession.process_bound import ProcessBound
 
 __all__ = ["CheckpointManager"]
 
 
-class CheckpointManager:
+class CheckpointManager(ProcessBound):
     """Keeps the latest checkpoints of some objects, and removes older ones.
 
     A new manager of a folder takes over the checkpoints of an earlier one.
