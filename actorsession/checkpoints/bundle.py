@@ -21,7 +21,7 @@ import numpy as np
 from actorsession.checkpoints.atomic import file_errors, regular
 from actorsession.checkpoints.crc32c import crc32c, masked
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
-from actorsession.checkpoints.slices import Array, Extent, Shape, slice_key
+from actorsession.checkpoints.slices import Array, Extent, Shape, check_shape, slice_key
 from actorsession.checkpoints.sorted_table import read_table
 from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import DataLossError, NotFoundError, UnimplementedError
@@ -180,7 +180,10 @@ def read_index(prefix: str, files: FileRoots = ANYWHERE) -> tuple[dict[bytes, by
         UnimplementedError: if it was written by a big-endian machine, or a later version.
     """
     path = prefix + ".index"
-    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
+    with (
+        file_errors(f"cannot read {path!r}"),
+        open(path, "rb", opener=regular(files.opener)) as file,
+    ):
         table = read_table(file.read(), path)
     try:
         return table, _read_header(table.pop(b"", b""), path)
@@ -191,7 +194,10 @@ def read_index(prefix: str, files: FileRoots = ANYWHERE) -> tuple[dict[bytes, by
 def _mapped(path: str, files: FileRoots) -> mmap.mmap | None:
     """Return the content of a data file; ``None`` if it is empty."""
     try:
-        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
+        with (
+            file_errors(f"cannot read {path!r}"),
+            open(path, "rb", opener=regular(files.opener)) as file,
+        ):
             size = os.fstat(file.fileno()).st_size
             return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else None
     except NotFoundError as exc:
@@ -254,7 +260,7 @@ def read_shape(data: bytes) -> Shape:
             dims.append(sizes[-1] if sizes else 0)
     if any(dim < 0 for dim in dims):
         raise ValueError(f"a tensor has the shape {dims}")
-    return tuple(dims)
+    return check_shape(tuple(dims))
 
 
 def read_span(data: bytes) -> tuple[int, int]:

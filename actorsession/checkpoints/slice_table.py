@@ -8,7 +8,6 @@ them; they are read whole, and written whole.
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 import stat
@@ -71,10 +70,7 @@ def filespec(prefix: str, shards: int) -> str:
 
 def files_of(prefix: str, files: FileRoots = ANYWHERE) -> list[str]:
     """Return the files that a path or a pattern names, if they are tables."""
-    found = [prefix]
-    if _PATTERN.search(prefix):
-        start, shards = prefix[:-14], prefix[-14:]
-        found = sorted(files.matching(glob.escape(start) + shards))
+    found = sorted(files.matching(prefix)) if _PATTERN.search(prefix) else [prefix]
     return [path for path in found if _is_table(path, files)]
 
 
@@ -82,7 +78,7 @@ def _is_table(path: str, files: FileRoots) -> bool:
     try:
         if path.endswith(".index") or not stat.S_ISREG(files.stat(path).st_mode):
             return False
-        with open(path, "rb", opener=files.opener) as file:
+        with open(path, "rb", opener=regular(files.opener)) as file:
             file.seek(-len(MAGIC), os.SEEK_END)
             return file.read() == MAGIC
     except (OSError, ValueError):
@@ -165,7 +161,10 @@ def _whole(prefix: str, files: FileRoots = ANYWHERE) -> list[str]:
 
 
 def _read(path: str, files: FileRoots = ANYWHERE) -> dict[bytes, bytes]:
-    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
+    with (
+        file_errors(f"cannot read {path!r}"),
+        open(path, "rb", opener=regular(files.opener)) as file,
+    ):
         return read_table(file.read(), path)
 
 
@@ -185,8 +184,9 @@ def _values(content: bytes, dtype: DType, shape: Shape) -> Array:
     data = next((as_bytes(v) for n, v in fields(content) if n == 2), b"")
     tensor = next((as_bytes(v) for n, v in fields(data) if n == 3), b"")
     if dtype is string:
-        texts = np.empty(int(np.prod(shape, dtype=int)), object)
-        texts[:] = [as_bytes(v) for n, v in fields(tensor) if n == _STRINGS]
+        found = [as_bytes(v) for n, v in fields(tensor) if n == _STRINGS]
+        texts = np.empty(len(found), object)
+        texts[:] = found
         return texts.reshape(shape)
     field, form = _field_of(dtype)
     parts = [v for n, v in fields(tensor) if n == field]
@@ -265,8 +265,10 @@ def save_slices(
     )
     # The version of what wrote it, as in TensorFlow.
     table[b""] = length_field(1, listed + length_field(2, integer_field(1, 1)))
-    content = write_table(table)
-    write_whole(path, lambda file: file.writelines([content]), main_files(path), files=files)
+    write_whole(
+        path, lambda file: file.writelines([write_table(table)]), files,
+        newer_than=main_files(path),
+    )  # fmt: skip
 
 
 def join_tables(pattern: str, prefix: str) -> str:
@@ -292,7 +294,9 @@ def join_tables(pattern: str, prefix: str) -> str:
             raise InvalidArgumentError(f"two shards of {prefix!r} contain {again!r}")
         whole.update(table)
     path = f"{prefix}-00000-of-00001"
-    write_whole(path, lambda file: file.writelines([write_table(whole)]), main_files(path))
+    write_whole(
+        path, lambda file: file.writelines([write_table(whole)]), newer_than=main_files(path)
+    )
     drop_files(*shards)
     return filespec(prefix, 1)
 

@@ -55,8 +55,8 @@ environment variable TF_CONFIG. --config and TF_CONFIG have the same form, JSON 
 --jobs ps=1,worker=7`. --resolver kubernetes finds the pods of StatefulSets and services that are called
 like the jobs, or those that --selector selects.
 
-exit status: 0 a signal, `actorsession stop` or the parent ended the server; 1 it could not start;
-2 invalid arguments.
+exit status: 0 a signal, `actorsession stop` or the parent ended the server; 1 it could not start, or its last
+snapshot could not be written and changes are lost; 2 invalid arguments.
 environment: ACTORSESSION_TOKEN, or the file that ACTORSESSION_TOKEN_FILE names, is the secret that
 servers and clients share, needed to listen on anything but loopback without TLS (without it a server on
 loopback accepts only your own user);

@@ -123,9 +123,9 @@ class TaskHost:
         return "" if self._server is None else self._server.lost
 
     def release(self) -> None:
-        """Stop without waiting, for a host that its engine drops without a word."""
+        """Stop without waiting, for a host that its engine drops without a word; not in a forked child."""
         thread, self._thread = self._thread, None
-        if thread is not None:
+        if thread is not None and not thread.is_forked:
             if self._server is not None:
                 thread.submit(self._server.stop(0.0))
             thread.request_stop()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from actorsession.checkpoints import write_whole
+from actorsession.checkpoints.atomic import read_regular
 from actorsession.errors import DataLossError
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.op_signatures import REQUIRED, tensorflow_signature
@@ -178,9 +179,10 @@ def read_meta_graph(filename: str | os.PathLike[str]) -> protos.MetaGraphDef:
 
     Raises:
         OSError: if the file cannot be read; ``FileNotFoundError`` if it does not exist.
+        FailedPreconditionError: if it is no regular file.
         InvalidArgumentError: if it is in neither form.
     """
-    content = Path(filename).read_bytes()
+    content = read_regular(filename)
     try:
         return protos.MetaGraphDef.FromString(content)
     except DataLossError:

@@ -28,6 +28,7 @@ from typing import TypeAlias
 
 from transports.address import Address, parse_address
 from transports.errors import ConnectError, ProtocolError, TransportError
+from transports.forks import keep_from_children
 from transports.handshake import NONCE_SIZE, Handshake, Role
 from transports.hello import Hello
 from transports.listener import Listener, OnConnection, logger
@@ -87,6 +88,7 @@ class StreamListener(Listener):
         self._in_handshake: dict[asyncio.Task[None], str] = {}
         self._server: asyncio.Server | None = None
         self._sock: socket.socket | None = None
+        self._pid = -1  # of the process that listens
         self._file = sockets.file_identity(address.path)
 
     async def start(self, sock: socket.socket) -> None:
@@ -95,7 +97,8 @@ class StreamListener(Listener):
         Raises:
             OSError: The operating system refused to listen.
         """
-        self._sock = sock
+        self._sock, self._pid = sock, os.getpid()
+        keep_from_children(self)
         sock.listen(BACKLOG)  # not left to the event loop: uvloop 0.23 ignores a refusal silently
         loop = asyncio.get_running_loop()
 
@@ -106,6 +109,17 @@ class StreamListener(Listener):
         create = loop.create_unix_server if sock.family == socket.AF_UNIX else loop.create_server
         self._server = await create(make_protocol, sock=sock, backlog=_ACCEPTED_AT_ONCE)
         sock.listen(BACKLOG)  # the event loop has called it with the other number
+
+    def descriptor(self) -> int:
+        """Return the descriptor of the listening socket, or -1 once it is closed."""
+        return -1 if self._sock is None or self._closed else self._sock.fileno()
+
+    def abandon(self) -> None:
+        """Close the socket that a closed loop has left open, and remove its file."""
+        if not self._closed and self._sock is not None:
+            self._closed = True
+            self._sock.close()
+            self._remove_file()
 
     async def _stop_accepting(self) -> None:
         """Close the socket, and remove its file unless another listener has replaced it.
@@ -128,7 +142,9 @@ class StreamListener(Listener):
             self._remove_file()
 
     def _remove_file(self) -> None:
-        """Remove the socket file that this listener made."""
+        """Remove the socket file that this listener made; in a forked child it is the parent's."""
+        if self._pid != os.getpid():
+            return
         if self._file is not None and sockets.file_identity(self._parsed.path) == self._file:
             with suppress(OSError):
                 os.unlink(self._parsed.path)

@@ -33,6 +33,7 @@ from actorsession.errors import DataLossError, OpError
 from actorsession.ops.flow.streams import relay_standard_streams
 from actorsession.records import dataclass
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
+from actorsession.terminal_text import write_lines
 from transports import SecurityConfig
 
 __all__ = ["WorkerOptions", "make_guard", "serve"]
@@ -190,7 +191,7 @@ def _port_file(path: str | None, address: str) -> Iterator[None]:
     if path is None:
         yield
         return
-    text = f"{address}\n".encode("ascii")
+    owner, text = os.getpid(), f"{address}\n".encode("ascii")
     write_whole(path, lambda file: file.write(text), private=True)
     try:
         yield
@@ -198,7 +199,8 @@ def _port_file(path: str | None, address: str) -> Iterator[None]:
         with contextlib.suppress(OSError, OpError):
             with open(path, "rb", opener=regular()) as file:
                 own = file.read(len(text) + 1) == text
-            if own:  # and not that of a server which was started after this one
+            # And not that of a server which was started after this one, or of the parent of a fork.
+            if own and owner == os.getpid():
                 os.unlink(path)
 
 
@@ -221,17 +223,21 @@ def _probes(
 
 
 def _introduce(server: Server, options: WorkerOptions, probe_port: int | None) -> None:
+    path = server.restored_from
     if options.json:
         probed = {} if probe_port is None else {"probe_port": probe_port}
+        restored = {"restored_from": path} if path else {}
         _say_json(
             {
                 "task": server.task, "role": options.role, "address": server.target,
-                "pid": os.getpid(), **probed,
+                "pid": os.getpid(), **probed, **restored,
             }
         )  # fmt: skip
         return
     what = "serves" if options.role == "worker" else "is a master"
     _say(f"{server.task} {what} at {server.target}; Ctrl-C ends it")
+    if path:
+        _say(f"{server.task} has the variables of {path}")
 
 
 def _say_json(value: dict[str, Any]) -> None:
@@ -240,9 +246,7 @@ def _say_json(value: dict[str, Any]) -> None:
 
 def _say(line: str) -> None:
     """Write a line to standard output; a reader that is gone is ignored."""
-    with contextlib.suppress(BrokenPipeError):
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+    write_lines(sys.stdout, [line])
 
 
 def _say_at_end(value: dict[str, Any]) -> None:

@@ -33,6 +33,7 @@ from actorsession.config import (
 )  # fmt: skip
 from actorsession.config.limits import check_graph_size
 from actorsession.config.remote_settings import refuse_local_settings
+from actorsession.durations import checked_seconds
 from actorsession.errors import (
     AbortedError,
     CancelledError,
@@ -288,7 +289,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._sent, self._extensions, self._size = len(operations), extensions, size
         self.handle = created.session_handle
         try:
-            await self._restart.begin(created.restart_wait)
+            await self._restart.begin(checked_seconds("restart_wait", created.restart_wait))
         except BaseException:
             self.handle = ""
             raise
@@ -847,6 +848,22 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
         Takes at most a few seconds and may be called again. Runs under way end with ``CancelledError``.
         """
+        self._end()
+        await self._tell_closed()
+        await self._master.hang_up(_GRACE)
+        await self._children.stop(_GRACE)
+
+    async def abandon(self) -> None:
+        """Do the same when the loop of the session has ended, and with it whatever ran there."""
+        with contextlib.suppress(RuntimeError):  # a closed loop calls nothing
+            self._end()
+        if (
+            self._master.link is None
+        ):  # a master in this process does not see the end of a connection
+            await self._tell_closed()
+        self._master.drop()
+
+    def _end(self) -> None:
         self._closed = True
         self._planning.close(CancelledError(_CLOSED))
         if self._pool is not None:
@@ -854,13 +871,13 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._inflight.close(CancelledError(_CLOSED))
         self.wheel.close()
         self._debugger.close(CancelledError(_CLOSED))
+
+    async def _tell_closed(self) -> None:
         handle, self.handle = self.handle, ""
         if handle and self._master.reached:
             # The master may be gone or have dropped the session; then there is nothing to close there.
             with contextlib.suppress(*_GONE):
                 await self.ask(CloseSession(session_handle=handle), Deadline.after(_CLOSE), Done)
-        await self._master.hang_up(_GRACE)
-        await self._children.stop(_GRACE)
 
     def statistics(self) -> SessionStatistics:
         """Return the counters of the session."""
