@@ -259,10 +259,10 @@ class Server(ProcessBound):
             _ = self._children.start(self._snapshots.run(), name=f"snapshots of {self.task}")
 
     async def _undo_start(self) -> None:
-        listener, self._listener = self._listener, None
-        if listener is not None:
-            registry.withdraw(listener.address, self._serves[MASTER])
-            await listener.aclose(grace=0.0)
+        if self._listener is not None:
+            registry.withdraw(self.target, self._serves[MASTER])
+            await self._listener.aclose(grace=0.0)
+            self._listener = None
         if self._control is not None:
             why = f"the server of {self.task} has no address"
             await self._stop_actors(why)
