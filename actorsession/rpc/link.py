@@ -24,6 +24,7 @@ arrays wait only when there are too many of them.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -48,6 +49,7 @@ from actorsession.messages import (
     Cancel,
     Envelope,
     Failure,
+    Goodbye,
     PushTensors,
     Reply,
     Tell,
@@ -79,6 +81,8 @@ from transports.event import Event
 __all__ = ["Link", "LinkStatistics"]
 
 _BEAT = Beat()
+# Characters of a peer's reason for the end that are kept.
+_WORDS = 500
 # The part of a link that handles an envelope, and how; a heartbeat has done its work when it arrives.
 _HANDLERS: dict[type[Envelope], tuple[str, Callable[[Any, Any], None]]] = {
     Beat: ("_pending", lambda _, beat: None),
@@ -87,6 +91,7 @@ _HANDLERS: dict[type[Envelope], tuple[str, Callable[[Any, Any], None]]] = {
     Reply: ("_pending", PendingCalls.replied),
     Failure: ("_pending", PendingCalls.failed),
     Cancel: ("_service", Service.cancel),
+    Goodbye: ("_last_words", lambda words, goodbye: words.append(_printable(goodbye.reason))),
 }
 # Makes a frame without a call of Python's, which the class would make.
 _new = tuple.__new__
@@ -175,6 +180,7 @@ class Link:
         self._running = False
         self._tick: asyncio.TimerHandle | None = None
         self._over: OpError | None = None
+        self._last_words: list[str] = []  # of the peer, about the end that follows
         self._closed = Event()
         self._watchers: dict[object, Callable[[], None]] = {}
         self._tells_sent = 0
@@ -313,6 +319,11 @@ class Link:
         else:
             self._send(Tell(target, message), bulk=ordered)
             self._tells_sent += 1
+
+    def say_goodbye(self, reason: str) -> None:
+        """Tell the peer why the connection is going to end at this end, if it can still be told."""
+        with contextlib.suppress(OpError):
+            self._send(Goodbye(reason))
 
     async def aclose(self, grace: float = STOP_GRACE) -> None:
         """End the link: send what was written, and fail pending asks with ``CancelledError``.
@@ -490,6 +501,8 @@ class Link:
         if self._over is not None:
             return
         kind: type[OpError] = CancelledError if ours else UnavailableError
+        if self._last_words and not ours:
+            reason = f"{self._last_words[-1]}: {reason}"
         # An end caused here is not an error of the peer's task.
         self._over = kind(reason, task=None if ours else self.peer_name)
         if abort:
@@ -537,6 +550,11 @@ class Link:
     def __repr__(self) -> str:
         state = "open" if self._over is None else "over"
         return f"<Link {state} to {self.peer_name} at {self.address}, {len(self._pending)} pending>"
+
+
+def _printable(reason: str) -> str:
+    """Return a peer's reason for the end as part of an error, which somebody may print on a terminal."""
+    return "".join([c if c.isprintable() else "?" for c in reason[:_WORDS]])
 
 
 def _describe(target: str, message: Any) -> str:

@@ -46,6 +46,7 @@ from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     OpError,
+    UnavailableError,
     UnknownError,
     error_to_wire,
 )  # fmt: skip
@@ -76,6 +77,10 @@ class Server:
     """One task of a cluster.
 
     It neither binds nor serves before ``start``.
+
+    Attributes:
+        end_reason: by whom or why it is stopped, as clients and peers are told after "was stopped in order";
+            may be set before ``stop``. By default it is the program that runs the server.
 
     Args:
         cluster: the tasks and their addresses; the address of this task may have port 0. Or a resolver, which
@@ -207,6 +212,7 @@ class Server:
         self._stopping = asyncio.Event()
         self._kept: asyncio.TimerHandle | None = None
         self._started = time.monotonic()
+        self.end_reason = ""
 
     # -- lifecycle -----------------------------------------------------------------------------
 
@@ -232,7 +238,7 @@ class Server:
                 token=self._token, sock=self._socket, security=self._security,
             )  # fmt: skip
         except BaseException as exc:
-            await self._stop_actors(f"the server of {self.task} has no address")
+            await self._stop_actors(UnavailableError(f"{self.task} has no address"))
             await self._vitals.aclose()
             where = f"{self.task} cannot listen at {self._bind_to}: {exc}"
             if isinstance(exc, TransportError):
@@ -301,9 +307,9 @@ class Server:
         for device in self._devices:
             device.resources.files = files
 
-    def _begin_stop(self) -> None:
+    def _begin_stop(self, why: str) -> None:
         """Stop in a child, because the caller receives the answer over a link that stopping closes."""
-        _ = self._children.start(self.stop(), name=f"stop {self.task}")
+        _ = self._children.start(self.stop(why=why), name=f"stop {self.task}")
 
     def _lost_push(self, step_id: int, error: OpError) -> None:
         """Fail a step whose tensors could not be delivered, which fails it on all tasks."""
@@ -361,13 +367,13 @@ class Server:
 
     def _expire(self, seconds: float) -> None:
         _log.warning("%s stops: nothing has asked for it for %g s", self.task, seconds)
-        self._begin_stop()
+        self._begin_stop(f"because nothing had asked for it for {seconds:g} s, its lease")
 
     async def serve_forever(self) -> None:
         """Wait until the server is stopped."""
         await self._stopping.wait()
 
-    async def stop(self, grace: float = _GRACE) -> None:
+    async def stop(self, grace: float = _GRACE, why: str = "") -> None:
         """Release the address and close sessions and connections.
 
         Bounded by a few times ``grace`` and the time to write a last snapshot. May be called twice, also
@@ -375,17 +381,23 @@ class Server:
 
         Args:
             grace: seconds for connections to end by themselves.
+            why: see ``end_reason``; that of the first call counts.
         """
         self._stopping.set()
+        why = self.end_reason = (
+            self.end_reason or why or f"by its own program, process {os.getpid()}"
+        )
+        error = UnavailableError(f"{self.task} was stopped in order {why}", task=self.task)
         if self._kept is not None:
             self._kept.cancel()
         if self._listener is None:
             return
         registry.withdraw(self.target, self._serves[MASTER])
         await self._listener.aclose(connections=False)
-        await self._stop_actors(f"the server of {self.task} is stopping")
+        await self._stop_actors(error)
         if self._snapshots is not None:
             await self._snapshots.take()
+        self._cache.say_goodbye(error.message)
         await self._cache.aclose(grace)
         await self._listener.aclose(grace=grace)
         await self._children.stop(grace)
@@ -409,7 +421,7 @@ class Server:
         if self._snapshots is not None:
             self._snapshots.take_now()
 
-    async def _stop_actors(self, why: str) -> None:
+    async def _stop_actors(self, why: OpError) -> None:
         assert self._master is not None
         assert self._worker is not None
         assert self._control is not None
