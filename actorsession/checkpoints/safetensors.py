@@ -34,6 +34,7 @@ from actorsession.checkpoints.strings import pack_strings, unpack_strings
 from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import DataLossError, InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, complex128, string
+from actorsession.json_text import read_json
 from actorsession.records import dataclass
 
 __all__ = ["SUFFIX", "Header", "SafetensorsFile", "Stored", "write_file"]
@@ -273,7 +274,7 @@ def _read_header(file: BinaryIO, size: int, path: str) -> Header:
         )
     text = file.read(length)
     try:
-        tensors = _tensors(json.loads(text))
+        tensors = _tensors(read_json(text))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as exc:
         raise DataLossError(f"the header of {path!r} is damaged: {exc}") from exc
     end = max((stored.end for stored in tensors.values()), default=0)
@@ -287,7 +288,7 @@ def _read_header(file: BinaryIO, size: int, path: str) -> Header:
 
 def _tensors(header: dict[str, Any]) -> dict[str, Stored]:
     metadata = header.pop(_METADATA, {})
-    ours = json.loads(metadata.get(_OURS, "{}"))
+    ours = read_json(metadata.get(_OURS, "{}"))
     crcs, meant, parts = (ours.get(key, {}) for key in ("crc32", "stored_as", "slices"))
     found = {
         name: _stored(name, entry, crcs.get(name), meant.get(name), parts.get(name))

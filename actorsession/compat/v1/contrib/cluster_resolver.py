@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from typing import Any
 
 from actorsession.compat.v1.clusters import ClusterSpec
+from actorsession.json_text import read_json_object
 
 __all__ = [
     "ClusterResolver", "SimpleClusterResolver", "TFConfigClusterResolver", "TPUClusterResolver",
@@ -116,8 +116,7 @@ class TFConfigClusterResolver(ClusterResolver):
 
     @staticmethod
     def _known() -> Mapping[str, Any]:
-        found: Mapping[str, Any] = json.loads(os.environ.get("TF_CONFIG") or "{}")
-        return found
+        return read_json_object(os.environ.get("TF_CONFIG") or "{}", "TF_CONFIG")
 
     def cluster_spec(self) -> ClusterSpec:
         """Return the cluster of the variable."""
