@@ -83,7 +83,7 @@ class DebugTensorDatum:
             with open(self.file_path, "rb", opener=regular()) as file:
                 stored = np.load(file, allow_pickle=False)
             return _restored(stored, self.dtype, self.shape)
-        except (OSError, OpError, ValueError, TypeError, EOFError) as exc:
+        except Exception as exc:  # numpy reads the header of a file with Python's tokenizer
             raise DataLossError(
                 f"{self.file_path} does not contain the {self.dtype} of shape "
                 f"{list(self.shape)} that its manifest lists: {exc}"
@@ -324,7 +324,9 @@ def _run(path: Path) -> DumpedRun:
             error=str(manifest.get("error", "")), left_out=int(manifest.get("left_out", 0)),
             data=tuple(_data(path, index)), graphs={g["device"]: g["nodes"] for g in graphs},
         )  # fmt: skip
-    except (OSError, OpError, ValueError, KeyError, TypeError) as exc:
+    except (
+        OSError, OpError, ValueError, KeyError, TypeError, AttributeError, OverflowError,
+    ) as exc:  # fmt: skip
         raise DataLossError(f"{path} is not a run of the debugger: {exc!r}") from exc
 
 
