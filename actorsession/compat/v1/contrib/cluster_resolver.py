@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from actorsession.compat.v1.clusters import ClusterSpec
+from actorsession.compat.v1.clusters import ClusterSpec, task_of
 from actorsession.json_text import read_json_object
 
 __all__ = [
@@ -108,9 +108,9 @@ class TFConfigClusterResolver(ClusterResolver):
         environment: str | None = None,
     ) -> None:
         known = self._known()
-        task = known.get("task", {})
-        self.task_type = task_type or task.get("type")
-        self.task_id = int(task.get("index", 0)) if task_id is None else task_id
+        job, index = task_of(known)
+        self.task_type = task_type or job
+        self.task_id = index if task_id is None else task_id
         self.rpc_layer = rpc_layer or known.get("rpc_layer")
         self.environment = environment or known.get("environment", "")
 
