@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import os
 import select
+import signal
 import threading
 import weakref
 from typing import Any
@@ -123,6 +124,11 @@ def _begin_child() -> None:
     """
     global forks
     forks += 1
+    if _LOOPS:
+        # The number of a signal that the child gets would be written to the loop of the parent, which would
+        # handle it. From Python 3.12 on asyncio sees to that itself.
+        with contextlib.suppress(ValueError):
+            signal.set_wakeup_fd(-1)
     for loop in list(_LOOPS):
         if not loop.is_closed():
             with contextlib.suppress(OSError, AttributeError, NotImplementedError):

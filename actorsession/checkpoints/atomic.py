@@ -480,8 +480,9 @@ class LockedFile:
                     os.close(descriptor)
                     return None
                 if os.fstat(descriptor).st_nlink:  # its last owner has not removed it meanwhile
-                    os.ftruncate(descriptor, 0)
-                    os.write(descriptor, text.encode())
+                    with contextlib.suppress(OSError):  # on a full disk the lock has no text
+                        os.ftruncate(descriptor, 0)
+                        os.write(descriptor, text.encode())
                     return cls(path, descriptor, is_locked=bool(is_locked))
             except BaseException:
                 os.close(descriptor)

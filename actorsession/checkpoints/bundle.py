@@ -21,7 +21,7 @@ import numpy as np
 from actorsession.checkpoints.atomic import file_errors, regular
 from actorsession.checkpoints.crc32c import crc32c, masked
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
-from actorsession.checkpoints.slices import Array, Extent, Shape, slice_key
+from actorsession.checkpoints.slices import Array, Extent, Shape, check_shape, slice_key
 from actorsession.checkpoints.sorted_table import read_table
 from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import DataLossError, NotFoundError, UnimplementedError
@@ -260,7 +260,7 @@ def read_shape(data: bytes) -> Shape:
             dims.append(sizes[-1] if sizes else 0)
     if any(dim < 0 for dim in dims):
         raise ValueError(f"a tensor has the shape {dims}")
-    return tuple(dims)
+    return check_shape(tuple(dims))
 
 
 def read_span(data: bytes) -> tuple[int, int]:

@@ -37,7 +37,16 @@ from actorsession.checkpoints.atomic import (
     write_whole,
 )
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
-from actorsession.checkpoints.safetensors import SUFFIX, SafetensorsFile, Stored, write_file
+from actorsession.checkpoints.safetensors import (
+    SUFFIX,
+    VERSION,
+    SafetensorsFile,
+    Stored,
+    check_unsealed,
+    is_sealed,
+    seal,
+    write_file,
+)
 from actorsession.checkpoints.slices import Extent, parse_spec
 from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
@@ -52,9 +61,12 @@ INDEX_SUFFIX = SUFFIX + ".index.json"
 # The file that a prefix leads to in TensorFlow's format.
 BUNDLE_SUFFIX = ".index"
 _OURS = "actorsession"
+# The beginning of an index, before its checksum.
+_BEGIN = b'{\n "metadata": {\n  "own_crc32": "'
 _SHARD = re.compile(rf"(?:\.(?P<nonce>{nonces.FORM}))?-\d{{5}}-of-\d{{5}}")
 # What follows the prefix of a shard in the formats of TensorFlow, whose shards have other names in the end.
 _OTHER_SUFFIXES = r"(?:\.index|\.data-\d{5}-of-\d{5}|)"
+_NONCES = re.compile(rf"\.{nonces.FORM}(?=-\d{{5}}-of-\d{{5}}\.safetensors)".encode())
 # Seconds after which a shard without an index counts as left over, if nothing else decides: no step takes as
 # long.
 _FORGOTTEN = 86400.0
@@ -220,6 +232,11 @@ def _place(prefix: str, name: str, destination: str) -> str:
     return (prefix if match is not None and match["nonce"] else name) + SUFFIX
 
 
+def _without_nonces(text: bytes) -> bytes:
+    """Return the part of an index that its checksum is of: shards may get other names, in it and on disk."""
+    return _NONCES.sub(b"", text)
+
+
 def _install(
     prefixes: Sequence[str], targets: Sequence[str], destination: str, files: FileRoots
 ) -> None:
@@ -242,10 +259,13 @@ def _install(
         if prefix + SUFFIX != target:
             replace_file(prefix + SUFFIX, target, files)
     index = {
-        "metadata": {"total_size": total, _OURS: json.dumps({"version": 1, "headers": headers})},
+        "metadata": {
+            "own_crc32": "0" * 8, "total_size": total,
+            _OURS: json.dumps({"version": VERSION, "headers": headers}),
+        },
         "weight_map": weights,
-    }
-    text = json.dumps(index, indent=1).encode()
+    }  # fmt: skip
+    text = seal(json.dumps(index, indent=1).encode(), _BEGIN, _without_nonces)
     write_whole(
         destination + INDEX_SUFFIX, lambda file: file.writelines([text]), files,
         newer_than=main_files(destination),
@@ -378,7 +398,7 @@ class NativeCheckpoint:
             except NotFoundError as exc:
                 raise DataLossError(f"{path!r} names the file {name!r}, which is missing") from exc
             wanted = headers.get(name)
-            if wanted is not None and int(wanted, 16) != file.header.crc:
+            if wanted is not None and wanted != f"{file.header.crc:08x}":
                 raise DataLossError(
                     f"{file.path!r} is not the file that {path!r} was written with; saving was "
                     "interrupted, or one of the files was replaced"
@@ -421,13 +441,21 @@ def _read_index(path: str, files: FileRoots) -> tuple[Mapping[str, str], Mapping
         text = file.read()
     try:
         index = read_json(text)
+        metadata = index.get("metadata", {})
+        sealed = is_sealed(text, _BEGIN, _without_nonces)
+        if not sealed:
+            check_unsealed(metadata)
         weights = dict(index["weight_map"])
-        ours = read_json(index.get("metadata", {}).get(_OURS, "{}"))
+        ours = read_json(metadata.get(_OURS, "{}"))
         headers = dict(ours.get("headers", {}))
         for name in weights.values():
             # An index must not lead out of its folder.
             if not isinstance(name, str) or os.path.basename(name) != name or name in ("", ".."):
                 raise ValueError(f"{name!r} is not the name of a file beside the index")
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as exc:
+            if b"\0" in os.fsencode(name):
+                raise ValueError(f"{name!r} is the name of no file")
+            if sealed and name not in headers:
+                raise ValueError(f"{name!r} has no checksum there")
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as exc:
         raise DataLossError(f"the index {path!r} is damaged: {exc}") from exc
     return weights, headers

@@ -184,8 +184,9 @@ def _values(content: bytes, dtype: DType, shape: Shape) -> Array:
     data = next((as_bytes(v) for n, v in fields(content) if n == 2), b"")
     tensor = next((as_bytes(v) for n, v in fields(data) if n == 3), b"")
     if dtype is string:
-        texts = np.empty(int(np.prod(shape, dtype=int)), object)
-        texts[:] = [as_bytes(v) for n, v in fields(tensor) if n == _STRINGS]
+        found = [as_bytes(v) for n, v in fields(tensor) if n == _STRINGS]
+        texts = np.empty(len(found), object)
+        texts[:] = found
         return texts.reshape(shape)
     field, form = _field_of(dtype)
     parts = [v for n, v in fields(tensor) if n == field]

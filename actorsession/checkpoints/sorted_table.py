@@ -43,9 +43,14 @@ def read_table(data: bytes, path: str) -> dict[bytes, bytes]:
             "magic number of a table"
         )
     try:
+        # The footer has no checksum: every byte of it is compared, or leads to a block with one.
         footer = data[-_FOOTER:]
-        _, _, position = _handle(footer, 0)
-        index = _block(data, *_handle(footer, position)[:2])
+        offset, size, position = _handle(footer, 0)
+        _block(data, offset, size)
+        offset, size, position = _handle(footer, position)
+        index = _block(data, offset, size)
+        if footer[position : -len(MAGIC)].strip(b"\0"):
+            raise ValueError("the end of its footer is not empty")
         found: dict[bytes, bytes] = {}
         for _, pointer in _entries(index):
             found.update(_entries(_block(data, *_handle(pointer, 0)[:2])))

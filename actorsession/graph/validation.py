@@ -40,6 +40,10 @@ def _is_int(value: Any) -> bool:
     return type(value) is int and -(2**63) <= value < 2**63
 
 
+def _is_list(value: Any, kind: str) -> bool:
+    return isinstance(value, (list, tuple)) and all(map(_IS_OF[kind], value))
+
+
 # Whether a value is of a type, by TensorFlow's name of the type; "text" is a string that is no bytes.
 _IS_OF: Mapping[str, Callable[[Any], bool]] = {
     "int": _is_int,
@@ -48,7 +52,7 @@ _IS_OF: Mapping[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, (str, bytes)),
     "text": lambda value: isinstance(value, str),
     "type": lambda value: isinstance(value, DType),
-    "shape": lambda value: isinstance(value, TensorShape),
+    "shape": lambda value: isinstance(value, TensorShape) or _is_list(value, "int"),
     "tensor": lambda value: isinstance(value, np.ndarray),
     "func": lambda value: type(value) is FunctionDef,
 }
@@ -126,7 +130,7 @@ def _is_of(value: Any, kind: str) -> bool:
     if kind.startswith("?"):
         return value is None or _is_of(value, kind[1:])
     if kind.startswith("list("):
-        return isinstance(value, (list, tuple)) and all(map(_IS_OF[kind[5:-1]], value))
+        return _is_list(value, kind[5:-1])
     return _IS_OF[kind](value)
 
 

@@ -20,7 +20,6 @@ FORKS = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 async def test_an_object_belongs_to_the_first_loop_that_asks() -> None:
     owner = Owner("desk")
-    assert owner.loop is None
     owner.check()
     assert owner.loop is asyncio.get_running_loop()
     assert owner.thread == threading.get_ident()

@@ -224,17 +224,21 @@ def _probes(
 
 
 def _introduce(server: Server, options: WorkerOptions, probe_port: int | None) -> None:
+    path = server.restored_from
     if options.json:
         probed = {} if probe_port is None else {"probe_port": probe_port}
+        restored = {"restored_from": path} if path else {}
         _say_json(
             {
                 "task": server.task, "role": options.role, "address": server.target,
-                "pid": os.getpid(), **probed,
+                "pid": os.getpid(), **probed, **restored,
             }
         )  # fmt: skip
         return
     what = "serves" if options.role == "worker" else "is a master"
     _say(f"{server.task} {what} at {server.target}; Ctrl-C ends it")
+    if path:
+        _say(f"{server.task} has the variables of {path}")
 
 
 def _say_json(value: dict[str, Any]) -> None:

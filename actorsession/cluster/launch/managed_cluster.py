@@ -24,7 +24,7 @@ import secrets
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from actorsession.actors.deadline import Deadline
@@ -54,6 +54,8 @@ GRACE = 5.0
 """Seconds that processes have to end by themselves."""
 
 _log = logging.getLogger("actorsession.cluster")
+# Seconds for processes of a program that has ended to end, too, and between two looks.
+_ENDING, _LOOK = 5.0, 0.1
 _ID_BYTES = 8
 _GENERATED = re.compile(rf"[0-9a-f]{{{2 * _ID_BYTES}}}")
 
@@ -105,7 +107,10 @@ class ManagedCluster(ProcessBound, Generic[P]):
         )
         self._changing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._starting: set[P] = set()  # those that no task has yet
-        self._cluster_id = _chosen_id(cluster_id, snapshot_dir)
+        if not isinstance(cluster_id, (str, NoneType)):
+            raise TypeError(f"a cluster id is a string, got {cluster_id!r:.100}")
+        self._snapshots_of = snapshot_dir if cluster_id is None else None  # who goes on with whose?
+        self._cluster_id = secrets.token_hex(_ID_BYTES) if cluster_id is None else cluster_id
         self._life = LifeCycle("cluster", "the cluster", self._cut)
         self._loop_thread: LoopThread | None = None
         self._entering = threading.Lock()
@@ -152,6 +157,8 @@ class ManagedCluster(ProcessBound, Generic[P]):
     async def _start(self) -> None:
         open_standard_descriptors()  # the loop may be the caller's own
         together = sum(self._jobs.values())
+        if self._snapshots_of is not None:
+            self._cluster_id = await _stored_id(self._snapshots_of) or self._cluster_id
         for job, count in self._jobs.items():
             for index in range(count):
                 process = self._new_process(job, index, together)
@@ -181,7 +188,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
 
     @property
     def cluster_id(self) -> str:
-        """The cluster id of its servers and of its state on disk.
+        """The cluster id of its servers and of its state on disk, once it has started.
 
         Needed by a server outside that is to be their master.
         """
@@ -594,19 +601,22 @@ class ManagedCluster(ProcessBound, Generic[P]):
         return f"<{type(self).__name__} {self._jobs}, {alive} of {len(self.processes)} processes alive>"
 
 
-def _chosen_id(given: object, snapshot_dir: str | os.PathLike[str] | None) -> str:
-    """Return the id of a cluster: the given one, that of the state which it goes on with, or a new one.
+async def _stored_id(snapshot_dir: str | os.PathLike[str]) -> str | None:
+    """Return the generated id of the cluster whose variables are in a folder, if there is one.
 
-    Raises:
-        TypeError: if the given one is no text.
+    Processes whose program has ended a moment ago, and which may be writing their last snapshots, are waited
+    for. An id that somebody has chosen is only used by those who give it.
     """
-    if isinstance(given, str):
-        return given
-    if given is not None:
-        raise TypeError(f"a cluster id is a string, got {given!r:.100}")
-    stored = None if snapshot_dir is None else stored_cluster_id(snapshot_dir)
-    # Ids that somebody has chosen are only used by those who give them.
-    return stored if stored and _GENERATED.fullmatch(stored) else secrets.token_hex(_ID_BYTES)
+    deadline = Deadline.after(_ENDING)
+    while True:
+        try:
+            stored = await asyncio.to_thread(stored_cluster_id, snapshot_dir)
+        except UnavailableError:
+            if deadline.expired:
+                return None  # its tasks are refused, with both names
+            await asyncio.sleep(_LOOK)
+        else:
+            return stored if stored and _GENERATED.fullmatch(stored) else None
 
 
 def _tell_losses(processes: Iterable[TaskProcess]) -> None:

@@ -486,6 +486,11 @@ class Server(ProcessBound):
         return self.lost
 
     @property
+    def restored_from(self) -> str:
+        """The snapshot that the variables were restored from when the server started; "" for none."""
+        return "" if self._snapshots is None else self._snapshots.restored
+
+    @property
     def lost(self) -> str:
         """What is lost with a server that keeps snapshots and has stopped, as a sentence; "" for nothing.
 
@@ -558,7 +563,7 @@ class Server(ProcessBound):
             peak_memory=memory.peak,
             snapshot_every=0.0 if self._snapshots is None else self._snapshots.every,
             snapshot_age=0.0 if self._snapshots is None else self._snapshots.age,
-            restored_from="" if self._snapshots is None else self._snapshots.restored,
+            restored_from=self.restored_from,
             open_sessions=self._master.open_sessions(),
         )
 

@@ -33,6 +33,7 @@ from actorsession.config import (
 )  # fmt: skip
 from actorsession.config.limits import check_graph_size
 from actorsession.config.remote_settings import refuse_local_settings
+from actorsession.durations import checked_seconds
 from actorsession.errors import (
     AbortedError,
     CancelledError,
@@ -288,7 +289,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._sent, self._extensions, self._size = len(operations), extensions, size
         self.handle = created.session_handle
         try:
-            await self._restart.begin(created.restart_wait)
+            await self._restart.begin(checked_seconds("restart_wait", created.restart_wait))
         except BaseException:
             self.handle = ""
             raise
