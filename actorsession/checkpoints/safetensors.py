@@ -39,6 +39,7 @@ from actorsession.checkpoints.strings import pack_strings, unpack_strings
 from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import DataLossError, InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, complex128, string
+from actorsession.json_text import read_json
 from actorsession.records import dataclass
 
 __all__ = [
@@ -219,7 +220,7 @@ def check_unsealed(metadata: Mapping[str, Any]) -> None:
     """
     ours = metadata.get(_OURS)
     if "own_crc32" not in metadata:
-        if ours is not None and json.loads(ours)["version"] == 1:
+        if ours is not None and read_json(ours)["version"] == 1:
             return
         if ours is None and metadata.get("format") != _OURS:
             return
@@ -329,7 +330,7 @@ def _read_header(file: BinaryIO, size: int, path: str) -> Header:
         )
     text = file.read(length)
     try:
-        header = json.loads(text)
+        header = read_json(text)
         if not is_sealed(text, _BEGIN):
             check_unsealed(header.get(_METADATA, {}))
         tensors = _tensors(header)
@@ -346,7 +347,7 @@ def _read_header(file: BinaryIO, size: int, path: str) -> Header:
 
 def _tensors(header: dict[str, Any]) -> dict[str, Stored]:
     metadata = header.pop(_METADATA, {})
-    ours = json.loads(metadata.get(_OURS, "{}"))
+    ours = read_json(metadata.get(_OURS, "{}"))
     crcs, meant, parts = (ours.get(key, {}) for key in ("crc32", "stored_as", "slices"))
     found = {
         name: _stored(name, entry, crcs.get(name), meant.get(name), parts.get(name))

@@ -50,6 +50,7 @@ from actorsession.checkpoints.safetensors import (
 from actorsession.checkpoints.slices import Extent, parse_spec
 from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
+from actorsession.json_text import read_json
 
 __all__ = [
     "BUNDLE_SUFFIX", "INDEX_SUFFIX", "NativeCheckpoint", "check_prefix", "main_files", "merge",
@@ -439,13 +440,13 @@ def _read_index(path: str, files: FileRoots) -> tuple[Mapping[str, str], Mapping
     ):
         text = file.read()
     try:
-        index = json.loads(text)
+        index = read_json(text)
         metadata = index.get("metadata", {})
         sealed = is_sealed(text, _BEGIN, _without_nonces)
         if not sealed:
             check_unsealed(metadata)
         weights = dict(index["weight_map"])
-        ours = json.loads(metadata.get(_OURS, "{}"))
+        ours = read_json(metadata.get(_OURS, "{}"))
         headers = dict(ours.get("headers", {}))
         for name in weights.values():
             # An index must not lead out of its folder.

@@ -30,7 +30,7 @@ from actorsession.cluster.server.server import Server
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import ConfigProto
 from actorsession.errors import DataLossError, OpError
-from actorsession.ops.flow.streams import relay_standard_streams
+from actorsession.ops.flow.streams import relay_standard_streams, serve_others
 from actorsession.records import dataclass
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.terminal_text import write_lines
@@ -117,6 +117,7 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
             cannot be bound, or a ``DataLossError`` for a last snapshot that could not be written.
     """
     relay_standard_streams()
+    serve_others()
     loop = asyncio.get_running_loop()
     server = Server(
         options.cluster, options.job, options.index,
