@@ -591,14 +591,14 @@ class _Cache(_SameCount):
         files = self.run.host.files
         if not os.path.exists(files.real(self._path)):
             return None
-        found: list[Element] = restored(codec.unpack(whole_file(self._path, files.opener)))
+        found: list[Element] = restored(codec.unpack_file(whole_file(self._path, files.opener)))
         return found
 
     def _keep(self) -> None:
         if not self._path:
             self.run.caches[self.stage] = self.held
         else:
-            data = codec.pack(plain(self.held))
+            data = codec.pack_file(plain(self.held))
 
             def write(file: BinaryIO) -> None:
                 file.write(data)
