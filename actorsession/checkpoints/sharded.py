@@ -42,11 +42,9 @@ from actorsession.checkpoints.safetensors import (
     VERSION,
     SafetensorsFile,
     Stored,
-    check_unsealed,
-    is_sealed,
-    seal,
     write_file,
 )
+from actorsession.checkpoints.seals import check_unsealed, is_sealed, seal
 from actorsession.checkpoints.slices import Extent, parse_spec
 from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
@@ -444,7 +442,7 @@ def _read_index(path: str, files: FileRoots) -> tuple[Mapping[str, str], Mapping
         metadata = index.get("metadata", {})
         sealed = is_sealed(text, _BEGIN, _without_nonces)
         if not sealed:
-            check_unsealed(metadata)
+            check_unsealed(text, metadata)
         weights = dict(index["weight_map"])
         ours = read_json(metadata.get(_OURS, "{}"))
         headers = dict(ours.get("headers", {}))
