@@ -108,8 +108,8 @@ def write_file(
     path: str,
     tensors: Mapping[str, Any],
     parts: Mapping[str, tuple[str, str]] | None = None,
-    files: FileRoots = ANYWHERE,
     newer_than: Iterable[str] = (),
+    files: FileRoots = ANYWHERE,
 ) -> int:
     """Write a file atomically.
 
@@ -117,8 +117,8 @@ def write_file(
         path: the file; replaced if it exists.
         tensors: arrays by name; borrowed.
         parts: of those that are slices, the name of the whole and the ``shape_and_slice``.
-        files: the folders in which files may be written.
         newer_than: as for ``write_whole``.
+        files: the folders in which files may be written.
 
     Returns:
         The checksum of the header, which distinguishes such files.
@@ -154,7 +154,7 @@ def write_file(
         for _, _, array in ready:
             file.write(_bytes_of(array))
 
-    write_whole(path, write, files, newer_than=newer_than)
+    write_whole(path, write, newer_than, files=files)
     return zlib.crc32(header)
 
 
@@ -227,10 +227,7 @@ class SafetensorsFile:
         self.path = path
         self._map: mmap.mmap | None = None
         self._checked: set[str] = set()
-        with (
-            file_errors(f"cannot read {path!r}"),
-            open(path, "rb", opener=regular(files.opener)) as file,
-        ):
+        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
             size = os.fstat(file.fileno()).st_size
             self.header = _read_header(file, size, path)
             if size > self.header.start:
