@@ -46,8 +46,8 @@ if sys.platform != "win32":
 
 __all__ = [
     "PRIVATE", "PRIVATE_FOLDER", "UNFINISHED", "LockedFile", "create_file", "drop_files", "file_errors",
-    "keep_file", "make_folder", "make_private_folder", "open_kept", "open_regular", "regular",
-    "remove_abandoned", "remove_unused", "replace_file", "sync_folder", "write_whole",
+    "keep_file", "make_folder", "make_private_folder", "open_kept", "open_regular", "read_regular",
+    "regular", "remove_abandoned", "remove_unused", "replace_file", "sync_folder", "write_whole",
 ]  # fmt: skip
 
 PRIVATE = 0o600
@@ -165,9 +165,8 @@ def make_private_folder(path: str) -> None:
 def write_whole(
     path: str,
     write: Callable[[BinaryIO], object],
-    files: FileRoots = ANYWHERE,
-    *,
     newer_than: Iterable[str] = (),
+    *,
     private: bool = False,
     files: FileRoots = ANYWHERE,
 ) -> None:

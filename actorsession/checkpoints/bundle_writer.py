@@ -19,10 +19,9 @@ from actorsession.checkpoints.atomic import (
     create_file,
     drop_files,
     file_errors,
-    link_file,
+    make_folder,
     open_kept,
     remove_unused,
-    replace_file,
     sync_folder,
     write_whole,
 )

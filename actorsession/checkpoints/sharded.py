@@ -258,12 +258,13 @@ def _install(
             replace_file(prefix + SUFFIX, target, files)
     index = {
         "metadata": {
-            "own_crc32": "0" * 8, "total_size": total,
+            "own_crc32": "0" * 8,
+            "total_size": total,
             _OURS: json.dumps({"version": VERSION, "headers": headers}),
         },
         "weight_map": weights,
     }
-    text = json.dumps(index, indent=1).encode()
+    text = seal(json.dumps(index, indent=1).encode(), _BEGIN, _without_nonces)
     index_file, others = destination + INDEX_SUFFIX, main_files(destination)
     write_whole(index_file, lambda file: file.writelines([text]), others, files=files)
 

@@ -82,7 +82,7 @@ def _is_table(path: str, files: FileRoots) -> bool:
     try:
         if path.endswith(".index") or not stat.S_ISREG(files.stat(path).st_mode):
             return False
-        with open(path, "rb", opener=regular(files.opener)) as file:
+        with open(path, "rb", opener=regular(files)) as file:
             file.seek(-len(MAGIC), os.SEEK_END)
             return file.read() == MAGIC
     except (OSError, ValueError):

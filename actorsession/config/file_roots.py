@@ -278,7 +278,7 @@ class FileRoots:
             yield Folder(path or os.curdir)
             return
         root, real = self._resolve(path or os.curdir)
-        with _opened(root, real, make, mode) as folder:
+        with _opened(root, real, make) as folder:
             yield folder
 
     def stat(self, path: str) -> os.stat_result:
@@ -421,21 +421,6 @@ class FileRoots:
         return f"FileRoots({self.roots})"
 
 
-def _make_folder(path: str, mode: int = 0o777) -> None:
-    """Make a folder and the missing ones above it; nothing if they are there."""
-    path = os.path.abspath(path)
-    if os.path.isdir(path):
-        return
-    above = os.path.dirname(path)
-    _make_folder(above, mode)
-    try:
-        os.mkdir(path, mode)
-    except FileExistsError:  # by another process, meanwhile
-        if not os.path.isdir(path):
-            raise
-    Folder(above).sync()
-
-
 @contextlib.contextmanager
 def _opened(root: str, path: str, make: int | None) -> Iterator[Folder]:
     """Open a folder of a root, and each above it, without following a link."""
@@ -446,7 +431,7 @@ def _opened(root: str, path: str, make: int | None) -> Iterator[Folder]:
     try:
         above = start
         for name in filter(None, path[len(start) :].split(os.sep)):
-            inner = _inner(Folder(above, at), name, at, mode if make else None)
+            inner = _inner(Folder(above, at), name, at, make)
             os.close(at)
             at, above = inner, os.path.join(above, name)
         yield Folder(path, at)
