@@ -53,6 +53,7 @@ from actorsession.messages import (
     Cancel,
     Envelope,
     Failure,
+    Goodbye,
     PushTensors,
     Reply,
     Tell,
@@ -71,6 +72,7 @@ from actorsession.rpc.liveness.peer_monitor import PeerMonitor, ProbeFactory, pr
 from actorsession.rpc.pending_calls import MAX_PENDING, PendingCalls
 from actorsession.rpc.service import Service
 from actorsession.rpc.step_calls import LONG_HEADER, StepCalls
+from actorsession.terminal_text import visible
 from transports import (
     Buffer,
     Connection,
@@ -90,6 +92,8 @@ __all__ = ["Link", "LinkStatistics"]
 _READ_APART = 2**18
 
 _BEAT = Beat()
+# Characters of a peer's reason for the end that are kept.
+_WORDS = 500
 # The part of a link that handles an envelope, and how; a heartbeat has done its work when it arrives.
 _HANDLERS: dict[type[Envelope], tuple[str, Callable[[Any, Any], None]]] = {
     Beat: ("_pending", lambda _, beat: None),
@@ -98,6 +102,7 @@ _HANDLERS: dict[type[Envelope], tuple[str, Callable[[Any, Any], None]]] = {
     Reply: ("_pending", PendingCalls.replied),
     Failure: ("_pending", PendingCalls.failed),
     Cancel: ("_service", Service.cancel),
+    Goodbye: ("_last_words", lambda words, goodbye: words.append(visible(goodbye.reason[:_WORDS]))),
 }
 # Makes a frame without a call of Python's, which the class would make.
 _new = tuple.__new__
@@ -187,6 +192,7 @@ class Link:
         self._running = False
         self._tick: asyncio.TimerHandle | None = None
         self._over: OpError | None = None
+        self._last_words: list[str] = []  # of the peer, about the end that follows
         self._closed = Event()
         self._watchers: dict[object, Callable[[], None]] = {}
         self._tells_sent = 0
@@ -325,6 +331,11 @@ class Link:
         else:
             self._send(Tell(target, message), bulk=ordered)
             self._tells_sent += 1
+
+    def say_goodbye(self, reason: str) -> None:
+        """Tell the peer why the connection is going to end at this end, if it can still be told."""
+        with contextlib.suppress(OpError):
+            self._send(Goodbye(reason))
 
     async def aclose(self, grace: float = STOP_GRACE) -> None:
         """End the link: send what was written, and fail pending asks with ``CancelledError``.
@@ -578,6 +589,8 @@ class Link:
         if self._over is not None:
             return
         kind: type[OpError] = CancelledError if ours else UnavailableError
+        if self._last_words and not ours:
+            reason = f"{self._last_words[-1]}: {reason}"
         # An end caused here is not an error of the peer's task.
         self._over = kind(reason, task=None if ours else self.peer_name)
         if abort:
