@@ -8,12 +8,22 @@ with the same names and numbers. An error carries its origin: node, device, task
 travel with it, also over the wire, and are appended to the message. One flag orders the errors of a step: a
 *derived* error is a consequence (a cancellation after a failure elsewhere) and never replaces an original
 one.
+
+Programs that run something in other processes pickle errors. An error pickles with its causes, notes and
+attributes; what cannot leave the process is replaced: the operation by its description, an exception of
+somebody else by an error that says the same.
 """
 
 from __future__ import annotations
 
+import copy
+import errno
 import reprlib
-from typing import Any
+import sys
+from types import FunctionType
+from typing import Any, Self
+
+from actorsession.process_bound import ProcessBound
 
 __all__ = [
     "AbortedError",
@@ -30,6 +40,7 @@ __all__ = [
     "OperatorNotAllowedInGraphError",
     "OutOfRangeError",
     "PermissionDeniedError",
+    "PicklableError",
     "ProtocolError",
     "RequestError",
     "RequestOverflowError",
@@ -44,12 +55,28 @@ __all__ = [
     "WrongDtypeError",
     "error_from_wire",
     "error_to_wire",
+    "exhausted",
     "first_error",
     "from_exception",
 ]
 
 
-class OpError(Exception):
+class PicklableError(Exception):
+    """An error that pickles with all that belongs to it, whatever the constructor of its class takes."""
+
+    def __reduce__(self) -> Any:
+        return _unpacked, (_packed(self),)
+
+    def __copy__(self) -> Self:
+        return _restored(type(self), self.args, vars(self), self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        for kept in (getattr(self, "op", None), getattr(self, "_node_def", None)):
+            memo[id(kept)] = kept
+        return _restored(type(self), self.args, copy.deepcopy(vars(self), memo), self)
+
+
+class OpError(PicklableError):
     """The base class of all errors of the runtime: a canonical code, a message and the origin.
 
     ``OpError(message)`` is the usual form; TensorFlow's ``OpError(node_def, op, message)`` is accepted too.
@@ -158,7 +185,7 @@ class UnknownError(OpError):
     error_code = 2
 
 
-class RequestError(Exception):
+class RequestError(PicklableError):
     """The base class of the errors of a run that its feeds and fetches cause, in any state of the system.
 
     A service answers it with "bad request". It is raised by sessions and kernels; mistakes in building a
@@ -280,7 +307,7 @@ class InaccessibleTensorError(RequestValueError):
     """A tensor that cannot be fetched, because it is marked so or is inside a branch or loop body."""
 
 
-class WrongDtypeError(TypeError, ValueError):
+class WrongDtypeError(PicklableError, TypeError, ValueError):
     """A tensor has another element type than its use requires.
 
     TensorFlow raises a TypeError or a ValueError, depending on where it detects the error; this is both
@@ -288,7 +315,7 @@ class WrongDtypeError(TypeError, ValueError):
     """
 
 
-class OperatorNotAllowedInGraphError(TypeError):
+class OperatorNotAllowedInGraphError(PicklableError, TypeError):
     """A symbolic tensor was used as a Python value, for instance as a condition."""
 
 
@@ -317,6 +344,23 @@ _FOREIGN: tuple[tuple[type[BaseException], type[OpError]], ...] = (
 )
 
 
+# What a process has too little of, by the error of the system that says so.
+_EXHAUSTED = {
+    errno.ENOMEM: "memory", errno.EMFILE: "file descriptors of this process",
+    errno.ENFILE: "file descriptors of this machine", errno.ENOSPC: "space on the disk",
+    errno.EDQUOT: "space of the disk quota",
+}  # fmt: skip
+
+
+def exhausted(exc: BaseException) -> str | None:
+    """Return what a process has run out of, by an exception; ``None`` if the exception is of another kind."""
+    if isinstance(exc, MemoryError):
+        return "memory"
+    if isinstance(exc, OSError):
+        return _EXHAUSTED.get(exc.errno or 0)
+    return "threads" if str(exc) == "can't start new thread" else None
+
+
 def from_exception(exc: BaseException) -> OpError:
     """Convert any exception to an ``OpError``, keeping an ``OpError`` as it is.
 
@@ -333,7 +377,10 @@ def from_exception(exc: BaseException) -> OpError:
         said = str(exc)
     except Exception:  # a class of the user's; its error must not take the place of this one
         said = ""
-    error = kind(f"{type(exc).__name__}: {said}" if said else type(exc).__name__)
+    text = f"{type(exc).__name__}: {said}" if said else type(exc).__name__
+    if (isinstance(exc, OSError) or type(exc) is RuntimeError) and (what := exhausted(exc)):
+        kind, text = ResourceExhaustedError, f"no {what} left: {text}"
+    error = kind(text)
     error.__cause__ = exc
     return error
 
@@ -375,6 +422,121 @@ def error_from_wire(value: Any) -> OpError:
     kind = _WIRE_CLASSES.get(name, UnknownError)
     node, device, task, source = where
     return kind(message, node=node, device=device, task=task, source=source, derived=value[6])
+
+
+def _restored(
+    kind: Any, args: Any, state: dict[str, Any], like: BaseException | None = None
+) -> Any:
+    """Return an error of a class without a call of its constructor, raised from the same as another one."""
+    made = kind.__new__(kind, *args)
+    made.args = args
+    made.__dict__.update(state)
+    if like is not None:
+        made.__cause__, made.__context__ = like.__cause__, like.__context__
+        made.__suppress_context__ = like.__suppress_context__
+    return made
+
+
+def _packed(error: BaseException) -> list[tuple[Any, ...]]:
+    """Return an error and all from which it was raised as rows of values that can be pickled.
+
+    Returns:
+        One row each: how it is made again, its class, arguments and attributes; the places of its cause and
+        context in the list, and whether the context is shown.
+    """
+    chain = [error]
+    places = {id(error): 0}
+
+    def place(other: BaseException | None) -> int | None:
+        if other is None:
+            return None
+        if id(other) not in places:
+            places[id(other)] = len(chain)
+            chain.append(other)
+        return places[id(other)]
+
+    return [
+        (
+            *_pickled_form(one),
+            place(one.__cause__),
+            place(one.__context__),
+            one.__suppress_context__,
+        )
+        for one in chain  # which grows
+    ]
+
+
+def _pickled_form(error: BaseException) -> tuple[Any, Any, Any, dict[str, Any]]:
+    """Return how an error is made again, its class, arguments and attributes."""
+    kind = type(error)
+    if isinstance(error, PicklableError):
+        state = {name: _pickled_value(value) for name, value in vars(error).items()}
+        if isinstance(error, OpError):
+            state |= {"op": None, "_node_def": _node_def(error)}
+        kind = next(cls for cls in kind.__mro__ if _is_importable(cls))
+        return _restored, kind, tuple(map(_pickled_value, error.args)), state
+    make: Any = _constructed
+    try:
+        made_by, args = error.__reduce__()[:2]
+    except Exception:  # a method of the user's
+        made_by, args = None, ()
+    own_init, own_reduce = (isinstance(m, FunctionType) for m in (kind.__init__, kind.__reduce__))
+    if own_init and not (
+        own_reduce and made_by is kind
+    ):  # it takes other arguments than it passes on
+        make, made_by, args = _restored, kind, error.args
+    if made_by is not kind or not _is_importable(kind) or not _is_plain(args):
+        return _pickled_form(from_exception(error))
+    return make, kind, args, {k: v for k, v in vars(error).items() if _is_plain(v)}
+
+
+def _constructed(kind: Any, args: Any, state: dict[str, Any]) -> Any:
+    """Return an error that its constructor makes, since classes of C keep things outside of attributes."""
+    try:
+        made = kind(*args)
+    except Exception:
+        return _restored(kind, args, state)
+    made.__dict__.update(state)
+    return made
+
+
+def _unpacked(rows: list[tuple[Any, ...]]) -> BaseException:
+    """Return the error of ``_packed``, at the process that received it."""
+    chain: list[BaseException] = [make(*said) for make, *said, _, _, _ in rows]
+    for error, (*_, cause, context, suppressed) in zip(chain, rows, strict=True):
+        error.__cause__ = None if cause is None else chain[cause]
+        error.__context__ = None if context is None else chain[context]
+        error.__suppress_context__ = suppressed
+    return chain[0]
+
+
+def _node_def(error: OpError) -> Any:
+    try:
+        return _pickled_value(error.node_def)
+    except Exception:  # an error must not be lost because its operation cannot be described
+        return None
+
+
+def _pickled_value(value: Any) -> Any:
+    """Return what a pickled error holds in place of a value that it refers to."""
+    return repr(value) if isinstance(value, ProcessBound) else value
+
+
+def _is_plain(value: Any, depth: int = 8) -> bool:
+    """Return whether a value of somebody else certainly can be pickled, and read where it arrives."""
+    if isinstance(value, (tuple, list, set, frozenset, dict)) and depth:
+        inner = (*value, *value.values()) if isinstance(value, dict) else value
+        return _is_importable(type(value)) and all(_is_plain(each, depth - 1) for each in inner)
+    numeric = getattr(getattr(value, "dtype", None), "hasobject", True) is False  # a value of numpy
+    return value is None or numeric or type(value) in (bool, int, float, complex, str, bytes)
+
+
+def _is_importable(kind: type) -> bool:
+    """Return whether another process finds a class by its name."""
+    found: Any = sys.modules.get(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is kind
 
 
 def first_error(errors: list[OpError]) -> OpError | None:

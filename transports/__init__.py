@@ -26,7 +26,7 @@ from transports.errors import (
     TransportError,
     WrongPeer,
 )
-from transports.frame import Buffer, Frame, encode_frame
+from transports.frame import Buffer, Frame, LostFrame, encode_frame
 from transports.hello import SUPPORTED, Hello
 from transports.inproc import InprocTransport
 from transports.listener import Listener
@@ -52,6 +52,7 @@ __all__ = [
     "FrameDecoder",
     "Hello",
     "Listener",
+    "LostFrame",
     "Place",
     "ProtocolError",
     "SecurityConfig",

@@ -1,7 +1,8 @@
 """The decoder that cuts a byte stream into frames.
 
 ``stream.connection`` has bytes written where ``get_buffer`` says, and reports their number to ``received``;
-``feed`` takes bytes from elsewhere. The module does no input or output and imports ``frame`` and ``errors``.
+``feed`` takes bytes from elsewhere. The module does no input or output and imports ``frame``, ``memory`` and
+``errors``.
 
 Small frames share a buffer, so that one read brings many, and are decoded from it in place. The bytes of a
 large segment are written into the segment's own memory by whoever reads the stream, which is the kernel;
@@ -9,7 +10,8 @@ there is no copy of them, whether they arrive in chunks or not.
 
 Invariants. The result depends on the bytes alone, never on how they were split into calls. Frames before a
 bad byte are delivered; then the error is raised, and again on every later call. The memory of a segment has
-exactly its size. Nothing is allocated for a length that is over the limits.
+exactly its size. Nothing is allocated for a length that is over the limits. A frame for which there is no
+memory is read to its end and dropped, and a ``LostFrame`` takes its place: the next one is not concerned.
 
 Chunks form a stream within the stream, which a second decoder decodes. A frame sent in chunks is complete
 when its last byte arrives, after the frames that overtook it.
@@ -21,9 +23,11 @@ from struct import unpack_from
 
 import numpy as np
 
+from transports import memory
 from transports.errors import ProtocolError
 from transports.frame import (
     CHUNK_FLAG,
+    KEPT_OF_LOST,
     MAGIC,
     MAX_CHUNK,
     MAX_FRAME,
@@ -31,10 +35,12 @@ from transports.frame import (
     MAX_SEGMENT,
     MAX_SEGMENTS,
     PREFIX,
+    SHARED_FLAG,
     STARTED_PREFIX,
     WIRE_VERSION,
     Buffer,
     Frame,
+    LostFrame,
     Prefix,
     SharedFrame,
     flat,
@@ -55,11 +61,8 @@ DIRECT_FROM = 2**15
 # one huge page). The limit is for systems that count address space as memory.
 FIRST_ROOM = 256 * 2**20
 
-# From this size on the memory is numpy's, which asks for huge pages: filling 64 MiB then costs 9 ms of page
-# faults instead of 33. A small bytearray is made in half the time.
-_NUMPY_FROM = 2**16
-
 _PREFIX = PREFIX.size
+_FLAGS_AT = 3
 _unpack_prefix = STARTED_PREFIX.unpack_from
 
 # Makes a frame without a call of Python's, which the class would make: half the time.
@@ -76,8 +79,9 @@ class FrameDecoder:
 
     __slots__ = (
         "_chunk", "_chunk_left", "_chunk_start", "_chunked", "_direct", "_filled", "_has_chunks", "_head",
-        "_header", "_is_inside", "_lengths", "_make", "_need", "_room", "_segments", "_start", "_target",
-        "_version", "error", "has_shared", "max_frame", "max_header", "max_segment", "max_segments",
+        "_header", "_is_inside", "_lengths", "_lost", "_make", "_need", "_room", "_segments", "_skip",
+        "_start", "_target", "_version", "error", "has_shared", "max_frame", "max_header", "max_segment",
+        "max_segments",
     )  # fmt: skip
 
     def __init__(
@@ -119,11 +123,14 @@ class FrameDecoder:
         )
         self._room = room
         self._direct = False  # whether the last get_buffer() was of the open segment
-        # There are four states: a segment is being filled (_target is set), a chunk is (_chunk_left), a
-        # head is incomplete (_head is not empty), or the next byte starts a frame or chunk (none of these).
+        # There are five states: a segment is being filled (_target is set), a lost frame is being skipped
+        # (_skip), a chunk is being filled (_chunk_left), a head is incomplete (_head is not empty), or the
+        # next byte starts a frame or chunk (none of these).
         self._target: memoryview | None = None
         self._is_inside = False  # whether it is any but the last
         self._filled = 0
+        self._skip = 0
+        self._lost: LostFrame
         self._header = b""
         self._make: type[Frame] = Frame  # the class of the current frame
         self._lengths: tuple[int, ...] = ()
@@ -188,7 +195,10 @@ class FrameDecoder:
                     stop = body + length
                     ours = start == self._start and not segments
                     if ours and stop <= count and length <= self.max_header:  # most frames
-                        frames.append(_new(Frame, (data[body:stop].tobytes(), ())))
+                        try:
+                            frames.append(_new(Frame, (data[body:stop].tobytes(), ())))
+                        except MemoryError:
+                            frames.append(LostFrame.of(data[body:stop], length))
                         at = stop
                         continue
                 at = self._take_part(data, at, count, frames)
@@ -203,6 +213,8 @@ class FrameDecoder:
         """Process the next bytes of data in the state that the decoder is in; return where they end."""
         if self._target is not None:
             return self._fill_segment(self._target, data, at, count, frames)
+        if self._skip:
+            return self._skip_some(at, count, frames)
         if self._chunk_left:
             return self._take_chunk(data, at, count, frames)
         if self._head:
@@ -210,7 +222,9 @@ class FrameDecoder:
         return self._take_head(data, at, count, frames)
 
     def _note_state(self) -> None:
-        self._is_inside = self._target is not None or bool(self._chunk_left or self._head)
+        self._is_inside = self._target is not None or bool(
+            self._skip or self._chunk_left or self._head
+        )
 
     def finish(self) -> None:
         """Check that the stream may end here, because no more bytes will arrive.
@@ -223,6 +237,10 @@ class FrameDecoder:
                 f"truncated: the stream ended after {self._filled} of "
                 f"{self._lengths[len(self._segments) - 1]} bytes of segment {len(self._segments)} of "
                 f"{len(self._lengths)}"
+            )
+        elif self.error is None and self._skip:
+            self.error = ProtocolError(
+                f"truncated: the stream ended {self._skip} bytes before the end of a frame"
             )
         elif self.error is None and self._chunk_left:
             self.error = ProtocolError(
@@ -255,20 +273,55 @@ class FrameDecoder:
             stop: int = at + need
             if stop <= end:
                 lengths = unpack_from(f"!{count}Q", data, at + PREFIX.size)
-                self._make = make
-                self._begin_segments(bytes(data[stop - length : stop]), lengths, frames)
+                self._begin_segments(make, memoryview(data)[stop - length : stop], lengths, frames)
                 return stop
-        self._head += memoryview(data)[at:end]
         self._need = need
-        return end
+        return self._extend_head(data, at, end, frames)
 
     def _extend_head(self, data: Buffer, at: int, end: int, frames: list[Frame]) -> int:
         """Complete a partial head from data, and process the head once it is whole."""
         stop = min(at + self._need - len(self._head), end)
-        self._head += memoryview(data)[at:stop]
+        try:
+            memory.extend(self._head, memoryview(data)[at:stop])
+        except MemoryError:
+            return self._lose_head(data, at, end, frames)
         if len(self._head) == self._need:
             head, self._head = self._head, bytearray()
             self._take_head(head, 0, len(head), frames)
+        return stop
+
+    def _lose_head(self, data: Buffer, at: int, end: int, frames: list[Frame]) -> int:
+        """Keep of a head for which there is no memory what says how much follows, and begin to skip it.
+
+        Raises:
+            MemoryError: There is no memory for that part, either, which is small but for a frame of thousands
+                of segments.
+        """
+        begin = length = 0
+        kept = PREFIX.size
+        if self._need > kept:  # the prefix was looked at
+            if not self._head:
+                self._head += memoryview(data)[at : at + kept]
+                at += kept
+            _, length, count = STARTED_PREFIX.unpack_from(self._head)
+            begin = PREFIX.size + 8 * count
+            kept = begin + min(length, KEPT_OF_LOST)
+        stop = min(at + max(kept - len(self._head), 0), end)
+        self._head += memoryview(data)[at:stop]
+        if len(self._head) < kept:
+            return stop
+        head, self._head = self._head, bytearray()
+        if not begin:
+            self._take_head(head, 0, len(head), frames)
+            return stop
+        self._header, self._lengths = (
+            bytes(head[begin:kept]),
+            unpack_from(f"!{count}Q", head, PREFIX.size),
+        )
+        self._make = SharedFrame if head[_FLAGS_AT] == SHARED_FLAG else Frame
+        self.has_shared |= self._make is SharedFrame
+        self._check_lengths(length, self._lengths)
+        self._lose(length, begin + length - len(head), frames)
         return stop
 
     def _begin_chunk(self, length: int, count: int) -> None:
@@ -307,20 +360,36 @@ class FrameDecoder:
             shared=True,
         )
 
-    def _begin_segments(self, header: bytes, lengths: tuple[int, ...], frames: list[Frame]) -> None:
+    def _begin_segments(
+        self,
+        make: type[Frame],
+        header: memoryview,
+        lengths: tuple[int, ...],
+        frames: list[Frame],
+    ) -> None:
         """Check the length table before anything is allocated, and open the first segment."""
+        self._check_lengths(len(header), lengths)
+        self._make, self._lengths = make, lengths
+        try:
+            self._header = memory.copied(header)
+        except MemoryError:
+            self._header = bytes(header[:KEPT_OF_LOST])
+            if len(self._header) < len(header):
+                self._lose(len(header), 0, frames)
+                return
+        self._open_segment(frames)
+
+    def _check_lengths(self, header: int, lengths: tuple[int, ...]) -> None:
         longest = max(lengths, default=0)
         if longest > self.max_segment:
             raise ProtocolError(
                 f"a segment of {longest} bytes is announced; the limit is {self.max_segment}"
             )
-        total = len(header) + sum(lengths)
+        total = header + sum(lengths)
         if total > self.max_frame:
             raise ProtocolError(
                 f"a frame of {total} bytes is announced; the limit is {self.max_frame}"
             )
-        self._header, self._lengths = header, lengths
-        self._open_segment(frames)
 
     def _open_segment(self, frames: list[Frame]) -> None:
         """Allocate the next segment that is not empty; without one the frame is complete.
@@ -329,14 +398,19 @@ class FrameDecoder:
         arrive. So a peer has to send nearly all bytes that it makes this process hold, and a quarter of the
         address space, except for the first ``FIRST_ROOM`` bytes of it.
         """
+        self._target = None
         for length in self._lengths[len(self._segments) :]:
-            segment = _allocate(length, FIRST_ROOM)
+            try:
+                segment = memory.allocate(min(length, FIRST_ROOM))
+            except MemoryError:
+                self._lose(len(self._header), 0, frames)
+                return
             self._segments.append(segment)
             if length:
                 self._target, self._filled = segment, 0
                 return
         frames.append(self._make(self._header, tuple(self._segments)))
-        self._target, self._segments = None, []
+        self._segments = []
 
     def _fill_segment(
         self, target: memoryview, data: Buffer, at: int, end: int, frames: list[Frame]
@@ -367,29 +441,39 @@ class FrameDecoder:
         self._filled += count
         if self._filled == len(target):
             length = self._lengths[len(self._segments) - 1]
-            if self._filled < length:
-                self._target = self._segments[-1] = _grow(target, length)
-            else:
+            if self._filled == length:
                 self._open_segment(frames)
+                return
+            try:
+                larger = memory.allocate(min(length, 4 * len(target)))
+            except MemoryError:
+                self._lose(len(self._header), 0, frames)
+                return
+            larger[: len(target)] = target
+            self._target = self._segments[-1] = larger
 
+    def _lose(self, header: int, missing: int, frames: list[Frame]) -> None:
+        """Drop the current frame, for which there is no memory, and begin to skip what is missing of it.
 
-def _grow(segment: memoryview, length: int) -> memoryview:
-    """Return a full segment with four times its size, up to its announced length."""
-    larger = _allocate(length, 4 * len(segment))
-    larger[: len(segment)] = segment
-    return larger
+        Args:
+            header: The length of its header.
+            missing: How many bytes of that have not arrived.
+            frames: Gets what stands for the frame, once all of it has arrived.
+        """
+        arrived = sum(self._lengths[: len(self._segments)])
+        if self._target is not None:  # the last one is not full
+            arrived += self._filled - self._lengths[len(self._segments) - 1]
+        total = sum(self._lengths)
+        self._skip = missing + total - arrived
+        self._lost = LostFrame.of(self._header, header + total, is_shared=self._make is SharedFrame)
+        self._target, self._segments, self._header = None, [], b""
+        if not self._skip:
+            frames.append(self._lost)
 
-
-def _allocate(length: int, most: int) -> memoryview:
-    """Allocate a segment, or the beginning of one that is longer than ``most``; it is not initialised.
-
-    Raises:
-        ProtocolError: The announced length does not fit into memory.
-    """
-    room = min(length, most)
-    try:
-        return memoryview(bytearray(room)) if room < _NUMPY_FROM else np.empty(room, np.uint8).data
-    except MemoryError:
-        raise ProtocolError(
-            f"a segment of {length} bytes is announced, for which there is not enough memory"
-        ) from None
+    def _skip_some(self, at: int, end: int, frames: list[Frame]) -> int:
+        """Skip bytes of a lost frame."""
+        stop = min(at + self._skip, end)
+        self._skip -= stop - at
+        if not self._skip:
+            frames.append(self._lost)
+        return stop

@@ -12,6 +12,7 @@ answered (``WrongPeer``), a token or certificate was not accepted (``Authenticat
 from __future__ import annotations
 
 from errno import errorcode
+from typing import Any
 
 
 class TransportError(Exception):
@@ -30,6 +31,11 @@ class TransportError(Exception):
         """
         super().__init__(message)
         self.address = address
+
+    def __reduce__(self) -> Any:
+        """Return what makes the error again: constructors take other arguments than it has."""
+        cause = self.__cause__ if isinstance(self.__cause__, (OSError, TransportError)) else None
+        return _restored, (type(self), self.args, cause), vars(self)
 
 
 class ConnectError(TransportError):
@@ -114,6 +120,13 @@ class WrongPeer(TransportError):
 
 class AuthenticationError(TransportError):
     """The tokens of both sides differ, or one side does not accept the other's certificate."""
+
+
+def _restored(kind: type[TransportError], args: Any, cause: BaseException | None) -> TransportError:
+    """Return an error of a class without a call of its constructor."""
+    made = kind.__new__(kind, *args)
+    made.__cause__ = cause
+    return made
 
 
 def _errno_words(errno: int | None) -> str:

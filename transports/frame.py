@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import Struct, pack
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 from transports.errors import ProtocolError
 
@@ -54,6 +54,9 @@ CHUNK_FLAG = 1
 CHUNK_SIZE = 2**18
 MAX_CHUNK = 2**20
 SHARED_FLAG = 2
+
+# What is kept of the header of a frame for which there is no memory: it begins with what the frame is about.
+KEPT_OF_LOST = 4 * 2**10
 
 # Smaller pieces are joined: copying 8 KiB takes under a microsecond, another system call takes several.
 JOIN_BELOW = 8 * 2**10
@@ -86,6 +89,29 @@ class SharedFrame(Frame):
     """A frame with flags 2, for the shared-memory lane."""
 
     __slots__ = ()
+
+
+class LostFrame(Frame):
+    """What stands for a frame that has arrived, and for which this process had no memory.
+
+    Its header and its segments are empty, so that nobody takes it for another one.
+
+    Attributes:
+        start: The first ``KEPT_OF_LOST`` bytes of its header, or the whole of it.
+        nbytes: The bytes of its header and its segments.
+        is_shared: Whether it is one of the shared-memory lane.
+    """
+
+    start: bytes
+    nbytes: int
+    is_shared: bool
+
+    @classmethod
+    def of(cls, start: Buffer, nbytes: int, *, is_shared: bool = False) -> Self:
+        """Return the frame that stands for a lost one."""
+        lost = cls(b"")
+        lost.start, lost.nbytes, lost.is_shared = bytes(start[:KEPT_OF_LOST]), nbytes, is_shared
+        return lost
 
 
 class Prefix(NamedTuple):

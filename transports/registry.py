@@ -61,6 +61,8 @@ class Transport(Protocol):
 
 
 _transports: dict[str, Transport] = {}
+# Some 31 years: below what every timer accepts. ``actorsession.durations`` has the same.
+_MOST_SECONDS = 1e9
 
 
 def register_transport(scheme: str, transport: Transport, *, replace: bool = False) -> None:
@@ -120,9 +122,12 @@ async def connect(
         WrongPeer: Another task or cluster answered, or the listener refused this side.
         AuthenticationError: The tokens differ, or one side does not accept the other's certificate.
         ProtocolError: The other end does not speak this protocol.
-        ValueError: The address is malformed, its scheme is not registered, or the token is empty.
+        ValueError: The address is malformed, its scheme is not registered, the token is empty, or the
+            timeout is out of range.
+        TypeError: The timeout is no number.
     """
     check_token(token)
+    _check_seconds("timeout", timeout)
     parsed = parse_address(address)
     return await _transport(parsed).connect(
         parsed,
@@ -166,9 +171,12 @@ async def listen(
     Raises:
         BindError: The address is taken or not local; or it must not be listened on without a token, or with
             one that is this short; or our TLS files are unusable.
-        ValueError: The address is malformed, its scheme is not registered, or the token is empty.
+        ValueError: The address is malformed, its scheme is not registered, the token is empty, or the
+            timeout is out of range.
+        TypeError: The timeout is no number.
     """
     check_token(token)
+    _check_seconds("handshake_timeout", handshake_timeout)
     parsed = parse_address(address)
     transport = _transport(parsed)
     try:
@@ -209,3 +217,18 @@ def _transport(address: Address) -> Transport:
             f"{address}: no transport is registered for {address.scheme!r}; registered "
             f"schemes are {known}"
         ) from None
+
+
+def _check_seconds(name: str, value: object) -> None:
+    """Check that a duration is a number that every timer accepts.
+
+    Raises:
+        TypeError: It is no number; a bool is none.
+        ValueError: It is negative, not finite, or longer than anybody waits.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name} is a number of seconds, got {value!r:.100}")
+    if not 0 <= value <= _MOST_SECONDS:
+        # Python shows no integer of more than 4,300 digits.
+        shown = value if isinstance(value, float) or abs(value) < 2**64 else "a larger integer"
+        raise ValueError(f"{name} is from 0 to {_MOST_SECONDS:g} seconds, got {shown}")

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Generator
 from typing import Any, TypeVar
 
 from actorsession.actors.clock import SYSTEM_CLOCK, Clock
+from actorsession.durations import MOST_SECONDS, refuse_moment
 from actorsession.errors import DeadlineExceededError
 from actorsession.records import dataclass
 
@@ -46,7 +47,16 @@ class Deadline:
     def after(
         cls, seconds: float | None, clock: Clock = SYSTEM_CLOCK, whose: str = "its limit"
     ) -> Deadline:
-        """Return the deadline that many seconds from now; ``None`` for no limit."""
+        """Return the deadline that many seconds from now; ``None`` for no limit.
+
+        Raises:
+            TypeError: for what is no number.
+            InvalidArgumentError: for a number out of range; see ``durations``.
+        """
+        if seconds is not None and not (
+            seconds.__class__ is float and -MOST_SECONDS <= seconds <= MOST_SECONDS
+        ):
+            refuse_moment(seconds)
         return cls(None if seconds is None else clock.now() + seconds, clock, whose)
 
     @classmethod

@@ -19,11 +19,11 @@ from actorsession.checkpoints.reader import (
     remove_files,
 )
 from actorsession.checkpoints.sharded import merge, save, saving, sharded_name
-from actorsession.checkpoints.slice_table import filespec, save_slices
+from actorsession.checkpoints.slice_table import filespec, join_tables, save_slices
 from actorsession.checkpoints.slices import parse_spec, write_spec
 
 __all__ = [
     "BUNDLE_SUFFIX", "MISSING", "CheckpointReader", "are_bundles", "checkpoint_exists", "file_errors",
-    "filespec", "main_file", "merge", "merge_bundles", "parse_spec", "remove_files", "save", "save_bundle",
-    "save_slices", "saving", "sharded_name", "write_spec", "write_whole",
+    "filespec", "join_tables", "main_file", "merge", "merge_bundles", "parse_spec", "remove_files", "save",
+    "save_bundle", "save_slices", "saving", "sharded_name", "write_spec", "write_whole",
 ]  # fmt: skip

@@ -2,8 +2,10 @@
 
 A file is written beside its destination under another name, synced, and renamed. A crash at any moment leaves
 the old file or the new one. The unfinished file of a killed writer is removed by the next writer: a file that
-is being written is locked, and the kernel releases the locks of a process that ended. The module also maps
-errors of the file system to the library's errors. All code that writes checkpoints and snapshots calls it.
+is being written is locked, and the kernel releases the locks of a process that ended. A ``LockedFile`` shows
+in the same way that the owner of a folder lives. The module also opens files that others may have put in
+place of one's own, and maps errors of the file system to the library's errors. All code that writes
+checkpoints and snapshots calls it.
 """
 
 from __future__ import annotations
@@ -14,9 +16,19 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import Callable, Iterator
-from typing import BinaryIO
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from typing import BinaryIO, ClassVar, cast
 
+from actorsession.config.file_roots import (
+    ANYWHERE,
+    FILE,
+    FOLDER,
+    FileRoots,
+    Folder,
+    Opener,
+    check_regular,
+)
 from actorsession.errors import (
     AbortedError,
     DataLossError,
@@ -33,9 +45,19 @@ if sys.platform != "win32":
     import fcntl
 
 __all__ = [
-    "UNFINISHED", "file_errors", "keep_file", "remove_abandoned", "remove_unused", "replace_file",
-    "sync_folder", "write_whole",
+    "PRIVATE", "PRIVATE_FOLDER", "UNFINISHED", "LockedFile", "create_file", "drop_files", "file_errors",
+    "keep_file", "make_folder", "make_private_folder", "open_kept", "open_regular", "read_regular",
+    "regular", "remove_abandoned", "remove_unused", "replace_file", "sync_folder", "write_whole",
 ]  # fmt: skip
+
+PRIVATE = 0o600
+"""The mode of files that only their owner may read: snapshots, logs, dumps."""
+
+PRIVATE_FOLDER = 0o700
+"""The mode of folders that only their owner may enter."""
+
+# An open that does not wait for the other end of a FIFO, takes no terminal, and is not inherited.
+_UNBLOCKED = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 # The suffix of a file that is being written; before it are a dot and the final name.
 UNFINISHED = r"\.[0-9a-f]{12}\.tmp"
@@ -55,6 +77,8 @@ _ERRORS: dict[int, type[OpError]] = {
     errno.ENOTDIR: FailedPreconditionError,
     errno.EEXIST: FailedPreconditionError,  # a file where a folder should be
     errno.EISDIR: FailedPreconditionError,
+    errno.ELOOP: FailedPreconditionError,
+    errno.ENXIO: FailedPreconditionError,  # a FIFO without a reader, or a socket
     errno.ENOTEMPTY: FailedPreconditionError,
     errno.ENAMETOOLONG: InvalidArgumentError,
 }
@@ -74,143 +98,288 @@ def file_errors(what: str) -> Iterator[None]:
         raise kind(f"{what}: {exc.strerror or exc}") from exc
 
 
+# -- opening ---------------------------------------------------------------------------------------
+
+
+def regular(files: FileRoots = ANYWHERE) -> Opener:
+    """Return an ``opener`` of ``open`` for files whose names others may take: it opens regular files only.
+
+    A FIFO would keep the process waiting for its other end, and a device might do anything. Files that it
+    makes are private.
+
+    Args:
+        files: the folders in which files may be opened; where these are few, their opener does as much.
+
+    Returns:
+        The opener; it raises ``FailedPreconditionError`` for what is no regular file.
+    """
+    return _open_checked if files.roots is None else files.opener
+
+
+def _open_checked(path: str, flags: int) -> int:
+    with contextlib.suppress(OSError):  # opening it has the error that counts
+        check_regular(path, os.stat(path).st_mode)  # before: opening may have effects
+    descriptor = os.open(path, flags | _UNBLOCKED, PRIVATE)
+    try:
+        check_regular(path, os.fstat(descriptor).st_mode)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
+    """Open a regular file, and return its descriptor; see ``regular``.
+
+    Raises:
+        FailedPreconditionError: if it is something else.
+        OSError: the system refuses.
+    """
+    return regular()(path, flags)
+
+
+def read_regular(path: str | os.PathLike[str]) -> bytes:
+    """Return the content of a regular file; see ``regular``.
+
+    Raises:
+        FailedPreconditionError: if it is something else.
+        OSError: the system refuses.
+    """
+    with open(path, "rb", opener=regular()) as file:
+        return file.read()
+
+
+def make_private_folder(path: str) -> None:
+    """Make a folder with its parents, as far as they are missing, that only this user may enter.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    with ANYWHERE.folder(path, make=PRIVATE_FOLDER):
+        pass
+
+
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def write_whole(path: str, write: Callable[[BinaryIO], None]) -> None:
+def write_whole(
+    path: str,
+    write: Callable[[BinaryIO], object],
+    newer_than: Iterable[str] = (),
+    *,
+    private: bool = False,
+    files: FileRoots = ANYWHERE,
+) -> None:
     """Create or replace a file, and create missing folders.
 
-    Unfinished files of killed writers of the same path are removed first.
+    Unfinished files of killed writers of the same path are removed first. The folder is opened once.
 
     Args:
         path: the destination.
         write: writes the content to the file that it is given. If it raises, nothing is left behind.
+        newer_than: files than which it gets a later time of change, whatever the clock says.
+        private: whether only the owner may read the file, whatever the umask.
+        files: the folders in which files may be written.
 
     Raises:
+        PermissionDeniedError: if the destination is outside of ``files``.
         OpError: as in ``file_errors``.
     """
-    folder, name = os.path.split(os.path.abspath(path))
-    with file_errors(f"cannot write {path!r}"):
-        os.makedirs(folder, exist_ok=True)
-        remove_abandoned(folder, re.compile(rf"\.{re.escape(name)}{UNFINISHED}"))
-        file = _new_file(folder, name)
+    above, name = os.path.split(os.path.abspath(path))
+    with file_errors(f"cannot write {path!r}"), files.folder(above, make=FOLDER) as folder:
+        _remove_abandoned(folder, re.compile(rf"\.{re.escape(name)}{UNFINISHED}"))
+        file, unfinished = _new_file(folder, name, PRIVATE if private else FILE)
         try:
             # Locked until it has its name, so that it does not count as abandoned.
             with _lock_held(file.fileno()):
                 with file:
                     write(file)
                     file.flush()
+                    _date(file.fileno(), newer_than, files)
                     os.fsync(file.fileno())
-                os.replace(file.name, path)
+                folder.replace(unfinished, folder, name)
         except BaseException:
             with contextlib.suppress(OSError):
                 file.close()
             with contextlib.suppress(OSError):
-                os.unlink(file.name)
+                folder.unlink(unfinished)
             raise
-        sync_folder(folder)
+        folder.sync()
 
 
-def _new_file(folder: str, name: str) -> BinaryIO:
-    """Return a new file with a unique name.
+def _date(descriptor: int, newer_than: Iterable[str], files: FileRoots) -> None:
+    latest = 0
+    for other in newer_than:
+        with contextlib.suppress(OSError, PermissionDeniedError):
+            latest = max(latest, files.stat(other).st_mtime_ns)
+    for step in (1, 2 * 10**9):  # some file systems count in two seconds
+        if os.fstat(descriptor).st_mtime_ns > latest:
+            return
+        os.utime(descriptor, ns=(latest + step, latest + step))
+
+
+def _new_file(folder: Folder, name: str, mode: int) -> tuple[BinaryIO, str]:
+    """Return a new file with a unique name, and the name.
 
     Two writers of one path cannot mix then: the later rename wins.
     """
     while True:
-        path = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
-        file = open(path, "xb")  # noqa: SIM115 - the caller closes it
-        # Before it was locked, another process may have removed the file as abandoned.
-        if _lock(file.fileno()) and os.fstat(file.fileno()).st_nlink:
-            return file
-        file.close()
+        unique = f".{name}.{secrets.token_hex(6)}.tmp"
+        if (file := _created(folder, unique, mode)) is not None:
+            return file, unique
 
 
-def replace_file(source: str, destination: str) -> None:
+def create_file(path: str, files: FileRoots = ANYWHERE) -> BinaryIO:
+    """Return a new file of a given name, which does not count as abandoned while it is open.
+
+    Raises:
+        FileExistsError: if there is one of that name.
+    """
+    above, name = os.path.split(path)
+    with files.folder(above) as folder:
+        while True:
+            if (file := _created(folder, name)) is not None:
+                return file
+
+
+def _created(folder: Folder, name: str, mode: int = FILE) -> BinaryIO | None:
+    """Return a new and locked file; ``None`` if another process removed it as abandoned before that."""
+    file = folder.create(name, mode)
+    if _lock(file.fileno()) and os.fstat(file.fileno()).st_nlink:
+        return file
+    file.close()
+    return None
+
+
+def replace_file(source: str, destination: str, files: FileRoots = ANYWHERE) -> None:
     """Move a complete file to another name, replacing any existing file.
 
     Raises:
+        PermissionDeniedError: if one of the two is outside of ``files``.
         OpError: as in ``file_errors``.
     """
     with file_errors(f"cannot move {source!r} to {destination!r}"):
-        os.makedirs(os.path.dirname(os.path.abspath(destination)), exist_ok=True)
-        os.replace(source, destination)
-        sync_folder(os.path.dirname(os.path.abspath(destination)))
+        with files.folder(os.path.dirname(os.path.abspath(destination)), make=FOLDER) as folder:
+            files.replace(source, destination)
+            folder.sync()
 
 
-def sync_folder(folder: str) -> None:
+def make_folder(path: str, files: FileRoots = ANYWHERE) -> None:
+    """Create a folder and the missing ones above it; they survive a crash of the machine, as files do."""
+    with files.folder(path, make=FOLDER):
+        pass
+
+
+def drop_files(*paths: str, files: FileRoots = ANYWHERE) -> None:
+    """Remove files; missing ones are ignored.
+
+    Raises:
+        PermissionDeniedError: if the folder of one is outside of ``files``.
+        OpError: as in ``file_errors``.
+    """
+    for path in paths:
+        with file_errors(f"cannot remove {path!r}"):
+            files.unlink(path)
+
+
+def sync_folder(path: str, files: FileRoots = ANYWHERE) -> None:
     """Make renames in a folder survive a crash of the machine, where the system can guarantee it."""
-    # Some file systems refuse to sync a folder, and Windows to open one; the rename is atomic there too.
-    with contextlib.suppress(OSError):
-        held = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(held)
-        finally:
-            os.close(held)
+    with contextlib.suppress(OSError), files.folder(path) as folder:
+        folder.sync()
 
 
 # -- files in use ----------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def keep_file(path: str) -> Iterator[None]:
+def keep_file(path: str, files: FileRoots = ANYWHERE) -> Iterator[None]:
     """Prevent the removal of a file as unused for the length of the block.
 
     Raises:
         AbortedError: if another process is removing it.
+        PermissionDeniedError: if it is outside of ``files``.
         OpError: as in ``file_errors``.
     """
-    with contextlib.ExitStack() as held:
-        with file_errors(f"cannot read {path!r}"):
-            descriptor = os.open(path, os.O_RDONLY)
-        held.callback(os.close, descriptor)
-        if not _lock(descriptor, shared=True) or not os.fstat(descriptor).st_nlink:
-            raise AbortedError(f"{path!r} is being removed by another process")
+    with open_kept(path, files):
         yield
 
 
-def remove_abandoned(folder: str, form: re.Pattern[str]) -> None:
+def open_kept(path: str, files: FileRoots = ANYWHERE) -> BinaryIO:
+    """Open a file for reading, and keep it as ``keep_file`` does while it is open; errors are the same."""
+    with file_errors(f"cannot read {path!r}"):
+        file = open(path, "rb", buffering=0, opener=regular(files))  # noqa: SIM115 - the caller closes it
+    if not _lock(file.fileno(), shared=True) or not os.fstat(file.fileno()).st_nlink:
+        file.close()
+        raise AbortedError(f"{path!r} is being removed by another process")
+    return cast(BinaryIO, file)
+
+
+def remove_abandoned(path: str, form: re.Pattern[str], files: FileRoots = ANYWHERE) -> None:
     """Remove the files of a folder that are neither being written nor kept; errors are ignored.
 
     Args:
-        folder: the folder.
+        path: the folder.
         form: a pattern for the complete names.
+        files: the folders in which files may be removed.
     """
+    with contextlib.suppress(OSError), files.folder(path) as folder:
+        _remove_abandoned(folder, form)
+
+
+def _remove_abandoned(folder: Folder, form: re.Pattern[str]) -> None:
     with contextlib.suppress(OSError):
-        for entry in os.listdir(folder):
-            if form.fullmatch(entry):
-                remove_unused(os.path.join(folder, entry))
+        for name in folder.names():
+            if form.fullmatch(name):
+                _remove_unused(folder, name, lambda: False)
 
 
-def remove_unused(path: str, wanted: Callable[[], bool] = lambda: False) -> None:
+def remove_unused(
+    path: str, wanted: Callable[[], bool] = lambda: False, files: FileRoots = ANYWHERE
+) -> None:
     """Remove a file unless it is being written or kept; errors are ignored.
 
     Args:
         path: the file.
         wanted: whether it is to stay all the same; called while the file is locked, so that it cannot be kept
             anew.
+        files: the folders in which files may be removed.
     """
+    above, name = os.path.split(path)
+    with contextlib.suppress(OSError), files.folder(above) as folder:
+        _remove_unused(folder, name, wanted)
+
+
+def _remove_unused(folder: Folder, name: str, wanted: Callable[[], bool]) -> None:
     if sys.platform == "win32":
         return  # nothing shows whether a file is in use
     # The file stays if it is another user's, or on a file system without locks.
-    with contextlib.suppress(OSError):
-        descriptor = os.open(path, os.O_RDWR)
+    with contextlib.suppress(OSError, OpError):
+        check_regular(name, folder.stat(name).st_mode)
+        descriptor = folder.open(name, os.O_RDWR | _UNBLOCKED)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not wanted():
-                os.unlink(path)
+                folder.unlink(name)
         finally:
             os.close(descriptor)
 
 
 def _lock(descriptor: int, *, shared: bool = False) -> bool:
     """Lock an open file if it is not locked; return ``True`` also where the file system has no locks."""
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:
-            pass  # a process that wants to remove it cannot lock it either, and leaves it
+    # There a process that wants to remove it cannot lock it either, and leaves it.
+    return _try_lock(descriptor, shared=shared) is not False
+
+
+def _try_lock(descriptor: int, *, shared: bool = False) -> bool | None:
+    """Lock an open file; return whether that was possible, and ``None`` if the file system has no locks."""
+    if sys.platform == "win32":
+        return None
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
     return True
 
 
@@ -225,3 +394,93 @@ def _lock_held(descriptor: int) -> Iterator[None]:
         yield
     finally:
         os.close(held)
+
+
+# -- owners ----------------------------------------------------------------------------------------
+
+
+class LockedFile:
+    """A file that is there, and locked, while its owner lives; made by ``take``.
+
+    The kernel releases the lock of a process that was killed. Where the file system has no locks, the file
+    shows nothing but its text.
+
+    Attributes:
+        path: the file.
+        is_locked: whether the file system has locks.
+    """
+
+    _held: ClassVar[weakref.WeakSet[LockedFile]] = weakref.WeakSet()
+
+    def __init__(self, path: str, descriptor: int, *, is_locked: bool) -> None:
+        self.path = path
+        self.is_locked = is_locked
+        self._descriptor = descriptor
+        self._held.add(self)
+
+    @classmethod
+    def take(cls, path: str, text: str) -> LockedFile | None:
+        """Lock a file, which is made if it is missing, and write a text about the owner to it.
+
+        Returns:
+            The file; ``None`` if another owner has locked it.
+
+        Raises:
+            FailedPreconditionError: if it is no regular file.
+            OSError: the system refuses.
+        """
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        while True:
+            descriptor = open_regular(path, flags)
+            try:
+                is_locked = _try_lock(descriptor)
+                if is_locked is False:
+                    os.close(descriptor)
+                    return None
+                if os.fstat(descriptor).st_nlink:  # its last owner has not removed it meanwhile
+                    with contextlib.suppress(OSError):  # on a full disk the lock has no text
+                        os.ftruncate(descriptor, 0)
+                        os.write(descriptor, text.encode())
+                    return cls(path, descriptor, is_locked=bool(is_locked))
+            except BaseException:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)
+
+    @staticmethod
+    def text_of(path: str) -> str:
+        """Return what the owner of a file has written to it; "" if that cannot be read."""
+        with (
+            contextlib.suppress(OSError, FailedPreconditionError),
+            open(path, encoding="utf-8", errors="replace", opener=regular()) as file,
+        ):
+            return file.read(_LONGEST_TEXT)
+        return ""
+
+    def release(self) -> None:
+        """Remove the file and unlock it; may be called twice."""
+        if self._descriptor >= 0:
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)
+            # Also for copies of the descriptor in processes that this one has forked.
+            with contextlib.suppress(OSError):
+                if sys.platform != "win32":
+                    fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+            self._close()
+
+    def _close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        os.close(descriptor)
+
+    @classmethod
+    def leave_to_parent(cls) -> None:
+        """Close the files of the parent in a forked process, which would keep them locked beyond its end."""
+        for held in [file for file in cls._held if file._descriptor >= 0]:
+            held._close()
+
+
+# Characters of the text of an owner; a longer one is not ours.
+_LONGEST_TEXT = 4096
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=LockedFile.leave_to_parent)

@@ -8,21 +8,40 @@ checkpoints, which ``merge_bundles`` makes one of without reading a tensor.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import file_errors, replace_file, write_whole
-from actorsession.checkpoints.bundle import data_file, read_index
+from actorsession.checkpoints.atomic import (
+    create_file,
+    drop_files,
+    file_errors,
+    make_folder,
+    open_kept,
+    remove_unused,
+    sync_folder,
+    write_whole,
+)
+from actorsession.checkpoints.bundle import data_file, data_files, read_index
 from actorsession.checkpoints.crc32c import crc32c, masked
+from actorsession.checkpoints.sharded import (
+    BUNDLE_SUFFIX,
+    check_prefix,
+    main_files,
+    remove_empty_folders,
+    remove_remains,
+)
 from actorsession.checkpoints.slices import Array, Extent, parse_spec, slice_key
 from actorsession.checkpoints.sorted_table import MAGIC
-from actorsession.errors import InvalidArgumentError
+from actorsession.config.file_roots import ANYWHERE, FileRoots
+from actorsession.errors import InvalidArgumentError, NotFoundError, OpError
 from actorsession.graph.dtypes import DType, as_dtype, string
 from actorsession.protobuf.wire import (
     FIXED32,
+    VARINT,
     as_integer,
     fields,
     integer_field,
@@ -44,7 +63,11 @@ _SHARD, _CRC, _SLICES = 3, 6, 7
 
 
 def save_bundle(
-    prefix: str, names: Sequence[str], specs: Sequence[str], values: Sequence[Any]
+    prefix: str,
+    names: Sequence[str],
+    specs: Sequence[str],
+    values: Sequence[Any],
+    files: FileRoots = ANYWHERE,
 ) -> None:
     """Write tensors and slices of tensors as a checkpoint, replacing the one of that prefix.
 
@@ -53,6 +76,7 @@ def save_bundle(
         names: of the tensors.
         specs: the ``shape_and_slice`` of each; empty for a whole tensor.
         values: arrays; borrowed.
+        files: the folders in which files may be written.
 
     Raises:
         InvalidArgumentError: for a tensor that occurs twice, or does not fit its slice.
@@ -79,13 +103,14 @@ def save_bundle(
         kind = string if array.dtype == object else as_dtype(array.dtype.newbyteorder("="))
         tensors.append((name, kind, array))
     slices = {at: (shape, extent) for of in parts.values() for shape, extent, at in of if at >= 0}
-    write_bundle(prefix, tensors, slices)
+    write_bundle(prefix, tensors, slices, files)
 
 
 def write_bundle(
     prefix: str,
     tensors: Iterable[tuple[str, DType, Array]],
     slices: Mapping[int, tuple[tuple[int, ...], Extent]] | None = None,
+    files: FileRoots = ANYWHERE,
 ) -> None:
     """Create or replace a checkpoint.
 
@@ -93,6 +118,7 @@ def write_bundle(
         prefix: the beginning of the names of its files.
         tensors: name, type and value of each; strings are arrays of objects. One value at a time is held.
         slices: for each value that is a slice, by its position: the shape of the whole, and where it lies.
+        files: the folders in which files may be written.
 
     Raises:
         OpError: as in ``file_errors``.
@@ -113,24 +139,175 @@ def write_bundle(
                 entries[name.encode()] = whole + length_field(_SLICES, slice_message(spans))
             file.writelines(parts)
 
-    write_whole(data_file(prefix, 0, 1), write)
-    _write_index(prefix, entries, 1)
+    with _replacing(prefix, files) as made:
+        shards = _new_files(prefix, [None], made, files)
+        path = data_file(prefix, 0, shards)
+        # It is open, and so locked, until an index names it.
+        with file_errors(f"cannot write {path!r}"), made[path] as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+            _write_index(prefix, entries, shards, files)
+    _renumber(prefix, entries, [path], shards, files)
 
 
-def _write_index(prefix: str, entries: Mapping[bytes, bytes], shards: int) -> None:
+def _write_index(
+    prefix: str, entries: Mapping[bytes, bytes], shards: int, files: FileRoots
+) -> None:
     """Write the index: the entries, and the header with the number of files and the format's version."""
+    # The names of the data files are to survive a crash of the machine if that of the index does.
+    sync_folder(os.path.dirname(os.path.abspath(prefix)), files)
     header = integer_field(1, shards) + length_field(3, integer_field(1, 1))
     table = write_table({b"": header, **entries})
-    write_whole(f"{prefix}.index", lambda file: file.writelines([table]))
+    index, others = prefix + BUNDLE_SUFFIX, main_files(prefix)
+    write_whole(index, lambda file: file.writelines([table]), others, files=files)
 
 
-def merge_bundles(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = True) -> None:
+# -- data files ------------------------------------------------------------------------------------
+#
+# An index names its data files by their count alone: ``prefix.data-00000-of-00002`` and so on. The files of a
+# save get a count that those of no other save have, so that the index decides which checkpoint there is. When
+# it is there, they get the usual names, and a second index.
+
+
+@contextlib.contextmanager
+def _replacing(prefix: str, files: FileRoots) -> Iterator[dict[str, BinaryIO]]:
+    """Replace the checkpoint of a prefix: the block makes data files, and then the index that names them.
+
+    The data files of the checkpoint before are removed after that. If the block fails, its own are. Those
+    that a killed writer left are removed at the beginning.
+
+    Yields:
+        The data files that were made, by their paths; the block adds them.
+    """
+    check_prefix(prefix)
+    with file_errors(f"cannot write {prefix!r}"):
+        make_folder(os.path.dirname(os.path.abspath(prefix)), files)
+    remove_remains(prefix, files)
+    old = _named(prefix, files) or set()
+    _remove_unnamed(prefix, files)
+    made: dict[str, BinaryIO] = {}
+    try:
+        yield made
+    except BaseException:
+        for file in made.values():
+            file.close()
+        for path in set(made) - (_named(prefix, files) or set()):
+            with contextlib.suppress(OSError, OpError):
+                files.unlink(path)
+        raise
+    drop_files(*sorted(old - set(made)), files=files)
+
+
+def _new_files(
+    prefix: str, sources: Sequence[str | None], made: dict[str, BinaryIO], files: FileRoots
+) -> int:
+    """Make data files, and return the count that is in their names, which no other save has.
+
+    Args:
+        prefix: of the checkpoint.
+        sources: for each the file that gets the name; ``None`` for a new one.
+        made: gets them.
+        files: the folders in which files may be made.
+    """
+    count = max(1, len(sources))
+    while True:
+        taken = set(data_files(prefix, files).values())
+        count = next(number for number in itertools.count(count) if number not in taken)
+        with file_errors(f"cannot write {data_file(prefix, 0, count)!r}"):
+            try:
+                for number, source in enumerate(sources):
+                    path = data_file(prefix, number, count)
+                    if source is None:
+                        made[path] = create_file(path, files)
+                    else:
+                        made[path] = _linked(source, path, files)
+                return count
+            except FileExistsError:  # another save has taken the number meanwhile
+                for path, file in made.items():
+                    file.close()
+                    files.unlink(path)
+                made.clear()
+
+
+def _linked(source: str, path: str, files: FileRoots) -> BinaryIO:
+    """Give a file another name beside its own, and return it open and kept.
+
+    Raises:
+        FileExistsError: if there is a file of that name.
+    """
+    file = open_kept(source, files)
+    try:
+        files.link(source, path)
+    except (FileExistsError, OpError):
+        file.close()
+        raise
+    except OSError:
+        file.close()
+        # A file system without links. A file that an index names must stay, until another one does.
+        if files.exists(path) or source.startswith(path.rpartition(".data-")[0] + ".data-"):
+            raise
+        files.replace(source, path)
+        return open_kept(path, files)
+    return file
+
+
+def _renumber(
+    prefix: str,
+    entries: Mapping[bytes, bytes],
+    parts: Sequence[str],
+    count: int,
+    files: FileRoots,
+) -> None:
+    """Give the data files of a new checkpoint the names that they have where there was none before.
+
+    If that fails, the checkpoint stays as it is, complete.
+    """
+    if count == max(1, len(parts)) or _named(prefix, files) != set(parts):
+        return
+    with contextlib.suppress(OpError), _replacing(prefix, files) as made:
+        shards = _new_files(prefix, parts, made, files)
+        for file in made.values():
+            file.close()
+        _write_index(prefix, entries, shards, files)
+
+
+def _named(prefix: str, files: FileRoots) -> set[str] | None:
+    """Return the data files that the index of a prefix names; ``None`` if it cannot be read."""
+    try:
+        shards = read_index(prefix, files)[1]
+        return {path for path, count in data_files(prefix, files).items() if count == shards}
+    except NotFoundError:
+        return set()
+    except OpError:
+        return None
+
+
+def _remove_unnamed(prefix: str, files: FileRoots) -> None:
+    """Remove the data files of saves that ended without an index."""
+
+    def is_named() -> bool:
+        named = _named(prefix, files)
+        return named is None or path in named
+
+    for path in data_files(prefix, files):
+        if not is_named():
+            remove_unused(path, is_named, files)
+
+
+def merge_bundles(
+    prefixes: Sequence[str],
+    destination: str,
+    delete_old_dirs: bool = True,
+    files: FileRoots = ANYWHERE,
+) -> None:
     """Make one checkpoint of several by moving their files; no tensor is read.
 
     Args:
         prefixes: of the checkpoints.
         destination: prefix of the whole.
         delete_old_dirs: whether folders that are left empty are removed.
+        files: the folders in which files may be moved, and none of which is removed.
 
     Raises:
         InvalidArgumentError: if two have the same tensor.
@@ -138,43 +315,42 @@ def merge_bundles(prefixes: Sequence[str], destination: str, delete_old_dirs: bo
         DataLossError: if one is damaged.
     """
     entries: dict[bytes, bytes] = {}
-    files: list[str] = []
+    parts: dict[str, int] = {}
     for prefix in prefixes:
-        table, count = read_index(prefix)
+        table, count = read_index(prefix, files)
         for key, value in table.items():
-            moved = _of_shard(value, len(files))
+            slices = _slices_of(value)
+            if not slices:
+                value = _of_shard(value, prefix, count, parts)
             known = entries.get(key)
             if known is None:
-                entries[key] = moved
-            elif (more := _slices_of(moved)) and _slices_of(known):
-                entries[key] = known + more
+                entries[key] = value
+            elif slices and _slices_of(known):
+                entries[key] = known + slices
             else:
                 name = key.decode("utf-8", "replace")
                 raise InvalidArgumentError(f"two shards of {destination!r} contain {name!r}")
-        files += [data_file(prefix, number, count) for number in range(count)]
-    for number, file in enumerate(files):
-        replace_file(file, data_file(destination, number, len(files)))
-    _write_index(destination, entries, len(files))
-    for prefix in prefixes:
-        if os.path.abspath(prefix) != os.path.abspath(destination):
-            with file_errors(f"cannot remove {prefix!r}"), contextlib.suppress(FileNotFoundError):
-                os.unlink(f"{prefix}.index")
+    with _replacing(destination, files) as made:
+        shards = _new_files(destination, list(parts), made, files)
+        _write_index(destination, entries, shards, files)
+        for file in made.values():
+            file.close()
+    _renumber(destination, entries, list(made), shards, files)
+    others = [p for p in prefixes if os.path.abspath(p) != os.path.abspath(destination)]
+    for prefix in others:
+        drop_files(prefix + BUNDLE_SUFFIX, *data_files(prefix, files), files=files)
     if delete_old_dirs:
-        for folder in {os.path.dirname(prefix) for prefix in prefixes} - {
-            os.path.dirname(destination)
-        }:
-            with contextlib.suppress(OSError):  # it is not empty, and stays
-                os.rmdir(folder)
+        remove_empty_folders(prefixes, destination, files)
 
 
-def _of_shard(entry: bytes, offset: int) -> bytes:
-    """Return an entry whose file has a number that is larger by an offset."""
+def _of_shard(entry: bytes, prefix: str, count: int, parts: dict[str, int]) -> bytes:
+    """Return an entry with the number that its file has among those of the whole, to which it is added."""
     shard = max(
         [as_integer(value) for number, value in fields(entry) if number == _SHARD], default=0
     )
+    moved = parts.setdefault(data_file(prefix, shard, count), len(parts))
     # Of a field that occurs twice, the last one counts.
-    moved = offset and not _slices_of(entry)
-    return entry + integer_field(_SHARD, shard + offset) if moved else entry
+    return entry + write_tag(_SHARD, VARINT) + write_varint(moved) if moved != shard else entry
 
 
 def _slices_of(entry: bytes) -> bytes:

@@ -10,18 +10,22 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import re
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
 from actorsession.checkpoints import slice_table
-from actorsession.checkpoints.atomic import file_errors
+from actorsession.checkpoints.atomic import drop_files
 from actorsession.checkpoints.entry import Entry, Source
 from actorsession.checkpoints.safetensors import SUFFIX
-from actorsession.checkpoints.sharded import INDEX_SUFFIX, NativeCheckpoint, remove_files_of
+from actorsession.checkpoints.sharded import (
+    BUNDLE_SUFFIX,
+    INDEX_SUFFIX,
+    NativeCheckpoint,
+    remove_files_of,
+)
 from actorsession.checkpoints.slices import Extent
-from actorsession.config.file_roots import Opener
+from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.dtypes import DType
 
@@ -34,47 +38,42 @@ __all__ = [
 # that.
 MISSING = "there is no checkpoint "
 
-# The file that a prefix leads to in TensorFlow's format.
-BUNDLE_SUFFIX = ".index"
 
-
-def _candidates(
-    prefix: str, opener: Opener | None = None
-) -> list[tuple[str, Callable[[], Source]]]:
+def _candidates(prefix: str, files: FileRoots = ANYWHERE) -> list[tuple[str, Callable[[], Source]]]:
     """Return the files that a prefix may lead to, with a function to open each."""
     found: list[tuple[str, Callable[[], Source]]] = [
-        (path, functools.partial(NativeCheckpoint, path, opener))
+        (path, functools.partial(NativeCheckpoint, path, files))
         for path in (prefix + SUFFIX, prefix + INDEX_SUFFIX)
     ]
-    found.append((prefix + BUNDLE_SUFFIX, functools.partial(_open_bundle, prefix, opener)))
-    oldest = slice_table.files_of(prefix)
+    found.append((prefix + BUNDLE_SUFFIX, functools.partial(_open_bundle, prefix, files)))
+    oldest = slice_table.files_of(prefix, files)
     if oldest:
-        found.append((oldest[0], functools.partial(slice_table.SliceTable, prefix, opener)))
+        found.append((oldest[0], functools.partial(slice_table.SliceTable, prefix, files)))
     if prefix.endswith((SUFFIX, INDEX_SUFFIX)):
-        found.append((prefix, lambda: NativeCheckpoint(prefix, opener)))
+        found.append((prefix, lambda: NativeCheckpoint(prefix, files)))
     return found
 
 
-def _open_bundle(prefix: str, opener: Opener | None) -> Source:
+def _open_bundle(prefix: str, files: FileRoots) -> Source:
     # Imported here because most programs never read one.
     from actorsession.checkpoints.bundle import TensorBundle
 
-    return TensorBundle(prefix, opener)
+    return TensorBundle(prefix, files)
 
 
-def _chosen(prefix: str, opener: Opener | None = None) -> tuple[str, Callable[[], Source]] | None:
+def _chosen(prefix: str, files: FileRoots = ANYWHERE) -> tuple[str, Callable[[], Source]] | None:
     ages: list[tuple[int, int]] = []
-    candidates = _candidates(prefix, opener)
+    candidates = _candidates(prefix, files)
     for number, (path, _) in enumerate(candidates):
         with contextlib.suppress(OSError, ValueError):
-            status = os.stat(path)
+            status = files.stat(path)
             ages.append((status.st_mtime_ns, -number))
     return candidates[-max(ages)[1]] if ages else None
 
 
-def main_file(prefix: str) -> str | None:
+def main_file(prefix: str, files: FileRoots = ANYWHERE) -> str | None:
     """Return the file that a prefix leads to; ``None`` if there is none."""
-    found = _chosen(prefix)
+    found = _chosen(prefix, files)
     return None if found is None else found[0]
 
 
@@ -83,23 +82,23 @@ def checkpoint_exists(prefix: str) -> bool:
     return _chosen(prefix) is not None
 
 
-def are_bundles(prefixes: Sequence[str]) -> bool:
+def are_bundles(prefixes: Sequence[str], files: FileRoots = ANYWHERE) -> bool:
     """Return whether the shards of a checkpoint are in TensorFlow's format."""
-    return all((main_file(prefix) or "").endswith(BUNDLE_SUFFIX) for prefix in prefixes)
+    return all((main_file(prefix, files) or "").endswith(BUNDLE_SUFFIX) for prefix in prefixes)
 
 
-def open_checkpoint(prefix: str, opener: Opener | None = None) -> Source:
+def open_checkpoint(prefix: str, files: FileRoots = ANYWHERE) -> Source:
     """Open the checkpoint that a prefix leads to.
 
     Args:
         prefix: the prefix.
-        opener: opens each file, like the ``opener`` of ``open``.
+        files: the folders in which files may be opened.
 
     Raises:
         NotFoundError: if there is none.
         DataLossError: if it is damaged.
     """
-    found = _chosen(prefix, opener)
+    found = _chosen(prefix, files)
     if found is None:
         raise NotFoundError(
             f"{MISSING}{prefix!r}: neither {prefix + SUFFIX!r} nor {prefix + BUNDLE_SUFFIX!r} exists"
@@ -115,25 +114,12 @@ def remove_files(prefix: str) -> None:
     """
     oldest = slice_table.files_of(prefix)
     remove_files_of(prefix)
-    with file_errors(f"cannot remove the checkpoint {prefix!r}"):
-        for path in oldest:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
+    drop_files(*oldest)
     index = prefix + BUNDLE_SUFFIX
     if os.path.isfile(index):
-        with file_errors(f"cannot remove the checkpoint {prefix!r}"):
-            for path in (index, *_data_files(prefix)):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(path)
+        from actorsession.checkpoints.bundle import data_files
 
-
-def _data_files(prefix: str) -> list[str]:
-    folder, name = os.path.split(prefix)
-    form = re.compile(rf"{re.escape(name)}\.data-\d{{5}}-of-\d{{5}}")
-    with contextlib.suppress(OSError):
-        entries = sorted(os.listdir(folder or "."))
-        return [os.path.join(folder, entry) for entry in entries if form.fullmatch(entry)]
-    return []
+        drop_files(index, *data_files(prefix))
 
 
 class CheckpointReader:
@@ -143,16 +129,16 @@ class CheckpointReader:
 
     Args:
         prefix: the beginning of the names of the checkpoint's files.
-        opener: opens each of them, like the ``opener`` of ``open``.
+        files: the folders in which files may be opened.
 
     Raises:
         NotFoundError: if there is no checkpoint of that prefix.
         DataLossError: if it is damaged.
     """
 
-    def __init__(self, prefix: str, opener: Opener | None = None) -> None:
+    def __init__(self, prefix: str, files: FileRoots = ANYWHERE) -> None:
         self._prefix = os.fspath(prefix)
-        self._source = open_checkpoint(self._prefix, opener)
+        self._source = open_checkpoint(self._prefix, files)
 
     def __enter__(self) -> CheckpointReader:
         return self

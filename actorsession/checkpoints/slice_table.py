@@ -11,18 +11,20 @@ from __future__ import annotations
 import glob
 import os
 import re
+import stat
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import file_errors, write_whole
+from actorsession.checkpoints.atomic import drop_files, file_errors, regular, write_whole
 from actorsession.checkpoints.bundle import extent_of, kind_of, read_shape, read_span
 from actorsession.checkpoints.bundle_writer import shape_field, slice_message, spans_of, write_table
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
+from actorsession.checkpoints.sharded import main_files, remove_remains
 from actorsession.checkpoints.slices import Array, Extent, Shape, parse_spec, slice_key
 from actorsession.checkpoints.sorted_table import MAGIC, read_table
-from actorsession.config.file_roots import Opener
+from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import (
     DataLossError,
     InvalidArgumentError,
@@ -40,7 +42,7 @@ from actorsession.protobuf.wire import (
     write_varint,
 )
 
-__all__ = ["SliceTable", "files_of", "filespec", "save_slices"]
+__all__ = ["SliceTable", "files_of", "filespec", "join_tables", "save_slices"]
 
 # The field of a TensorProto that holds the values of a type, and how it is written: fixed numbers of a numpy
 # type, or variable ones (``varint``).
@@ -55,6 +57,8 @@ _FIELDS: dict[str, tuple[int, str]] = {
         ("int32", "int16", "int8", "uint8", "uint16", "qint8", "quint8", "qint32"), (_INTS, "varint")
     ),
 }  # fmt: skip
+# The end of a pattern that names all shards; its group is their number.
+_PATTERN = re.compile(r"-\?{5}-of-(\d{5})$")
 
 
 # -- files -----------------------------------------------------------------------------------------
@@ -65,19 +69,20 @@ def filespec(prefix: str, shards: int) -> str:
     return f"{prefix}-?????-of-{shards:05d}"
 
 
-def files_of(prefix: str) -> list[str]:
+def files_of(prefix: str, files: FileRoots = ANYWHERE) -> list[str]:
     """Return the files that a path or a pattern names, if they are tables."""
-    is_pattern = re.search(r"-\?{5}-of-\d{5}$", prefix) is not None
-    return [
-        path for path in (sorted(glob.glob(prefix)) if is_pattern else [prefix]) if _is_table(path)
-    ]
+    found = [prefix]
+    if _PATTERN.search(prefix):
+        start, shards = prefix[:-14], prefix[-14:]
+        found = sorted(files.matching(glob.escape(start) + shards))
+    return [path for path in found if _is_table(path, files)]
 
 
-def _is_table(path: str) -> bool:
+def _is_table(path: str, files: FileRoots) -> bool:
     try:
-        if not os.path.isfile(path) or path.endswith(".index"):
+        if path.endswith(".index") or not stat.S_ISREG(files.stat(path).st_mode):
             return False
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular(files)) as file:
             file.seek(-len(MAGIC), os.SEEK_END)
             return file.read() == MAGIC
     except (OSError, ValueError):
@@ -92,22 +97,18 @@ class SliceTable:
 
     Args:
         prefix: its path, or the pattern of its paths.
-        opener: opens each file, like the ``opener`` of ``open``.
+        files: the folders in which files may be opened.
 
     Raises:
         DataLossError: if a file is damaged.
         NotFoundError: if there is none.
     """
 
-    def __init__(self, prefix: str, opener: Opener | None = None) -> None:
+    def __init__(self, prefix: str, files: FileRoots = ANYWHERE) -> None:
         self.path = prefix
         self.entries: dict[str, Entry] = {}
-        found = files_of(prefix)
-        if not found:
-            raise NotFoundError(f"there is no table {prefix!r}")
-        for path in found:
-            with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
-                table = read_table(file.read(), path)
+        for path in _whole(prefix, files):
+            table = _read(path, files)
             try:
                 for number, value in fields(table.get(b"", b"")):
                     if number == 1:
@@ -150,6 +151,24 @@ class SliceTable:
             )
 
 
+def _whole(prefix: str, files: FileRoots = ANYWHERE) -> list[str]:
+    """Return the files of a checkpoint, if they are all there."""
+    found, pattern = files_of(prefix, files), _PATTERN.search(prefix)
+    if not found:
+        raise NotFoundError(f"there is no table {prefix!r}")
+    if pattern is not None and len(found) != int(pattern[1]):
+        raise DataLossError(
+            f"{prefix!r} names {int(pattern[1])} tables, and there are {len(found)}: a file is missing, or "
+            "is no table any more"
+        )
+    return found
+
+
+def _read(path: str, files: FileRoots = ANYWHERE) -> dict[bytes, bytes]:
+    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
+        return read_table(file.read(), path)
+
+
 def _loading(content: bytes, dtype: DType | None, shape: Shape, where: str) -> Callable[[], Array]:
     def load() -> Array:
         assert dtype is not None
@@ -166,8 +185,9 @@ def _values(content: bytes, dtype: DType, shape: Shape) -> Array:
     data = next((as_bytes(v) for n, v in fields(content) if n == 2), b"")
     tensor = next((as_bytes(v) for n, v in fields(data) if n == 3), b"")
     if dtype is string:
-        texts = np.empty(int(np.prod(shape, dtype=int)), object)
-        texts[:] = [as_bytes(v) for n, v in fields(tensor) if n == _STRINGS]
+        found = [as_bytes(v) for n, v in fields(tensor) if n == _STRINGS]
+        texts = np.empty(len(found), object)
+        texts[:] = found
         return texts.reshape(shape)
     field, form = _field_of(dtype)
     parts = [v for n, v in fields(tensor) if n == field]
@@ -193,7 +213,11 @@ def _field_of(dtype: DType) -> tuple[int, str]:
 
 
 def save_slices(
-    path: str, names: Sequence[str], specs: Sequence[str], values: Sequence[Any]
+    path: str,
+    names: Sequence[str],
+    specs: Sequence[str],
+    values: Sequence[Any],
+    files: FileRoots = ANYWHERE,
 ) -> None:
     """Write tensors and slices of tensors as one file, replacing the one of that path.
 
@@ -202,12 +226,14 @@ def save_slices(
         names: of the tensors.
         specs: the ``shape_and_slice`` of each; empty for a whole tensor.
         values: arrays; borrowed.
+        files: the folders in which files may be written.
 
     Raises:
         InvalidArgumentError: for a tensor that occurs twice, or does not fit its slice.
         UnimplementedError: for a dtype that the format does not have.
         OpError: as in ``file_errors``.
     """
+    remove_remains(path, files)
     known: dict[str, tuple[Shape, DType, list[bytes]]] = {}
     table: dict[bytes, bytes] = {}
     for name, spec, value in zip(names, specs, values, strict=True):
@@ -240,7 +266,38 @@ def save_slices(
     )
     # The version of what wrote it, as in TensorFlow.
     table[b""] = length_field(1, listed + length_field(2, integer_field(1, 1)))
-    write_whole(path, lambda file: file.writelines([write_table(table)]))
+    content = write_table(table)
+    write_whole(path, lambda file: file.writelines([content]), main_files(path), files=files)
+
+
+def join_tables(pattern: str, prefix: str) -> str:
+    """Make one file of the shards that a pattern names, and remove them; return the pattern of the one.
+
+    The names of the shards are the checkpoint, and several files cannot be replaced in one step.
+
+    Args:
+        pattern: of the shards.
+        prefix: of the checkpoint.
+
+    Raises:
+        InvalidArgumentError: if two shards have the same tensor.
+        OpError: if a shard is damaged, or the file system refuses.
+    """
+    whole: dict[bytes, bytes] = {b"": b""}
+    shards = _whole(pattern)
+    for path in shards:
+        table = _read(path)
+        # Messages one after the other are a message that has the repeated fields of both.
+        whole[b""] += table.pop(b"", b"")
+        if again := next((key for key in table if key in whole), None):
+            raise InvalidArgumentError(f"two shards of {prefix!r} contain {again!r}")
+        whole.update(table)
+    path = f"{prefix}-00000-of-00001"
+    write_whole(
+        path, lambda file: file.writelines([write_table(whole)]), newer_than=main_files(path)
+    )
+    drop_files(*shards)
+    return filespec(prefix, 1)
 
 
 def _tensor(dtype: DType, value: Array) -> bytes:

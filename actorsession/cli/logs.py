@@ -12,9 +12,11 @@ records.
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import signal
+import stat
 import threading
 import time
 import warnings
@@ -23,6 +25,7 @@ from logging.handlers import WatchedFileHandler
 from typing import TextIO
 
 from actorsession.cli.console import UsageError, given
+from actorsession.terminal_text import VisibleFormatter
 
 __all__ = ["LEVEL_VARIABLE", "OncePerMinute", "set_up_logging"]
 
@@ -55,10 +58,10 @@ def set_up_logging(path: str | None = None) -> None:
     handler.addFilter(OncePerMinute())
     if not level:
         handler.addFilter(lambda record: not hasattr(record, "hint"))
+    handler.setFormatter(VisibleFormatter(_FORMAT if path is None else _FILE_FORMAT))
     logging.basicConfig(
-        level=level.upper() or "WARNING", format=_FORMAT if path is None else _FILE_FORMAT,
-        handlers=[handler], force=path is not None,
-    )  # fmt: skip
+        level=level.upper() or "WARNING", handlers=[handler], force=path is not None
+    )
     warnings.showwarning = _log_warning
 
 
@@ -75,8 +78,27 @@ def _log_warning(
     logging.getLogger("py.warnings").warning("%s: %s", category.__name__, text)
 
 
+class _LogFile(WatchedFileHandler):
+    """A file that only its owner may read; flushes each line.
+
+    A FIFO is a log, too, while somebody reads it; without a reader it is refused, and not waited for.
+    """
+
+    def _open(self) -> io.TextIOWrapper:
+        return open(self.baseFilename, "a", encoding="utf-8", opener=_open_log)
+
+
+def _open_log(path: str, flags: int) -> int:
+    from actorsession.checkpoints.atomic import PRIVATE  # not where numpy is missing, for doctor
+
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), PRIVATE)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.set_blocking(descriptor, True)
+    return descriptor
+
+
 def _file_handler(path: str) -> logging.Handler:
-    handler = WatchedFileHandler(path, encoding="utf-8")  # it flushes each line
+    handler = _LogFile(path, encoding="utf-8")
     if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGHUP, lambda number, frame: None)
     return handler

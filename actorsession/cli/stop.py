@@ -25,7 +25,8 @@ _EPILOG = """\
 A server accepts this request from clients that have its token or certificate, and from clients on its
 own machine. It releases its address and closes its sessions; steps that run there fail with the reason.
 
-exit status: 0 every requested server has ended; 1 a server has not ended; 2 invalid arguments.
+exit status: 0 every requested server has ended; 1 a server has not ended, or has lost changes because
+its last snapshot could not be written; 2 invalid arguments.
 environment: ACTORSESSION_TOKEN is the secret that servers and clients share.
 """
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from actorsession.config.environment import environment_number
+from actorsession.errors import ResourceExhaustedError
+
 __all__ = [
-    "CONNECT_TIMEOUT", "DEFAULT_STEP_TIMEOUT", "MAX_INFLIGHT_BYTES", "MAX_INFLIGHT_STEPS",
-    "MAX_SERVER_STEPS", "whose_limit",
+    "CONNECT_TIMEOUT", "DEFAULT_STEP_TIMEOUT", "MAX_GRAPH_NODES", "MAX_GRAPH_NODES_VARIABLE",
+    "MAX_INFLIGHT_BYTES", "MAX_INFLIGHT_STEPS", "MAX_SERVER_STEPS", "check_graph_size", "max_graph_nodes",
+    "whose_limit",
 ]  # fmt: skip
 
 # Seconds to reach a master or create a session when the caller sets no limit: long enough for a cluster
@@ -20,6 +24,37 @@ MAX_INFLIGHT_STEPS = 1000
 MAX_INFLIGHT_BYTES = 256 * 2**20
 # Steps of all sessions of one master that are in flight at once: 100 MB, and ten clients without limits.
 MAX_SERVER_STEPS = 10 * MAX_INFLIGHT_STEPS
+
+# Nodes of one graph of a cluster, with those of functions: a process keeps some 2 KB of each and takes some
+# 100 us to plan it, so this is 1 GB and a minute. The largest graphs that were seen have a tenth of them.
+MAX_GRAPH_NODES = 500_000
+MAX_GRAPH_NODES_VARIABLE = "ACTORSESSION_MAX_GRAPH_NODES"
+
+
+def max_graph_nodes() -> int:
+    """Return how many nodes one graph of a cluster, or one function, may have."""
+    given = environment_number(MAX_GRAPH_NODES_VARIABLE)
+    return given if given > 0 else MAX_GRAPH_NODES
+
+
+def check_graph_size(nodes: int, what: str = "the graph", times: int = 1) -> None:
+    """Check the number of nodes of a graph before anything is done with them.
+
+    Args:
+        nodes: the number, with the nodes of functions: those of one that is called twice count twice.
+        what: what has these nodes, for the message.
+        times: how many times the limit it may have.
+
+    Raises:
+        ResourceExhaustedError: if there are more than ``max_graph_nodes()``.
+    """
+    most = times * max_graph_nodes()
+    if nodes > most:
+        raise ResourceExhaustedError(
+            f"{what} has {nodes} nodes, those inside functions, loops and branches included, and the limit "
+            f"is {most}. The environment variable {MAX_GRAPH_NODES_VARIABLE} raises it, here and at the "
+            "servers; each call of a function counts all of its nodes again, where a loop needs them once"
+        )
 
 
 def whose_limit(run_in_ms: int, session_in_ms: int) -> str:

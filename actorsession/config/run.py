@@ -11,7 +11,8 @@ from dataclasses import field
 from typing import Any, ClassVar
 
 from actorsession.config.debug import DebugOptions
-from actorsession.config.wire import at_least, check_types, from_wire, one_of, reject, to_wire
+from actorsession.config.wire import check_types, from_wire, one_of, reject, to_wire
+from actorsession.durations import checked_milliseconds
 from actorsession.errors import InvalidArgumentError
 from actorsession.records import changed_fields, dataclass
 
@@ -86,7 +87,7 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         check_types(self)
-        at_least(0, "timeout_in_ms", self.timeout_in_ms)
+        _ = checked_milliseconds("timeout_in_ms", self.timeout_in_ms)
         try:
             object.__setattr__(self, "trace_level", TraceLevel(self.trace_level))
         except ValueError as exc:

@@ -25,6 +25,7 @@ from actorsession.config.wire import (
     to_wire,
     whole_number,
 )
+from actorsession.durations import checked_milliseconds
 from actorsession.errors import InvalidArgumentError
 from actorsession.records import changed_fields, dataclass
 
@@ -287,11 +288,13 @@ class ConfigProto:
         at_least(0, "intra_op_parallelism_threads", self.intra_op_parallelism_threads)
         at_most(_MOST_THREADS, "intra_op_parallelism_threads", self.intra_op_parallelism_threads)
         at_least(0, "placement_period", self.placement_period)
-        at_least(0, "operation_timeout_in_ms", self.operation_timeout_in_ms)
+        _ = checked_milliseconds("operation_timeout_in_ms", self.operation_timeout_in_ms)
         at_least(1, "plan_cache_size", self.plan_cache_size)
         at_least(1, "max_inflight_steps", self.max_inflight_steps)
         at_least(1, "max_inflight_bytes", self.max_inflight_bytes)
-        at_least(1, "partial_run_idle_limit_in_ms", self.partial_run_idle_limit_in_ms)
+        _ = checked_milliseconds(
+            "partial_run_idle_limit_in_ms", self.partial_run_idle_limit_in_ms, 1
+        )
         filters = self.device_filters
         if (
             isinstance(filters, str)

@@ -250,8 +250,9 @@ class _DaskPlacement:
         self.address = address
         self.node = worker
 
-    async def end(self, grace: float) -> None:
+    async def end(self, grace: float) -> str | None:
         """Stop the server, then let Dask drop the actor."""
+        answers: list[Any] = []
 
         async def drop(client: Any) -> None:
             await client.cancel([self._held], asynchronous=True)
@@ -261,7 +262,9 @@ class _DaskPlacement:
         for work in (stopping, self._launcher.ask(drop)):
             limit = Deadline.after(grace + _ANSWER)
             with contextlib.suppress(Exception):  # a worker that is gone has ended it
-                await limit.wait(work, what=f"the end of a server in Dask worker {self.node}")
+                what = f"the end of a server in Dask worker {self.node}"
+                answers.append(await limit.wait(work, what=what))
+        return next((lost for lost in answers if isinstance(lost, str)), None)
 
     def end_now(self) -> None:
         """Do nothing: Dask drops the actor, which ends the server, when this process has ended."""
@@ -318,10 +321,9 @@ async def _start(key: str, order: TaskOrder, host: str) -> tuple[str, str]:
         return "", f"{type(error).__name__}: {error}"
 
 
-async def _stop(key: str, grace: float) -> None:
+async def _stop(key: str, grace: float) -> str:
     host = _hosts.pop(key, None)
-    if host is not None:
-        await host.stop(grace)
+    return "" if host is None else await host.stop(grace)
 
 
 async def _is_serving(key: str) -> bool:

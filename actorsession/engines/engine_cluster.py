@@ -17,9 +17,9 @@ from actorsession.actors.deadline import Deadline
 from actorsession.cluster import SecurityConfig
 from actorsession.cluster.launch.managed_cluster import ManagedCluster, checked_imports
 from actorsession.cluster.launch.task_restarts import TaskEnd
+from actorsession.durations import checked_seconds
 from actorsession.engines.engine_process import EngineProcess
 from actorsession.engines.launcher import Launcher, TaskOrder
-from actorsession.errors import InvalidArgumentError
 from actorsession.rpc.security import shared_security
 
 __all__ = ["EngineCluster"]
@@ -39,6 +39,7 @@ class EngineCluster(ManagedCluster[EngineProcess]):
         security: TLS files, by the names that they have on all nodes; by default those of the environment.
         snapshot_dir: where all tasks keep snapshots of their variables; a folder that all nodes have.
         snapshot_every: seconds between two snapshots.
+        cluster_id: the id of the cluster, which owns the variables in ``snapshot_dir``; see ``LocalCluster``.
         file_roots: folders in which operations may open files; none if left out.
         imports: modules that each task imports before it serves.
         restart: how often each task is started again within 60 s if it ends by itself; see ``LocalCluster``.
@@ -67,28 +68,27 @@ class EngineCluster(ManagedCluster[EngineProcess]):
         restart: int = 0,
         on_end: Callable[[TaskEnd], object] | None = None,
         keep: float = 60.0,
+        cluster_id: str | None = None,
     ) -> None:
         security = security or shared_security()
         super().__init__(
             jobs, start_timeout=start_timeout, security=security,
             token=secrets.token_hex(_TOKEN_BYTES), restart=restart, on_end=on_end,
+            cluster_id=cluster_id, snapshot_dir=snapshot_dir,
         )  # fmt: skip
         self._launcher = launcher
         self._resources = {job: dict(wanted) for job, wanted in (resources or {}).items()}
         unknown = sorted(self._resources.keys() - jobs.keys())
         if unknown:
             raise ValueError(f"resources are given for {unknown}; the jobs are {sorted(jobs)}")
-        if not keep > 0:
-            raise InvalidArgumentError(f"tasks are kept for more than 0 seconds, got {keep:g}")
         self._common: dict[str, Any] = {
-            "cluster_id": self.cluster_id,
             "token": self._token,
             "scheme": "tcp" if security is None else "tls",
-            "keep": keep,
+            "keep": checked_seconds("keep", keep),
             "devices": devices,
             "restart_wait": start_timeout if restart else 0.0,
             "snapshot_dir": None if snapshot_dir is None else os.fspath(snapshot_dir),
-            "snapshot_every": snapshot_every,
+            "snapshot_every": checked_seconds("snapshot_every", snapshot_every),
             "file_roots": tuple(os.fspath(root) for root in file_roots),
             "imports": checked_imports(imports),
             "security": security,
@@ -102,7 +102,9 @@ class EngineCluster(ManagedCluster[EngineProcess]):
 
     def _order(self, job: str, index: int) -> TaskOrder:
         wanted = self._resources.get(job, {})
-        return TaskOrder(job=job, index=index, resources=wanted, **self._common)
+        return TaskOrder(
+            job=job, index=index, resources=wanted, cluster_id=self.cluster_id, **self._common
+        )
 
     async def _prepare(self, deadline: Deadline) -> None:
         orders = [self._order(process.job, process.index) for process in self.processes.values()]

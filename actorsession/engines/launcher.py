@@ -95,11 +95,14 @@ class Placement(Protocol):
     def node(self) -> str:
         """Where it runs, in the engine's words."""
 
-    async def end(self, grace: float) -> None:
+    async def end(self, grace: float) -> str | None:
         """End it, by force if it does not end within ``grace`` seconds.
 
         Must be bounded in time, do nothing for a task that has ended, and raise nothing for an engine that
         does not answer.
+
+        Returns:
+            What was lost because its last snapshot could not be written, if anything was.
         """
 
     def end_now(self) -> None:

@@ -206,10 +206,9 @@ class _RayTask:
         """Return the last lines of the log."""
         return [] if self._host is None else list(self._host.log())
 
-    async def stop(self, grace: float) -> None:
-        """Stop the server."""
-        if self._host is not None:
-            await self._host.stop(grace)
+    async def stop(self, grace: float) -> str:
+        """Stop the server, and return what is lost with it."""
+        return "" if self._host is None else await self._host.stop(grace)
 
 
 class _RayPlacement:
@@ -220,14 +219,16 @@ class _RayPlacement:
         self.address = address
         self.node = node
 
-    async def end(self, grace: float) -> None:
+    async def end(self, grace: float) -> str | None:
         """Stop the server, then kill the actor."""
+        lost: str | None = None
         if grace:
             limit = Deadline.after(grace + _ANSWER)
             stopping = _answer(self._actor.stop.remote(grace))
             with contextlib.suppress(Exception):  # whatever it is, the kill comes next
-                await limit.wait(stopping, what="the end of a server in a Ray actor")
+                lost = await limit.wait(stopping, what="the end of a server in a Ray actor")
         await asyncio.to_thread(_kill, self._actor)
+        return lost
 
     def end_now(self) -> None:
         """Kill the actor."""

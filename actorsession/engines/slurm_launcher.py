@@ -26,9 +26,10 @@ from pathlib import Path
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
+from actorsession.cluster.launch.interpreter import command
 from actorsession.engines import slurm_commands as slurm
 from actorsession.engines.launcher import TaskFate, TaskOrder
-from actorsession.engines.slurm_task import ENDED, GRACE, order_text
+from actorsession.engines.slurm_task import ENDED, GRACE, LOST, order_text
 from actorsession.errors import (
     DeadlineExceededError,
     OpError,
@@ -243,7 +244,7 @@ class SlurmLauncher:
             "srun", f"--jobid={job.id}", "--ntasks=1", "--nodes=1", "--exact", "--unbuffered",
             "--input=none", "--quiet", f"--immediate={_STEP}", f"--job-name={order.job}-{order.index}",
             *_wanted(order.resources),
-            "--", self._python, "-m", "actorsession.engines.slurm_task", str(path),
+            "--", *command("actorsession.engines.slurm_task", str(path), python=self._python),
         ]  # fmt: skip
         try:
             await placement.start(words, deadline)
@@ -300,6 +301,7 @@ class SlurmPlacement:
         self._step = ""
         self._over = False
         self._in_order = False  # the task has said that its end was
+        self._lost = ""
         self.address = ""
         self.node = ""
 
@@ -363,14 +365,16 @@ class SlurmPlacement:
     def _keep_line(self, line: bytes) -> None:
         if line == ENDED:
             self._in_order = True
+        elif line.startswith(LOST):
+            self._lost = line.removeprefix(LOST).decode(errors="replace")
         else:
             self._lines.append(line.decode(errors="replace"))
 
-    async def end(self, grace: float) -> None:
+    async def end(self, grace: float) -> str | None:
         """End the step; see ``Placement.end``."""
         process = self._process
         if process is None or self._over:
-            return
+            return None
         self._over = True
         if grace:
             await self._signal_step("TERM", grace + GRACE)
@@ -378,11 +382,14 @@ class SlurmPlacement:
         if process.returncode is None:
             self._signal(signal.SIGKILL)
         await process.wait()
+        if self._reading:
+            await asyncio.wait(self._reading, timeout=1.0)
         await self._children.stop(1.0)
         transport = getattr(process, "_transport", None)
         if transport is not None:  # asyncio leaves the pipes open until the transport is collected
             transport.close()
         await self._launcher.returned(self._job, self.node)
+        return self._lost
 
     async def _signal_step(self, name: str, seconds: float) -> None:
         """Send a signal to the task, and wait for the end of ``srun``, which would only kill it."""

@@ -24,7 +24,8 @@ from actorsession.actors.loops import run
 from actorsession.cluster import ClusterSpec, SecurityConfig
 from actorsession.cluster.launch.child import WorkerOptions, make_guard, serve
 from actorsession.engines.launcher import TaskOrder
-from actorsession.errors import UnknownError
+from actorsession.errors import DataLossError, UnknownError
+from actorsession.terminal_text import VisibleFormatter
 
 __all__ = ["ENDED", "GRACE", "main", "order_text"]
 
@@ -33,6 +34,9 @@ GRACE = 3.0
 
 ENDED = b"actorsession: the task has ended in order"
 """The last line of a task on standard output."""
+
+LOST = b"actorsession: lost: "
+"""The beginning of that line if the last snapshot could not be written."""
 
 
 def order_text(order: TaskOrder) -> str:
@@ -55,7 +59,9 @@ def main(path: str) -> None:
         ImportError: if a module that the order names cannot be imported.
         OpError: for what ``Server`` raises.
     """
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    handler = logging.StreamHandler()
+    handler.setFormatter(VisibleFormatter("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     order = json.loads(Path(path).read_text(encoding="utf-8"))
     host = os.environ["SLURMD_NODENAME"]
     for name in order["imports"]:
@@ -86,6 +92,10 @@ def _serve(order: Mapping[str, Any], host: str, port: int) -> None:
     guard = make_guard(options)
     try:
         run(serve(options, guard))
+    except DataLossError as error:
+        sys.stdout.buffer.write(LOST + error.message.encode() + b"\n")
+        sys.stdout.flush()
+        raise
     finally:
         guard.close()
     sys.stdout.buffer.write(ENDED + b"\n")

@@ -18,12 +18,15 @@ from __future__ import annotations
 import math
 import reprlib
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import msgpack
 import numpy as np
 
+from actorsession.config.limits import MAX_GRAPH_NODES_VARIABLE, max_graph_nodes
 from actorsession.errors import (
     InvalidArgumentError,
     OpError,
@@ -37,7 +40,7 @@ from actorsession.graph.shape import TensorShape
 
 __all__ = [
     "INLINE_LIMIT", "NESTED_CLASSES", "Buffer", "NestedClass", "Packed", "bytes_held", "not_encoded",
-    "opened", "pack", "packed", "tensor_bytes", "unpack",
+    "opened", "pack", "pack_file", "packed", "tensor_bytes", "unpack", "unpack_file", "unpack_start",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -54,14 +57,25 @@ _BIGINT_DIGITS = 64
 
 _MAX_RANK = 64  # numpy's own limit
 
+# The beginning of files; four bytes with a checksum follow.
+_FILE = b"acts-1\r\n"
+
 _EXT_TENSOR, _EXT_DTYPE, _EXT_SHAPE, _EXT_STRINGS, _EXT_BIGINT, _EXT_FUNCTION = 1, 2, 3, 4, 5, 6
 _EXT_VARIANT, _EXT_PACKED, _EXT_DATASET, _EXT_OBJECTS = 7, 8, 9, 10
 
 # An empty list or map is one byte on the wire and some sixty in memory, so a header of 64 MiB could take 4
-# GiB. The largest graph that fits into one, 300,000 nodes of 200 bytes, has no more than this of them.
+# GiB. Large graphs are packed, and what else a header holds has no more than this of them. An extension type
+# counts as one, since it takes as long to read, and so do eight items of a list.
 _MAX_CONTAINERS = 2**22
+_ITEMS = 8
+# Bytes of functions inside functions that are held at the same time, since each level is a copy of the next.
+_MAX_NESTED_BYTES = 2**30
+# Those of a packed graph, for each node that it may have: a node has four, and one for each input and output.
+_CONTAINERS_PER_NODE = 16
+# Bytes that are decoded between two looks at whether there are more.
+_READ = 2**18
 # Below this no count is needed, and the messages of steps are not slowed by one.
-_COUNT_ABOVE = 2**20
+_COUNT_ABOVE = 2**18
 
 # Functions inside functions: a few more levels than planners accept, so that planners can report the error.
 # The limit holds for nested lists as well; each loop in a loop adds one.
@@ -118,20 +132,57 @@ def packed(items: Collection[T], to_wire: Callable[[T], Any]) -> Packed:
 
     Raises:
         InvalidArgumentError: for a value that cannot be encoded.
+        ResourceExhaustedError: if ``opened`` would refuse the items.
     """
     segments: list[Buffer] = []
     parts = [msgpack.Packer().pack_array_header(len(items))]
-    parts += [pack(to_wire(item), segments) for item in items]
+    left = most = _CONTAINERS_PER_NODE * max_graph_nodes()
+    for item in items:
+        wire = to_wire(item)
+        left -= _containers(wire)
+        if left < 0:
+            raise _too_many_containers(most)
+        parts.append(pack(wire, segments))
     return Packed(b"".join(parts), segments)
 
 
-def opened(value: Any) -> Any:
-    """Return a value, decoded if it is packed.
+def _too_many_containers(most: int) -> ResourceExhaustedError:
+    """Return the error of a graph whose nodes hold more than ``most`` lists and maps."""
+    return ResourceExhaustedError(
+        f"the inputs, outputs and attributes of the graph's nodes are more than {most} lists and maps, "
+        f"{_CONTAINERS_PER_NODE} for each node that a graph may have; the environment variable "
+        f"{MAX_GRAPH_NODES_VARIABLE} says how many those are, here and at the servers"
+    )
+
+
+def _containers(wire: Any) -> int:
+    """Return the number of lists and maps in a value, without those of functions."""
+    if isinstance(wire, dict):
+        wire = wire.values()
+    elif not isinstance(wire, (list, tuple)):
+        return 0
+    return 1 + sum(map(_containers, wire))
+
+
+def opened(value: Packed, check: Callable[[int], None]) -> Iterator[Any]:
+    """Yield the items of a packed list, decoded one by one.
+
+    So no call holds the interpreter lock for long.
+
+    Args:
+        value: the result of ``packed``.
+        check: called with the number of items before one is decoded; raises if there are too many.
 
     Raises:
         ProtocolError: for bytes of any other form.
+        ResourceExhaustedError: if the items hold more lists and maps than ``max_graph_nodes()`` nodes should.
     """
-    return unpack(value.data, value.segments) if isinstance(value, Packed) else value
+    most = _CONTAINERS_PER_NODE * max_graph_nodes()
+    reader = _Reader(value.segments, most, _too_many_containers(most))
+    try:
+        yield from reader.items(value.data, check)
+    except _BAD_BYTES as exc:
+        raise _not_decoded(exc) from exc
 
 
 def tensor_bytes(value: Any) -> int:
@@ -295,37 +346,117 @@ def unpack(data: Buffer, segments: Sequence[Buffer] = ()) -> Any:
     Raises:
         ProtocolError: for bytes of any other form.
     """
-    reader = _Reader(segments, _counting_hooks() if len(data) > _COUNT_ABOVE else {})
+    if len(data) > _COUNT_ABOVE:
+        error = ProtocolError(f"a message has at most {_MAX_CONTAINERS} lists and maps in it")
+        reader = _Reader(segments, _MAX_CONTAINERS, error)
+    else:
+        reader = _Reader(segments)
     try:
         return reader.read(data)
     except ProtocolError:
         raise
     except _BAD_BYTES as exc:
-        raise ProtocolError(f"cannot decode a message: {type(exc).__name__}: {exc}") from exc
+        raise _not_decoded(exc) from exc
+
+
+def _not_decoded(exc: Exception) -> ProtocolError:
+    return ProtocolError(f"cannot decode a message: {type(exc).__name__}: {exc}")
+
+
+def pack_file(value: Any) -> bytes:
+    """Encode a value for a file, with a checksum; the errors are those of ``pack``."""
+    content = pack(value)
+    return b"%b%b%b" % (_FILE, zlib.crc32(content).to_bytes(4, "little"), content)
+
+
+def unpack_file(data: bytes) -> Any:
+    """Decode the result of ``pack_file``, or of ``pack``, as earlier versions wrote it.
+
+    Raises:
+        ProtocolError: for bytes of any other form, or another checksum.
+    """
+    if not data.startswith(_FILE):  # what ``pack`` makes of a list or map begins otherwise
+        return unpack(data)
+    content = memoryview(data)[len(_FILE) + 4 :]
+    if zlib.crc32(content) != int.from_bytes(data[len(_FILE) : len(_FILE) + 4], "little"):
+        raise ProtocolError("the file is damaged: it does not have its checksum")
+    return unpack(content)
+
+
+def unpack_start(data: Buffer, count: int) -> list[Any]:
+    """Decode the first items of a list of which only the beginning is there.
+
+    Args:
+        data: the first bytes of an encoded list, or all of it.
+        count: how many items to return.
+
+    Raises:
+        ProtocolError: for bytes of any other form.
+    """
+    reader = msgpack.Unpacker()
+    try:
+        reader.feed(data)
+        reader.read_array_header()
+        return [reader.unpack() for _ in range(count)]
+    except _BAD_BYTES as exc:
+        raise ProtocolError(f"cannot decode the start of a message: {exc!r:.200}") from exc
 
 
 class _Reader:
     """The decoder of one value.
 
     It does not consist of closures that refer to each other: such a cycle would keep arrays after their use.
+
+    Args:
+        segments: the buffers that came with it.
+        most: lists and maps that it may hold; not counted without an error.
+        error: raised if there are more.
     """
 
-    __slots__ = ("_depth", "_hooks", "_segments")
+    __slots__ = ("_depth", "_error", "_left", "_nested_bytes", "_segments")
 
     def __init__(
-        self, segments: Sequence[Buffer], hooks: Mapping[str, Callable[[Any], Any]]
+        self, segments: Sequence[Buffer], most: int = 0, error: OpError | None = None
     ) -> None:
         self._segments = segments
-        self._hooks = hooks
-        self._depth = 0
+        self._depth = self._nested_bytes = 0
+        self._left = most
+        self._error = error
 
     def read(self, data: Buffer) -> Any:
         # timestamp=1: msgpack's own extension type becomes a plain float, not an object.
-        return msgpack.unpackb(
-            data, ext_hook=self._extension, strict_map_key=False, timestamp=1, **self._hooks
-        )
+        hook, counting = self._extension, _UNCOUNTED if self._error is None else self._counting()
+        return msgpack.unpackb(data, ext_hook=hook, strict_map_key=False, timestamp=1, **counting)
+
+    def _counting(self) -> Mapping[str, Any]:
+        """Return the arguments for msgpack with which too many lists and maps end the decoding."""
+        most = _ITEMS * self._left + _ITEMS
+        hook = self._count
+        return {"list_hook": hook, "object_hook": hook, "max_array_len": most, "max_map_len": most}
+
+    def _count(self, container: Any) -> Any:
+        self._left -= 1 + len(container) // _ITEMS
+        if self._left < 0:
+            assert self._error is not None
+            raise self._error
+        return container
+
+    def items(self, data: Buffer, check: Callable[[int], None]) -> Iterator[Any]:
+        """Yield the items of a list; see ``opened``."""
+        unpacker = msgpack.Unpacker(
+            BytesIO(data), read_size=_READ, max_buffer_size=0, ext_hook=self._extension,
+            strict_map_key=False, timestamp=1, **self._counting(),
+        )  # fmt: skip
+        count = unpacker.read_array_header()
+        check(count)
+        for _ in range(count):
+            yield unpacker.unpack()
+        if unpacker.tell() != len(data):
+            raise ProtocolError(f"a packed list ends {len(data) - unpacker.tell()} bytes too early")
 
     def _extension(self, code: int, body: bytes) -> Any:
+        if self._error is not None:
+            self._count(())
         if code == _EXT_TENSOR:
             return _unpack_tensor(body, self._segments)
         if code == _EXT_DTYPE:
@@ -354,28 +485,22 @@ class _Reader:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise ProtocolError(f"{name} are nested more than {_MAX_DEPTH} deep")
+        self._nested_bytes += len(body)
+        if self._nested_bytes > _MAX_NESTED_BYTES:
+            raise ResourceExhaustedError(
+                f"{name} inside each other, {self._depth} deep, take more than {_MAX_NESTED_BYTES} bytes to "
+                "read: make them smaller, or nest fewer"
+            )
         value = self.read(body)
+        self._nested_bytes -= len(body)
         self._depth -= 1
         return value
 
 
-def _counting_hooks() -> dict[str, Callable[[Any], Any]]:
-    """Return hooks for msgpack that abort the decoding when a value has too many lists and maps."""
-    left = _MAX_CONTAINERS
-
-    def count(container: Any) -> Any:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise ProtocolError(f"a message has at most {_MAX_CONTAINERS} lists and maps in it")
-        return container
-
-    return {"list_hook": count, "object_hook": count}
-
-
+_UNCOUNTED: Mapping[str, Any] = {}
 _BAD_BYTES = (
     ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError,
-    msgpack.UnpackException,
+    EOFError, msgpack.UnpackException,
 )  # fmt: skip
 
 
@@ -401,7 +526,10 @@ def _unpack_tensor(body: bytes, segments: Sequence[Buffer]) -> np.ndarray[Any, A
 
 
 def _unpack_strings(body: bytes) -> np.ndarray[Any, Any]:
-    shape, items = msgpack.unpackb(body)
+    if len(body) <= _COUNT_ABOVE:
+        shape, items = msgpack.unpackb(body)
+    else:
+        shape, items = _unpack_many(body)
     if not isinstance(items, list) or not all(type(item) is bytes for item in items):
         raise ProtocolError("the elements of a string tensor are a list of bytes")
     if len(items) != _count(shape):
@@ -409,6 +537,15 @@ def _unpack_strings(body: bytes) -> np.ndarray[Any, Any]:
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array.reshape(shape)
+
+
+def _unpack_many(body: bytes) -> tuple[Any, list[Any]]:
+    """Do what unpacking a pair of a value and a long list does, in calls that let other threads go on."""
+    unpacker = msgpack.Unpacker(BytesIO(body), read_size=_READ, max_buffer_size=0)
+    if unpacker.read_array_header() != 2:
+        raise ProtocolError("a string tensor is a shape and its elements")
+    shape, count = unpacker.unpack(), unpacker.read_array_header()
+    return shape, [unpacker.unpack() for _ in range(count)]
 
 
 def _unpack_objects(value: Any) -> np.ndarray[Any, Any]:

@@ -16,15 +16,16 @@ from __future__ import annotations
 import contextlib
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
+from actorsession.config.limits import check_graph_size
 from actorsession.errors import InaccessibleTensorError, ProtocolError
 from actorsession.graph import codec
 from actorsession.graph.dtypes import DType, bool_, int32, resource, variant
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import is_registered
+from actorsession.graph.registry import is_registered, needs_import
 from actorsession.graph.scopes import entered, scope_of
 from actorsession.graph.shape import TensorShape
 from actorsession.records import dataclass
@@ -36,7 +37,7 @@ __all__ = [
     "ARGUMENT", "CALL", "CALLS", "CONSTRUCTS", "IF", "MAX_LOOPS", "MAX_NESTING", "REMOTE_CALL",
     "STANDS_FOR", "STATEFUL_CALL", "SYMBOLIC_GRADIENT", "WHILE", "FunctionBody", "FunctionDef", "brought_in",
     "check_reach", "entering", "function_fault", "functions_of", "named_functions",
-    "nodes_inside",
+    "nodes_in", "nodes_inside", "size_inside", "size_of",
 ]  # fmt: skip
 
 ARGUMENT = ""
@@ -68,12 +69,23 @@ class FunctionDef:
         captures: static types of the values that it reads from outside.
         nodes: producers before consumers; those that no output needs are left out.
         outputs: producing node and output index of each result.
+        size: number of its nodes, with those of the functions inside. A function is written out in the place
+            of each call, so this is what every pass has to do with.
+
+    Raises:
+        ResourceExhaustedError: if there are more nodes than one graph may have.
     """
 
     inputs: tuple[TensorSpec, ...]
     captures: tuple[TensorSpec, ...]
     nodes: tuple[NodeDef, ...]
     outputs: tuple[tuple[str, int], ...]
+    size: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Count the nodes; those of a function are counted once, so that 2**60 calls cost nothing."""
+        object.__setattr__(self, "size", size_of(self.nodes))
+        check_graph_size(self.size, "a function")
 
     @property
     def arguments(self) -> tuple[TensorSpec, ...]:
@@ -135,6 +147,60 @@ def _ref_from_wire(item: Any) -> tuple[str, int]:
 codec.NESTED_CLASSES.fill("functions", codec.NestedClass(FunctionDef, FunctionDef.from_wire))
 
 
+# -- sizes ---------------------------------------------------------------------------------------
+
+
+# Inputs, outputs, or items of an attribute that take as long as a node; characters take less.
+_ITEMS, _CHARACTERS = 16, 1024
+# Nodes that are not counted one by one, since whoever asks takes them for many.
+_MANY = 1000
+
+
+def size_of(nodes: Iterable[NodeDef | Operation]) -> int:
+    """Return the number of nodes, with those of the functions in their attributes.
+
+    A node of very many inputs or of long attributes counts as several, since it is as much work.
+    """
+    return sum([1 + size_inside(node) for node in nodes])
+
+
+def size_inside(node: NodeDef | Operation) -> int:
+    """Return how many nodes one counts as beyond itself: those of its functions; 0 for most."""
+    edges = len(node.inputs) + len(node.control_inputs) + len(node.outputs)
+    return edges // _ITEMS + _size_of_attrs(node.attrs)
+
+
+def _size_of_attrs(attrs: Mapping[str, Any]) -> int:
+    size = 0
+    for value in attrs.values():
+        kind = type(value)
+        if kind is FunctionDef:
+            size += value.size
+        elif kind is list or kind is tuple:
+            size += len(value) // _ITEMS
+        elif kind is str or kind is bytes:
+            size += len(value) // _CHARACTERS
+    return size
+
+
+def nodes_in(wire: Any) -> float:
+    """Return the number of nodes in a wire form, counted as ``size_of`` does.
+
+    It is infinity if they are packed or very many, and if modules have to be imported for them.
+    """
+    if not isinstance(wire, list) or len(wire) > _MANY:
+        return float("inf")
+    size = 0
+    for node in wire:
+        match node:
+            case [_, str(op), list(inputs), list(control), _, dict(attrs), list(outputs), _]:
+                if needs_import(op):
+                    return float("inf")
+                edges = len(inputs) + len(control) + len(outputs)
+                size += 1 + edges // _ITEMS + _size_of_attrs(attrs)
+    return size
+
+
 # -- checks --------------------------------------------------------------------------------------
 
 
@@ -179,13 +245,19 @@ def named_functions(nodes: Iterable[NodeDef]) -> dict[str, FunctionDef]:
     return found
 
 
-def function_fault(node: NodeDef, loops: int = 0, depth: int = 0) -> str | None:
+def function_fault(
+    node: NodeDef,
+    loops: int = 0,
+    depth: int = 0,
+    check: Callable[[NodeDef], str | None] = lambda node: None,
+) -> str | None:
     """Return a description of the fault in the functions of a node; ``None`` if there is none.
 
     Args:
         node: the node.
         loops: number of loops around it.
         depth: number of functional control flow operations around it.
+        check: returns the fault of a node inside, by itself.
     """
     keys = _FUNCTIONS.get(node.op)
     if keys is None:
@@ -197,7 +269,7 @@ def function_fault(node: NodeDef, loops: int = 0, depth: int = 0) -> str | None:
         function = node.attrs.get(key)
         if not isinstance(function, FunctionDef):
             return f"has no function as its attribute {key!r}"
-        wrong = _function_fault(function, loops, depth)
+        wrong = _function_fault(function, loops, depth, check)
         if wrong is not None:
             return f"has a wrong function {key!r}: {wrong}"
     if node.op in CALLS:
@@ -205,7 +277,9 @@ def function_fault(node: NodeDef, loops: int = 0, depth: int = 0) -> str | None:
     return _while_fault(node) if node.op == WHILE else _if_fault(node)
 
 
-def _function_fault(function: FunctionDef, loops: int, depth: int) -> str | None:
+def _function_fault(
+    function: FunctionDef, loops: int, depth: int, check: Callable[[NodeDef], str | None]
+) -> str | None:
     made = {ARGUMENT: len(function.arguments)}  # number of outputs
     for node in function.nodes:
         name = node.name
@@ -219,7 +293,7 @@ def _function_fault(function: FunctionDef, loops: int, depth: int) -> str | None
         for before in node.control_inputs:
             if before == ARGUMENT or before not in made:
                 return f"{name!r} runs after {before!r}, not made before it"
-        inner = function_fault(node, loops, depth + 1)
+        inner = check(node) or function_fault(node, loops, depth + 1, check)
         if inner is not None:
             return f"{name!r} {inner}"
         made[name] = len(node.outputs)

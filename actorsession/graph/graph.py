@@ -18,7 +18,7 @@ from actorsession.graph.constant_value import constant_value
 from actorsession.graph.control_flow_ops import is_back_edge, reads
 from actorsession.graph.default_stack import DefaultStack
 from actorsession.graph.device import DeviceSpec
-from actorsession.graph.function import FunctionBody, brought_in, check_reach
+from actorsession.graph.function import FunctionBody, brought_in, check_reach, size_inside
 from actorsession.graph.function_library import FunctionLibrary
 from actorsession.graph.graph_lock import GraphLock
 from actorsession.graph.names import NameTable, check_op_name
@@ -29,6 +29,7 @@ from actorsession.graph.reentrant import Reentrant
 from actorsession.graph.scopes import DeviceFunction, Scope, scope_of
 from actorsession.graph.shape import TensorShape, as_shape, clash
 from actorsession.graph.source_location import user_line
+from actorsession.process_bound import ProcessBound
 
 __all__ = [
     "Graph", "add_to_collection", "add_to_collections", "colocate_with", "constant_value",
@@ -40,7 +41,7 @@ __all__ = [
 _SLICE = 200
 
 
-class Graph:
+class Graph(ProcessBound):
     """A dataflow graph.
 
     Attributes:
@@ -54,6 +55,8 @@ class Graph:
         keeps_devices: whether the answers of device functions are kept as they are spelt.
         shown_prefix: put before the names of classes in the text of elements.
     """
+
+    instead = "pickle its as_graph_def(), and import it in the other process"
 
     keeps_devices = False
     reference_variables = False
@@ -117,6 +120,11 @@ class Graph:
     def size(self) -> int:
         """The number of operations, without those in loop bodies and branches."""
         return len(self._nodes.order)
+
+    @property
+    def total_size(self) -> int:
+        """The number of nodes that a plan of everything has: operations, and the nodes of functions."""
+        return len(self._nodes.order) + self._nodes.inside
 
     def operations_since(self, number: int) -> list[Operation]:
         """Return the operations built after the first ``number``."""
@@ -391,11 +399,13 @@ class Graph:
         existing outputs stay the same, so plans made before stay valid.
         """
         with self._lock.mutex:
+            before = size_inside(op)
             op.inputs, op.attrs, op.outputs = tuple(inputs), attrs, Listed(outputs)
+            if op not in self._nodes.bodies:
+                self._nodes.inside += size_inside(op) - before
+                self._extended.append(op)
             op.forget_node_def()
             self._nodes.forget_consumers()
-            if op not in self._nodes.bodies:
-                self._extended.append(op)
 
     def refine_shape(self, tensor: Tensor, shape: TensorShape) -> None:
         """Merge a tensor's static shape with ``shape``.

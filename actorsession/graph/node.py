@@ -9,10 +9,11 @@ wire form is a list of plain values (see ``codec``); ``GraphDef.to_bytes`` makes
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from actorsession.config.limits import check_graph_size
 from actorsession.errors import ProtocolError
 from actorsession.graph import codec
 from actorsession.graph.dtypes import DType, as_dtype
@@ -20,8 +21,8 @@ from actorsession.graph.shape import TensorShape
 from actorsession.records import dataclass
 
 __all__ = [
-    "GRAPH_DEF_VERSION", "GraphDef", "NodeDef", "TensorSpec", "nodes_from_wire", "nodes_in",
-    "nodes_to_wire", "tensor_name",
+    "GRAPH_DEF_VERSION", "GraphDef", "NodeDef", "TensorSpec", "nodes_from_wire", "nodes_to_wire",
+    "tensor_name",
 ]  # fmt: skip
 
 # Number of incompatible changes of the wire form; a reader refuses versions that it does not support.
@@ -121,27 +122,26 @@ def nodes_to_wire(nodes: Sequence[NodeDef], *, pack: bool = False) -> list[Any] 
     return codec.packed(nodes, NodeDef.to_wire) if pack else [node.to_wire() for node in nodes]
 
 
-def nodes_from_wire(value: Any) -> tuple[NodeDef, ...]:
+def nodes_from_wire(
+    value: Any, check: Callable[[int], None] = check_graph_size
+) -> tuple[NodeDef, ...]:
     """Read the result of ``nodes_to_wire``.
+
+    Args:
+        value: the nodes as plain values.
+        check: called with their number before they are read; raises if there are too many.
 
     Raises:
         ProtocolError: for any other form.
+        ResourceExhaustedError: if there are more nodes than a graph of a cluster may have.
     """
-    nodes = codec.opened(value)
-    if not isinstance(nodes, list):
-        raise ProtocolError(f"not the wire form of nodes: {reprlib.repr(nodes)}")
-    if nodes is value:
-        return tuple([NodeDef.from_wire(node) for node in nodes])
-    nodes.reverse()
-    # Released one by one: to release a million lists at once would block all other threads for a moment.
-    return tuple([NodeDef.from_wire(nodes.pop()) for _ in range(len(nodes))])
-
-
-def nodes_in(wire: Any) -> float:
-    """Return the number of nodes in a wire form; infinity if packed, because only long lists are packed."""
-    if isinstance(wire, codec.Packed):
-        return float("inf")
-    return len(wire) if isinstance(wire, list) else 0
+    if isinstance(value, codec.Packed):
+        # One by one: to make or release a million lists at once would block all other threads for a moment.
+        return tuple([NodeDef.from_wire(node) for node in codec.opened(value, check)])
+    if not isinstance(value, list):
+        raise ProtocolError(f"not the wire form of nodes: {reprlib.repr(value)}")
+    check(len(value))
+    return tuple([NodeDef.from_wire(node) for node in value])
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +183,8 @@ class GraphDef:
         raise ProtocolError(f"not the wire form of a graph: {reprlib.repr(value)}")
 
     def to_bytes(self) -> bytes:
-        """Return the graph as one msgpack blob with everything inside."""
-        return codec.pack(self.to_wire())
+        """Return the graph as one msgpack blob with everything inside, and a checksum before it."""
+        return codec.pack_file(self.to_wire())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> GraphDef:
@@ -193,7 +193,7 @@ class GraphDef:
         Raises:
             ProtocolError: for bytes of any other form.
         """
-        return cls.from_wire(codec.unpack(data))
+        return cls.from_wire(codec.unpack_file(data))
 
 
 def spec(dtype: Any, shape: Any) -> TensorSpec:

@@ -6,13 +6,11 @@ are found by name, and are not part of the order here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from actorsession.graph.function import FunctionBody, size_inside
 from actorsession.graph.graph_lock import GraphLock
 from actorsession.graph.operation import Operation, Tensor
-
-if TYPE_CHECKING:
-    from actorsession.graph.function import FunctionBody
 
 __all__ = ["NodeIndex", "check_kind"]
 
@@ -26,12 +24,14 @@ class NodeIndex:
     Attributes:
         order: all operations but those in bodies, in the order they were built; read only.
         bodies: the loop body or branch that each of the other operations is in; read only.
+        inside: number of nodes in the functions of ``order``.
     """
 
     def __init__(self, lock: GraphLock) -> None:
         self._lock = lock
         self.order: list[Operation] = []
         self.bodies: dict[Operation, FunctionBody] = {}
+        self.inside = 0
         self._by_name: dict[str, Operation] = {}
         self._consumers: dict[Tensor, list[Operation]] = {}
         self._consumers_of = 0  # number of operations whose inputs are indexed
@@ -48,6 +48,7 @@ class NodeIndex:
         """Add an operation that was built into a body, or into the graph itself."""
         if body is None:
             self.order.append(op)
+            self.inside += size_inside(op)
         else:
             body.operations.append(op)
             self.bodies[op] = body

@@ -22,6 +22,7 @@ from actorsession.graph.extension import PROTO_VIEWS, ExtensionPoint
 from actorsession.graph.node import NodeDef, TensorSpec, tensor_name
 from actorsession.graph.registry import Array, OpDef
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, shown
+from actorsession.process_bound import GraphBound
 
 if TYPE_CHECKING:
     from actorsession.graph.graph import Graph
@@ -210,7 +211,7 @@ class Reference:
         return f"<Reference wrapping {self._wrapped!r}>"
 
 
-class Tensor(OperatorMixin):
+class Tensor(OperatorMixin, GraphBound):
     """One output of an operation: a symbolic value that each step computes anew."""
 
     # With a dict, which is made when a program first hangs an attribute of its own on a tensor.
@@ -403,7 +404,7 @@ class Listed(tuple[_Item, ...]):
 _NOTHING: Listed[Any] = Listed()
 
 
-class Operation:
+class Operation(GraphBound):
     """A node of a graph; made by ``Graph.create_op``, immutable except through methods of the graph.
 
     Attributes:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ANY_INPUT", "ENTRY_POINTS", "NOT_DIFFERENTIABLE", "REQUIRED", "TENSOR_STORE", "Array", "Gradient",
     "InferContext", "Kernel", "KernelContext", "OpDef", "ResourceHost", "VariableHolder", "defer",
-    "is_registered", "lookup", "register", "registered_ops",
+    "is_registered", "lookup", "needs_import", "register", "registered_ops",
 ]  # fmt: skip
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -217,6 +217,7 @@ class OpDef:
             ended, and are not written to.
         blocks: may take any time and wait for anything, as the user's code may: never runs on an event loop
             that has a kernel pool beside it, is never folded, and gets a thread of its own.
+        calls_python: calls functions of the user, which see the context variables of the run's caller.
         suspends: the kernel's function returns at once, with a ``concurrent.futures.Future`` of the outputs
             or a coroutine, which the step runs on its event loop. The step goes on with other nodes until it
             is done, in any thread, and cancels it if the step is cancelled. The completer of a future must
@@ -265,6 +266,7 @@ class OpDef:
     keeps: frozenset[int] = frozenset()
     borrows: frozenset[int] = frozenset()
     blocks: bool = False
+    calls_python: bool = False
     suspends: bool = False
     takes: bool = False
     opens_files: bool = False
@@ -401,6 +403,15 @@ def is_registered(name: str) -> bool:
         return True
     _load_plugins(name)
     return name in _OPS
+
+
+def needs_import(name: str) -> bool:
+    """Return whether looking up an operation type may import modules, which takes up to a second."""
+    if name in _OPS or name.startswith(
+        "_"
+    ):  # those are the nodes of plans, which have no registration
+        return False
+    return _DEFERRED.get(name) not in sys.modules
 
 
 def registered_ops() -> tuple[str, ...]:

@@ -8,7 +8,7 @@ process receives the object itself.
 from __future__ import annotations
 
 from actorsession.messages.checks import Tensor
-from actorsession.messages.codec import UnreadableMessage, decode, encode
+from actorsession.messages.codec import UnreadableMessage, decode, encode, lost_message
 from actorsession.messages.done import Done
 from actorsession.messages.envelope import (
     Beat,
@@ -64,5 +64,5 @@ __all__ = [
     "PartialRun", "PartialRunDrop", "PartialRunReady", "PartialRunSetup", "PrepareStep", "PushTensors",
     "RegisterGraph", "Registry", "Reply", "ResetContainers", "RunGraph", "RunStep",
     "SessionCreated", "SessionExtended", "Spec", "StepDone", "StopServer", "Tell", "Tensor",
-    "UnreadableMessage", "WorkerStatus", "decode", "encode", "message",
+    "UnreadableMessage", "WorkerStatus", "decode", "encode", "lost_message", "message",
 ]  # fmt: skip

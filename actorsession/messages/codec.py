@@ -5,7 +5,7 @@ as segments. Links call the codec; it imports the value codec and the registry.
 
 Invariant: for any bytes, ``decode`` returns an envelope or raises ``ProtocolError``. If only the message of
 a call or reply is malformed and its id could be read, the error is an ``UnreadableMessage`` with that id,
-so that one bad message need not end the link.
+so that one bad message need not end the link. So it is if there is no memory for the message.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ import reprlib
 from collections.abc import Callable
 from typing import Any
 
+from actorsession.durations import MOST_SECONDS, is_seconds
 from actorsession.errors import (
     InvalidArgumentError,
     OpError,
     ProtocolError,
+    ResourceExhaustedError,
     error_from_wire,
     error_to_wire,
 )
-from actorsession.graph.codec import Buffer, not_encoded, pack, unpack
+from actorsession.graph.codec import Buffer, not_encoded, pack, unpack, unpack_start
 from actorsession.messages.envelope import (
     Beat,
     Call,
@@ -34,7 +36,7 @@ from actorsession.messages.envelope import (
 )
 from actorsession.messages.registry import VOCABULARY
 
-__all__ = ["UnreadableMessage", "decode", "encode"]
+__all__ = ["UnreadableMessage", "decode", "encode", "lost_message"]
 
 _BEAT, _CALL, _TELL, _REPLY, _FAILURE, _CANCEL = range(6)
 _GOODBYE = 12  # those between are the kinds of step frames
@@ -46,17 +48,21 @@ _from_wire = VOCABULARY.from_wire
 
 
 class UnreadableMessage(ProtocolError):
-    """The content of a call or an answer is malformed, but its call id could be read.
+    """The content of a call or an answer cannot be decoded, but its call id could be read.
 
     Attributes:
         call_id: the id of the call.
         answer: whether it is the answer to a call of this end, rather than a call of the peer.
+        kind: the class of the error of the call.
     """
 
-    def __init__(self, message: str, *, call_id: int, answer: bool) -> None:
+    def __init__(
+        self, message: str, *, call_id: int, answer: bool, kind: type[OpError] = ProtocolError
+    ) -> None:
         super().__init__(message)
         self.call_id = call_id
         self.answer = answer
+        self.kind = kind
 
 
 def encode(envelope: Envelope) -> tuple[bytes, tuple[Buffer, ...]]:
@@ -94,8 +100,9 @@ def decode(header: Buffer, segments: tuple[Buffer, ...] = ()) -> Envelope:
         segments: large tensors become views of them.
 
     Raises:
-        UnreadableMessage: only the message of a call or reply is malformed.
+        UnreadableMessage: only the message of a call or reply is malformed, or there is no memory for it.
         ProtocolError: the bytes are not an envelope for any other reason.
+        ResourceExhaustedError: there is no memory for an envelope that has no answer.
     """
     try:
         wire = unpack(header, segments)
@@ -109,9 +116,33 @@ def decode(header: Buffer, segments: tuple[Buffer, ...] = ()) -> Envelope:
         return _READERS[kind](wire)
     except ProtocolError:
         raise
+    except MemoryError:
+        raise lost_message(
+            header, ResourceExhaustedError("no memory to decode a message")
+        ) from None
     # The peer chose these bytes, so an error of any library that reads them is the peer's error.
     except Exception as exc:
         raise ProtocolError(f"cannot decode an envelope: {type(exc).__name__}: {exc}") from exc
+
+
+def lost_message(start: Buffer, error: ResourceExhaustedError) -> OpError:
+    """Return the error of an envelope for which there is no memory.
+
+    Args:
+        start: the first bytes of the envelope, or all of it.
+        error: what there was no memory for.
+
+    Returns:
+        An ``UnreadableMessage`` for a call or an answer to one; else ``error``, as nobody else would be told.
+
+    Raises:
+        ProtocolError: the bytes are not the start of an envelope.
+    """
+    kind, number = unpack_start(start, 2)
+    if kind not in (_CALL, _REPLY, _FAILURE):
+        return error
+    _check_call_id(number)
+    return UnreadableMessage(error.message, call_id=number, answer=kind != _CALL, kind=type(error))
 
 
 def _message_name(envelope: Envelope) -> str:
@@ -227,9 +258,9 @@ def _check_target(value: Any) -> None:
 
 
 def _seconds(value: Any) -> float:
-    # The comparison is false for a NaN, which would make a deadline that never comes.
-    if type(value) not in (int, float) or not 0 <= value < float("inf"):
+    if not is_seconds(value):
         raise ProtocolError(
-            f"a time left must be a number of seconds, at least 0, found {reprlib.repr(value)}"
+            "a time left must be a number of seconds, at least 0 and at most "
+            f"{MOST_SECONDS:g}, found {reprlib.repr(value)}"
         )
     return float(value)

@@ -15,10 +15,11 @@ import weakref
 from types import TracebackType
 from typing import Self
 
-from actorsession.checkpoints import file_errors
+from actorsession.checkpoints.atomic import file_errors, regular
 from actorsession.errors import FailedPreconditionError
 from actorsession.opsets.parsing.record_frames import frame
 from actorsession.opsets.summaries.fields import double_field
+from actorsession.process_bound import ProcessBound
 from actorsession.protobuf.wire import length_field
 
 __all__ = ["EventFileWriter"]
@@ -34,24 +35,30 @@ class _File:
     """A file that is open only while records are appended, so nothing has to close it.
 
     Args:
-        path: the file, created or emptied.
+        path: the file, which is created.
+
+    Raises:
+        FileExistsError: if there is such a file, such as another writer's.
     """
 
     def __init__(self, path: str) -> None:
-        self.path = path
+        self.path, self._owner = path, os.getpid()
         self.waiting: list[bytes] = []
-        with file_errors(f"cannot write {path!r}"), open(path, "wb"):
+        with open(path, "xb"):
             pass
 
     def drain(self) -> None:
-        """Append the records that wait."""
+        """Append the records that wait; in a forked child they are its parent's to write."""
         records, self.waiting = self.waiting, []
-        if records:
-            with file_errors(f"cannot write {self.path!r}"), open(self.path, "ab") as file:
+        if records and self._owner == os.getpid():
+            with (
+                file_errors(f"cannot write {self.path!r}"),
+                open(self.path, "ab", opener=regular()) as file,
+            ):
                 file.writelines(frame(records))
 
 
-class EventFileWriter:
+class EventFileWriter(ProcessBound):
     """A writer of event files in one folder.
 
     Events are written to disk when ``max_queue`` of them wait, when ``flush_secs`` have passed at the time of
@@ -91,11 +98,8 @@ class EventFileWriter:
     def _open(self) -> None:
         now = int(time.time())
         base = os.path.join(self._folder, f"events.out.tfevents.{now:010d}.{socket.gethostname()}")
-        self.path, number = base + self._suffix, 0
-        while os.path.exists(self.path):  # a second writer within a second
-            number += 1
-            self.path = f"{base}.{number}{self._suffix}"
-        self._file = _File(self.path)
+        self._file = self._new_file(base)
+        self.path = self._file.path
         self._flushed = time.monotonic()
         self._closed = False
         self._end = weakref.finalize(self, self._file.drain)
@@ -103,6 +107,17 @@ class EventFileWriter:
         source = length_field(_SOURCE, length_field(_WRITER, _NAME))
         self._file.waiting.append(double_field(1, float(now)) + version + source)
         self._file.drain()
+
+    def _new_file(self, base: str) -> _File:
+        """Make a file that no other writer has, not even in another process within the same second."""
+        path, number = base + self._suffix, 0
+        with file_errors(f"cannot write {path!r}"):
+            while True:
+                try:
+                    return _File(path)
+                except FileExistsError:
+                    number += 1
+                    path = f"{base}.{number}{self._suffix}"
 
     @property
     def closed(self) -> bool:

@@ -17,6 +17,7 @@ from actorsession.ops import raw
 from actorsession.ops.build import constant
 from actorsession.ops.composite_tensor import CompositeTensor
 from actorsession.ops.partial import shape_from
+from actorsession.process_bound import GraphBound
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +39,7 @@ class IndexedSlicesValue(NamedTuple):
     dense_shape: np.ndarray[Any, Any] | None
 
 
-class IndexedSlices(CompositeTensor):
+class IndexedSlices(CompositeTensor, GraphBound):
     """Some rows of a larger tensor; the others are zero, and rows with equal indices add up.
 
     Args:

@@ -85,18 +85,21 @@ class _Helpers:
         self._count = 0
 
     def offer(self, job: _Job[Any, Any], helpers: int) -> None:
-        """Offer a job to some helpers, of which at least as many exist."""
+        """Offer a job to some helpers, or to as many as there are threads for."""
         if self._count < helpers:
             self._start(helpers)
-        for _ in range(helpers):
+        for _ in range(min(helpers, self._count)):
             self._jobs.put(job)
 
     def _start(self, helpers: int) -> None:
         with self._lock:
             while self._count < helpers:
+                name = f"actorsession-helper-{self._count + 1}"
+                try:
+                    threading.Thread(target=self._run, name=name, daemon=True).start()
+                except RuntimeError:  # none are left: the others do it, at least the caller
+                    return
                 self._count += 1
-                name = f"actorsession-helper-{self._count}"
-                threading.Thread(target=self._run, name=name, daemon=True).start()
 
     def _run(self) -> None:
         with np.errstate(all="ignore"):  # of this thread

@@ -26,7 +26,11 @@ class Crew:
         self._closed = False
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Have a function called in a thread, which must not raise; nothing is called after ``close``."""
+        """Have a function called in a thread, which must not raise; nothing is called after ``close``.
+
+        Raises:
+            RuntimeError: no thread can be started, and no other has taken the function meanwhile.
+        """
         with self._changed:
             if self._closed:
                 return
@@ -34,7 +38,13 @@ class Crew:
             if self._idle >= len(self._work):
                 self._changed.notify()
                 return
-        threading.Thread(target=self._serve, name="actorsession-dataset", daemon=True).start()
+        try:
+            threading.Thread(target=self._serve, name="actorsession-dataset", daemon=True).start()
+        except RuntimeError:
+            with self._changed:
+                if work in self._work:
+                    self._work.remove(work)
+                    raise
 
     def close(self) -> None:
         """Let all threads go once they have done what they are doing."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from actorsession.errors import PicklableError
+
 __all__ = ["CycleError", "producers_first"]
 
 
-class CycleError(ValueError):
+class CycleError(PicklableError, ValueError):
     """Error for nodes that wait for each other.
 
     Attributes:

@@ -153,10 +153,10 @@ class PendingCalls:
             call.fail(failure.error.locate(task=self._peer))
 
     def unreadable(self, error: UnreadableMessage) -> None:
-        """Fail a call whose answer could not be decoded."""
+        """Fail a call whose answer could not be decoded, or had no memory."""
         call = self._calls.pop(error.call_id, None)
         if call is not None:
-            call.fail(ProtocolError(f"the answer to {call}: {error.message}", task=self._peer))
+            call.fail(error.kind(f"the answer to {call}: {error.message}", task=self._peer))
 
     def expired(self, call_id: int, seconds: float) -> None:
         """Fail a call whose deadline has come; called by its timer.

@@ -35,6 +35,7 @@ from actorsession.errors import (
     ResourceExhaustedError,
     UnavailableError,
     UnimplementedError,
+    error_to_wire,
     from_exception,
 )
 from actorsession.graph.codec import not_encoded
@@ -43,6 +44,7 @@ from actorsession.messages import (
     WORKER,
     Call,
     Cancel,
+    CleanupGraph,
     Envelope,
     Failure,
     PushTensors,
@@ -248,6 +250,11 @@ class Service:
         message = PushTensors(step_id=step_id, keys=lists[0], values=lists[1], dead=lists[2])
         self.tell(Tell(WORKER, message))
 
+    def push_lost(self, step_id: int, error: OpError) -> None:
+        """Fail a step of this task, for a pushed value of which there is no memory."""
+        end = CleanupGraph(step_id=step_id, error=error_to_wire(error), settles=False)
+        self.tell(Tell(WORKER, end))
+
     def _worker_here(self) -> PushReceiver | None:
         """Return the worker, if it is an actor on this loop that takes pushes by a call."""
         ref = self._serves.get(WORKER)
@@ -275,7 +282,7 @@ class Service:
     def unreadable(self, error: UnreadableMessage) -> None:
         """Answer a call that could not be decoded."""
         logger.warning("a call of %s at %s: %s", self._peer, self._address, error)
-        self._send_answer(Failure(error.call_id, ProtocolError(error.message)))
+        self._send_answer(Failure(error.call_id, error.kind(error.message)))
 
     def _submit(self, call: Call, deadline: Deadline) -> Any:
         ref = self._target(call.target)

@@ -29,6 +29,7 @@ from typing import Any, Protocol
 from msgpack import unpackb
 
 from actorsession.actors.supervision import Children
+from actorsession.durations import is_seconds
 from actorsession.errors import (
     CancelledError,
     OpError,
@@ -38,7 +39,7 @@ from actorsession.errors import (
     error_to_wire,
     from_exception,
 )
-from actorsession.graph.codec import Buffer, not_encoded
+from actorsession.graph.codec import Buffer, not_encoded, unpack_start
 from actorsession.messages.step_frames import (
     CANCEL,
     DONE,
@@ -184,6 +185,7 @@ class StepCalls:
         pushes: how many times values were pushed to the peer.
         on_push: takes the step id, keys, values and marks of dead tensors that the peer has pushed; set
             before the link runs.
+        on_push_lost: takes the step id and the error of a push for which there was no memory; likewise.
     """
 
     def __init__(
@@ -211,6 +213,7 @@ class StepCalls:
         self._keys_received: dict[int, str] = {}
         self._texts_received: dict[str, None] = {}
         self.on_push: Callable[[int, Sequence[str], Sequence[Any], Sequence[bool]], None]
+        self.on_push_lost: Callable[[int, OpError], None]
         self.sent = self.received = self.pushes = 0
         self._counter = itertools.count(1)
         self._is_over = False
@@ -334,34 +337,63 @@ class StepCalls:
 
     # -- what arrives --------------------------------------------------------------------------
 
-    def receive(self, header: Buffer, segments: Sequence[Buffer]) -> None:
+    def receive(self, header: Buffer, segments: Sequence[Buffer], wire: Any = None) -> None:
         """Handle a step frame that has arrived.
+
+        Args:
+            header: its header.
+            segments: its segments.
+            wire: the header decoded, if that was done elsewhere.
 
         Raises:
             ProtocolError: the frame is malformed, or does not fit the state of the link.
             ResourceExhaustedError: it pushes values and the receiver has no room for them.
         """
         try:
-            wire = unpackb(header) if len(header) <= LONG_HEADER else None
+            wire = unpackb(header) if len(header) <= LONG_HEADER else wire
         except Exception:  # whatever it is, read_header() says it
             wire = None
-        # What read_header() does, without a call; it reads long headers, and raises for what is none.
-        if type(wire) is not list or len(wire) < 2 or type(wire[1]) is not int or wire[1] < 0:
-            wire = read_header(header)
         try:
-            receive = _RECEIVERS[wire[0]]
-        except (KeyError, TypeError):
-            raise ProtocolError(f"unknown kind of step frame: {wire[0]!r:.100}") from None
-        receive(self, wire, header, segments)
+            # What read_header() does, without a call; it reads long headers, and raises for what is none.
+            if type(wire) is not list or len(wire) < 2 or type(wire[1]) is not int or wire[1] < 0:
+                wire = read_header(header)
+            try:
+                receive = _RECEIVERS[wire[0]]
+            except (KeyError, TypeError):
+                raise ProtocolError(f"unknown kind of step frame: {wire[0]!r:.100}") from None
+            receive(self, wire, header, segments)
+        except MemoryError:
+            self.lost(header, ResourceExhaustedError("no memory to read a message"))
+
+    def lost(self, start: Buffer, error: ResourceExhaustedError) -> None:
+        """Fail the run or the step of a frame for which there is no memory.
+
+        Args:
+            start: the first bytes of its header, or all of it.
+            error: what there was no memory for.
+
+        Raises:
+            ProtocolError: the bytes are not those of a step frame.
+        """
+        kind, number = unpack_start(start, 2)
+        if kind == PUSH:
+            self.on_push_lost(number, error)
+        elif kind == CANCEL:
+            self._receive_cancel([kind, number], b"", ())
+        elif kind != RUN:
+            if (waiter := self._waiting.pop(number, None)) is not None:
+                waiter.failed(error)
+        elif number in self._early:
+            del self._early[number]
+        else:
+            self.finish(number)
+            self.answer(number, [FAIL, number, error_to_wire(error)])
 
     def _receive_run(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         if len(wire) < 4 or type(wire[2]) is not int:
             raise ProtocolError("a run has a program and a limit")
         call, number, seconds = wire[1:4]
-        # The comparison is false for a NaN, which would make a deadline that never comes.
-        if seconds is not None and not (
-            type(seconds) in (int, float) and 0 <= seconds < float("inf")
-        ):
+        if seconds is not None and not is_seconds(seconds):
             raise ProtocolError(
                 f"the limit of a run is a number of seconds, found {seconds!r:.100}"
             )
@@ -466,9 +498,11 @@ class StepCalls:
                 keys = list(map(self._keys_received.__getitem__, named))
             except KeyError:
                 raise self._unknown_key(named) from None
-        values = list(map(read_value, wire[3::3], contents, repeat(segments)))
         if is_new and not is_bulky(header, segments):
-            self._learn(keys)
+            self._learn(
+                keys
+            )  # first: the sender numbers them whether there is memory for the values or not
+        values = list(map(read_value, wire[3::3], contents, repeat(segments)))
         dead = (
             [content is None for content in contents] if None in contents else [False] * len(keys)
         )

@@ -14,11 +14,13 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Coroutine
+from contextvars import copy_context
 from types import TracebackType
 from typing import Any, TypeVar
 
 from actorsession.graph.take import Take
 from actorsession.plan.codegen.segment_context import PendingValues
+from actorsession.runtime.kernel_pool import lend_turn
 
 __all__ = ["CancelScope", "acquire", "cancel_pending", "result_of", "wait_for"]
 
@@ -119,7 +121,7 @@ def wait_for(
     elif asyncio._get_running_loop() is not None:
         # The wait blocks this thread, which is the loop's, so another thread must run the coroutine.
         threads = concurrent.futures.ThreadPoolExecutor(1, "actorsession-coroutine")
-        future = threads.submit(asyncio.run, _checked(pending, check))
+        future = threads.submit(copy_context().run, asyncio.run, _checked(pending, check))
         threads.shutdown(wait=False)
     elif loop is not None:
         future = asyncio.run_coroutine_threadsafe(pending, loop)
@@ -127,11 +129,12 @@ def wait_for(
         return asyncio.run(_checked(pending, check))
     pause = _FIRST_LOOK
     try:
-        while not future.done():
-            with contextlib.suppress(TimeoutError):
-                future.exception(pause)
-            check()
-            pause = min(2 * pause, _SLICE)
+        with lend_turn():
+            while not future.done():
+                with contextlib.suppress(TimeoutError):
+                    future.exception(pause)
+                check()
+                pause = min(2 * pause, _SLICE)
         return future.result()
     except BaseException:
         cancel_pending(future)

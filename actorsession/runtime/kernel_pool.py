@@ -11,8 +11,11 @@ share. The threads end when their last share is shut down, whatever still refers
 traceback of a failed kernel), or dropped.
 
 Shares take turns: those with work get one thread after the other, so a session that floods the pool does not
-delay others by more than its share. When all threads are busy, work that runs for the first time, and so may
-be short, has a lane of its own and does not queue behind work that is known to be expensive.
+delay others by more than its share. Work that runs for the first time, and so may be short, does not queue
+behind work that is known to be expensive: every other work that begins is such a first run, if there is one.
+
+A pool never runs more at once than its number. A thread whose work waits for something, such as a dequeue in
+a loop, lets another thread run meanwhile (``lend_turn``), and goes on when it is its turn again.
 
 Invariant: only shares refer to ``PoolThreads``, so that the threads of a session that was dropped without
 being closed end too.
@@ -20,22 +23,21 @@ being closed end too.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
-__all__ = ["LANE", "KernelPool", "PoolThreads", "processors"]
+__all__ = ["KernelPool", "PoolThreads", "lend_turn", "processors"]
 
 _THREAD_NAME = "actorsession-kernel"
-# Threads for work that blocks; each is started when no other is idle. A program that nests or overlaps more
-# calls of its own code than this waits for the first of them.
+# Threads for work that blocks, and as many whose work waits; each is started when no other is idle. A program
+# that nests or overlaps more calls of its own code than this waits for the first of them.
 _MOST_BLOCKED = 256
-LANE = 2
-"""Threads of the lane of first runs, beside those of the pool: one first run may prove expensive."""
-
 _SHUT_DOWN = "the kernel pool is shut down"
 
 
@@ -59,22 +61,22 @@ class PoolThreads:
     """
 
     __slots__ = (
-        "__weakref__", "_beside", "_executor", "_firsts", "_in_lane", "_lane", "_lines", "_lock", "_pending",
-        "_running", "_shares", "number",
+        "__weakref__", "_beside", "_executor", "_firsts", "_is_first_next", "_lines", "_lock", "_resuming",
+        "_running", "_shares", "_turns", "number",
     )  # fmt: skip
 
     def __init__(self, number: int, name: str = _THREAD_NAME) -> None:
         self.number = number
-        self._executor = ThreadPoolExecutor(number, name)
+        self._executor = ThreadPoolExecutor(number + _MOST_BLOCKED, name)
         self._beside = ThreadPoolExecutor(_MOST_BLOCKED, f"{name}-blocked")
-        self._lane = ThreadPoolExecutor(LANE, f"{name}-first")
-        # The queued work of each user, next user first; each item has one call of ``_run_next``.
+        # The queued work of each user, next user first, and of it one first run of each identity.
         self._lines: OrderedDict[object, deque[_Work]] = OrderedDict()
-        self._pending = 0  # queued and running work, without what the lane has taken
-        self._firsts: set[object] = set()  # given to the lane and not ended
-        # The arguments of the work of each busy thread: of the ``number`` threads, and of the lane.
-        self._running: dict[int, tuple[Any, ...]] = {}
-        self._in_lane: dict[int, tuple[Any, ...]] = {}
+        self._firsts: OrderedDict[object, _Work] = OrderedDict()
+        self._is_first_next = False
+        # The threads that run work or are about to, at most ``number``, and those that want to go on.
+        self._turns: set[_Turn] = set()
+        self._resuming: deque[_Turn] = deque()
+        self._running: dict[int, tuple[Any, ...]] = {}  # the arguments of the work of each thread
         self._lock = threading.Lock()
         self._shares: int | None = 0  # None once the last one was shut down
 
@@ -97,7 +99,7 @@ class PoolThreads:
             self._shares = self._shares - 1 or None
             if self._shares is not None:
                 return
-        for executor in (self._executor, self._beside, self._lane):
+        for executor in (self._executor, self._beside):
             executor.shutdown(wait=False)
 
     def submit(
@@ -116,81 +118,199 @@ class PoolThreads:
             user: the user for whom it runs; users take turns.
             blocks: whether it may wait for other work of the pool. It then takes none of the ``number``
                 threads.
-            first: identifies work that runs for the first time. It is queued in the lane as well, and runs
-                where a thread is free first. One identity is in the lane only once, so that many runs of it
-                do not fill the lane.
+            first: identifies work that runs for the first time. It need not queue behind work that does not,
+                but for one identity only one work at a time.
 
         Raises:
-            RuntimeError: if the interpreter is ending.
+            RuntimeError: if the interpreter is ending, or no thread can be started.
         """
         if blocks:
-            self._beside.submit(work, *args)
+            call: list[Callable[[], object]] = [partial(work, *args)]
+            try:
+                self._beside.submit(_once, call)
+            except RuntimeError:
+                # The executor may have kept the call, for a thread that it does start later.
+                with contextlib.suppress(IndexError):
+                    call.pop()
+                    raise
             return
-        made = _Work(work, args)
+        made = _Work(work, args, first)
         with self._lock:
-            busy = self._pending >= self.number
-            self._pending += 1
             self._lines.setdefault(user, deque()).append(made)
-            if busy and first is not None and first not in self._firsts:
-                self._firsts.add(first)
-                made.first = first
-        if made.first is not None:
-            self._lane.submit(self._run, made, self._in_lane)
-        # Outside the lock, for which the thread that this wakes would have to wait. If it is refused, the
-        # interpreter is shutting down and queued work is not run any more.
-        self._executor.submit(self._run_next)
+            if first is not None:
+                self._firsts.setdefault(first, made)
+        try:
+            self._call_thread()
+        except RuntimeError:
+            with self._lock:
+                if not (self._turns or made.taken):  # else another thread does it
+                    self._take(made)
+                    raise
 
-    def _run_next(self) -> None:
-        """Run the next work of the next user, who then becomes the last."""
+    def _call_thread(self) -> None:
+        """Let one more thread run what is queued, unless as many do as may.
+
+        Raises:
+            RuntimeError: if the interpreter is ending, or no thread can be started.
+        """
         with self._lock:
+            if not self._lines or len(self._turns) >= self.number:
+                return
+            turn = _Turn(self)
+            self._turns.add(turn)
+        # Outside the lock, for which the thread that this wakes would have to wait.
+        try:
+            self._executor.submit(self._serve, turn)
+        except RuntimeError:
+            # The executor may have kept the call, for a thread that it does start later.
+            with self._lock:
+                self._turns.discard(turn)
+            raise
+
+    def _serve(self, turn: _Turn) -> None:
+        """Run what is queued in this thread, until nothing is or the turn has to be given up."""
+        _here.turn = turn
+        try:
+            while (made := self._next(turn)) is not None:
+                self._run(made)
+        finally:
+            _here.turn = None
+
+    def _next(self, turn: _Turn) -> _Work | None:
+        """Return the next work of a thread, or end its turn."""
+        with self._lock:
+            if turn not in self._turns:
+                return None
+            if len(self._turns) <= self.number and not self._resuming:
+                made = self._first()
+                if made is not None:
+                    return made
+            self._turns.discard(turn)
+            self._pass_turn()
+            return None
+
+    def _pass_turn(self) -> None:
+        """Let a thread go on whose wait has ended, if there is room for it; the lock is held."""
+        if self._resuming and len(self._turns) < self.number:
+            turn = self._resuming.popleft()
+            self._turns.add(turn)
+            turn.gate.release()
+
+    def _first(self) -> _Work | None:
+        """Return the next first run, or the next work of the next user; the lock is held."""
+        self._is_first_next = not self._is_first_next
+        if self._is_first_next and self._firsts:
+            return self._take(next(iter(self._firsts.values())))
+        while self._lines:
             user, line = self._lines.popitem(last=False)
             made = line.popleft()
             if line:
-                self._lines[user] = line
-        self._run(made, self._running)
-        with self._lock:
-            self._pending -= 1
+                self._lines[user] = line  # who is the last then
+            if not made.taken:
+                return self._take(made)
+        return None
 
-    def _run(self, made: _Work, running: dict[int, tuple[Any, ...]]) -> None:
-        """Run a piece of work unless another thread has taken it; register it while it runs."""
-        with self._lock:
-            work, made.work = made.work, None
-            args, made.args = made.args, ()
-        if work is None:
-            return
-        thread = threading.get_ident()
-        running[thread] = args
+    def _take(self, made: _Work) -> _Work:
+        """Take work out of its queues, one of which skips it later; the lock is held."""
+        made.taken = True
+        if made.first is not None and self._firsts.get(made.first) is made:
+            del self._firsts[made.first]
+        return made
+
+    def _run(self, made: _Work) -> None:
+        """Run a piece of work; register it while it runs."""
+        thread, work, args = threading.get_ident(), made.work, made.args
+        made.args = ()  # which a queue may still hold
+        self._running[thread] = args
         try:
             work(*args)
         finally:
-            del running[thread]
-            if made.first is not None:
-                with self._lock:
-                    self._firsts.discard(made.first)
+            del self._running[thread]
 
-    def running(self, *, in_lane: bool = False) -> list[tuple[Any, ...]]:
-        """Return the arguments of all work that has a thread; callable from any thread.
+    def running(self) -> list[tuple[Any, ...]]:
+        """Return the arguments of all work that has a thread; callable from any thread."""
+        return list(self._running.values())
+
+    def lend(self, turn: _Turn) -> None:
+        """Give up the turn of this thread, whose work is about to wait."""
+        with self._lock:
+            self._turns.discard(turn)
+            self._pass_turn()
+        with contextlib.suppress(RuntimeError):  # then others run as their turns come
+            self._call_thread()
+
+    def resume(self, turn: _Turn, *, at_once: bool) -> None:
+        """Wait for the next turn of this thread.
 
         Args:
-            in_lane: whether to return the work of the lane of first runs; else of the ``number`` threads.
+            turn: what it has given up.
+            at_once: whether it may go on without, because its work is about to end.
         """
-        return list((self._in_lane if in_lane else self._running).values())
+        with self._lock:
+            if at_once or (len(self._turns) < self.number and not self._resuming):
+                self._turns.add(turn)
+                return
+            self._resuming.append(turn)
+            turn.gate.acquire(blocking=False)
+        with turn.gate:  # released with the turn
+            pass
 
     def join(self) -> None:
         """Wait for all work of threads that were shut down."""
-        for executor in (self._executor, self._beside, self._lane):
+        for executor in (self._executor, self._beside):
             executor.shutdown(wait=True)
+
+
+class _Turn:
+    """The right of one thread to run work of a pool."""
+
+    __slots__ = ("gate", "threads")
+
+    def __init__(self, threads: PoolThreads) -> None:
+        self.threads = threads
+        self.gate = threading.Lock()  # held while the thread waits for the turn
 
 
 class _Work:
     """A call in one queue, or in two, until a thread takes it."""
 
-    __slots__ = ("args", "first", "work")
+    __slots__ = ("args", "first", "taken", "work")
 
-    def __init__(self, work: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        self.work: Callable[..., Any] | None = work
+    def __init__(self, work: Callable[..., Any], args: tuple[Any, ...], first: object) -> None:
+        self.work = work
         self.args = args
-        self.first: object = None
+        self.first = first
+        self.taken = False
+
+
+def _once(call: list[Callable[[], object]]) -> None:
+    """Make a call, unless it was withdrawn."""
+    with contextlib.suppress(IndexError):
+        made = call.pop()
+        made()
+
+
+# The turn of this thread, if it is one of a pool.
+_here = threading.local()
+
+
+@contextlib.contextmanager
+def lend_turn() -> Iterator[None]:
+    """Let another thread of the pool run while this one waits in the block for something.
+
+    Outside the threads of a pool it does nothing.
+    """
+    turn: _Turn | None = getattr(_here, "turn", None)
+    if turn is None:
+        yield
+        return
+    turn.threads.lend(turn)
+    failed = True
+    try:
+        yield
+        failed = False
+    finally:
+        turn.threads.resume(turn, at_once=failed)
 
 
 class KernelPool:
@@ -247,10 +367,10 @@ class KernelPool:
                 raise RuntimeError(_SHUT_DOWN)
             self._threads.submit(work, blocks=True)
 
-    def running(self, *, in_lane: bool = False) -> list[tuple[Any, ...]]:
+    def running(self) -> list[tuple[Any, ...]]:
         """Return the arguments of all running work of all shares; see ``PoolThreads.running``."""
         threads = self._threads
-        return [] if threads is None else threads.running(in_lane=in_lane)
+        return [] if threads is None else threads.running()
 
     def share(self) -> KernelPool:
         """Return another share of the same threads.

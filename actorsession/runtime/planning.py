@@ -24,7 +24,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from actorsession.collector import pause_collector
-from actorsession.errors import OpError
+from actorsession.errors import OpError, from_exception
 
 __all__ = ["LARGE", "Planning"]
 
@@ -85,16 +85,25 @@ class Planning:
             return job.answer
         self._line.append(job)
         if len(self._line) == 1:
-            _threads.submit(job.run)
+            self._begin()
         return job.answer
 
     def ended(self) -> None:
         """Start the next work that has waiters."""
         del self._line[0]
-        while self._line and self._line[0].answer.done():
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start the first work that has waiters; work for which there is no thread fails."""
+        while self._line:
+            job = self._line[0]
+            if not job.answer.done():
+                try:
+                    _threads.submit(job.run)
+                    return
+                except RuntimeError as exc:
+                    job.settle(None, from_exception(exc))
             del self._line[0]
-        if self._line:
-            _threads.submit(self._line[0].run)
 
     def check(self) -> None:
         """Raise if the planning was closed, so that the work that calls it ends."""
@@ -168,13 +177,24 @@ class _Threads:
         self._running = 0
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Run ``work``, which must not raise, in a thread; in the order of the calls."""
+        """Run ``work``, which must not raise, in a thread; in the order of the calls.
+
+        Raises:
+            RuntimeError: if no thread can be started and none is running.
+        """
         with self._lock:
             self._line.append(work)
             if self._running == _MOST:
                 return
             self._running += 1
-        threading.Thread(target=self._main, name="actorsession-planning", daemon=True).start()
+        try:
+            threading.Thread(target=self._main, name="actorsession-planning", daemon=True).start()
+        except RuntimeError:
+            with self._lock:
+                self._running -= 1
+                if not self._running:
+                    self._line.remove(work)
+                    raise
 
     def _main(self) -> None:
         while True:

@@ -185,8 +185,7 @@ def held_pool(pool: KernelPool | None, task: str) -> HeldPool | None:
     """
     if pool is None:
         return None
-    in_lane = _overdue(pool.running(in_lane=True))
-    late = _overdue(pool.running()) + in_lane
+    late = _overdue(pool.running())
     if not late:
         return None
     stacks, kernels = Stacks(), []
@@ -196,8 +195,7 @@ def held_pool(pool: KernelPool | None, task: str) -> HeldPool | None:
             found = _offloaded(work)
         kernels.append(found)
     kernels.sort(key=lambda k: -k.seconds)
-    threads = pool.threads + len(in_lane)
-    return HeldPool(task=task, threads=threads, held=len(late), kernels=tuple(kernels[:_FEW]))
+    return HeldPool(task=task, threads=pool.threads, held=len(late), kernels=tuple(kernels[:_FEW]))
 
 
 def _overdue(running: Sequence[tuple[Any, ...]]) -> list[OffloadedWork]:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from actorsession.config import RunMetadata, RunOptions
 from actorsession.errors import CancelledError, InvalidArgumentError, RequestTypeError
+from actorsession.process_bound import ProcessBound
 from actorsession.records import dataclass
 from actorsession.session.blocking import complete
 from actorsession.session.feeds import flatten_feeds
@@ -20,7 +21,7 @@ from actorsession.session.notebooks import CellCalls
 from actorsession.session.request import Request
 
 __all__ = [
-    "Arguments", "AsyncCallable", "Callable", "checked_feed_list", "closed_error",
+    "Arguments", "AsyncCallable", "Callable", "MakeError", "checked_feed_list", "closed_error",
     "closed_error_of_callables",
 ]  # fmt: skip
 
@@ -111,7 +112,7 @@ class Arguments:
 _NO_OPTIONS = RunOptions()
 
 
-class _Prepared:
+class _Prepared(ProcessBound):
     """The common base of both kinds of callables.
 
     Args:
@@ -124,6 +125,8 @@ class _Prepared:
             run metadata, and no options.
         cells: the steps of the session in cells of a notebook; ``None`` for one whose calls are awaited.
     """
+
+    instead = "make the callable with a session of the other process"
 
     __slots__ = (
         "__weakref__", "_accepts", "_arguments", "_begin_run", "_cells", "_closed_error",

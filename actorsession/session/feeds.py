@@ -7,6 +7,7 @@ call ``flatten_feeds`` in every run, ``feed_tensor`` and ``converter`` once per 
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -14,11 +15,11 @@ import numpy as np
 
 from actorsession.errors import (
     InaccessibleTensorError,
-    InternalError,
     RequestError,
     RequestOverflowError,
     RequestTypeError,
     RequestValueError,
+    ResourceExhaustedError,
 )
 from actorsession.graph.dtypes import DType
 from actorsession.graph.graph import Graph
@@ -227,13 +228,12 @@ def _convert(value: Any, tensor: Tensor, owner: object) -> Any:
     if isinstance(value, int):
         _check_int(value, tensor)
     try:
-        array = _as_array(value, tensor.dtype.np_dtype)
-    except (TypeError, ValueError, OverflowError, NotImplementedError) as exc:
-        # Symbolic values raise NotImplementedError when numpy converts them.
+        array = _as_array(value, tensor.dtype)
+    except MemoryError as exc:
+        raise ResourceExhaustedError(f"{_refused(value, tensor)}: no memory for it") from exc
+    except Exception as exc:  # numpy asks objects for their values, and they may raise anything
         kind = next((ours for k, ours in _REFUSALS if isinstance(exc, k)), RequestTypeError)
-        raise kind(
-            f"cannot feed {value!r:.80} for {tensor.name!r} of {tensor.dtype.name}: {exc}"
-        ) from None
+        raise kind(f"{_refused(value, tensor)}: {exc}") from _foreign(exc)
     if tensor.dtype.kind != "s":
         return array
     # The elements are checked last, as in TensorFlow.
@@ -241,26 +241,91 @@ def _convert(value: Any, tensor: Tensor, owner: object) -> Any:
     return _encoded(array, tensor)
 
 
-def _as_array(value: Any, np_dtype: np.dtype[Any]) -> Any:
-    _check_imaginary(value, np_dtype)
+def _refused(value: Any, tensor: Tensor) -> str:
+    try:
+        shown = f"{value!r:.80}"
+    except Exception:  # its class is the caller's
+        shown = f"a {type(value).__name__}"
+    return f"cannot feed {shown} for {tensor.name!r} of {tensor.dtype.name}"
+
+
+def _foreign(exc: Exception) -> Exception | None:
+    """Return the cause that a refusal shows: an error that its words do not tell already."""
+    return None if isinstance(exc, (TypeError, ValueError, OverflowError)) else exc
+
+
+def _as_array(value: Any, dtype: DType) -> Any:
+    """Return a value as an array of a dtype; unlike numpy's conversion it loses neither numbers nor masks."""
+    np_dtype = dtype.np_dtype
+    found = value
+    if type(value) not in _PLAIN or (type(value) in _SEQUENCES and _holds_arrays(value)):
+        _check_masks(value)
+        found = np.asarray(value, dtype=object if dtype.kind == "s" else None)
+        if type(value) not in _SEQUENCES:
+            value = found
+    if isinstance(found, np.ndarray):
+        _check_range(found, dtype)
     try:
         return np.asarray(value, dtype=np_dtype)
-    except (OverflowError, TypeError):
+    except TypeError:
         if not np.issubdtype(np_dtype, np.number):
             raise
-        # In two steps numpy is more lenient: ints inside lists wrap round, as they do in arrays.
         array = np.asarray(value)
-        _check_imaginary(array, np_dtype)
+        _check_range(array, dtype)  # complex numbers in a list
         return array.astype(np_dtype)
 
 
-def _check_imaginary(value: Any, np_dtype: np.dtype[Any]) -> None:
-    """Refuse complex numbers for a type without imaginary parts; numpy would drop these with a warning."""
-    dtype = getattr(value, "dtype", None)
-    if isinstance(dtype, np.dtype) and dtype.kind == "c" and np_dtype.kind not in "cO":
-        raise RequestTypeError(
-            f"{dtype.name} has imaginary parts, which {np_dtype.name} does not hold; feed value.real, or "
+_SEQUENCES = frozenset({list, tuple})
+
+
+def _holds_arrays(values: Any) -> bool:
+    """Return whether a list has anything in it, at any depth, that is not plain Python."""
+    kinds = set(map(type, values))
+    if not kinds <= _PLAIN or np.ndarray in kinds:
+        return True
+    return not kinds.isdisjoint(_SEQUENCES) and any(
+        type(inner) in _SEQUENCES and _holds_arrays(inner) for inner in values
+    )
+
+
+def _check_masks(value: Any) -> None:
+    if isinstance(value, np.ma.MaskedArray):
+        if np.ma.is_masked(value):
+            raise TypeError(
+                f"{np.ma.count_masked(value)} of its elements are masked, and a tensor has no mask: feed "
+                "value.filled(...) or value.compressed()"
+            )
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            _check_masks(inner)
+
+
+def _check_range(array: np.ndarray[Any, Any], dtype: DType) -> None:
+    """Refuse numbers that are others in the dtype; numpy would wrap integers round and drop imaginary parts.
+
+    Fractions are cut off where the dtype is an integer, and numbers are rounded where it is not, as in
+    TensorFlow.
+    """
+    given, kind = array.dtype, array.dtype.kind
+    if kind == "c" and dtype.kind not in "cs":
+        raise TypeError(
+            f"{given.name} has imaginary parts, which {dtype.name} does not hold; feed value.real, or "
             "np.abs(value)"
+        )
+    if not dtype.is_integer or not array.size or np.can_cast(given, dtype.np_dtype):
+        return
+    if kind in "mM":
+        array = array.astype(np.int64)
+    elif kind not in "iuf":
+        return  # numpy converts one element at a time, and refuses what does not fit
+    low, high = array.min(), array.max()
+    info = np.iinfo(dtype.np_dtype)
+    # A float has no largest int64; nan is in no range.
+    above = float(info.max) + 1 if kind == "f" else int(info.max) + 1
+    if not (np.trunc(low) >= info.min and high < above):
+        raise TypeError(
+            f"{low if not low >= info.min else high} does not fit: {dtype.name} holds {info.min} to "
+            f"{info.max}; use a tensor of a larger or another type, or convert the value with its astype()"
         )
 
 
@@ -291,15 +356,15 @@ def _encoded(array: Any, tensor: Tensor) -> Any:
     out = np.empty(array.size, dtype=object)
     for i, item in enumerate(array.flat):
         if not isinstance(item, (str, bytes)):
-            raise InternalError(
+            raise RequestTypeError(
                 f"the value fed for {tensor.name!r} holds an object of type {type(item).__name__}, "
-                f"{item!r:.80}: string tensors hold str or bytes"
+                f"{reprlib.repr(item)}: string tensors hold str or bytes"
             )
-        try:
-            out[i] = item.encode() if isinstance(item, str) else bytes(item)
+        try:  # by the methods of the types themselves: a class below them may have others
+            out[i] = str.encode(item) if isinstance(item, str) else b"".join((item,))
         except UnicodeEncodeError as exc:
-            raise InternalError(
-                f"the value fed for {tensor.name!r} holds {item!r:.80}, which is no text: {exc}"
+            raise RequestValueError(
+                f"the value fed for {tensor.name!r} holds {item!a:.80}, which is no text: {exc}"
             ) from None
     return out.reshape(array.shape)
 

@@ -33,6 +33,7 @@ from actorsession.ops.variables.session_ops import (
     handle_dtype,
 )
 from actorsession.plan.signature import RunSignature
+from actorsession.process_bound import ProcessBound
 from actorsession.runtime.tensor_store import TensorStore
 from actorsession.session.feeds import Converter, converter
 
@@ -45,7 +46,7 @@ __all__ = ["HandleKeeper", "TensorHandle"]
 _BATCH = 10
 
 
-class TensorHandle:
+class TensorHandle(ProcessBound):
     """A value that a session keeps on a device, so that later steps use it without a transfer.
 
     Fetching ``get_session_handle`` makes one. Fed to an ordinary tensor, it stands for its value, by
@@ -57,6 +58,8 @@ class TensorHandle:
         dtype: element type of the value.
         keeper: the keeper of the session that has the value.
     """
+
+    instead = "fetch the value with eval() and send that"
 
     def __init__(self, handle: str, dtype: DType, keeper: HandleKeeper) -> None:
         self._handle = handle

@@ -20,6 +20,7 @@ from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
+from actorsession.process_bound import ProcessBound
 
 if TYPE_CHECKING:
     from actorsession.runtime.debug.dump import DumpStore
@@ -56,7 +57,7 @@ OnEvict: TypeAlias = Callable[[SessionPlan], None]
 """Called with a plan that the session keeps no longer, from any thread."""
 
 
-class SessionInterface(ABC, Generic[P]):
+class SessionInterface(ProcessBound, ABC, Generic[P]):
     """A session that a factory made.
 
     Its coroutines are called on one event loop: that of an ``AsyncSession``, or that of a ``Session``'s own
@@ -189,6 +190,9 @@ class SessionInterface(ABC, Generic[P]):
     async def close(self) -> None:
         """Cancel running steps and release everything; bounded in time, may be called twice."""
 
+    async def abandon(self) -> None:
+        """Do the same on another event loop when that of the session has ended; by default do nothing."""
+
     @abstractmethod
     def statistics(self) -> SessionStatistics:
         """Return the counters of the session."""
@@ -253,6 +257,10 @@ class LocalSession(SessionInterface[P]):
     @abstractmethod
     def why_here(self, within: float) -> HangReport:
         """Return ``why()`` without an event loop; callable from any thread."""
+
+    async def abandon(self) -> None:
+        """Close the session when its event loop has ended."""
+        self.close_here()
 
     @abstractmethod
     def close_here(self) -> None:

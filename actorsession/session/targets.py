@@ -51,7 +51,16 @@ def master_addresses(target: str) -> tuple[str, ...]:
 
 
 def _entries(target: str) -> list[str]:
-    return [entry.strip() for entry in target.split(",")]
+    """Return the parts of a target; what follows a comma in the path of a socket may belong to the path."""
+    entries: list[str] = []
+    for part in target.split(","):
+        entry = part.strip()
+        alone = not entry or entry in _LOCAL or _scheme(entry) or _BARE.fullmatch(entry)
+        if alone or not entries or not entries[-1].lstrip().startswith("unix:///"):
+            entries.append(part)
+        else:
+            entries[-1] += f",{part}"
+    return [entry.strip() for entry in entries]
 
 
 def _scheme(entry: str) -> str:

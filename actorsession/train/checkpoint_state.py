@@ -17,6 +17,9 @@ from typing import Any
 
 from actorsession import checkpoints
 from actorsession.checkpoints import file_errors
+from actorsession.checkpoints.atomic import regular
+from actorsession.checkpoints.seals import open_text, seal_text
+from actorsession.errors import OpError
 from actorsession.records import dataclass
 
 __all__ = [
@@ -200,7 +203,7 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> None:
-    """Write the state file of a folder atomically.
+    """Write the state file of a folder atomically, as TensorFlow does, without a checksum.
 
     Args:
         save_dir: the folder; made if it is missing.
@@ -217,7 +220,7 @@ def update_checkpoint_state(
     """
     write_state(
         save_dir, model_checkpoint_path, all_model_checkpoint_paths, latest_filename,
-        all_model_checkpoint_timestamps, last_preserved_timestamp, relative=False,
+        all_model_checkpoint_timestamps, last_preserved_timestamp, sealed=False,
     )  # fmt: skip
 
 
@@ -225,13 +228,17 @@ def write_state(
     save_dir: str,
     model_checkpoint_path: str,
     all_model_checkpoint_paths: Sequence[str] | None,
-    latest_filename: str | None,
-    timestamps: Sequence[float] | None,
-    last_preserved_timestamp: float | None,
+    latest_filename: str | None = None,
+    timestamps: Sequence[float] | None = None,
+    last_preserved_timestamp: float | None = None,
     *,
-    relative: bool,
+    relative: bool = False,
+    sealed: bool = True,
 ) -> None:
-    """Do the work of ``update_checkpoint_state``; ``relative`` makes absolute paths relative too."""
+    """Do the work of ``update_checkpoint_state``.
+
+    With ``relative`` absolute paths become relative too, and with ``sealed`` the file has a checksum.
+    """
     file = _state_file(save_dir, latest_filename)
     paths = list(all_model_checkpoint_paths or ())
     if relative:
@@ -251,11 +258,37 @@ def write_state(
             "file in its folder; choose another name, or another latest_filename"
         )
     text = state.to_text().encode("ascii")
+    if sealed:
+        text = seal_text(text)
 
     def write(out: Any) -> None:
         out.write(text)
 
+    _warn_of_another_writer(file)
     checkpoints.write_whole(file, write)
+    _written[os.path.abspath(file)] = _identity(file)
+
+
+# The state files that this process has written, each as it was left: device, inode, time.
+_written: dict[str, tuple[int, int, int] | None] = {}
+
+
+def _identity(file: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns
+
+
+def _warn_of_another_writer(file: str) -> None:
+    """Say if another process writes the same state file: each lists only the checkpoints of its own saver."""
+    former, now = _written.get(os.path.abspath(file)), _identity(file)
+    if former is not None and now is not None and former != now:
+        _log.warning(
+            "another process writes the state file %r, too: it lists only the checkpoints of the one that "
+            "wrote last; give each saver a folder of its own", file,
+        )  # fmt: skip
 
 
 def _state_file(folder: str, latest_filename: str | None) -> str:
@@ -273,14 +306,18 @@ def get_checkpoint_state(
 
     Returns:
         The state, or ``None`` if there is no state file or it cannot be read; the reason is then logged.
+
+    Raises:
+        DataLossError: if it does not have the checksum that it was written with.
     """
     file = _state_file(os.fspath(checkpoint_dir), latest_filename)
     try:
-        with open(file, "rb") as opened:
-            state = CheckpointState.from_text(opened.read().decode("utf-8", "surrogateescape"))
+        with open(file, "rb", opener=regular()) as opened:
+            text = open_text(opened.read(), file).decode("utf-8", "surrogateescape")
+        state = CheckpointState.from_text(text)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as exc:
+    except (OSError, OpError, ValueError) as exc:
         _log.warning("the state file %r is ignored: %s", file, exc)
         return None
 

@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, TypeAlias
 
+from actorsession.durations import MOST_SECONDS, checked_seconds
 from actorsession.errors import OutOfRangeError
+from actorsession.process_bound import ProcessBound
 from actorsession.records import description
 
 __all__ = ["Coordinator", "LooperThread"]
@@ -25,7 +27,7 @@ _log = logging.getLogger("actorsession.train")
 _LOOK = 0.05
 
 
-class Coordinator:
+class Coordinator(ProcessBound):
     """The coordinator of threads that stop together.
 
     A thread checks ``should_stop()`` in its loop and calls ``request_stop(exception)`` when it fails. The
@@ -102,6 +104,8 @@ class Coordinator:
         Returns:
             Whether a stop was requested.
         """
+        if timeout is not None:
+            timeout = min(checked_seconds("wait", timeout), MOST_SECONDS)
         return self._stop.wait(timeout)
 
     @contextlib.contextmanager
@@ -136,6 +140,7 @@ class Coordinator:
             BaseException: the exception with which the stop was requested.
             RuntimeError: if threads still run after the grace period; the message names them.
         """
+        stop_grace_period_secs = checked_seconds("stop_grace_period_secs", stop_grace_period_secs)
         with self._lock:
             everyone = [*self._registered, *(threads or ())]
         while any(t.is_alive() for t in everyone) and not self._stop.wait(_LOOK):
@@ -172,7 +177,7 @@ class Coordinator:
             raise failure
 
 
-class LooperThread(threading.Thread):
+class LooperThread(threading.Thread, ProcessBound):
     """A thread that calls a function repeatedly until its coordinator requests a stop.
 
     Args:
@@ -198,7 +203,11 @@ class LooperThread(threading.Thread):
             raise ValueError(f"'coord' argument must be a Coordinator: {coord!r}")
         super().__init__(daemon=True)
         self._coord = coord
-        self._interval = timer_interval_secs
+        self._interval = (
+            None
+            if timer_interval_secs is None
+            else checked_seconds("timer_interval_secs", timer_interval_secs)
+        )
         self._function = target
         self._arguments = tuple(args or ())
         self._named = dict(kwargs or {})

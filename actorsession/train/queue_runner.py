@@ -24,6 +24,7 @@ from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Operation
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.queues.base import QueueBase
+from actorsession.process_bound import GraphBound
 from actorsession.records import description
 from actorsession.runtime.interruptible import CancelScope
 from actorsession.session import AsyncSession, Session
@@ -38,7 +39,7 @@ _STOP_GRACE = 1.0
 _AT_STOP = RunOptions(timeout_in_ms=int(1000 * _STOP_GRACE))
 
 
-class QueueRunner:
+class QueueRunner(GraphBound):
     """The operations that fill one queue, each run in a loop of its own.
 
     Args:
@@ -280,6 +281,7 @@ class QueueRunner:
         Raises:
             OpError: the failure of an enqueue operation, unless it signals the end of its loop.
         """
+        session._check_usable()
         children = Children(f"queue runner {self.name}")
         loops = [
             children.start(self._loop(session, op), name=f"{self.name} {op.name}", awaited=True)
@@ -385,6 +387,7 @@ async def running_queues(
         OpError: the failure of an enqueue operation. The queue's pending steps fail as well, with this
             failure as the cause of their error.
     """
+    session._check_usable()
     failures: list[BaseException] = []
     children = Children("running queues")
 

@@ -26,6 +26,7 @@ from typing import Any, ClassVar
 from actorsession import checkpoints
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.process_bound import GraphBound
 from actorsession.records import dataclass, description
 from actorsession.train.checkpoint_retention import CheckpointRetention
 from actorsession.train.checkpoint_state import (
@@ -60,7 +61,7 @@ class _Save:
     graph: Graph
 
 
-class Saver:
+class Saver(GraphBound):
     """A saver writes variables to checkpoints and restores them.
 
     A saver adds nodes to the graph of its variables, so it must be created before the graph is finalized.
@@ -276,7 +277,8 @@ class Saver:
         plan = self._named(plan, step, meta_graph_suffix, write_meta_graph, write_state)
         if self._def is not None:
             with _fed(self._def, plan) as feeds:
-                plan = _written(self._def, plan, await sess.run(self._def.save_tensor_name, feeds))
+                saved = await sess.run(self._def.save_tensor_name, feeds)
+                plan = await asyncio.to_thread(_written, self._def, plan, saved)
         return await asyncio.to_thread(self._finish, plan)
 
     def _plan(self, sess: Any, save_path: Any, latest: str | None, step: Any) -> _Save:
@@ -409,10 +411,13 @@ class Saver:
 
 
 def _written(names: SaverDef, plan: _Save, saved: Any) -> _Save:
-    """Return a plan with the name of the checkpoint that was written; the pattern of its shards, if any."""
+    """Return a plan with the name of the checkpoint that was written; a pattern if it has shards."""
     if names.version != SaverDef.V1:
         return plan
-    return replace(plan, prefix=saved.decode() if isinstance(saved, bytes) else str(saved))
+    path = saved.decode() if isinstance(saved, bytes) else str(saved)
+    if names.sharded and not path.startswith(f"{plan.prefix}-"):  # shards with names of this save
+        path = checkpoints.join_tables(path, plan.prefix)
+    return replace(plan, prefix=path)
 
 
 @contextlib.contextmanager

@@ -144,8 +144,10 @@ def _save_oldest(
     prefix: Tensor, groups: Sequence[tuple[str, list[SaveableObject]]], sharded: bool
 ) -> Tensor:
     """Return the path of a checkpoint in TensorFlow's first format, or the pattern of its shards' paths."""
-    graph, count = prefix.graph, constant(len(groups), name="num_shards") if sharded else None
-    written = []
+    graph, written = prefix.graph, []
+    count = constant(len(groups), name="num_shards") if sharded else None
+    if sharded:
+        prefix = placeholder_with_default(prefix, (), name="basename")
     for number, (device, saveables) in enumerate(groups):
         specs = [spec for saveable in saveables for spec in saveable.specs]
         with graph.device(device or None):

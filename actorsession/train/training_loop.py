@@ -32,8 +32,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from actorsession.durations import checked_seconds
 from actorsession.ops.flow.streams import write_line
 from actorsession.ops.graph_keys import GraphKeys
+from actorsession.process_bound import ProcessBound
 from actorsession.records import dataclass
 from actorsession.train.saver import Saver
 
@@ -175,6 +177,8 @@ def fit(
     for name, number in {"epochs": epochs, "every": every, "patience": patience}.items():
         if number is not None and (not isinstance(number, int) or number < 1):
             raise ValueError(f"{name} is a number of 1 or more, got {number!r}")
+    if timeout is not None:
+        timeout = checked_seconds("timeout", timeout)
     if checkpoint is None and (saver is not None or global_step is not None):
         raise ValueError("saver and global_step are for checkpoints: checkpoint=... is missing")
     if checkpoint is not None and saver is None:
@@ -210,7 +214,7 @@ def _write_report(report: FitReport) -> None:
         write_line(sys.stderr, str(report))
 
 
-class Fit:
+class Fit(ProcessBound):
     """A training that has not begun; see ``fit``.
 
     Each ``await``, loop or ``run`` begins a training of its own, which goes on from the values that the

@@ -22,7 +22,6 @@ from actorsession.errors import DeadlineExceededError, InvalidArgumentError, Una
 from actorsession.graph.graph import Graph
 from actorsession.namespaces import strings
 from actorsession.runtime.hang_report import Cause
-from actorsession.runtime.kernel_pool import LANE
 from actorsession.runtime.wait_graph import QUEUED
 from actorsession.session import AsyncSession, Session
 from tests.cluster.holding import hold
@@ -50,18 +49,13 @@ async def test_threads_that_are_held_by_kernels_whose_steps_are_over_are_told_of
     graph: Graph, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """
-    1. Steps run into their limit in kernels that do not end; they hold both threads of W0, and its lane.
+    1. Steps run into their limit in kernels that do not end; they hold both threads of W0.
     2. ``status`` and ``why`` of the task say so, with the names of the kernels.
     3. Another step waits for a thread; its session says what it waits for.
     4. The kernels end, and so does that step.
     """
     gate = Gate("overdue")
-    stuck = [
-        gate(
-            ops.constant(float(k)),
-        )
-        for k in range(2 + LANE)
-    ]
+    stuck = [gate(ops.constant(float(k))) for k in range(2)]
     other = Gate("in time")
     other.open()
     late = other(ops.constant(5.0))
@@ -81,15 +75,15 @@ async def test_threads_that_are_held_by_kernels_whose_steps_are_over_are_told_of
                     with pytest.raises(DeadlineExceededError):
                         await soon(session.run(node, options=RunOptions(timeout_in_ms=limit)))
                     limit *= 2
-            await eventually(lambda: server.statistics().overdue == 2 + LANE)
+            await eventually(lambda: server.statistics().overdue == 2)
             counters = server.statistics()
-            assert counters.pool_threads == 2 + LANE
-            assert "4 of 4 threads of the kernel pool are held" in counters.overdue_kernels
+            assert counters.pool_threads == 2
+            assert "2 of 2 threads of the kernel pool are held" in counters.overdue_kernels
             assert "'TestGate' (TestGate) for " in counters.overdue_kernels
             said = asyncio.to_thread(main, ["status", cluster.target()])
             assert await soon(said) == 0
             shown = capsys.readouterr().out.splitlines()[-1]
-            assert shown.startswith(f"{W0}: 4 of 4 threads of the kernel pool are held by kernels")
+            assert shown.startswith(f"{W0}: 2 of 2 threads of the kernel pool are held by kernels")
             assert shown.endswith("other kernels wait until the task is restarted")
             another = asyncio.ensure_future(session.run(late))
             queued = await soon(_queued(session))

@@ -17,8 +17,14 @@ import pytest
 
 from actorsession import ops
 from actorsession.config import RunOptions
-from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InvalidArgumentError,
+    ResourceExhaustedError,
+)
 from actorsession.graph.graph import Graph
+from actorsession.graph.node import GraphDef
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
 from actorsession.ops.build import make_one
@@ -26,7 +32,7 @@ from actorsession.plan.passes.registry import PassGroup
 from actorsession.runtime.planning import LARGE
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PATIENCE, W1, InProcess, eventually, on, soon
-from tests.session.large_kit import held_pass, large
+from tests.session.large_kit import FORMS, held_pass, large
 
 ONES = float(LARGE)
 # Whether workers may make the kernels of ``TestSlowToMake`` yet, and how many they have begun to make.
@@ -80,13 +86,14 @@ async def another_session(cluster: InProcess) -> AsyncIterator[Any]:
         yield step
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.usefixtures("way")
 async def test_a_step_ends_while_the_master_takes_in_a_large_graph(
-    cluster: InProcess, x: Tensor
+    cluster: InProcess, x: Tensor, form: str
 ) -> None:
     with held_pass(PassGroup.PRE_PLACEMENT) as held:
         async with another_session(cluster) as step:
-            y = large(x)
+            y = FORMS[form](x)
             session = AsyncSession(cluster.target(), graph=x.graph)
             first = asyncio.ensure_future(session.run(y, {x: 1.0}))
             await eventually(lambda: held.entered == 1)
@@ -94,7 +101,7 @@ async def test_a_step_ends_while_the_master_takes_in_a_large_graph(
             held.go.set()
             assert await soon(first) == 1.0 + ONES
             held.go.clear()
-            z = large(y)  # and what is added to it
+            z = FORMS[form](y)  # and what is added to it
             second = asyncio.ensure_future(session.run(z, {x: 1.0}))
             await eventually(lambda: held.entered == 2)
             await step()
@@ -103,14 +110,15 @@ async def test_a_step_ends_while_the_master_takes_in_a_large_graph(
             await session.close()
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.usefixtures("way")
 async def test_a_step_ends_while_the_master_plans_a_large_one(
-    cluster: InProcess, x: Tensor
+    cluster: InProcess, x: Tensor, form: str
 ) -> None:
     with held_pass() as held:
         async with another_session(cluster) as step:
             with x.graph.device(W1):
-                y = large(x)
+                y = FORMS[form](x)
             async with AsyncSession(cluster.target(), graph=x.graph) as session:
                 runs = [asyncio.ensure_future(session.run(y, {x: float(k)})) for k in range(3)]
                 await eventually(lambda: held.entered == 1)
@@ -121,13 +129,14 @@ async def test_a_step_ends_while_the_master_plans_a_large_one(
                 assert cluster.statistics()[W1].graphs == 2
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.usefixtures("way")
 async def test_a_step_ends_while_a_worker_loads_a_large_graph(
-    cluster: InProcess, x: Tensor, kernels: threading.Event
+    cluster: InProcess, x: Tensor, kernels: threading.Event, form: str
 ) -> None:
     async with another_session(cluster) as step:
         with x.graph.device(W1):
-            y = make_one("TestSlowToMake", [large(x)])
+            y = make_one("TestSlowToMake", [FORMS[form](x)])
         async with AsyncSession(cluster.target(), graph=x.graph) as session:
             first = asyncio.ensure_future(session.run(y, {x: 1.0}))
             await eventually(lambda: len(_BEGUN) == 1)
@@ -234,3 +243,25 @@ async def test_a_session_without_await_runs_a_large_graph(cluster: InProcess, x:
             return session.run(y, {x: 1.0})
 
     assert await soon(asyncio.to_thread(run)) == 1.0 + ONES
+
+
+@pytest.mark.usefixtures("way")
+async def test_a_graph_of_too_many_nodes_is_refused_before_it_is_sent_and_told_how_to_raise_that(
+    cluster: InProcess, x: Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = r"the graph has \d+ nodes, .* limit is 100\. .* ACTORSESSION_MAX_GRAPH_NODES raises it"
+    y = large(x, 80)
+    monkeypatch.setenv("ACTORSESSION_MAX_GRAPH_NODES", "100")
+    async with AsyncSession(cluster.target(), graph=x.graph) as session:
+        assert await soon(session.run(y, {x: 1.0})) == 41.0
+        z = large(y, 40)
+        with monkeypatch.context() as patched:
+            patched.setattr(GraphDef, "to_wire", None)  # nothing is even described
+            with pytest.raises(ResourceExhaustedError, match=told):
+                await soon(session.run(z, {x: 1.0}))
+            another = AsyncSession(cluster.target(), graph=x.graph)
+            with pytest.raises(ResourceExhaustedError, match=told):
+                await soon(another.run(z, {x: 1.0}))
+            await another.close()
+        monkeypatch.setenv("ACTORSESSION_MAX_GRAPH_NODES", "10000")
+        assert await soon(session.run(z, {x: 1.0})) == 61.0

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -22,13 +23,13 @@ import pytest
 
 from actorsession import ops
 from actorsession.checkpoints import atomic
-from actorsession.cluster import Server
+from actorsession.cluster import LocalCluster, Server
 from actorsession.cluster.launch import child, worker_process
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.cluster.server import snapshots
 from actorsession.cluster.server.snapshots import Saved, Snapshot, SnapshotStore
 from actorsession.config import ConfigProto
-from actorsession.errors import InvalidArgumentError, OpError
+from actorsession.errors import DataLossError, InvalidArgumentError, OpError
 from actorsession.graph.dtypes import float32
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
@@ -141,12 +142,12 @@ async def test_what_the_last_file_holds_is_not_written_again(tmp_path: Path, gra
     async with serving(tmp_path) as server, AsyncSession(server.target, graph=graph) as session:
         await soon(session.run(v.initializer))
         await soon(taker(server).take())
-        before = sorted(tmp_path.iterdir())
+        before = sorted(tmp_path.glob("*.snapshot"))
         assert await soon(session.run(v.read_value())) == 1.0
         await soon(taker(server).take())
     async with serving(tmp_path) as server:
         await soon(taker(server).take())
-    assert sorted(tmp_path.iterdir()) == before
+    assert list(tmp_path.iterdir()) == before
     assert len(before) == 1
 
 
@@ -218,6 +219,37 @@ async def test_a_server_whose_last_snapshot_fails_stops_all_the_same(
         monkeypatch.setattr(snapshots, "pack", lambda *arguments: 1 / 0)
     assert caplog.text.count("no snapshot is written: ZeroDivisionError") == 1
     assert not list(tmp_path.iterdir())
+    assert server.lost == (
+        f"{W0}: the last snapshot was not written: ZeroDivisionError: division by zero. Lost is what changed "
+        "since its start, and no snapshot was ever written: v (1 change)"
+    )
+    assert server.lost in caplog.text
+
+
+async def test_what_is_lost_is_what_changed_since_the_last_snapshot(
+    tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with on(W0):
+        v, w = ops.Variable(1.0, name="v"), ops.Variable(1.0, name="w")
+        add = v.assign_add(1.0)
+    async with serving(tmp_path) as server, AsyncSession(server.target, graph=graph) as session:
+        await soon(session.run([v.initializer, w.initializer]))
+        await soon(taker(server).take())
+        (path,) = tmp_path.glob("*.snapshot")
+        assert server.lost == ""
+        monkeypatch.setattr(snapshots, "pack", lambda *arguments: 1 / 0)
+        for _ in range(3):
+            await soon(session.run(add))
+    assert server.lost.endswith(f"since the snapshot after 1 steps, {path}: v (3 changes)")
+    assert kept(tmp_path) == {"v": 1.0, "w": 1.0}
+
+
+async def test_nothing_is_lost_by_a_snapshot_that_fails_when_nothing_has_changed(
+    tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serving(tmp_path) as server:
+        monkeypatch.setattr(snapshots, "pack", lambda *arguments: 1 / 0)
+    assert server.lost == ""
 
 
 async def test_a_stop_waits_for_the_file_that_is_being_written_and_writes_what_came_later(
@@ -399,6 +431,81 @@ def test_a_process_that_is_told_to_stop_writes_what_it_acknowledged(
         assert kept(tmp_path) == {"v": life + 1.0}
 
 
+def fill_disk(pid: int) -> None:
+    """Let a process write no more than a few bytes to a file, as on a disk that is full."""
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (100, 100))
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("by_command", [False, True])
+def test_a_process_that_cannot_write_its_last_snapshot_fails_and_says_what_is_lost(
+    by_command: bool, tmp_path: Path, graph: Graph
+) -> None:
+    with on(W0):
+        v = ops.Variable(0.0, name="v")
+        add = v.assign_add(1.0)
+    command = [
+        sys.executable, "-m", "actorsession", "worker", "--cluster", '{"worker": ["127.0.0.1:0"]}',
+        "--json", "--snapshot-dir", str(tmp_path), "--snapshot-every", "1000",
+    ]  # fmt: skip
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        target = json.loads(process.stdout.readline())["address"]
+        with Session(target, graph=graph) as session:
+            session.run(v.initializer)
+            session.run(add)
+        fill_disk(process.pid)
+        lost = (
+            "Lost is what changed since its start, and no snapshot was ever written: v (2 changes)"
+        )
+        if by_command:
+            stop = [sys.executable, "-m", "actorsession", "stop", target]
+            told = subprocess.run(stop, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+            assert told.returncode == 1
+            assert f"actorsession stop: {target}: {W0}: the last snapshot was not" in told.stderr
+            assert told.stderr.endswith(f"{lost}\n")
+        else:
+            process.send_signal(signal.SIGTERM)
+        _, words = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    last = words.splitlines()[-1]
+    assert last.startswith(f"actorsession worker: {W0}: the last snapshot was not written")
+    assert "File too large" in last
+    assert last.endswith(lost)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("ending", ["stop", "remove", "with"])
+async def test_a_cluster_that_cannot_write_its_last_snapshots_says_what_is_lost(
+    ending: str, tmp_path: Path, graph: Graph
+) -> None:
+    with on(W0):
+        v = ops.Variable(0.0, name="v")
+    jobs = {"worker": 1, **({"ps": 1} if ending == "remove" else {})}
+    cluster = LocalCluster(jobs, snapshot_dir=tmp_path, snapshot_every=1000.0)
+    mark = ValueError("what the program has to say")
+
+    async def program() -> None:
+        async with cluster:
+            async with AsyncSession(cluster.target("worker"), graph=graph) as session:
+                await soon(session.run(v.initializer))
+            fill_disk(cluster.process("worker").pid)
+            if ending == "remove":
+                await cluster.remove("worker")
+            if ending == "with":
+                raise mark
+            await cluster.stop()
+
+    with pytest.raises(ValueError if ending == "with" else DataLossError) as info:
+        await program()
+    said = "\n".join(info.value.__notes__) if ending == "with" else str(info.value)
+    assert f"{W0}: the last snapshot was not written" in said
+    assert said.endswith("v (1 change)")
+    assert not any(process.alive for process in cluster.processes.values())
+
+
 def test_a_writer_that_is_killed_leaves_nothing_that_the_next_does_not_remove(
     tmp_path: Path,
 ) -> None:
@@ -450,15 +557,17 @@ async def test_a_process_that_writes_its_last_snapshot_is_waited_for(
     assert process.exit_code == 0
 
 
+@pytest.mark.parametrize(("lost", "code"), [("", 0), ("the last snapshot was not written", 1)])
 def test_a_process_whose_loop_stands_still_writes_its_last_snapshot_before_it_ends(
-    monkeypatch: pytest.MonkeyPatch,
+    lost: str, code: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     done: list[Any] = []
     over = threading.Event()
 
     class Held:
-        def take_last_snapshot(self) -> None:
+        def take_last_snapshot(self) -> str:
             done.append("snapshot")
+            return lost
 
     def leave(code: int) -> None:
         done.append(code)
@@ -467,4 +576,5 @@ def test_a_process_whose_loop_stands_still_writes_its_last_snapshot_before_it_en
     monkeypatch.setattr(os, "_exit", leave)
     child._end_in(0.0, Held())  # type: ignore[arg-type]
     assert over.wait(PATIENCE)
-    assert done == ["snapshot", 0]
+    assert done == ["snapshot", code]
+    assert capfd.readouterr().err == (f"actorsession: {lost}\n" if lost else "")

@@ -438,7 +438,7 @@ def test_dtypes_come_back_as_the_one_instance() -> None:
 
 
 def test_a_packed_value_is_decoded_by_whoever_opens_it() -> None:
-    large = np.arange(INLINE_LIMIT, dtype=np.int32)
+    large, counts = np.arange(INLINE_LIMIT, dtype=np.int32), list[int]()
     segments: list[Buffer] = []
     made = packed([[1, "two"], large, {}], lambda item: item)
     header = pack(["before", made, large, packed("abc", str.upper)], segments)
@@ -446,12 +446,12 @@ def test_a_packed_value_is_decoded_by_whoever_opens_it() -> None:
     before, found, array, last = unpack(header, segments)
     assert before == "before"
     assert isinstance(found, Packed)
-    small, one, empty = opened(found)
+    small, one, empty = opened(found, counts.append)
     assert (small, empty) == ([1, "two"], {})
     np.testing.assert_array_equal(one, large)
     np.testing.assert_array_equal(array, large)
-    assert opened(last) == ["A", "B", "C"]
-    assert opened(before) == "before"
+    assert list(opened(last, counts.append)) == ["A", "B", "C"]
+    assert counts == [3, 3]
 
 
 def test_a_packed_value_is_encoded_only_within_a_message() -> None:
@@ -471,4 +471,4 @@ def test_a_packed_value_has_a_place_among_the_segments(place: Any) -> None:
 def test_bytes_that_hold_no_value_are_found_when_they_are_opened(data: bytes) -> None:
     found = unpack(extension(PACKED, [0, 0]), [data])
     with pytest.raises(ProtocolError):
-        opened(found)
+        list(opened(found, lambda count: None))

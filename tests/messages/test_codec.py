@@ -149,6 +149,8 @@ BAD_MESSAGES: list[tuple[Any, bool, str]] = [
     ([1, 5, "t", -1.0, BODY], False, "a time left must be a number of seconds"),
     ([1, 5, "t", float("nan"), BODY], False, "a time left must be a number of seconds"),
     ([1, 5, "t", float("inf"), BODY], False, "a time left must be a number of seconds"),
+    ([1, 5, "t", 1e300, BODY], False, "a time left must be a number of seconds"),
+    ([1, 5, "t", 2**63, BODY], False, "a time left must be a number of seconds"),
     ([1, 5, "t", True, BODY], False, "a time left must be a number of seconds"),
     ([1, 5, "t", None, None], False, "a message must be a list"),
     ([1, 5, "t", None, []], False, "a message must be a list"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,7 +16,9 @@ from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
+    ResourceExhaustedError,
 )
+from actorsession.messages import decode
 from actorsession.rpc import Link, RemoteRef
 from tests.actors.kit import (
     CLIENT,
@@ -27,9 +31,12 @@ from tests.actors.kit import (
     Say,
     connected,
     each_transport,
+    eventually,
     linked,
     soon,
 )
+from tests.shortage import Shortage
+from transports import Frame
 
 # -- asking and telling ----------------------------------------------------------------------------
 
@@ -212,3 +219,96 @@ async def test_a_lease_that_is_too_short_is_refused() -> None:
     async with connected("inproc") as (dialled, _):
         with pytest.raises(InvalidArgumentError, match="at least two beats"):
             Link(dialled, serves={}, beat=1.0, lease=1.0)
+
+
+# -- no memory -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "unix"])
+async def test_a_message_without_memory_fails_its_call_and_the_link_goes_on(
+    scheme: str,
+) -> None:
+    """Whichever allocation fails, at either end; each of these calls needs some there and some here."""
+
+    class Mirror(Desk):
+        def on_say(self, message: Say, call: Any) -> Said:
+            return Said(text=np.arange(2**17) if message.text == "array" else message.text)
+
+    desk = Mirror()
+    long = "x" * 2**19
+    async with linked(scheme, serves={"desk": desk.ref}) as (here, _):
+        waits = asyncio.create_task(here.ask("desk", Hold(name="a")))
+        await desk.until("a began")
+        for text, expected in [("array", np.arange(2**17)), (long, np.array(long))]:
+            nth = failed = 0
+            is_short = True
+            while is_short:
+                nth += 1
+                with pytest.MonkeyPatch.context() as patched:
+                    shortage = Shortage(patched, nth)
+                    try:
+                        answer = await soon(here.ask("desk", Say(text=text)))
+                    except ResourceExhaustedError as error:
+                        failed += "no memory for the " in error.message
+                    else:
+                        assert np.array_equal(answer.text, expected)
+                is_short = shortage.failed > 0
+                assert await soon(here.ask("desk", Say(text="small"))) == Said(text="small")
+            assert failed
+        assert not here.closed
+        desk.let_go("a")
+        assert await soon(waits) == Said(text="a")
+
+
+async def test_what_cannot_be_encoded_for_lack_of_memory_is_not_sent_and_the_link_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with linked("tcp", serves={"desk": Desk().ref}) as (here, _):
+        with monkeypatch.context() as patched:
+            patched.setattr(
+                "transports.stream.connection.encode_frame", mock.Mock(side_effect=MemoryError)
+            )
+            with pytest.raises(ResourceExhaustedError, match="no memory to send a Call"):
+                await soon(here.ask("desk", Say(text="x" * 2**17)))
+        assert await soon(here.ask("desk", Say(text="hi"))) == Said(text="hi")
+
+
+# -- long headers ----------------------------------------------------------------------------------
+
+
+async def test_a_long_header_is_decoded_in_a_thread_while_other_links_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """1. A long message arrives. 2. A short one arrives behind it. 3. Another link asks and is answered while
+    the first is still decoded. 4. The two are answered in their order."""
+    go, threads = threading.Event(), list[int]()
+
+    def held(header: Any, segments: Any = ()) -> Any:
+        if len(header) > 2**18:
+            threads.append(threading.get_ident())
+            assert go.wait(60), "nobody has let it be decoded"
+        return decode(header, segments)
+
+    monkeypatch.setattr("actorsession.rpc.link.decode", held)
+    desk = Desk()
+    serves, long = {"desk": desk.ref}, "x" * 2**18
+    async with (
+        linked("tcp", serves=serves) as (here, _),
+        linked("tcp", serves=serves) as (other, _),
+    ):
+        first = asyncio.ensure_future(here.ask("desk", Say(text=long)))
+        await eventually(lambda: len(threads) == 1)
+        second = asyncio.ensure_future(here.ask("desk", Say(text="behind it")))
+        assert await soon(other.ask("desk", Say(text="beside it"))) == Said(text="beside it")
+        assert not second.done()
+        go.set()
+        answers = await soon(asyncio.gather(first, second))
+    assert [answer.text for answer in answers] == [long, "behind it"]
+    assert threading.get_ident() not in threads
+
+
+@each_transport
+async def test_a_long_header_that_is_none_ends_its_link_as_a_short_one_does(scheme: str) -> None:
+    async with linked(scheme, serves={}) as (here, there):
+        here._connection.write(Frame(b"\xc1" * 2**19))
+        assert "could not be accepted" in str(await soon(there.wait_closed()))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from actorsession.errors import (
     NotFoundError,
     OpError,
     ProtocolError,
+    ResourceExhaustedError,
     UnavailableError,
 )
 from actorsession.graph.codec import Buffer
@@ -52,7 +54,9 @@ class End:
             peer, send=self._send, send_from_thread=self._send_from_thread,
             congested=lambda: self.busy, drain=self._drain, children=self.children,
         )  # fmt: skip
+        self.lost: list[tuple[int, OpError]] = []
         self.calls.on_push = self._pushed
+        self.calls.on_push_lost = lambda step_id, error: self.lost.append((step_id, error))
 
     def _pushed(self, step_id: int, keys: Any, values: Any, dead: Any) -> None:
         self.pushed.append(PushTensors(step_id=step_id, keys=keys, values=values, dead=dead))
@@ -313,6 +317,58 @@ async def test_a_link_that_ends_while_a_thread_requests_a_run_tells_it_once(busy
     assert not here.calls.run_from_thread(2, 1, None, WireValues([]), waiter)
     assert len(waiter.told) == 1
     assert here.calls.pending == 0
+
+
+NO_MEMORY = ResourceExhaustedError("no memory")
+
+
+async def test_a_run_without_memory_for_its_feeds_fails_alone() -> None:
+    here, there = End("there"), End()
+    program, waiters = Program(), [Waiter(), Waiter()]
+    number = there.calls.register(program)
+    for call, waiter in enumerate(waiters):
+        here.calls.run(call, number, None, WireValues.of([LARGE]), waiter)
+    there.calls.lost(write_header(here.take()[0]), NO_MEMORY)
+    carry(there, here)
+    (error,) = waiters[0].told
+    assert isinstance(error, ResourceExhaustedError)
+    assert (error.message, error.task) == ("no memory", "there")
+    assert (waiters[1].told, here.calls.pending, there.calls.serving) == ([], 1, 0)
+
+
+@for_each("answer", [DONE, FAIL])
+async def test_a_run_without_memory_for_its_answer_fails_alone(answer: int) -> None:
+    here = End("there")
+    waiters = [Waiter(), Waiter()]
+    for call, waiter in enumerate(waiters):
+        here.calls.run(call, 1, None, WireValues.of([]), waiter)
+    here.calls.lost(write_header([answer, 1, None, b"", 0])[:4], NO_MEMORY)
+    assert [waiter.told for waiter in waiters] == [[], [NO_MEMORY]]
+    here.calls.lost(write_header([answer, 1]), NO_MEMORY)  # it was cancelled
+
+
+async def test_a_push_without_memory_fails_its_step_and_its_keys_are_known() -> None:
+    here, there = End(), End()
+    here.calls.push(push(("key", np.float32(1))))
+    with mock.patch.object(step_calls, "read_value", side_effect=MemoryError):
+        carry(here, there)
+    assert [step_id for step_id, _ in there.lost] == [9]
+    here.calls.push(push(("key", np.float32(2))))
+    carry(here, there)
+    assert [message.values for message in there.pushed] == [[2.0]]
+
+
+async def test_a_run_without_memory_that_was_cancelled_is_not_answered() -> None:
+    there = End()
+    there.calls.lost(write_header([CANCEL, 3]), NO_MEMORY)
+    there.calls.lost(write_header([RUN, 3, 1, None]), NO_MEMORY)
+    assert there.take() == []
+    assert not there.calls._early
+
+
+async def test_a_frame_whose_beginning_means_nothing_is_a_protocol_error() -> None:
+    with pytest.raises(ProtocolError, match="start of a message"):
+        End().calls.lost(b"\x95", NO_MEMORY)
 
 
 async def test_an_answer_after_the_end_of_the_link_is_dropped() -> None:

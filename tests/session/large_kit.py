@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from actorsession import ops
+from actorsession.graph.dtypes import float32
+from actorsession.graph.function import size_of
 from actorsession.graph.operation import Tensor
 from actorsession.plan.passes.registry import PassGroup, register_pass, unregister_pass
 from actorsession.runtime.planning import LARGE
 from tests.cluster.kit import PATIENCE
 
-__all__ = ["HeldPass", "held_pass", "large"]
+__all__ = ["FORMS", "HeldPass", "held_pass", "large"]
 
 _NUMBERS = itertools.count()
 
@@ -23,6 +26,26 @@ def large(x: Tensor, nodes: int = 2 * LARGE) -> Tensor:
     for _ in range(nodes // 2):  # each with a constant
         x = x + 1.0
     return x
+
+
+def _tenths(x: Tensor) -> Tensor:
+    once = ops.Defun(float32)(lambda v: large(v, 2 * LARGE // 10))
+    twice = ops.Defun(float32)(lambda v: once(once(v)))
+    for _ in range(5):
+        x = twice(x)
+    return x
+
+
+FORMS: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "as it is": large,
+    "in a function": lambda x: ops.Defun(float32)(lambda v: large(v))(x),
+    "in functions of functions, each of them small": _tenths,
+    "in a loop": lambda x: ops.while_loop(
+        lambda i, _: i < 1, lambda i, v: (i + 1, large(v)), (0, x)
+    )[1],
+    "in a branch": lambda x: ops.cond(x >= 0.0, lambda: large(x), lambda: x),
+}
+"""Graphs of the same nodes, which are counted wherever they are."""
 
 
 class HeldPass:
@@ -39,9 +62,8 @@ class HeldPass:
 
     def __call__(self, given: Any, context: Any) -> Any:
         nodes = getattr(given, "graph", None)
-        if (
-            len(given if nodes is None else nodes.nodes) > LARGE
-        ):  # other sessions have this pass too
+        nodes = given if nodes is None else nodes.nodes
+        if size_of(nodes.values()) > LARGE:  # other sessions have this pass too
             self.entered += 1
             assert self.go.wait(PATIENCE), "nobody has let the pass go on"
         return given

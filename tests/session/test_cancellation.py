@@ -16,7 +16,12 @@ import pytest
 from actorsession import ops
 from actorsession.cluster import Server
 from actorsession.config import ConfigProto, DebugOptions, DebugTensorWatch, RunOptions
-from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InvalidArgumentError,
+    RequestError,
+)
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
@@ -139,9 +144,18 @@ async def test_a_run_has_a_limit_in_seconds_as_well_as_in_milliseconds(make_sess
     assert await session.run(fetched, timeout=20.0) == 2.0
     with pytest.raises(DeadlineExceededError):
         await session.run(taken, timeout=0.05)
-    for seconds in (0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match="timeout is a positive number of seconds"):
-            await session.run(fetched, timeout=seconds)
+    refused: dict[type[Exception], list[Any]] = {
+        ValueError: [0, -1.0, float("nan"), float("inf"), 1e300, 10**400, np.float32(-1)],
+        TypeError: ["1", b"1", [1], True, 1j, object()],
+    }
+    for kind, wrong in refused.items():
+        for seconds in wrong:
+            with pytest.raises(
+                RequestError, match="timeout is a positive number of seconds"
+            ) as caught:
+                await session.run(fetched, timeout=seconds)
+            assert isinstance(caught.value, kind)
+    assert await session.run(fetched, timeout=np.float32(20)) == 2.0
     with pytest.raises(ValueError, match=r"one limit, got timeout=1\.0 and timeout_in_ms=5"):
         await session.run(fetched, timeout=1.0, options=RunOptions(timeout_in_ms=5))
 

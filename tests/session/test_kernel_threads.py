@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -42,9 +43,8 @@ def two_pools() -> ConfigProto:
 
 
 def pools(threads: list[str]) -> list[str]:
-    """The pools that threads belong to. The first run of a plan may take a thread of the pool's lane for
-    first runs, if the pool's own is still about to become idle."""
-    return [re.sub(r"(-first)?_\d+$", "", thread) for thread in threads]
+    """The pools that threads belong to."""
+    return [re.sub(r"_\d+$", "", thread) for thread in threads]
 
 
 async def test_sessions_share_the_threads_of_the_process(graph: Graph) -> None:
@@ -187,6 +187,83 @@ async def test_sessions_share_a_pool_by_its_name(make_session: Make, graph: Grap
     for _ in range(2):
         await make_session(ConfigProto(session_inter_op_thread_pool=[option])).run(y)
     assert pools(probe.threads) == [f"{KERNEL}-serving"] * 2
+
+
+# -- as many at once as the pool has threads ---------------------------------------------------------
+
+ONE_THREAD = {
+    "a numbered pool": lambda: ConfigProto(
+        session_inter_op_thread_pool=[ThreadPoolOptionProto(num_threads=1)]
+    ),
+    "a named pool": lambda: one_thread("at once"),
+    "own threads": lambda: ConfigProto(
+        inter_op_parallelism_threads=1, use_per_session_threads=True
+    ),
+}
+BUILDS: dict[str, Callable[[Probe, Any], Any]] = {
+    "a segment": lambda probe, x: probe(x),
+    "a loop": lambda probe, x: ops.while_loop(
+        lambda i, y: i < 3, lambda i, y: (i + 1, probe(y)), [0, x]
+    )[1],
+    "a branch": lambda probe, x: ops.cond(x < 100.0, lambda: probe(x), lambda: x),
+}
+
+
+class Counter:
+    """How many kernels run at once."""
+
+    def __init__(self) -> None:
+        self.running = self.most = 0
+        self._lock = threading.Lock()
+
+    def __call__(self) -> None:
+        with self._lock:
+            self.running += 1
+            self.most = max(self.most, self.running)
+        time.sleep(0.002)  # others have a chance to begin; nothing waits for it
+        with self._lock:
+            self.running -= 1
+
+
+@for_each("config", ONE_THREAD.values(), ids=list(ONE_THREAD))
+@for_each("build", BUILDS)
+async def test_a_pool_of_one_thread_runs_one_kernel_at_a_time(
+    config: Callable[[], ConfigProto], build: str, graph: Graph
+) -> None:
+    """Eight first runs of one plan and of eight plans; then in threads that call a synchronous session."""
+    counter = Counter()
+    probe = Probe(f"one at a time, {build}", counter)
+    same = BUILDS[build](probe, ops.constant(1.0))
+    others = [BUILDS[build](probe, ops.constant(float(k))) for k in range(2, 10)]
+    async with AsyncSession(graph=graph, config=config()) as session:
+        found = await asyncio.gather(*map(session.run, [*[same] * 8, *others]))
+    with Session(graph=graph, config=config()) as sync:
+        found += await asyncio.gather(*[asyncio.to_thread(sync.run, y) for y in [same, *others]])
+    assert found == [*[1.0] * 8, *map(float, range(2, 10)), *map(float, range(1, 10))]
+    assert counter.most == 1
+
+
+@for_each("config", ONE_THREAD.values(), ids=list(ONE_THREAD))
+@for_each("runs", [1, 3])
+async def test_a_dequeue_inside_a_first_run_keeps_no_thread_of_the_pool(
+    config: Callable[[], ConfigProto], runs: int, make_session: Make, graph: Graph
+) -> None:
+    """1. First runs wait in loops for a queue. 2. What fills it needs the only thread of the same pool."""
+    queue = ops.FIFOQueue(10, "float32", [[]])
+    probe, source = Probe("behind a dequeue"), Probe("before a dequeue")
+    _, end = ops.while_loop(
+        lambda i, y: i < 2,
+        lambda i, y: (i + 1, probe(y + queue.dequeue())),
+        [0, probe(ops.constant(0.0))],
+    )
+    fill = queue.enqueue(source(ops.constant(2.0)))
+    session = make_session(config())
+    waiting = [asyncio.create_task(session.run(end)) for _ in range(runs)]
+    await eventually(lambda: len(probe.threads) == runs)
+    async with asyncio.timeout(60):
+        for _ in range(2 * runs):
+            await session.run(fill)
+        assert sum(await asyncio.gather(*waiting)) == 4.0 * runs
 
 
 # -- functions that block ---------------------------------------------------------------------------

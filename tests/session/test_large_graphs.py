@@ -24,7 +24,7 @@ from actorsession.session import AsyncSession, Session
 from actorsession.session.direct.planner import DirectPlan, Planner
 from tests.cluster.kit import PATIENCE, eventually, soon
 from tests.session.inner import direct_session
-from tests.session.large_kit import HeldPass, held_pass, large
+from tests.session.large_kit import FORMS, HeldPass, held_pass, large
 
 ONES = float(LARGE)
 
@@ -53,11 +53,12 @@ async def another_session() -> AsyncIterator[Any]:
         yield step
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("group", [PassGroup.PRE_PLACEMENT, PassGroup.POST_PLACEMENT])
 async def test_the_step_of_another_session_ends_while_a_large_graph_is_planned(
-    x: Tensor, group: PassGroup
+    x: Tensor, group: PassGroup, form: str
 ) -> None:
-    y = large(x)
+    y = FORMS[form](x)
     with held_pass(group) as held:
         async with another_session() as step, AsyncSession(graph=x.graph) as session:
             first = asyncio.ensure_future(session.run(y, {x: 1.0}))

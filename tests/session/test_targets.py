@@ -74,6 +74,8 @@ def test_an_interactive_session_of_the_local_target_places_what_runs() -> None:
         ("a:1,b:2, grpc://c:3", ("tcp://a:1", "tcp://b:2", "tcp://c:3")),
         ("a:1,grpc://a:1,tcp://a:1", ("tcp://a:1",)),
         ("tls://a:1,unix:///run/s,inproc://n", ("tls://a:1", "unix:///run/s", "inproc://n")),
+        ("unix:///tmp/a,b/s", ("unix:///tmp/a,b/s",)),
+        ("unix:///a, b/s , unix:///c,d,e:1", ("unix:///a, b/s", "unix:///c,d", "tcp://e:1")),
     ],
 )
 def test_the_addresses_of_a_target_are_read(target: str, addresses: tuple[str, ...]) -> None:

@@ -17,7 +17,6 @@ from actorsession.errors import ProtocolError
 from actorsession.graph.graph import Graph
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.hang_report import CIRCLE, awaited_keys, explain
-from actorsession.runtime.kernel_pool import LANE
 from actorsession.runtime.wait_graph import (
     HELD,
     NOBODY,
@@ -306,8 +305,7 @@ async def test_a_value_whose_own_inputs_are_there_waits_for_a_kernel_before_it(
         value = gate(ops.constant(1.0)) + arrives
     with graph.device("/cpu:1"):
         end = ops.multiply(value, 2.0, name="end")
-        # One for the thread, and those that the lane of first runs takes.
-        holding = [other(ops.constant(float(i))) for i in range(1 + LANE)]
+        holding = other(ops.constant(0.0))  # the only thread
     config = ConfigProto(
         device_count={"CPU": 2}, inter_op_parallelism_threads=1, use_per_session_threads=True
     )
@@ -315,8 +313,8 @@ async def test_a_value_whose_own_inputs_are_there_waits_for_a_kernel_before_it(
         runs = []
         try:
             if queued:
-                runs += [asyncio.ensure_future(session.run(held)) for held in holding]
-                await eventually(lambda: other.entered == len(holding))
+                runs.append(asyncio.ensure_future(session.run(holding)))
+                await other.wait_entered()
             runs.append(asyncio.ensure_future(session.run(end, {"x:0": 1.0})))
             await eventually(lambda: session.statistics().offloaded == len(runs))
             if not queued:
@@ -334,21 +332,19 @@ async def test_a_value_whose_own_inputs_are_there_waits_for_a_kernel_before_it(
 
 async def test_a_kernel_without_a_thread_is_told_from_one_that_runs(graph: Graph) -> None:
     gate = Gate("why queued")
-    values = [
-        float(i) for i in range(2 + LANE)
-    ]  # one in the thread, some in the lane of first runs
+    values = [0.0, 1.0]
     gated = [gate(ops.constant(value)) for value in values]
     config = ConfigProto(inter_op_parallelism_threads=1, use_per_session_threads=True)
     async with AsyncSession(graph=graph, config=config) as session:
         runs = [asyncio.ensure_future(session.run(t)) for t in gated]
         try:
-            await eventually(lambda: gate.entered == 1 + LANE)
+            await eventually(lambda: gate.entered == 1)
             await eventually(lambda: session.statistics().offloaded == len(gated))
             kinds = [[k.queued for k in s.tasks[0].kernels] for s in (await session.why()).steps]
         finally:
             gate.open()
         assert await asyncio.gather(*runs) == values
-        assert sorted(kinds) == [[False]] * (1 + LANE) + [[True]]
+        assert sorted(kinds) == [[False], [True]]
 
 
 @pytest.mark.parametrize("devices", [1, 2], ids=["without a step", "in a step"])

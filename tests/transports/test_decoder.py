@@ -11,16 +11,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.shortage import Shortage
 from transports.decoder import DIRECT_FROM, FIRST_ROOM, READ_SIZE, FrameDecoder
 from transports.errors import ProtocolError
 from transports.frame import (
     CHUNK_FLAG,
+    KEPT_OF_LOST,
     MAGIC,
     MAX_CHUNK,
     PREFIX,
     SHARED_FLAG,
     WIRE_VERSION,
     Frame,
+    LostFrame,
     SharedFrame,
     encode_chunk_prefix,
     encode_frame,
@@ -282,13 +285,84 @@ def test_a_segment_that_outgrows_its_first_room_is_whole(
     assert len(found[0].segments[0]) == 2**20 + more
 
 
-def test_a_length_that_memory_does_not_hold_is_the_peers_fault(
+# -- frames for which there is no memory -----------------------------------------------------------
+
+_BYTES = random.Random(0).randbytes(READ_SIZE + 9_000)
+FRAMES_WITHOUT_MEMORY = {
+    "a segment": Frame(b"about", (_BYTES[:40],)),
+    "segments that grow": Frame(b"about", (_BYTES, b"five ", _BYTES[: 2**17], b"")),
+    "a long header": Frame(_BYTES, (_BYTES[:70_000],)),
+    "a header alone": Frame(_BYTES[:30_000]),
+    "a header alone that is long": Frame(_BYTES),
+    "empty segments": Frame(b"about", (b"", _BYTES[:99], b"", b"", _BYTES[:70_000], b"")),
+    "many segments": Frame(_BYTES[:9], tuple(_BYTES[k : k + 20] for k in range(12))),
+}
+
+
+@pytest.mark.parametrize("flags", [0, SHARED_FLAG], ids=["sent", "shared"])
+@pytest.mark.parametrize("size", [0, 50_021], ids=["whole", "in chunks"])
+@pytest.mark.parametrize("most", [READ_SIZE, 20_011])
+@pytest.mark.parametrize("name", FRAMES_WITHOUT_MEMORY)
+def test_whichever_allocation_fails_one_frame_is_lost_and_the_next_one_arrives(
+    name: str, most: int, size: int, flags: int
+) -> None:
+    lost, kind = FRAMES_WITHOUT_MEMORY[name], SharedFrame if flags else Frame
+    around = [Frame(b"before"), Frame(b"after" * 99, (b"and its segment",))]
+    middle = b"".join(map(bytes, encode_frame(lost, flags=flags)))
+    pieces = chunked(middle, size) if size else [middle]
+    stream = b"".join([wire(around[0]), *pieces, wire(around[1])])
+    nth = failed = 1
+    losses: list[int] = []
+    while failed:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("transports.decoder.FIRST_ROOM", 2**16)
+            shortage = Shortage(patched, nth)
+            decoder = FrameDecoder()
+            found = read_into(decoder, stream, most)
+        decoder.finish()
+        failed, nth = shortage.failed, nth + 1
+        # A head that has begun to arrive is completed if the next attempt does not fail.
+        losses.append([type(frame) for frame in found].count(LostFrame))
+        assert losses[-1] <= failed
+        for frame, whole in zip(found, [around[0], lost, around[1]], strict=True):
+            if isinstance(frame, LostFrame):
+                assert frame.start == whole.header[:KEPT_OF_LOST]
+                assert frame.nbytes == len(whole.header) + sum(map(len, whole.segments))
+                assert frame.is_shared == (whole is lost and kind is SharedFrame)
+                assert frame == Frame(b"")
+            else:
+                assert frame == whole
+                assert type(frame) is (kind if whole is lost else Frame)
+        assert decoder.has_shared == bool(size or flags)
+    assert any(losses)
+
+
+def test_an_announced_length_that_memory_does_not_hold_is_skipped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("transports.decoder.FIRST_ROOM", 2**62)
     decoder = FrameDecoder(max_segment=2**64, max_frame=2**64)
-    with pytest.raises(ProtocolError, match=r"there is not enough memory"):
-        decoder.feed(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (2**62).to_bytes(8))
+    decoder.feed(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (2**62).to_bytes(8))
+    assert decoder.feed(bytes(READ_SIZE)) == []
+    with pytest.raises(
+        ProtocolError, match=rf"{2**62 - READ_SIZE} bytes before the end of a frame"
+    ):
+        decoder.finish()
+
+
+def test_what_had_arrived_of_a_frame_without_memory_is_not_held(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("transports.decoder.FIRST_ROOM", 2**16)
+    decoder, data = FrameDecoder(), wire(Frame(b"about", (_BYTES, _BYTES)))
+    shortage = Shortage(monkeypatch, above=2**17)
+    assert read_into(decoder, data[:-1]) == []
+    assert shortage.failed == 1
+    assert decoder._segments == []
+    assert decoder._target is None
+    assert not decoder._head
+    (lost,) = read_into(decoder, data[-1:])
+    assert isinstance(lost, LostFrame)
 
 
 @given(sent=frames.filter(bool), data=st.data())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import struct
@@ -19,6 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.shortage import Shortage
 from tests.transports.peers import PS, WORKER, linked, raw_peer, start, until
 from transports import (
     Connection,
@@ -31,7 +33,7 @@ from transports import (
 )
 from transports.connection import HIGH_WATER
 from transports.decoder import FrameDecoder
-from transports.frame import SHARED_FLAG, SharedFrame, encode_frame
+from transports.frame import SHARED_FLAG, LostFrame, SharedFrame, encode_frame
 from transports.shm import arena
 from transports.shm import lane as shared
 from transports.shm.lane import SHARE_FROM, SHARED_VARIABLE
@@ -306,6 +308,44 @@ async def test_without_room_arrays_are_sent(monkeypatch: pytest.MonkeyPatch) -> 
         assert held == [large(fill) for fill in range(4)]
 
 
+async def test_where_the_system_may_refuse_pages_they_are_reserved_and_arrays_without_are_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A write to a page that is refused would end the process."""
+    monkeypatch.setattr(arena, "_may_lack_pages", lambda: True)
+    full = OSError(errno.ENOSPC, "No space left on device")
+    async with neighbours() as (dialled, accepted):
+        assert was_shared((await carry(dialled, accepted, large(1))).segments[0])
+        with patch("transports.shm.arena.os.posix_fallocate", side_effect=full) as reserve:
+            came = await carry(dialled, accepted, large(2))
+        assert reserve.called
+        assert not was_shared(came.segments[0])
+        assert came == large(2)
+        assert was_shared((await carry(dialled, accepted, large(3))).segments[0])
+
+
+@pytest.mark.parametrize(("says", "expected"), [("0\n", False), ("1\n", False), ("2\n", True)])
+def test_strict_overcommit_is_where_the_system_refuses_pages(
+    says: str, expected: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "overcommit").write_text(says)
+    monkeypatch.setattr(arena, "_OVERCOMMIT", str(tmp_path / "overcommit"))
+    assert arena._may_lack_pages() == expected
+    monkeypatch.setattr(arena, "_OVERCOMMIT", str(tmp_path / "missing"))
+    assert not arena._may_lack_pages()
+
+
+@pytest.mark.parametrize("place", ["os.memfd_create", "os.open"])
+async def test_without_descriptors_for_the_lane_arrays_are_sent(place: str) -> None:
+    ps, worker = replace(PS, pid=US), replace(WORKER, pid=US)
+    none = OSError(errno.EMFILE, "Too many open files")
+    async with linked(LOOPBACK, ps=ps, worker=worker) as (dialled, accepted):
+        with patch(f"transports.shm.arena.{place}", side_effect=none):
+            for fill in range(3):
+                assert await carry(dialled, accepted, large(fill)) == large(fill)
+                await carry(accepted, dialled, Frame(b"read on"))
+
+
 async def test_parts_that_were_given_back_make_room_for_a_larger_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -480,6 +520,62 @@ async def test_a_file_that_could_shrink_under_its_reader_is_not_mapped() -> None
             assert (await words(reader, FrameDecoder())) == [b"n"]
     finally:
         os.close(descriptor)
+
+
+# --- no memory
+
+
+async def test_a_frame_without_memory_gives_its_parts_back_and_the_next_one_arrives(
+    socket_address: str,
+) -> None:
+    """Whichever allocation fails; a segment is shared, one is sent, and the header is long."""
+    frame = Frame(b"about " + bytes(2**18), (b"\1" * SHARE_FROM, b"\2" * 100, b"\3" * SHARE_FROM))
+    async with neighbours(socket_address) as (dialled, accepted):
+        nth, losses, is_short = 0, 0, True
+        while is_short:
+            nth += 1
+            with pytest.MonkeyPatch.context() as patched:
+                shortage = Shortage(patched, nth)
+                came = await carry(dialled, accepted, frame)
+            is_short = shortage.failed > 0
+            if isinstance(came, LostFrame):
+                losses += 1
+                assert came.start[:6] == b"about "
+                await given_back(dialled, accepted)
+            else:
+                assert came == frame
+            del came
+            assert was_shared((await carry(dialled, accepted, large(4))).segments[0])
+        assert losses > 1
+        await asyncio.wait_for(dialled.drain(), 60)
+
+
+async def test_a_reader_that_keeps_much_and_has_no_memory_for_a_copy_loses_that_frame(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shared, "KEPT_SHARE", 2**62)
+    async with neighbours() as (dialled, accepted):
+        with monkeypatch.context() as patched:
+            Shortage(patched, above=SHARE_FROM - 1)
+            assert isinstance(await carry(dialled, accepted, large(5)), LostFrame)
+        assert (await carry(dialled, accepted, large(6))) == large(6)
+        await given_back(dialled, accepted)
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(12, "no memory"), MemoryError(), ValueError("too large")]
+)
+async def test_an_arena_for_which_there_is_no_address_space_is_refused(error: Exception) -> None:
+    ps, worker = replace(PS, pid=US), replace(WORKER, pid=US)
+    with patch("transports.shm.lane.mmap.mmap", side_effect=error):
+        async with linked(LOOPBACK, ps=ps, worker=worker) as (dialled, accepted):
+            for fill in range(3):
+                (segment,) = (await carry(dialled, accepted, large(fill, 2**20))).segments
+                assert segment == large(fill, 2**20).segments[0]
+                assert not was_shared(segment)
+                await carry(accepted, dialled, Frame(b"read on"))
+    descriptors = [path for path in Path("/proc/self/fd").iterdir() if path.is_symlink()]
+    assert not [path for path in descriptors if "memfd:actorsession " in str(path.readlink())]
 
 
 # --- real processes

@@ -27,9 +27,9 @@ What was lent to a peer whose connection has ended is kept until the peer cannot
 last buffer is gone, or its process. A reader that keeps buffers of more than a quarter of an arena gets
 copies of what comes after, so that it cannot take all memory of its writer.
 
-The module imports ``arena``, ``connection`` for the mark, ``errors``, ``event`` and ``frame``. Invariant: a
-place is not written to while a peer may read it. A part that is never returned costs its writer space, not
-correctness: without space, segments are sent over the stream.
+The module imports ``arena``, ``connection`` for the mark, ``errors``, ``event``, ``frame`` and ``memory``.
+Invariant: a place is not written to while a peer may read it. A part that is never returned costs its writer
+space, not correctness: without space, segments are sent over the stream.
 """
 
 from __future__ import annotations
@@ -47,10 +47,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from transports import memory
 from transports.connection import HIGH_WATER
 from transports.errors import ProtocolError
 from transports.event import Event
-from transports.frame import MAX_FRAME, MAX_HEADER, MAX_SEGMENTS, Buffer, Frame, flat
+from transports.frame import MAX_FRAME, MAX_HEADER, MAX_SEGMENTS, Buffer, Frame, LostFrame, flat
 from transports.shm.arena import TOKEN_SIZE, Arena, Place, begin_reader, current_arena, open_arena
 
 # "0" sends everything over the wire.
@@ -75,6 +76,7 @@ _PLACE = Struct("!IIQQ")  # position in the frame, number, offset in the arena, 
 _OFFER_SIZE = _COUNT.size + TOKEN_SIZE + _READER.size
 
 Bytes: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.uint8]]"
+_PlaceOf: TypeAlias = tuple[int, int, int, int]  # the numbers of ``_PLACE``
 
 
 def open_lane(peer_pid: int, send: Callable[[bytes], None]) -> SharedLane | None:
@@ -189,8 +191,7 @@ class SharedLane:
         self.unread = 0
         self._read = Event()
         self._offered = False  # the peer has offered its arena
-        self._peer_descriptor = -1  # the descriptor of the peer's arena, until it is mapped
-        self._mapped: Bytes | None = None
+        self._mapped: Bytes | None = None  # the peer's arena
         self._lent: dict[int, weakref.ref[Bytes]] = {}
         self._kept = 0  # bytes of the peer's arena that are referred to here
         # What the peer has not been told: parts that were received, and released ones, with their lengths.
@@ -235,9 +236,8 @@ class SharedLane:
         table = _COUNT.size + _PLACE.size * len(frame.segments)
         if len(_DATA) + table + len(flat(frame.header)) > MAX_HEADER:
             return None
-        places: list[bytes] = []
-        copies: list[Copy] = []
-        rest: list[Buffer] = []
+        begin, places, copies, rest = self._sent, list[bytes](), list[Copy](), list[Buffer]()
+        lent: list[tuple[Buffer | Place, int]] = []
         for position, segment in enumerate(map(flat, frame.segments)):
             length = len(segment)
             found = _find_place(arena, segment) if length >= SHARE_FROM else None
@@ -247,16 +247,20 @@ class SharedLane:
             offset, held = found
             if isinstance(held, Place):
                 copies.append(Copy(memoryview(segment), held.data))
+            places.append(_PLACE.pack(position, (begin + len(lent)) % 2**32, offset, length))
+            lent.append((held, length))
+        if not places:
+            return None
+        header = b"".join((_DATA, _COUNT.pack(len(places)), *places, flat(frame.header)))
+        small = Frame(header, tuple(rest))
+        # From here on the peer is expected to read them: nothing above counts if there was no memory for it.
+        for held, length in lent:
             number = self._sent
             self._sent = (number + 1) % 2**32
             self._outstanding[number] = held
             self._unread[number] = length
             self.unread += length
-            places.append(_PLACE.pack(position, number, offset, length))
-        if not places:
-            return None
-        header = b"".join((_DATA, _COUNT.pack(len(places)), *places, flat(frame.header)))
-        return Frame(header, tuple(rest)), copies
+        return small, copies
 
     def _on_read(self, numbers: Sequence[int]) -> None:
         """Record that the peer has received parts."""
@@ -301,8 +305,10 @@ class SharedLane:
         Raises:
             ProtocolError: The frame is malformed, or nothing was agreed.
         """
+        if isinstance(frame, LostFrame):
+            return self._on_lost(frame)
         kind, body = bytes(frame.header[:1]), memoryview(frame.header)[1:]
-        if kind == _DATA and (self._peer_descriptor >= 0 or self._mapped is not None):
+        if kind == _DATA and self._mapped is not None:
             return self._on_data(body, frame.segments)
         if frame.segments:
             kind = b""
@@ -331,44 +337,61 @@ class SharedLane:
         self._offered = True
         token = bytes(body[_COUNT.size : -_READER.size])
         (descriptor,), (number,) = _COUNT.unpack_from(body), _READER.unpack(body[-_READER.size :])
-        # Another host, another container, a process of another user, or a number that no lock can have.
-        with suppress(OSError, StructError):
-            self._peer_descriptor = open_arena(self._peer_pid, descriptor, token, number)
-        self._send(_REFUSED if self._peer_descriptor < 0 else _READY)
+        # Another host, another container, a process of another user, or a number that no lock can have; or
+        # no descriptors or address space are left here.
+        with suppress(OSError, ValueError, MemoryError, StructError):
+            self._map(open_arena(self._peer_pid, descriptor, token, number))
+        self._send(_REFUSED if self._mapped is None else _READY)
 
     def _on_data(self, body: memoryview, rest: Sequence[Buffer]) -> Frame:
-        try:
-            (count,) = _COUNT.unpack_from(body)
-            places = [
-                _PLACE.unpack_from(body, _COUNT.size + _PLACE.size * n)
-                for n in range(min(count, MAX_SEGMENTS + 1))
-            ]
-        except StructError:
-            raise ProtocolError("the positions of shared segments are truncated") from None
-        header = bytes(body[_COUNT.size + _PLACE.size * count :])
-        total = len(header) + sum(place[3] for place in places) + sum(map(len, rest))
+        places, inner = _read_places(body)
+        total = len(inner) + sum(place[3] for place in places) + sum(map(len, rest))
         if len(places) + len(rest) > MAX_SEGMENTS or total > MAX_FRAME:
             raise ProtocolError(
                 f"a frame of {len(places) + len(rest)} segments and {total} bytes was shared; "
                 f"the limits are {MAX_SEGMENTS} segments and {MAX_FRAME} bytes"
             )
         whole = [*rest]
-        for position, number, offset, length in places:
-            if position > len(whole) or number in self._lent:
-                raise ProtocolError(
-                    f"part {number} is shared as segment {position} of {len(places) + len(rest)}: "
-                    "that position does not exist, or the part was not released"
-                )
-            whole.insert(position, self._lend(number, offset, length))
-            self._taken[number] = length
-            self.has_news = True
+        try:
+            header = memory.copied(inner)
+            for position, number, offset, length in places:
+                if position > len(whole) or number in self._lent:
+                    raise ProtocolError(
+                        f"part {number} is shared as segment {position} of {len(places) + len(rest)}: "
+                        "that position does not exist, or the part was not released"
+                    )
+                whole.insert(position, self._lend(number, offset, length))
+                self._taken[number] = length
+                self.has_news = True
+        except MemoryError:
+            whole.clear()
+            self._return_unread(places)
+            return LostFrame.of(inner, total)
         if places:
             self._tell_later(sum(self._taken.values()))
         return Frame(header, tuple(whole))
 
+    def _on_lost(self, frame: LostFrame) -> Frame:
+        """Return the parts of a frame for which there is no memory to the peer."""
+        if frame.start[:1] != _DATA or self._mapped is None:
+            raise ProtocolError("there is no memory for a message about shared memory")
+        places, inner = _read_places(memoryview(frame.start)[1:])
+        self._return_unread(places)
+        return LostFrame.of(inner, frame.nbytes)
+
+    def _return_unread(self, places: Sequence[_PlaceOf]) -> None:
+        """Have parts returned that are not used here; those that are lent return by themselves."""
+        for _, number, _, length in places:
+            if number not in self._lent:
+                self._kept += length
+                self._released.append((number, length))
+        self.has_news = True
+        self._tell_later(sum(place[3] for place in places))
+
     def _lend(self, number: int, offset: int, length: int) -> memoryview:
         """Return a buffer over a part of the peer's arena; its release sends the number back."""
-        whole = self._map()
+        whole = self._mapped
+        assert whole is not None  # data are only accepted then
         if not 0 < length <= len(whole) - offset:
             raise ProtocolError(
                 f"{length} bytes are announced at offset {offset} of an arena of {len(whole)} bytes"
@@ -391,19 +414,23 @@ class SharedLane:
         if self._kept > (most := len(whole) // KEPT_SHARE):
             self.tell()  # counts what was released meanwhile
             if self._kept > most:
-                return part.copy().data
+                copy = memory.allocate(length)
+                copy[:] = part.data
+                return copy
         return part.data
 
-    def _map(self) -> Bytes:
-        """Return the peer's arena, mapped when it is first needed."""
-        if self._mapped is None:
-            try:
-                memory = mmap.mmap(self._peer_descriptor, 0, access=mmap.ACCESS_READ)
-            except (OSError, ValueError) as error:
-                raise ProtocolError(f"the shared memory cannot be mapped: {error}") from None
-            self._mapped = np.frombuffer(memory, np.uint8)
-            self._close_peer_descriptor()
-        return self._mapped
+    def _map(self, descriptor: int) -> None:
+        """Map the peer's arena for reading, and close its descriptor.
+
+        Raises:
+            OSError: There is no address space for it, or no descriptor.
+        """
+        try:
+            self._mapped = np.frombuffer(
+                mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ), np.uint8
+            )
+        finally:
+            os.close(descriptor)
 
     def tell(self) -> None:
         """Tell the peer which parts were received and released."""
@@ -447,7 +474,6 @@ class SharedLane:
         self._unread.clear()
         self.unread = 0
         self._read.set()
-        self._close_peer_descriptor()
         self._mapped = None
         self._lent.clear()
         self._taken.clear()
@@ -473,7 +499,19 @@ class SharedLane:
             with suppress(RuntimeError):  # the loop is closed
                 self._loop.call_later(_LOOK_EVERY, self._look, arena)
 
-    def _close_peer_descriptor(self) -> None:
-        descriptor, self._peer_descriptor = self._peer_descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+
+def _read_places(body: memoryview) -> tuple[list[_PlaceOf], memoryview]:
+    """Return the places of the shared segments of a frame, and its own header behind them.
+
+    Raises:
+        ProtocolError: They are not all there.
+    """
+    try:
+        (count,) = _COUNT.unpack_from(body)
+        places = [
+            _PLACE.unpack_from(body, _COUNT.size + _PLACE.size * n)
+            for n in range(min(count, MAX_SEGMENTS + 1))
+        ]
+    except StructError:
+        raise ProtocolError("the positions of shared segments are truncated") from None
+    return places, body[_COUNT.size + _PLACE.size * count :]

@@ -40,6 +40,7 @@ from transports.connection import (
 from transports.decoder import READ_SIZE, FrameDecoder
 from transports.delivery import Delivery
 from transports.errors import ConnectionClosed, ProtocolError
+from transports.forks import keep_from_children
 from transports.frame import (
     CHUNK_SIZE,
     JOIN_BELOW,
@@ -49,6 +50,7 @@ from transports.frame import (
     STARTED_PREFIX,
     Buffer,
     Frame,
+    LostFrame,
     SharedFrame,
     encode_frame,
     measure_frame,
@@ -148,6 +150,7 @@ class StreamConnection(Connection):
         if isinstance(writer, StreamWriter):
             writer.__class__ = _FormerWriter
         take_over(reader, self._transport, self._protocol)
+        keep_from_children(self)
 
     @property
     def closed(self) -> bool:
@@ -174,18 +177,28 @@ class StreamConnection(Connection):
             size = sum(map(len, pieces))
         self._frames_sent += 1
         self._bytes_sent += size
-        if bulk and self._takes_time(size):
-            self._bulk.put(pieces)
-        else:
-            self._outbox.write(pieces, size)
+        try:
+            if bulk and self._takes_time(size):
+                self._bulk.put(pieces)
+            else:
+                self._outbox.write(pieces, size)
+        except MemoryError as error:
+            raise RuntimeError("no memory for the rest of a frame") from error
+
+    def descriptor(self) -> int:
+        """Return the descriptor of the socket; -1 if it is closed, or is about to be."""
+        if self._transport.is_closing():
+            return -1
+        sock = cast(asyncio.BaseTransport, self._transport).get_extra_info("socket")
+        return -1 if sock is None else int(sock.fileno())
 
     def open_to_threads(self) -> None:
         """Have outbox and other threads share a ``ThreadWriter``, unless bytes are encrypted on their way."""
         if self._threads is None and self._is_plain and self._ended is None:
-            sock = cast(asyncio.BaseTransport, self._transport).get_extra_info("socket")
-            if sock is not None and sock.fileno() >= 0:
+            number = self.descriptor()
+            if number >= 0:
                 with suppress(OSError):  # no descriptors are left
-                    self._threads = ThreadWriter(self._transport, sock.fileno())
+                    self._threads = ThreadWriter(self._transport, number)
                     self._outbox.divert(self._threads)
 
     @property
@@ -288,6 +301,13 @@ class StreamConnection(Connection):
         self._note_end(by_us=True)
         self._drop()
 
+    def abandon(self) -> None:
+        """Close the socket that a closed loop has left open; uvloop leaves none."""
+        transport = self._transport
+        sock = getattr(getattr(transport, "_plain_transport", transport), "_sock", None)
+        if sock is not None:
+            sock.close()
+
     def _drop(self) -> None:
         """Drop unsent bytes and the stream, and close the shared-memory lane.
 
@@ -327,6 +347,8 @@ class StreamConnection(Connection):
                 frames, broken = decoder.received(count), decoder.error
             except ProtocolError as error:
                 frames, broken = [], error
+            except MemoryError:
+                frames, broken = [], ProtocolError("there is no memory to see what it sends")
             if decoder.has_shared:
                 frames, broken = self._pass_through_lane(frames, broken)
             self._frames_received += len(frames)
@@ -355,7 +377,7 @@ class StreamConnection(Connection):
         """
         taken: list[Frame] = []
         for frame in frames:
-            if isinstance(frame, SharedFrame):
+            if isinstance(frame, SharedFrame) or (isinstance(frame, LostFrame) and frame.is_shared):
                 try:
                     represented = self._take_shared(frame)
                 except ProtocolError as error:
@@ -366,7 +388,7 @@ class StreamConnection(Connection):
                 taken.append(frame)
         return taken, broken
 
-    def _take_shared(self, frame: SharedFrame) -> Frame | None:
+    def _take_shared(self, frame: SharedFrame | LostFrame) -> Frame | None:
         taken = None
         if self._shared is None:
             decline(frame, self._write_shared)

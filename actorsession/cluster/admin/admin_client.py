@@ -22,7 +22,7 @@ from actorsession.actors.supervision import Children
 from actorsession.cluster.server.statistics import CLIENT, ServerStatistics
 from actorsession.cluster.spec import DEFAULT_SCHEME, full_address
 from actorsession.cluster.wait_graphs import collect_wait_graphs
-from actorsession.errors import DeadlineExceededError, UnavailableError
+from actorsession.errors import DataLossError, DeadlineExceededError, UnavailableError
 from actorsession.messages.server import (
     SERVER,
     ClusterView,
@@ -132,12 +132,21 @@ async def stop_server(
         PermissionDeniedError: if the server does not accept the request from this client.
         UnavailableError: if no server answers there, or an unexpected one.
         DeadlineExceededError: if it takes too long; the server may end nevertheless.
+        DataLossError: if the server has ended and could not write its last snapshot; says what is lost.
     """
     deadline = deadline or Deadline.after(PATIENCE)
     meant = (task, cluster_id)
     async with _link(address, "end", token, security, deadline, meant) as link:
-        await link.ask(SERVER, StopServer(reason=reason), deadline)
-        await deadline.wait(link.wait_closed(), what=f"the end of {link.peer_name} at {address}")
+        what = f"the end of {link.peer_name} at {address}"
+        lost: DataLossError | None = None
+        try:
+            asking = link.ask(SERVER, StopServer(reason=reason), Deadline.never())
+            await deadline.wait(asking, what=what)
+        except DataLossError as error:
+            lost = error
+        await deadline.wait(link.wait_closed(), what=what)
+        if lost is not None:
+            raise lost
         return link.peer_name
 
 

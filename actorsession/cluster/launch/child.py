@@ -19,9 +19,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from pathlib import Path
 from typing import Any
 
+from actorsession.checkpoints.atomic import regular, write_whole
 from actorsession.cluster.launch.process_guard import ProcessGuard
 from actorsession.cluster.launch.socket_folder import remove_orphaned_folder
 from actorsession.cluster.launch.worker_process import LAST_WORD
@@ -29,9 +29,11 @@ from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.server.server import Server
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import ConfigProto
-from actorsession.ops.flow.streams import relay_standard_streams
+from actorsession.errors import DataLossError, OpError
+from actorsession.ops.flow.streams import relay_standard_streams, serve_others
 from actorsession.records import dataclass
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
+from actorsession.terminal_text import write_lines
 from transports import SecurityConfig
 
 __all__ = ["WorkerOptions", "make_guard", "serve"]
@@ -111,10 +113,11 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
     Raises:
         ValueError: for a task that is not given, or an invalid message of the parent.
         TypeError: for a cluster in another form.
-        OSError: if the address file cannot be written.
-        OpError: for what ``Server`` raises, such as an address that cannot be bound.
+        OpError: for an address file that cannot be written, and what ``Server`` raises: for an address that
+            cannot be bound, or a ``DataLossError`` for a last snapshot that could not be written.
     """
     relay_standard_streams()
+    serve_others()
     loop = asyncio.get_running_loop()
     server = Server(
         options.cluster, options.job, options.index,
@@ -148,10 +151,14 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
             if server.keeps_snapshots:
                 guard.wait_for_snapshot(_SAVING)
                 if options.announce:
-                    _say_saving()
-            _end_in(options.grace, server)
+                    _say_at_end({"saving": True})
+            _end_in(options.grace, server, announce=options.announce)
     if options.announce and parent.is_gone:
         remove_orphaned_folder(server_address)
+    if server.lost:
+        if options.announce:
+            _say_at_end({"lost": server.lost})
+        raise DataLossError(server.lost)
     if parent.nonsense:
         raise ValueError(f"the parent should tell the cluster as JSON; {parent.nonsense}")
 
@@ -192,14 +199,17 @@ def _port_file(path: str | None, address: str) -> Iterator[None]:
     if path is None:
         yield
         return
-    new = f"{path}.{os.getpid()}"
-    Path(new).write_text(address + "\n", encoding="ascii")
-    os.replace(new, path)
+    owner, text = os.getpid(), f"{address}\n".encode("ascii")
+    write_whole(path, lambda file: file.write(text), private=True)
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
+        with contextlib.suppress(OSError, OpError):
+            with open(path, "rb", opener=regular()) as file:
+                own = file.read(len(text) + 1) == text
+            # And not that of a server which was started after this one, or of the parent of a fork.
+            if own and owner == os.getpid():
+                os.unlink(path)
 
 
 @contextlib.contextmanager
@@ -221,17 +231,21 @@ def _probes(
 
 
 def _introduce(server: Server, options: WorkerOptions, probe_port: int | None) -> None:
+    path = server.restored_from
     if options.json:
         probed = {} if probe_port is None else {"probe_port": probe_port}
+        restored = {"restored_from": path} if path else {}
         _say_json(
             {
                 "task": server.task, "role": options.role, "address": server.target,
-                "pid": os.getpid(), **probed,
+                "pid": os.getpid(), **probed, **restored,
             }
         )  # fmt: skip
         return
     what = "serves" if options.role == "worker" else "is a master"
     _say(f"{server.task} {what} at {server.target}; Ctrl-C ends it")
+    if path:
+        _say(f"{server.task} has the variables of {path}")
 
 
 def _say_json(value: dict[str, Any]) -> None:
@@ -240,16 +254,14 @@ def _say_json(value: dict[str, Any]) -> None:
 
 def _say(line: str) -> None:
     """Write a line to standard output; a reader that is gone is ignored."""
-    with contextlib.suppress(BrokenPipeError):
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+    write_lines(sys.stdout, [line])
 
 
-def _say_saving() -> None:
-    """Report to the parent that the end may take as long as it takes to write a snapshot."""
+def _say_at_end(value: dict[str, Any]) -> None:
+    """Report to the parent that the last snapshot is being written (``saving``), or what is ``lost``."""
     # Not through sys.stdout, which would report an error at the end of the process if the reader is gone.
     with contextlib.suppress(OSError):
-        os.write(1, b'{"saving": true}\n')
+        os.write(1, json.dumps(value).encode() + b"\n")
 
 
 class _Parent:
@@ -288,7 +300,7 @@ class _Parent:
             line = pipe.readline()
             if line != LAST_WORD and (not line or self._understands(line)):
                 self._broke_off = not self._hears_last_word(pipe.fileno())
-        _end_in(self._grace, self._server)
+        _end_in(self._grace, self._server, announce=True)
         parent = f"process {self._pid}, which had started it"
         how = f"because {parent}, is gone" if self.is_gone else f"by {parent}"
         self._loop.call_soon_threadsafe(self._ended, how)
@@ -319,17 +331,28 @@ class _Parent:
         return False
 
 
-def _end_in(seconds: float, server: Server) -> None:
+def _end_in(seconds: float, server: Server, *, announce: bool = False) -> None:
     """End the process after ``seconds``, even if it hangs, because nothing else would.
 
-    A last snapshot is written before, even if the server's loop is blocked.
+    A last snapshot is written before, even if the server's loop is blocked. If that fails, the exit status is
+    1 and standard error, or the parent of a child, has what is lost.
     """
 
     def end() -> None:
-        saving = threading.Thread(target=server.take_last_snapshot, daemon=True)
+        lost = [f"the last snapshot was not written within {_SAVING:g} s"]
+
+        def save() -> None:
+            lost[0] = server.take_last_snapshot()
+
+        saving = threading.Thread(target=save, daemon=True)
         saving.start()
         saving.join(_SAVING)
-        os._exit(0)
+        if lost[0]:
+            if announce:
+                _say_at_end({"lost": lost[0]})
+            with contextlib.suppress(OSError):
+                os.write(2, f"actorsession: {lost[0]}\n".encode())
+        os._exit(1 if lost[0] else 0)
 
     timer = threading.Timer(seconds, end)
     timer.daemon = True

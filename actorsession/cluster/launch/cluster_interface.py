@@ -50,6 +50,7 @@ class TaskProcess(Protocol):
         task: its task name.
         address: the address that it listens at, once it is up.
         sequel: what became of its task after its end, for ``fate``; set by whoever decides that.
+        lost: what was lost with it because its last snapshot could not be written; "" for nothing.
     """
 
     job: str
@@ -57,6 +58,7 @@ class TaskProcess(Protocol):
     task: str
     address: str
     sequel: str
+    lost: str
 
     async def announced(self) -> None:
         """Wait until it listens; then ``address`` is known.

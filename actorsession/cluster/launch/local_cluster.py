@@ -1,6 +1,6 @@
 """A cluster of processes on this machine.
 
-``LocalCluster`` spawns ``python -m actorsession worker`` children (so no main guard is needed), lets each
+``LocalCluster`` spawns ``actorsession worker`` children (so no main guard is needed), lets each
 bind to an address of its own, and then sends the addresses of all tasks to all of them. By default they
 communicate through sockets in a folder that only their user may enter. Children end with their parent, also
 when it is killed, because their standard input ends. When a child has ended, its exit code or signal and the
@@ -12,7 +12,6 @@ What is not about processes of this machine is the base class's, ``ManagedCluste
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ from actorsession.cluster.launch.socket_folder import SocketFolder
 from actorsession.cluster.launch.task_restarts import TaskEnd
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.config import CONNECT_TIMEOUT
+from actorsession.durations import checked_seconds
 from actorsession.rpc.security import shared_security
 from transports import SecurityConfig
 
@@ -43,11 +43,11 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         protocol: ``unix``, for sockets in a private folder, or ``tcp`` or ``tls``, for free ports of
             loopback. If left out ``tls`` where TLS files are given, else ``unix``.
         snapshot_dir: where all tasks keep snapshots of their variables, which a restarted task restores;
-            ``None`` for no snapshots.
+            ``None`` for no snapshots. A folder belongs to one cluster; see ``cluster_id``.
         snapshot_every: seconds between two snapshots.
         file_roots: folders in which operations may open files; all that the user may open if left out.
         imports: modules that each process imports before it serves, such as those that register operation
-            types. Processes then search modules where this one does.
+            types. Processes always search modules where this one does.
         log_file: the file to which all tasks append their logs; by default they are kept in memory, the last
             lines of each process.
         restart: how often each task is started again within 60 s if its process ends by itself: it is killed
@@ -56,11 +56,15 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
             pauses before the attempts grow. At the limit the task stays dead, until ``restart`` is called.
         on_end: called on the cluster's loop with the end of each process that was not ended by this object,
             and with each attempt to start it again that fails.
+        cluster_id: the id of the cluster, which owns the variables in ``snapshot_dir``. If left out, the
+            cluster goes on with those that a cluster without an id of its own has left there, and refuses
+            those of any other.
 
     Raises:
         ValueError: for no task at all, a number below 0, or another protocol.
         TypeError: for modules that are not given as a sequence of names, or a number of restarts that is no
             integer.
+        InvalidArgumentError: for a duration out of range.
     """
 
     def __init__(
@@ -78,10 +82,11 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         log_file: str | os.PathLike[str] | None = None,
         restart: int = 0,
         on_end: Callable[[TaskEnd], object] | None = None,
+        cluster_id: str | None = None,
     ) -> None:
         super().__init__(
             jobs, start_timeout=start_timeout, security=security, token=None, restart=restart,
-            on_end=on_end,
+            on_end=on_end, cluster_id=cluster_id, snapshot_dir=snapshot_dir,
         )  # fmt: skip
         self._devices = devices
         if protocol not in (None, "unix", "tcp", "tls"):
@@ -92,12 +97,11 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         self._folder: SocketFolder | None = None
         self._more: tuple[str, ...] = ()
         if snapshot_dir is not None:
-            every = str(snapshot_every)
+            every = str(checked_seconds("snapshot_every", snapshot_every))
             self._more = ("--snapshot-dir", os.fspath(snapshot_dir), "--snapshot-every", every)
         for root in file_roots:
             self._more += ("--file-root", os.path.abspath(root))
-        self._imports = checked_imports(imports)
-        for name in self._imports:
+        for name in checked_imports(imports):
             self._more += ("--import", name)
         if log_file is not None:
             self._more += ("--log-file", os.path.abspath(log_file))
@@ -111,8 +115,7 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
             self._folder = SocketFolder()
 
     def _new_process(self, job: str, index: int, together: int) -> WorkerProcess:
-        searches = sys.path if self._imports else ()
-        return WorkerProcess(job, index, self._security, together, searches)
+        return WorkerProcess(job, index, self._security, together)
 
     def _new_address(self, job: str, index: int) -> str:
         if self._folder is not None:
@@ -126,5 +129,6 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         self._release_now()
 
     def _release_now(self) -> None:
-        if self._folder is not None:
-            self._folder.remove()
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            folder.remove()

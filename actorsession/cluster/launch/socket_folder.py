@@ -12,9 +12,10 @@ import os
 import secrets
 import shutil
 import tempfile
-import weakref
 
-from actorsession.errors import ResourceExhaustedError
+from actorsession.errors import OpError, ResourceExhaustedError
+from actorsession.process_bound import finalize_here
+from actorsession.session.targets import master_addresses
 from transports import parse_address
 
 __all__ = ["SocketFolder", "remove_orphaned_folder"]
@@ -36,7 +37,7 @@ class SocketFolder:
     def __init__(self) -> None:
         self.path = _made()
         # Also removed if the cluster is never stopped, but not by a process that its owner has forked.
-        self._removal = weakref.finalize(self, _remove, self.path, os.getpid())
+        self._removal = finalize_here(self, shutil.rmtree, self.path, True)
 
     def address(self, name: str) -> str:
         """Return an address for a new task, with this name unless it is too long or taken."""
@@ -52,11 +53,18 @@ class SocketFolder:
 
 def _made() -> str:
     room = _LONGEST - len(f"/{_PREFIX}/") - _RANDOM - _NAME
-    places = dict.fromkeys((tempfile.gettempdir(), "/tmp"))
     faults = []
-    for place in places:
+    places = ["/tmp"]
+    try:
+        places.insert(0, tempfile.gettempdir())
+    except OSError as exc:
+        faults.append(str(exc))
+    for place in dict.fromkeys(places):
         if len(os.fsencode(place)) > room:
             faults.append(f"{place!r} is longer than {room} bytes")
+            continue
+        if not _is_address(f"unix://{place}/"):
+            faults.append(f"{place!r} has characters that addresses do not have")
             continue
         try:
             return tempfile.mkdtemp(prefix=_PREFIX, dir=place)
@@ -68,9 +76,12 @@ def _made() -> str:
     )
 
 
-def _remove(path: str, owner: int) -> None:
-    if os.getpid() == owner:
-        shutil.rmtree(path, ignore_errors=True)
+def _is_address(text: str) -> bool:
+    """Return whether others can be told an address, and take it as a target."""
+    try:
+        return bool(text.encode()) and master_addresses(text) == (text,)
+    except (UnicodeEncodeError, OpError):
+        return False
 
 
 def remove_orphaned_folder(address: str) -> None:

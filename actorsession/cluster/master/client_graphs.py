@@ -25,6 +25,7 @@ from actorsession.actors.supervision import Children
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import AbortedError, OpError, first_error, from_exception
+from actorsession.graph.function import size_of
 from actorsession.messages.worker import DeregisterGraph, RegisterGraph
 from actorsession.plan.plan_cache import PlanCache
 from actorsession.plan.signature import RunSignature
@@ -258,10 +259,12 @@ class ClientGraphs:
         """Return the partitions of a task in wire form; large ones are encoded in a worker thread."""
         # A worker in this process receives them unpacked.
         pack = not isinstance(self._workers[part.task], LocalRef)
-        if sum(len(p.nodes) for p in part.partitions) <= LARGE:
+        sizes = [size_of(p.nodes) for p in part.partitions]
+        if sum(sizes) <= LARGE:
             return [p.to_wire() for p in part.partitions]
+        sized = list(zip(part.partitions, sizes, strict=True))
         return await self._planning.run(
-            lambda: [p.to_wire(pack=pack and len(p.nodes) > LARGE) for p in part.partitions]
+            lambda: [p.to_wire(pack=pack and size > LARGE) for p, size in sized]
         )
 
     def _evicted(self, graph: ClientGraph) -> None:

@@ -26,7 +26,8 @@ from actorsession.cluster.server.statistics import OpenSession
 from actorsession.config import MAX_SERVER_STEPS, ConfigProto
 from actorsession.config.remote_settings import refuse_local_settings
 from actorsession.errors import AbortedError, CancelledError, OpError, UnavailableError
-from actorsession.graph.node import GraphDef, nodes_in
+from actorsession.graph.function import nodes_in
+from actorsession.graph.node import GraphDef
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
     AskSessionWhy,

@@ -41,6 +41,7 @@ from actorsession.cluster.unsent import unsent_fetch
 from actorsession.cluster.wait_graphs import collect_wait_graphs
 from actorsession.cluster.worker.worker_session import BeginPart, BindPart
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions, whose_limit
+from actorsession.durations import checked_milliseconds
 from actorsession.errors import (
     AbortedError,
     CancelledError,
@@ -51,8 +52,9 @@ from actorsession.errors import (
     error_from_wire,
 )
 from actorsession.graph.codec import bytes_held
+from actorsession.graph.function import nodes_in, size_of
 from actorsession.graph.kept_state import named
-from actorsession.graph.node import GraphDef, NodeDef, nodes_in
+from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
     AskSessionWhy,
@@ -204,7 +206,7 @@ class MasterSession(Actor):
 
         Absent tasks are asked again if the new nodes request devices about which nothing is known.
         """
-        nodes = len(graph.nodes)
+        nodes = size_of(graph.nodes)
         unknown = await self._unknown(nodes, lambda: graph)
         if unknown:
             await self._members.retry_absent(deadline, unknown)
@@ -589,7 +591,7 @@ class MasterSession(Actor):
     async def _why(self, message: AskSessionWhy) -> SessionWhy:
         asks = {task: worker.ask for task, worker in self._workers.items()}
         found = await collect_wait_graphs(
-            asks, self.handle, Deadline.after(message.timeout_in_ms / 1000)
+            asks, self.handle, Deadline.after(_checked(message) / 1000)
         )
         return SessionWhy(waits=[w.to_wire() for w in found.waits], silent=found.silent)
 
@@ -641,7 +643,7 @@ class MasterSession(Actor):
         self, message: PartialRun, call: CallContext
     ) -> StepDone | Awaitable[StepDone]:
         """Feed and fetch in a partial run."""
-        return self._partials.call(message, self._step_deadline(call, message.timeout_in_ms))
+        return self._partials.call(message, self._step_deadline(call, _checked(message)))
 
     @answers(PartialRunDrop)
     def on_partial_run_drop(self, message: PartialRunDrop, call: CallContext) -> Done:
@@ -733,7 +735,7 @@ class MasterSession(Actor):
     async def on_wait_for_tasks(self, message: WaitForTasks, call: CallContext) -> TasksPresent:
         """Wait until enough tasks of the cluster answer; those that join meanwhile count."""
         chosen, attempts = DeviceFilters([message.tasks]), dict[str, str]()
-        deadline, pause = call.deadline.within(message.timeout_in_ms / 1000), RETRY
+        deadline, pause = call.deadline.within(_checked(message) / 1000), RETRY
         while True:
             await self._members.refresh_addresses(deadline)
             await self._follow(deadline)
@@ -759,9 +761,11 @@ class MasterSession(Actor):
         deadline = self.limited(call.deadline)
         changes = await self._members.reattach(self._graph.tasks(), deadline)
         await self._apply(changes)
+        # A client that lost its session knows whether this process is another one; others hear it here.
+        anew = [self._members.task] if message.anew else []
         restored = [
             name
-            for task in changes.restarted
+            for task in dict.fromkeys([*changes.restarted, *anew])
             for name in restart_losses(
                 self._graph.variables_of(task), self._members.restored(task)
             )[0]
@@ -814,8 +818,10 @@ class MasterSession(Actor):
         back, lost = restart_losses(self._graph.variables_of(task), restored)
         words = [f"Variables lost: {named(lost)}"]
         if restored is not None:
+            path = restored.get("path")  # which earlier versions do not send
             words.append(
                 f"back from the snapshot after {restored.get('steps')} steps: {named(back)}"
+                + (f" (from {path})" if path else "")
             )
         return WorkerRestartedError(f"{error.message}. {'; '.join(words)}", task=task)
 
@@ -837,6 +843,15 @@ class MasterSession(Actor):
         self._deliveries.close()
         self._observer.close()
         await self._members.leave()
+
+
+def _checked(message: AskSessionWhy | PartialRun | WaitForTasks) -> int:
+    """Return the limit of a request in milliseconds.
+
+    Raises:
+        InvalidArgumentError: if it is out of range.
+    """
+    return checked_milliseconds("timeout_in_ms", message.timeout_in_ms)
 
 
 def _task_of(device: str) -> str:

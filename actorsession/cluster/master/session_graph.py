@@ -13,10 +13,13 @@ from collections.abc import Callable, Mapping
 from actorsession.cluster.master.client_graph import ClientGraph, split_by_task
 from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.config import ConfigProto
+from actorsession.config.limits import check_graph_size
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceSpec
+from actorsession.graph.function import size_of
 from actorsession.graph.kept_state import VARIABLES, holds_state
 from actorsession.graph.node import GraphDef, NodeDef
+from actorsession.graph.validation import check_received
 from actorsession.metrics import SessionTally
 from actorsession.plan.execution_state import GraphExecutionState
 from actorsession.plan.place import Placed
@@ -63,9 +66,12 @@ class SessionGraph:
         """Extend the graph with nodes, all or none, and return its new version.
 
         Raises:
-            InvalidArgumentError: for a node that exists, that has an unknown input, or that requests a device
-                that does not exist.
+            InvalidArgumentError: for a node that exists, that has an unknown input, that requests a device
+                that does not exist, or that is none; see ``validation``.
+            ResourceExhaustedError: if there would be more nodes than a graph of a cluster may have.
         """
+        check_graph_size(self.size + size_of(graph.nodes))
+        check_received(graph.nodes, self._state.view)
         try:
             self._state.extend(graph.nodes)
         except InvalidArgumentError as error:
@@ -149,8 +155,8 @@ class SessionGraph:
 
     @property
     def size(self) -> int:
-        """The number of nodes."""
-        return len(self._state)
+        """The number of nodes, with those of functions."""
+        return self._state.view.size
 
     def build(self, signature: RunSignature) -> ClientGraph:
         """Return the client graph of a signature.

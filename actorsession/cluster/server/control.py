@@ -12,13 +12,15 @@ a server may have been given a bound socket.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import logging
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from actorsession.actors.actor import Actor, answers
 from actorsession.actors.context import LOCAL, CallContext
-from actorsession.errors import PermissionDeniedError
+from actorsession.errors import DataLossError, PermissionDeniedError
 from actorsession.messages.done import Done
 from actorsession.messages.server import ClusterView, GetCluster, KeepServer, StopServer
 from transports import parse_address
@@ -57,6 +59,9 @@ class Control(Actor):
         self._stop = stop
         self._keep = keep
         self._trusted = trusted
+        self._asked: set[asyncio.Task[Any]] = set()  # the handlers of those who wait for the stop
+        self._settled = asyncio.Event()
+        self._lost = ""
 
     @answers(GetCluster)
     def on_get_cluster(self, message: GetCluster, call: CallContext) -> ClusterView:
@@ -64,13 +69,35 @@ class Control(Actor):
         return ClusterView(cluster_id=self._cluster_id, task=self._task, tasks=dict(self._tasks()))
 
     @answers(StopServer)
-    def on_stop_server(self, message: StopServer, call: CallContext) -> Done:
-        """Start to stop the server."""
+    async def on_stop_server(self, message: StopServer, call: CallContext) -> Done:
+        """Start to stop the server, and answer when its last snapshot is written.
+
+        Raises:
+            PermissionDeniedError: names the caller.
+            DataLossError: says what is lost, because the snapshot could not be written.
+        """
         self._check(call)
         _log.info("%s was asked to stop by %s: %s", self._task, call.address, message.reason)
+        task = asyncio.current_task()
+        assert task is not None
+        self._asked.add(task)
         reason = f": {message.reason}" if message.reason else ""
         self._stop(f"at the request of {call.caller}{reason}")
+        await self._settled.wait()
+        if self._lost:
+            raise DataLossError(self._lost, task=self._task)
         return Done()
+
+    async def settle(self, lost: str) -> None:
+        """Answer those who have asked for the stop, and wait until they have their answers.
+
+        Args:
+            lost: what is lost with the server; "" for nothing.
+        """
+        self._lost = lost
+        self._settled.set()
+        if self._asked:
+            await asyncio.wait(self._asked)
 
     @answers(KeepServer)
     def on_keep_server(self, message: KeepServer, call: CallContext) -> Done:

@@ -6,12 +6,15 @@ of another cluster. If it is given a resolver in place of a cluster, it asks the
 dial.
 
 Created by programs, by the command line and by the children of a ``LocalCluster``; owns master, worker,
-links, devices and threads of the task. Invariant: a stopped server leaves nothing behind.
+links, devices and threads of the task. Invariants: a stopped server leaves nothing behind. The table of
+``LifeCycle`` says what each call does before the start, during it and after the end. In a forked child
+nothing is stopped, removed or written, because all of it is the parent's.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import socket
@@ -22,6 +25,7 @@ from types import TracebackType
 from typing import Any
 
 from actorsession.actors import registry
+from actorsession.actors.life_cycle import LifeCycle, State
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
 from actorsession.cluster.launch.blas_environment import thread_count
@@ -42,6 +46,7 @@ from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.config import MAX_SERVER_STEPS, ConfigProto, RPCOptions
 from actorsession.config.file_roots import FileRoots
 from actorsession.config.remote_settings import refuse_local_settings
+from actorsession.durations import checked_seconds
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -54,6 +59,7 @@ from actorsession.messages.server import SERVER
 from actorsession.messages.session import MASTER
 from actorsession.messages.worker import WORKER, CleanupGraph
 from actorsession.plan.cost_model import check_cost_model_settings
+from actorsession.process_bound import ProcessBound
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
 from actorsession.rpc.security import shared_security, shared_token
 from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads, share_blas_threads
@@ -73,7 +79,7 @@ _log = logging.getLogger("actorsession.cluster")
 _GRACE = 2.0
 
 
-class Server:
+class Server(ProcessBound):
     """One task of a cluster.
 
     It neither binds nor serves before ``start``.
@@ -107,7 +113,8 @@ class Server:
             wait, and sessions take turns; each session has limits of its own besides
             (``ConfigProto.max_inflight_steps``).
         snapshot_dir: where to write the variables of this task from time to time, and when it stops; they are
-            restored from there when it starts. Tasks may share a directory. ``None`` for no snapshots.
+            restored from there when it starts. The directory belongs to one cluster, whose tasks may share
+            it. ``None`` for no snapshots.
         snapshot_every: seconds between two snapshots.
         file_roots: folders in which operations may open files (``read_file``, savers, tables from text
             files); others are refused with PermissionDeniedError. If left out, all files that the server's
@@ -133,6 +140,8 @@ class Server:
             without TLS.
         NotFoundError: for a protocol, or a scheme of an address, that is not supported.
     """
+
+    instead = "send its target, and make a session with that"
 
     def __init__(
         self,
@@ -166,26 +175,17 @@ class Server:
             refuse_plain(self._bind_to, self.task)
         self._config = config or ConfigProto()
         _check_session_defaults(self._config)
-        if session_gc_seconds < 0:
-            raise InvalidArgumentError(
-                f"session_gc_seconds is 0 or more, got {session_gc_seconds:g}"
-            )
-        self._session_gc = session_gc_seconds
+        self._session_gc = checked_seconds("session_gc_seconds", session_gc_seconds)
         if max_inflight_steps < 1:
             raise InvalidArgumentError(f"max_inflight_steps is 1 or more, got {max_inflight_steps}")
         self._max_inflight_steps = max_inflight_steps
-        if snapshot_every <= 0:
-            raise InvalidArgumentError(
-                f"snapshot_every is more than 0 seconds, got {snapshot_every:g}"
-            )
-        if restart_wait < 0:
-            raise InvalidArgumentError(f"restart_wait is 0 seconds or more, got {restart_wait:g}")
-        self._restart_wait = restart_wait
+        self._restart_wait = checked_seconds("restart_wait", restart_wait)
         self._stats_publisher_factory = stats_publisher_factory
         self._snapshot_dir = snapshot_dir
-        self._snapshot_every = snapshot_every
+        self._snapshot_every = checked_seconds("snapshot_every", snapshot_every)
         self._file_roots = None if file_roots is None else FileRoots(file_roots, self.task)
         self._devices: Sequence[Device] = ()
+        self._store: SnapshotStore | None = None
         self._snapshots: Snapshots | None = None
         self._socket = listening_socket
         self.incarnation = new_incarnation()
@@ -209,6 +209,9 @@ class Server:
         self._blas: BlasThreads | None = None
         self._share: BlasThreads | None = None
         self._children = Children(f"server of {self.task}")
+        self._life = LifeCycle(
+            "server", f"the server of {self.task}", self._drop, retries=True, goes_on=True
+        )
         self._stopping = asyncio.Event()
         self._kept: asyncio.TimerHandle | None = None
         self._started = time.monotonic()
@@ -219,16 +222,24 @@ class Server:
     async def start(self) -> None:
         """Bind the address and serve from then on.
 
+        If the call fails or is cancelled, nothing is left, and it may be called again.
+
         Raises:
-            FailedPreconditionError: if the server was started before.
+            FailedPreconditionError: if the server was started before, or is stopped meanwhile.
+            RuntimeError: in a forked child, or on another loop than that of the server.
             UnknownError: if the address cannot be bound (TensorFlow's class for it), or must not be bound
                 without a token or TLS; or if the TLS files are invalid.
             InvalidArgumentError: if the given socket does not fit the task's address.
+            FailedPreconditionError: if ``snapshot_dir`` is in use, or holds the state of another cluster.
         """
-        if self._listener is not None:
-            raise FailedPreconditionError(f"the server of {self.task} was started already")
+        await self._life.start(self._start, self._undo_start)
+
+    async def _start(self) -> None:
         self._started = time.monotonic()
-        self._make_actors()
+        if self._snapshot_dir is not None:
+            self._store = SnapshotStore(self._snapshot_dir, self.task, self._hello.cluster_id)
+            await self._store.take()
+        self._make_actors(self._store)
         try:
             pulse = await self._vitals.start(self._bind_to, self._token)
             self._hello = replace(self._hello, pulse=pulse)
@@ -237,15 +248,15 @@ class Server:
                 self._bind_to, self._hello, self._cache.serve,
                 token=self._token, sock=self._socket, security=self._security,
             )  # fmt: skip
-        except BaseException as exc:
-            await self._stop_actors(UnavailableError(f"{self.task} has no address"))
-            await self._vitals.aclose()
+        except Exception as exc:
             where = f"{self.task} cannot listen at {self._bind_to}: {exc}"
             if isinstance(exc, TransportError):
                 raise UnknownError(where, task=self.task) from exc
             if isinstance(exc, ValueError):  # such as a socket of another kind than the address
                 raise InvalidArgumentError(where, task=self.task) from exc
             raise
+        if self._life.state is not State.STARTING:
+            return  # it is being stopped, which undoes this
         self._open_files(near=self._listener.near)
         registry.publish(self.target, self._serves[MASTER])
         self._cluster_view.begin(self._cache, self.target, self._share_cores)
@@ -253,14 +264,31 @@ class Server:
         if self._snapshots is not None:
             _ = self._children.start(self._snapshots.run(), name=f"snapshots of {self.task}")
 
-    def _make_actors(self) -> None:
+    async def _undo_start(self) -> None:
+        if self._listener is not None:
+            registry.withdraw(self.target, self._serves[MASTER])
+            await self._listener.aclose(grace=0.0)
+            self._listener = None
+        if self._control is not None:
+            why = UnavailableError(f"{self.task} has no address")
+            await self._stop_actors(why)
+            await self._stop_control(why)
+        elif self._pool is not None:
+            self._pool.shutdown(wait=False)
+        self._master = self._worker = self._control = None
+        await self._vitals.aclose()
+        if self._store is not None:
+            self._store.release()
+            self._store = self._snapshots = None
+        if self._life.state is State.STOPPING:
+            self._stopping.set()
+
+    def _make_actors(self, store: SnapshotStore | None) -> None:
         self._pool = server_pool(self._config)
         threads = self._config.intra_op_parallelism_threads
         self._blas = hold_blas_threads(threads) if threads else None
         devices = self._devices = make_devices(self.task, self._config.device_count)
         self._open_files(near=False)  # until the listener shows who can reach the server
-        folder = self._snapshot_dir
-        store = None if folder is None else SnapshotStore(folder, self.task)
         restored = None if store is None else restore_latest(store, devices)
         env = MasterEnv(
             self.task,
@@ -329,7 +357,10 @@ class Server:
             ValueError: if this task is not among them.
             InvalidArgumentError: for an invalid address.
             NotFoundError: for an address with a scheme that is not supported.
+            RuntimeError: in a forked child, or on another loop than that of the server.
         """
+        if self._life.state is not State.NEW:
+            self._life.owner.check()
         self._cluster_view.learn(cluster)
 
     @property
@@ -358,9 +389,11 @@ class Server:
 
         Raises:
             InvalidArgumentError: for a time that is not above 0.
+            FailedPreconditionError: if the server was not started, or was stopped.
+            RuntimeError: in a forked child, or on another loop than that of the server.
         """
-        if not seconds > 0:
-            raise InvalidArgumentError(f"a server is kept for more than 0 seconds, got {seconds:g}")
+        _ = checked_seconds("keep", seconds)
+        self._life.check()
         if self._kept is not None:
             self._kept.cancel()
         self._kept = asyncio.get_running_loop().call_later(seconds, self._expire, seconds)
@@ -370,19 +403,37 @@ class Server:
         self._begin_stop(f"because nothing had asked for it for {seconds:g} s, its lease")
 
     async def serve_forever(self) -> None:
-        """Wait until the server is stopped."""
+        """Wait until the server is stopped.
+
+        Raises:
+            FailedPreconditionError: if it was not started.
+            RuntimeError: in a forked child, or on another loop than that of the server.
+        """
+        if self._life.state is State.NEW:
+            self._life.check()
+        self._life.owner.check()
         await self._stopping.wait()
 
     async def stop(self, grace: float = _GRACE, why: str = "") -> None:
         """Release the address and close sessions and connections.
 
         Bounded by a few times ``grace`` and the time to write a last snapshot. May be called twice, also
-        concurrently; if it is cancelled, another call continues with what is left.
+        concurrently, and while the server is being started; if it is cancelled, it goes on by itself, and
+        another call waits for that. When the server's loop has ended, any other may call it. In a forked
+        child it does nothing. Afterwards ``lost`` says whether the last snapshot could be written.
 
         Args:
             grace: seconds for connections to end by themselves.
             why: see ``end_reason``; that of the first call counts.
+
+        Raises:
+            InvalidArgumentError: for a grace that is no duration; nothing happens then.
+            RuntimeError: on another loop than that of the server, unless that has ended.
         """
+        _ = checked_seconds("grace", grace)
+        await self._life.stop(lambda: self._stop(grace, why))
+
+    async def _stop(self, grace: float, why: str) -> None:
         self._stopping.set()
         why = self.end_reason = (
             self.end_reason or why or f"by its own program, process {os.getpid()}"
@@ -390,13 +441,13 @@ class Server:
         error = UnavailableError(f"{self.task} was stopped in order {why}", task=self.task)
         if self._kept is not None:
             self._kept.cancel()
-        if self._listener is None:
-            return
+        assert self._listener is not None
         registry.withdraw(self.target, self._serves[MASTER])
         await self._listener.aclose(connections=False)
         await self._stop_actors(error)
         if self._snapshots is not None:
             await self._snapshots.take()
+        await self._stop_control(error)
         self._cache.say_goodbye(error.message)
         await self._cache.aclose(grace)
         await self._listener.aclose(grace=grace)
@@ -405,6 +456,23 @@ class Server:
         if self._snapshots is None:  # else a last one may still be written, from another thread
             for device in self._devices:
                 device.resources.clear_all()
+        else:
+            self._snapshots.close()
+
+    def _drop(self) -> None:
+        """Release what the end of the server's loop has left."""
+        with contextlib.suppress(RuntimeError):  # a closed loop calls nobody
+            self._stopping.set()
+        if self._listener is not None:
+            registry.withdraw(self.target, self._serves[MASTER])
+            self._listener.abandon()
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
+        self._blas = self._share = None
+        self._vitals.drop()
+        if self._snapshots is not None:
+            self._snapshots.take_now()
+            self._snapshots.close()
 
     @property
     def stopping(self) -> bool:
@@ -416,16 +484,43 @@ class Server:
         """Whether the variables of this task are written to files, the last time when it stops."""
         return self._snapshots is not None
 
-    def take_last_snapshot(self) -> None:
-        """Write what no snapshot holds yet, from any thread: for a process that ends before ``stop`` does."""
-        if self._snapshots is not None:
+    def take_last_snapshot(self) -> str:
+        """Write what no snapshot holds yet, from any thread: for a process that ends before ``stop`` does.
+
+        In a forked child it does nothing: the files are the parent's.
+
+        Returns:
+            What is lost all the same, see ``lost``.
+        """
+        if self._snapshots is not None and not self._life.owner.is_forked:
             self._snapshots.take_now()
+        return self.lost
+
+    @property
+    def restored_from(self) -> str:
+        """The snapshot that the variables were restored from when the server started; "" for none."""
+        return "" if self._snapshots is None else self._snapshots.restored
+
+    @property
+    def lost(self) -> str:
+        """What is lost with a server that keeps snapshots and has stopped, as a sentence; "" for nothing.
+
+        Such are changes that clients were told of, if the last snapshot could not be written.
+        """
+        lost = "" if self._snapshots is None else self._snapshots.lost()
+        return lost and f"{self.task}: {lost}"
+
+    async def _stop_control(self, why: OpError) -> None:
+        """Tell those who have asked for the stop what was lost, and take no more requests."""
+        assert self._control is not None
+        if lost := self.lost:
+            _log.error("%s", lost)
+        await self._control.settle(lost)
+        await self._control.stop(why)
 
     async def _stop_actors(self, why: OpError) -> None:
         assert self._master is not None
         assert self._worker is not None
-        assert self._control is not None
-        await self._control.stop(why)
         await self._master.aclose(why)
         await self._worker.aclose(why)
         if self._pool is not None:
@@ -479,6 +574,7 @@ class Server:
             peak_memory=memory.peak,
             snapshot_every=0.0 if self._snapshots is None else self._snapshots.every,
             snapshot_age=0.0 if self._snapshots is None else self._snapshots.age,
+            restored_from=self.restored_from,
             open_sessions=self._master.open_sessions(),
         )
 

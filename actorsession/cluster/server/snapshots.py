@@ -8,15 +8,22 @@ cleared. A file is written under another name, synced and then renamed, so that 
 files. Each file carries a checksum, and a damaged one is skipped in favour of the one before. Used by
 servers; state of isolated sessions is not kept, because it ends with them.
 
-A failure to write a snapshot causes a warning; the next snapshot is taken as usual.
+A failure to write a snapshot causes a warning; the next snapshot is taken as usual. After the last one
+``Snapshots.lost`` says which changes no file holds.
+
+Invariants: A folder belongs to one cluster. Each file names the cluster and the task that have written it,
+and a store neither restores nor removes files of another one. A server holds a lock on its part of the folder
+from before it looks at the files until it has written its last one.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import os
+import platform
 import re
 import secrets
 import struct
@@ -24,29 +31,96 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
-from actorsession.checkpoints.atomic import UNFINISHED, remove_abandoned, write_whole
-from actorsession.errors import InvalidArgumentError
+from actorsession.checkpoints.atomic import (
+    UNFINISHED,
+    LockedFile,
+    file_errors,
+    make_private_folder,
+    regular,
+    remove_abandoned,
+    write_whole,
+)
+from actorsession.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OpError,
+    ResourceExhaustedError,
+    UnavailableError,
+    exhausted,
+    from_exception,
+)
 from actorsession.graph.codec import Buffer, pack, unpack
 from actorsession.graph.dtypes import DType
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.shape import TensorShape
+from actorsession.json_text import read_json
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
+from actorsession.runtime.resources import Variable
 
-__all__ = ["Snapshot", "SnapshotStore", "Snapshots", "StepCounts", "restore_latest"]
+__all__ = [
+    "Owner", "Snapshot", "SnapshotStore", "Snapshots", "StepCounts", "restore_latest", "stored_cluster_id",
+]  # fmt: skip
 
 _log = logging.getLogger("actorsession.cluster")
 
-_MAGIC = b"acts-snapshot-1\n"
+_MAGIC = b"acts-snapshot-2\n"
+# Files of earlier versions, which do not name their owner.
+_UNOWNED = b"acts-snapshot-1\n"
 _NUMBER = struct.Struct("<I")
 _KEPT = 2
 # Seconds to wait for a moment without steps, and between two checks for one.
 _QUIET, _LOOK = 1.0, 0.005
+# Seconds for a process that this one replaces to end and to release its files, and between two tries.
+_REPLACED, _TRY = 10.0, 0.05
+# The locks of tasks, and the one that is held while one of them is taken.
+_LOCKS = re.compile(r"\.job-[\w-]+\.lock", re.ASCII)
+_TAKING = ".snapshots.lock"
+_ANY = re.compile(r"job-[\w-]+\.(?:\d{12}|\d+-[0-9a-f]{8})\.snapshot", re.ASCII)
+# Variables that a message names.
+_NAMED = 20
+
+
+class Owner(NamedTuple):
+    """Whose a snapshot or a lock is.
+
+    Attributes:
+        cluster_id: the id of the cluster; "" for one without an id.
+        task: the task.
+        process: the process of a lock, such as ``process 4711 on node3``; "" for a file.
+    """
+
+    cluster_id: str
+    task: str
+    process: str = ""
+
+    def __str__(self) -> str:
+        where = f" ({self.process})" if self.process else ""
+        return f"{self.task} of {_called(self.cluster_id)}{where}"
+
+    def to_text(self) -> str:
+        """Return the text of a lock."""
+        return json.dumps(self._asdict())
+
+    @classmethod
+    def of_text(cls, text: str) -> Owner | None:
+        """Return the owner that the text of a lock names; ``None`` if it names none, for a full disk."""
+        with contextlib.suppress(ValueError):
+            match read_json(text):
+                case {"cluster_id": str(cluster_id), "task": str(task), "process": str(process)}:
+                    return cls(cluster_id, task, process)
+        return None
+
+
+def _called(cluster_id: str) -> str:
+    return f"cluster {cluster_id!r}" if cluster_id else "a cluster without an id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +151,16 @@ class Snapshot:
         micros: the time, in microseconds since 1970.
         quiet: whether no step ran at that moment.
         variables: the variables that had a value.
+        path: the file that it was read from; "" if it is not from a file.
+        owner: who wrote the file; ``None`` if it does not say so, as those of earlier versions.
     """
 
     steps: int
     micros: int
     quiet: bool
     variables: Sequence[Saved]
+    path: str = ""
+    owner: Owner | None = None
 
     def to_wire(self) -> dict[str, Any]:
         """Return a description for other tasks: the time and the names of the variables, without values."""
@@ -92,6 +170,7 @@ class Snapshot:
             "micros": self.micros,
             "quiet": self.quiet,
             "variables": names,
+            "path": self.path,
         }
 
 
@@ -99,15 +178,24 @@ class SnapshotStore:
     """The snapshots of one task in a directory.
 
     Args:
-        directory: created if it does not exist.
-        task: the task; tasks may share a directory.
+        directory: created if it does not exist, for this user alone.
+        task: the task; tasks of one cluster may share a directory.
+        cluster_id: the cluster of the task, "" for one without an id. If left out, files of any cluster are
+            read, and those that are written belong to a cluster without an id.
 
     Raises:
         InvalidArgumentError: if the directory is not writable.
     """
 
-    def __init__(self, directory: str | os.PathLike[str], task: str) -> None:
-        self._directory = Path(directory)
+    def __init__(
+        self, directory: str | os.PathLike[str], task: str, cluster_id: str | None = None
+    ) -> None:
+        self._directory = Path(
+            os.path.abspath(directory)
+        )  # also after the process has gone elsewhere
+        self._cluster_id = cluster_id
+        self._task = task
+        self._lock: LockedFile | None = None
         self._prefix = re.sub(r"\W+", "-", task, flags=re.ASCII).strip("-")
         # Earlier versions had no nonce, and replaced an underscore like any other sign.
         former = re.escape(self._prefix.replace("_", "-"))
@@ -120,11 +208,97 @@ class SnapshotStore:
         )
         self._damaged: set[Path] = set()
         try:
-            self._directory.mkdir(parents=True, exist_ok=True)
+            make_private_folder(os.fspath(self._directory))
             with tempfile.TemporaryFile(dir=self._directory):
                 pass
         except OSError as exc:
             raise InvalidArgumentError(f"snapshot_dir cannot be written to: {exc}") from exc
+
+    # -- the owner of the directory ------------------------------------------------------------
+
+    async def take(self) -> None:
+        """Take the directory for this task, until ``release``; comes before anything else.
+
+        A process of the same task that is ending is waited for.
+
+        Raises:
+            FailedPreconditionError: if another cluster uses the directory or has stored its variables there,
+                or this task is served by another process; the message has both names.
+        """
+        until = time.monotonic() + _REPLACED
+        while True:
+            try:
+                self._lock = self._taken()
+                return
+            except UnavailableError as error:
+                if time.monotonic() >= until:
+                    raise FailedPreconditionError(error.message) from None
+            await asyncio.sleep(_TRY)
+
+    def _taken(self) -> LockedFile:
+        """Return the lock of this task.
+
+        Raises:
+            UnavailableError: if a process of this cluster holds it, which may end soon.
+            FailedPreconditionError: if the directory is another cluster's.
+        """
+        folder = os.fspath(self._directory)
+        own = Owner(
+            self._cluster_id or "", self._task, f"process {os.getpid()} on {platform.node()}"
+        )
+        taking = _locked(os.path.join(folder, _TAKING), own)
+        if taking is None:
+            raise UnavailableError(f"{self._directory} is being taken by another process")
+        try:
+            if taking.is_locked:
+                self._refuse_living(own)
+            else:
+                _log.warning(
+                    "%s is on a file system without locks: nothing keeps a second process of %s from writing "
+                    "there, too", self._directory, own,
+                )  # fmt: skip
+            self._refuse_stored(own)
+            lock = _locked(os.path.join(folder, f".{self._prefix}.lock"), own)
+            if lock is None:
+                raise UnavailableError(f"{self._directory} is in use by another process of {own}")
+            return lock
+        finally:
+            taking.release()
+
+    def _refuse_living(self, own: Owner) -> None:
+        """Refuse a directory that another cluster, or another process of this task, uses."""
+        folder = os.fspath(self._directory)
+        remove_abandoned(folder, _LOCKS)  # those that are left are locked
+        for name in _locks(folder):
+            holder = Owner.of_text(LockedFile.text_of(os.path.join(folder, name)))
+            if holder is not None and holder.cluster_id != own.cluster_id:
+                raise _not_ours(folder, own, f"is used by {holder}")
+            if name == f".{self._prefix}.lock":
+                who = holder or "another process"
+                raise UnavailableError(
+                    f"the snapshot_dir {folder!r} is used by {who}, and {own} needs it"
+                )
+
+    def _refuse_stored(self, own: Owner) -> None:
+        """Refuse a directory that holds the state of another cluster."""
+        for path, owner in _owners(self._directory):
+            if owner is not None and owner.cluster_id != own.cluster_id:
+                raise _not_ours(
+                    os.fspath(self._directory), own, f"holds the variables of {owner} ({path.name})"
+                )
+
+    def release(self) -> None:
+        """Let others have the directory; may be called twice."""
+        if self._lock is not None:
+            self._lock.release()
+
+    def _is_ours(self, owner: Owner | None) -> bool:
+        """Return whether files of an owner are this store's to restore and to remove."""
+        if owner is None:  # by an earlier version, which only knew tasks
+            return True
+        return owner.task == self._task and self._cluster_id in (None, owner.cluster_id)
+
+    # -- the files -----------------------------------------------------------------------------
 
     def _files(self) -> list[tuple[int, Path]]:
         """Return the snapshots with their numbers, the latest first; other files are ignored."""
@@ -141,6 +315,7 @@ class SnapshotStore:
             [v.device, v.container, v.name, v.spec.dtype, v.spec.shape, v.value]
             for v in snapshot.variables
         ]
+        owner: list[Buffer] = [pack([self._cluster_id or "", self._task], [])]
         segments: list[Buffer] = []
         parts = [
             pack([snapshot.steps, snapshot.micros, snapshot.quiet, saved], segments),
@@ -150,32 +325,117 @@ class SnapshotStore:
         # The clock separates the files of two processes of one task, should their lifetimes overlap.
         number = max([time.time_ns() // 1000, *[1 + n for n, _ in self._files()[:1]]])
         path = self._directory / f"{self._prefix}.{number:016d}-{secrets.token_hex(4)}.snapshot"
-        write_whole(os.fspath(path), lambda file: _write_parts(file, parts))
+        write_whole(
+            os.fspath(path), lambda file: _write_parts(file, [*owner, *parts]), private=True
+        )
         self._remove_old()
         _log.info("%d variables are in the snapshot %s", len(saved), path)
         return path
 
     def _remove_old(self) -> None:
-        """Remove the files before the last complete ones."""
+        """Remove the files before the last complete ones; those of others stay."""
         whole = 0
         for _, path in self._files():
+            damaged = path in self._damaged
+            if not damaged:
+                try:
+                    if not self._is_ours(_read_owner(path)):
+                        continue
+                except Exception:
+                    continue  # what cannot be read is not ours to remove
             if whole >= _KEPT:
                 try:
                     path.unlink(missing_ok=True)
                 except OSError as exc:
                     _log.warning("snapshot %s is not removed: %s", path, exc)
-            whole += path not in self._damaged
+            whole += not damaged
 
     def latest(self) -> Snapshot | None:
-        """Return the latest complete snapshot; ``None`` if there is none."""
+        """Return the latest complete snapshot of this task and cluster; ``None`` if there is none.
+
+        Raises:
+            ResourceExhaustedError: if there is no memory for it, or no file descriptor. It is not passed
+                over, because an older one would take its place.
+        """
         for _, path in self._files():
             try:
-                with path.open("rb") as file:
-                    return _read(_read_parts(file))
+                with open(path, "rb", opener=regular()) as file:
+                    owner, parts = _read_parts(file)
+                if self._is_ours(owner):
+                    return replace(_read(parts), path=os.fspath(path), owner=owner)
             except Exception as exc:  # whatever the file contains
+                if exhausted(exc) or isinstance(exc, ResourceExhaustedError):
+                    raise from_exception(exc) from exc
                 _log.warning("snapshot %s is passed over: %s", path, exc)
-                self._damaged.add(path)
+                if not isinstance(exc, (_ForeignError, OpError, OSError)):  # not ours to remove
+                    self._damaged.add(path)
         return None
+
+
+def _not_ours(folder: str, own: Owner, whose: str) -> FailedPreconditionError:
+    return FailedPreconditionError(
+        f"the snapshot_dir {folder!r} {whose}, and {own} cannot use it: a folder belongs to one cluster. "
+        "Name another folder, or start the task with the cluster id of the folder's variables to go on with "
+        "them"
+    )
+
+
+def _locked(path: str, own: Owner) -> LockedFile | None:
+    """Lock a file for an owner; return ``None`` if another one holds it.
+
+    Raises:
+        OpError: if it is no file, or cannot be made.
+    """
+    with file_errors(f"cannot lock {path!r}"):
+        return LockedFile.take(path, own.to_text())
+
+
+def _locks(folder: str) -> list[str]:
+    """Return the names of the locks of tasks; what is no file was not made by one."""
+    with os.scandir(folder) as entries:
+        found = [
+            e.name for e in entries if _LOCKS.fullmatch(e.name) and e.is_file(follow_symlinks=False)
+        ]
+    return sorted(found)
+
+
+def _owners(directory: Path) -> Iterator[tuple[Path, Owner | None]]:
+    """Yield the snapshots of all tasks that can be read with their owners; nothing is changed."""
+    for path in sorted(directory.iterdir()):
+        if _ANY.fullmatch(path.name):
+            with contextlib.suppress(Exception):  # damaged, or no snapshot: nobody's state
+                yield path, _read_owner(path)
+
+
+def stored_cluster_id(directory: str | os.PathLike[str]) -> str | None:
+    """Return the id of the cluster whose variables a directory holds.
+
+    Returns:
+        The id; ``None`` if there is no owner, or more than one.
+
+    Raises:
+        UnavailableError: if a process uses the directory.
+    """
+    folder = os.fspath(directory)
+    try:
+        taking = LockedFile.take(os.path.join(folder, _TAKING), "")
+        if taking is None:
+            raise UnavailableError(f"{folder!r} is being taken by another process")
+        try:
+            if taking.is_locked:
+                remove_abandoned(folder, _LOCKS)
+            if locks := _locks(folder):
+                raise UnavailableError(f"{folder!r} is in use: {', '.join(locks)}")
+            found = {owner.cluster_id for _, owner in _owners(Path(folder)) if owner is not None}
+        finally:
+            taking.release()
+    except (OSError, FailedPreconditionError):  # it is missing, or on another machine
+        return None
+    return found.pop() if len(found) == 1 else None
+
+
+class _ForeignError(ValueError):
+    """A file is no snapshot, or one of a form that this version does not know; it is left alone."""
 
 
 def _write_parts(file: BinaryIO, parts: Sequence[Buffer]) -> None:
@@ -190,28 +450,61 @@ def _write_parts(file: BinaryIO, parts: Sequence[Buffer]) -> None:
     file.write(_NUMBER.pack(checksum))
 
 
-def _read_parts(file: BufferedReader) -> list[bytearray]:
-    if file.read(len(_MAGIC)) != _MAGIC:
-        raise ValueError("it is no snapshot")
+def _read_head(file: BufferedReader) -> tuple[bool, bytes, Sequence[int]]:
+    """Return whether a file names its owner, and its head: the bytes, and the sizes of the parts in it."""
+    magic = file.read(len(_MAGIC))
+    if magic not in (_MAGIC, _UNOWNED):
+        raise _ForeignError("it is no snapshot") if magic else ValueError("it is empty")
     left = os.fstat(file.fileno()).st_size
     count = file.read(_NUMBER.size)
     (number,) = _NUMBER.unpack(count)
     if number * 8 > left:
         raise ValueError(f"it is damaged: {number} parts in {left} bytes")
     sizes = file.read(number * 8)
-    checksum = zlib.crc32(sizes, zlib.crc32(count))
+    found = struct.unpack(f"<{number}Q", sizes)
+    if max(found, default=0) > left:
+        raise ValueError(f"it is damaged: a part of {max(found)} bytes in {left}")
+    return magic == _MAGIC, count + sizes, found
+
+
+def _read_part(file: BufferedReader, size: int) -> bytearray:
+    part = bytearray(size)
+    if file.readinto(part) != size:
+        raise ValueError("it is damaged: its end is missing")
+    return part
+
+
+def _read_parts(file: BufferedReader) -> tuple[Owner | None, list[bytearray]]:
+    """Return the owner of a file and its other parts, after checking the whole file."""
+    owned, head, sizes = _read_head(file)
+    checksum = zlib.crc32(head)
     parts = []
-    for size in struct.unpack(f"<{number}Q", sizes):
-        if size > left:
-            raise ValueError(f"it is damaged: a part of {size} bytes in {left}")
-        part = bytearray(size)
-        if file.readinto(part) != size:
-            raise ValueError("it is damaged: its end is missing")
-        checksum = zlib.crc32(part, checksum)
-        parts.append(part)
+    for size in sizes:
+        parts.append(_read_part(file, size))
+        checksum = zlib.crc32(parts[-1], checksum)
     if file.read() != _NUMBER.pack(checksum):
         raise ValueError("it is damaged: another checksum")
-    return parts
+    return (_owner(parts.pop(0)), parts) if owned and parts else (None, parts)
+
+
+def _read_owner(path: Path) -> Owner | None:
+    """Return the owner that a file names, without reading its values.
+
+    Raises:
+        ValueError: if the file is damaged, or is no snapshot.
+        OpError: if it is no regular file.
+        OSError: if it cannot be read.
+    """
+    with open(path, "rb", opener=regular()) as file:
+        owned, _, sizes = _read_head(file)
+        return _owner(_read_part(file, sizes[0])) if owned and sizes else None
+
+
+def _owner(part: bytearray) -> Owner:
+    match unpack(part, []):
+        case [str(cluster_id), str(task)]:
+            return Owner(cluster_id, task)
+    raise ValueError("it has an owner of another form")
 
 
 def _read(parts: Sequence[bytearray]) -> Snapshot:
@@ -249,11 +542,20 @@ def restore_latest(store: SnapshotStore, devices: Sequence[Device]) -> Snapshot 
             _log.warning("variable %r was on %s, which is not here", saved.name, saved.device)
             continue
         device.resources.variable(saved.container, saved.name, saved.spec).assign(saved.value)
+    if found.owner is None:
+        _log.warning(
+            "the snapshot %s is of an earlier version and does not name its cluster; it is taken over",
+            found.path,
+        )
     _log.info(
-        "%d variables are back from the snapshot after %d steps",
-        len(found.variables), found.steps,
+        "%d variables are back from the snapshot after %d steps, %s of %s",
+        len(found.variables), found.steps, found.path, found.owner or "an earlier version",
     )  # fmt: skip
     return found
+
+
+# Device, container and name of a variable.
+_Place: TypeAlias = tuple[str, str, str]
 
 
 class StepCounts(Protocol):
@@ -281,6 +583,7 @@ class Snapshots:
     Attributes:
         taken: the number of snapshots written.
         every: seconds between two snapshots.
+        restored: the file that the variables were restored from; "" if they were not.
     """
 
     def __init__(
@@ -296,10 +599,16 @@ class Snapshots:
         self._steps = steps
         self._before = 0 if restored is None else restored.steps  # steps of former incarnations
         self._writing = threading.Lock()  # one file at a time, from any thread
-        # The number of changes in the last file.
-        self._written = -1 if restored is None else self._changes()
+        # The number of changes of each variable in the last file; ``None`` before there is one.
+        self._written: Counter[_Place] | None = None if restored is None else self._changes()
+        self._last = restored
+        # A file without an owner gets a successor with one, whether anything changes or not.
+        self._adopts = restored is not None and restored.owner is None
+        self._fault = ""  # why the last attempt has failed
+        self._closed = False
         self.taken = 0
         self.every = every
+        self.restored = "" if restored is None else restored.path
         self._saved = time.monotonic()  # when the variables were as the last file has them
 
     @property
@@ -327,7 +636,7 @@ class Snapshots:
         """
         with self._faults_told():
             now, changes = time.monotonic(), self._changes()
-            if changes > self._written:
+            if self._has_more(changes):
                 snapshot = self._collect()
                 # Writing and syncing may take seconds; meanwhile the snapshot references the values as they
                 # were.
@@ -340,12 +649,41 @@ class Snapshots:
             changes = self._changes()
             self._write(changes, self._collect())
 
-    def _write(self, changes: int, snapshot: Snapshot) -> None:
+    def close(self) -> None:
+        """Take no more snapshots, and let others have the folder; may be called twice."""
+        with self._writing:
+            self._closed = True
+            self._store.release()
+
+    def lost(self) -> str:
+        """Return which changes no file holds, in a sentence for the server's end; "" if there are none."""
+        changes, written = self._changes(), self._written or Counter()
+        missing = {place: n - written[place] for place, n in changes.items() if n > written[place]}
+        if not missing:
+            return ""
+        words = [
+            f"{name} ({n} change{'s' * (n != 1)})"
+            for (_, _, name), n in sorted(missing.items(), key=lambda item: item[0][2])
+        ]
+        if len(words) > _NAMED:
+            words[_NAMED:] = [f"{len(words) - _NAMED} more variables"]
+        since = "its start, and no snapshot was ever written"
+        if self._last is not None:
+            since = f"the snapshot after {self._last.steps} steps, {self._last.path}"
+        reason = f": {self._fault}" if self._fault else ""
+        changed = ", ".join(words)
+        return f"the last snapshot was not written{reason}. Lost is what changed since {since}: {changed}"
+
+    def _write(self, changes: Counter[_Place], snapshot: Snapshot) -> None:
         """Write a snapshot, unless one with as many changes was written meanwhile."""
         with self._writing:
-            if changes > self._written:
-                self._store.write(snapshot)
-                self._written = changes
+            if self._has_more(changes) and not self._closed:
+                path = self._store.write(snapshot)
+                self._written, self._adopts = changes, False
+                self._last = replace(
+                    snapshot, path=os.fspath(path), variables=()
+                )  # they may be large
+                self._fault = ""
                 self.taken += 1
 
     @contextlib.contextmanager
@@ -353,24 +691,32 @@ class Snapshots:
         try:
             yield
         except Exception as exc:  # from packing, memory or disk: the next may succeed
-            _log.warning("no snapshot is written: %s: %s", type(exc).__name__, exc)
+            self._fault = f"{type(exc).__name__}: {exc}"
+            _log.warning("no snapshot is written: %s", self._fault)
 
-    def _changes(self) -> int:
-        """Return how often variables have changed in total; grows with each change and stays otherwise."""
-        variables = [v for d in self._devices for _, _, v in d.resources.variables()]
-        return sum([variable.changes for variable in variables])
+    def _changes(self) -> Counter[_Place]:
+        """Return how often each variable has changed; grows with each change and stays otherwise."""
+        return Counter({place: variable.changes for place, variable in self._variables()})
+
+    def _has_more(self, changes: Mapping[_Place, int]) -> bool:
+        """Return whether there are changes that the last file does not have."""
+        written = self._written
+        return (
+            self._adopts
+            or written is None
+            or any(n > written[place] for place, n in changes.items())
+        )
+
+    def _variables(self) -> Iterator[tuple[_Place, Variable]]:
+        for device in self._devices:
+            short = device.name.rpartition("/device:")[2]
+            for container, name, variable in device.resources.variables():
+                yield (short, container, name), variable
 
     def _collect(self) -> Snapshot:
         saved = [
-            Saved(
-                device.name.rpartition("/device:")[2],
-                container,
-                name,
-                variable.spec,
-                value,
-            )
-            for device in self._devices
-            for container, name, variable in device.resources.variables()
+            Saved(*place, variable.spec, value)
+            for place, variable in self._variables()
             if (value := variable.value) is not None
         ]
         steps = self._before + self._steps.runs - self._steps.running

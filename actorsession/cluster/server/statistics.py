@@ -139,6 +139,8 @@ class ServerStatistics:
         snapshot_every: seconds between two snapshots of the variables; 0 if none are kept.
         snapshot_age: seconds since the variables were last on disk as they were: a snapshot was taken, or
             nothing had changed since the one before; since the start of the server if neither was yet.
+        restored_from: the snapshot that the variables were restored from when the server started; "" if there
+            was none.
         open_sessions: the sessions whose master is here.
     """
 
@@ -167,6 +169,7 @@ class ServerStatistics:
     peak_memory: int = 0
     snapshot_every: float = 0.0
     snapshot_age: float = 0.0
+    restored_from: str = ""
     open_sessions: tuple[OpenSession, ...] = ()
 
     @property

@@ -39,7 +39,7 @@ from actorsession.errors import (
     from_exception,
 )  # fmt: skip
 from actorsession.graph.device import DeviceAttributes
-from actorsession.graph.node import nodes_in
+from actorsession.graph.function import nodes_in
 from actorsession.messages.done import Done
 from actorsession.messages.step_frames import WireValues
 from actorsession.messages.worker import (

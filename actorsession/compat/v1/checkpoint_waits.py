@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from actorsession.compat.v1.logging import get_logger
+from actorsession.durations import checked_seconds
 from actorsession.train import latest_checkpoint
 
 __all__ = ["checkpoints_iterator"]
@@ -30,6 +31,9 @@ def checkpoints_iterator(
         timeout: how many seconds to wait for the next one; without limit if omitted.
         timeout_fn: called after the timeout; the iterator ends if it returns true or is omitted.
     """
+    checked_seconds("min_interval_secs", min_interval_secs)
+    if timeout is not None:
+        checked_seconds("wait", timeout)
     last: str | None = None
     while True:
         found = _next_checkpoint(checkpoint_dir, last, timeout)

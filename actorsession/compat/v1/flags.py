@@ -14,6 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from actorsession.errors import PicklableError
+from actorsession.process_bound import ProcessBound
+
 __all__ = [
     "FLAGS",
     "DEFINE_alias",
@@ -55,7 +58,7 @@ __all__ = [
 _TRUE, _FALSE = ("true", "t", "1", "yes", "y"), ("false", "f", "0", "no", "n")
 
 
-class Error(Exception):
+class Error(PicklableError):
     """A flag cannot be defined, or the command line cannot be read."""
 
 
@@ -95,8 +98,12 @@ class ValidationError(Error):
     """A value does not pass a validator."""
 
 
+class _OfProgram(ProcessBound):
+    instead = "send their values, FLAGS.flag_values_dict()"
+
+
 @dataclass(kw_only=True)
-class Flag:
+class Flag(_OfProgram):
     """A flag of the program.
 
     Attributes:
@@ -156,7 +163,7 @@ class Flag:
         self.present, self.using_default_value = 0, True
 
 
-class FlagHolder:
+class FlagHolder(_OfProgram):
     """What a definition returns: its name, its default, and its value when that is read.
 
     Args:
@@ -183,7 +190,7 @@ class FlagHolder:
         return self._flags[self.name].present
 
 
-class FlagValues:
+class FlagValues(_OfProgram):
     """The flags of a program, with their values as attributes.
 
     Calling it parses a command line: ``rest = FLAGS(sys.argv)``.

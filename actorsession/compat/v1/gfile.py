@@ -22,6 +22,7 @@ from actorsession.errors import (
     ResourceExhaustedError,
     UnknownError,
 )
+from actorsession.process_bound import ProcessBound
 
 __all__ = [
     "Copy", "DeleteRecursively", "Exists", "FastGFile", "GFile", "Glob", "IsDirectory",
@@ -51,7 +52,7 @@ def _known_errors(path: str) -> Iterator[None]:
         raise kind(f"{path}; {exc.strerror or exc}") from exc
 
 
-class GFile:
+class GFile(ProcessBound):
     """A file, which is opened when it is first read or written.
 
     Args:

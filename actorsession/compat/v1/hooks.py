@@ -14,6 +14,7 @@ import numpy as np
 
 from actorsession.compat.v1.graphs import get_default_graph
 from actorsession.compat.v1.logging import get_logger
+from actorsession.durations import checked_seconds
 from actorsession.errors import OutOfRangeError
 from actorsession.train import get_global_step
 
@@ -126,6 +127,8 @@ class SecondOrStepTimer:
             raise ValueError("Can not provide both every_secs and every_steps.")
         if every_secs is None and every_steps is None:
             raise ValueError("Either every_secs or every_steps should be provided.")
+        if every_secs is not None:
+            every_secs = checked_seconds("every_secs", every_secs)
         self._every_secs = every_secs
         self._every_steps = every_steps
         self.reset()

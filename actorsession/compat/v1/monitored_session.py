@@ -28,7 +28,9 @@ from actorsession.compat.v1.session_layers import (
 )
 from actorsession.compat.v1.step_hooks import StepCounterHook
 from actorsession.compat.v1.summary_hooks import SummarySaverHook
+from actorsession.durations import checked_seconds
 from actorsession.errors import OutOfRangeError
+from actorsession.process_bound import ProcessBound
 from actorsession.train import Coordinator, start_queue_runners
 
 __all__ = [
@@ -44,7 +46,7 @@ class _Creator:
     def __init__(self, creator: Any, hooks: Sequence[SessionRunHook], grace: float) -> None:
         self._creator = creator
         self._hooks = hooks
-        self._grace = grace
+        self._grace = checked_seconds("stop_grace_period_secs", grace)
         self.tf_sess: Any = None
         self.coord: Any = None
 
@@ -63,7 +65,7 @@ class _Creator:
         return CoordinatedSession(HookedSession(self.tf_sess, self._hooks), self.coord, self._grace)
 
 
-class MonitoredSession:
+class MonitoredSession(ProcessBound):
     """A session with hooks, which is recreated when it is lost.
 
     Args:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 from actorsession.compat.v1.text import as_bytes, as_str_any
 from actorsession.opsets.parsing.records import COMPRESSIONS, RecordReader, RecordWriter
+from actorsession.process_bound import ProcessBound
 
 __all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]
 
@@ -95,7 +96,7 @@ class TFRecordOptions:
         return {key: abs(value) for key, value in chosen.items() if value is not None}
 
 
-class TFRecordWriter:
+class TFRecordWriter(ProcessBound):
     """A writer of a record file, which is created or replaced.
 
     Args:

@@ -15,6 +15,7 @@ from actorsession.compat.v1.graphs import get_default_graph
 from actorsession.compat.v1.savers import Saver
 from actorsession.compat.v1.session_manager import SessionManager
 from actorsession.compat.v1.sessions import Session
+from actorsession.durations import checked_seconds
 from actorsession.graph.dtypes import string
 from actorsession.ops import GraphKeys
 from actorsession.opsets.summaries.functions import merge_all
@@ -207,7 +208,7 @@ class WorkerSessionCreator(SessionCreator):
         self._scaffold = scaffold or Scaffold()
         self._master = master
         self._config = config
-        self._limit = max_wait_secs
+        self._limit = checked_seconds("max_wait_secs", max_wait_secs)
 
     def create_session(self) -> Session:
         """Return a new session once all variables are initialised.

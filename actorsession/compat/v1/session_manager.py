@@ -18,12 +18,14 @@ import numpy as np
 from actorsession.compat.v1.graphs import get_default_graph
 from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.sessions import Session
+from actorsession.durations import checked_seconds
 from actorsession.errors import (
     AbortedError,
     DeadlineExceededError,
     FailedPreconditionError,
     UnavailableError,
 )
+from actorsession.process_bound import ProcessBound
 from actorsession.train import get_checkpoint_state
 
 __all__ = ["SessionManager"]
@@ -34,7 +36,7 @@ _log = get_logger()
 _NOT_THERE_YET = (AbortedError, DeadlineExceededError, UnavailableError)
 
 
-class SessionManager:
+class SessionManager(ProcessBound):
     """A creator of sessions with a ready model.
 
     Args:
@@ -69,7 +71,7 @@ class SessionManager:
         self._ready_op = ready_op
         self._ready_for_local_init_op = ready_for_local_init_op
         self._graph = get_default_graph() if graph is None else graph
-        self._recovery_wait_secs = recovery_wait_secs
+        self._recovery_wait_secs = checked_seconds("recovery_wait_secs", recovery_wait_secs)
         self._local_init_run_options = local_init_run_options
         self._local_init_feed_dict = local_init_feed_dict
 
@@ -187,7 +189,7 @@ class SessionManager:
         if path or not folder:
             saver.restore(session, path)
             return True
-        end = time.monotonic() + patience
+        end = time.monotonic() + checked_seconds("max_wait_secs", patience)
         while not (state := get_checkpoint_state(folder)) or not state.model_checkpoint_path:
             if time.monotonic() >= end:
                 return False
@@ -216,7 +218,9 @@ class SessionManager:
         Raises:
             DeadlineExceededError: if the model is not ready in that time; names the uninitialised variables.
         """
-        limit = math.inf if max_wait_secs is None else max_wait_secs
+        limit = math.inf
+        if max_wait_secs is not None:
+            limit = checked_seconds("max_wait_secs", max_wait_secs)
         end = time.monotonic() + limit
         while True:
             session, lacking = self._look(master, config, tolerant=limit < math.inf)

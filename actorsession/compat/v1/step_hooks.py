@@ -9,7 +9,7 @@ import os
 import time
 from typing import Any
 
-from actorsession.compat.v1.gfile import GFile, MakeDirs
+from actorsession.checkpoints import write_whole
 from actorsession.compat.v1.hooks import (
     SecondOrStepTimer,
     SessionRunArgs,
@@ -23,6 +23,7 @@ from actorsession.compat.v1.internals.timeline import Timeline
 from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.summary_writers import FileWriterCache
 from actorsession.config import RunOptions
+from actorsession.durations import checked_seconds
 from actorsession.errors import DeadlineExceededError
 from actorsession.interop.event_protos import Summary
 
@@ -98,7 +99,7 @@ class GlobalStepWaiterHook(SessionRunHook):
 
     def __init__(self, wait_until_step: int, max_wait_secs: float = 7200) -> None:
         self._wait_until_step = wait_until_step
-        self._limit = max_wait_secs
+        self._limit = checked_seconds("max_wait_secs", max_wait_secs)
         self._coord: Any = None
         self._begun = wait_until_step <= 0
 
@@ -196,11 +197,8 @@ class ProfilerHook(SessionRunHook):
     def _draw(self, step: int, statistics: Any) -> None:
         path = os.path.join(self._folder, f"timeline-{step}.json")
         _log.info("writing the timeline of step %d to %s", step, path)
-        if self._folder:
-            MakeDirs(self._folder)
-        with GFile(path, "w") as file:
-            file.write(
-                Timeline(statistics).generate_chrome_trace_format(
-                    show_dataflow=self._show_dataflow, show_memory=self._show_memory
-                )
-            )
+        drawn = Timeline(statistics).generate_chrome_trace_format(
+            show_dataflow=self._show_dataflow, show_memory=self._show_memory
+        )
+        # Whole, should another program write traces to the same folder.
+        write_whole(path, lambda file: file.write(drawn.encode()))

@@ -22,6 +22,7 @@ from actorsession.interop.event_protos import Event, SessionLog, Summary
 from actorsession.observe.event_files import EventFileWriter
 from actorsession.opsets.parsing.records import RecordReader
 from actorsession.opsets.summaries.fields import double_field
+from actorsession.process_bound import ProcessBound
 from actorsession.protobuf.wire import WireError, as_bytes, fields, integer_field, length_field
 from actorsession.train import Saver
 
@@ -33,7 +34,7 @@ _log = get_logger()
 _WALL_TIME, _STEP, _SUMMARY, _METADATA = 1, 2, 5, 9
 
 
-class FileWriter:
+class FileWriter(ProcessBound):
     """A writer of summaries, graphs and other events to the files of a folder.
 
     Args:

@@ -23,9 +23,11 @@ from actorsession.compat.v1.savers import Saver
 from actorsession.compat.v1.session_manager import SessionManager
 from actorsession.compat.v1.sessions import Session
 from actorsession.compat.v1.summary_writers import FileWriter, write_whole_graph
+from actorsession.durations import checked_seconds
 from actorsession.interop.event_protos import SessionLog, Summary
 from actorsession.ops import GraphKeys
 from actorsession.opsets.summaries.functions import merge_all
+from actorsession.process_bound import ProcessBound
 from actorsession.train import Coordinator, LooperThread, get_global_step
 from actorsession.train import global_step as read_step
 
@@ -34,7 +36,7 @@ __all__ = ["Supervisor"]
 _log = get_logger()
 
 
-class Supervisor:
+class Supervisor(ProcessBound):
     """A supervisor of a training program.
 
     Operations that are not given are found in the collections of the graph or created; ``None`` disables one.
@@ -128,10 +130,15 @@ class Supervisor:
         self._graph = graph
         self._logdir = logdir if is_chief else None
         self._init_fn = init_fn
-        self._stop_grace_secs = stop_grace_secs
+        self._stop_grace_secs = checked_seconds("stop_grace_secs", stop_grace_secs)
         self.init_feed_dict = init_feed_dict
         self.is_chief = is_chief
         self.coord = Coordinator()
+        for name, seconds in (
+            ("save_model_secs", save_model_secs), ("save_summaries_secs", save_summaries_secs),
+        ):  # fmt: skip
+            if seconds is not None:
+                checked_seconds(name, seconds)
         self.save_model_secs = save_model_secs if is_chief else None
         self.save_summaries_secs = save_summaries_secs if is_chief else None
         self.save_path = os.path.join(logdir, checkpoint_basename) if logdir and is_chief else None

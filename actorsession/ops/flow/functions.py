@@ -34,6 +34,7 @@ from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 from actorsession.ops.flow.calls import call
 from actorsession.ops.flow.constructs import ConstructBuilder, as_value
+from actorsession.process_bound import ProcessBound
 
 __all__ = ["DefinedFunction", "Defun", "OverloadedFunction", "is_stateful", "with_effects"]
 
@@ -47,7 +48,7 @@ _LOOKS = frozenset({
 _BUILDING: ContextVar[tuple[DefinedFunction, ...]] = ContextVar("actorsession_defuns", default=())
 
 
-class Defun:
+class Defun(ProcessBound):
     """Decorator of a Python function that builds a part of a graph; calls of it become calls in the graph.
 
     Args:

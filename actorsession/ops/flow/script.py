@@ -405,6 +405,9 @@ def _unknown(ctx: InferContext) -> Sequence[TensorShape]:
     return [unknown_shape for _ in ctx.attrs["Tout"]]
 
 
-op("PyFunc", _unknown, kernel=_kernel, grad=NOT_DIFFERENTIABLE, blocks=True)
-op("PyFuncStateless", _unknown, kernel=_kernel, grad=NOT_DIFFERENTIABLE, blocks=True)
-op("AsyncPyFunc", _unknown, kernel=_async_kernel, grad=NOT_DIFFERENTIABLE, suspends=True)
+for _name in ("PyFunc", "PyFuncStateless"):
+    op(_name, _unknown, kernel=_kernel, grad=NOT_DIFFERENTIABLE, blocks=True, calls_python=True)
+op(
+    "AsyncPyFunc", _unknown, kernel=_async_kernel, grad=NOT_DIFFERENTIABLE, suspends=True,
+    calls_python=True,
+)  # fmt: skip

@@ -32,11 +32,12 @@ from actorsession.ops.lists.nodes import (
 )
 from actorsession.ops.lists.parts import tensor_list_concat, tensor_list_split
 from actorsession.ops.structures import Composite
+from actorsession.process_bound import GraphBound
 
 __all__ = ["TensorArray"]
 
 
-class TensorArray(Composite):
+class TensorArray(Composite, GraphBound):
     """An array of tensors of one dtype.
 
     Args:

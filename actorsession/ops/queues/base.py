@@ -16,11 +16,12 @@ from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.queues import kernels  # noqa: F401 - registers the op types
 from actorsession.ops.queues.components import Components
+from actorsession.process_bound import GraphBound
 
 __all__ = ["QueueBase", "as_list", "check_counts"]
 
 
-class QueueBase(Components):
+class QueueBase(Components, GraphBound):
     """The base class of all queues.
 
     Args:

@@ -20,6 +20,7 @@ from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.splitting import split
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.variables.variable import Variable
+from actorsession.process_bound import GraphBound
 from actorsession.records import dataclass
 
 __all__ = ["PartitionInfo", "PartitionedVariable", "called_partitioner", "cuts"]
@@ -59,7 +60,7 @@ class PartitionInfo:
         return cut[0] if cut else None
 
 
-class PartitionedVariable:
+class PartitionedVariable(GraphBound):
     """Several variables that hold one value together; the result of ``get_variable`` with a partitioner.
 
     Args:

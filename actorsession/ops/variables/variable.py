@@ -36,11 +36,12 @@ from actorsession.ops.variables.creation import (
 )
 from actorsession.ops.variables.state import variable_spec
 from actorsession.ops.variables.updates import VariableUpdates
+from actorsession.process_bound import GraphBound
 
 __all__ = ["Variable", "first_value", "static_spec"]
 
 
-class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
+class Variable(VariableUpdates, OperatorMixin, GraphBound, metaclass=CreatedByScope):
     """A tensor whose value persists across steps until another value is assigned.
 
     The value is stored on the device of the variable's handle, separately for each local session. It is

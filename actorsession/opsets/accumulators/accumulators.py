@@ -25,6 +25,7 @@ from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.ops.rows import check_inputs, checked, no_outputs, op, scalar
 from actorsession.ops.shared_state import make_handle, register_state
 from actorsession.opsets.accumulators.state import AccumulatorState, DenseSum, SparseSum
+from actorsession.process_bound import GraphBound
 from actorsession.records import description
 
 __all__ = ["ConditionalAccumulator", "ConditionalAccumulatorBase", "SparseConditionalAccumulator"]
@@ -32,7 +33,7 @@ __all__ = ["ConditionalAccumulator", "ConditionalAccumulatorBase", "SparseCondit
 _REDUCTIONS = ("MEAN", "SUM")
 
 
-class ConditionalAccumulatorBase:
+class ConditionalAccumulatorBase(GraphBound):
     """The base class of both kinds of accumulators.
 
     Args:

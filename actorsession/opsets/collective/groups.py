@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from actorsession.durations import checked_seconds
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32
 from actorsession.graph.graph import Graph, control_dependencies, get_default_graph
@@ -21,6 +22,7 @@ from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.derivatives.custom_gradients import custom_gradient
 from actorsession.ops.flow.control import no_op
+from actorsession.process_bound import GraphBound
 from actorsession.records import description
 
 __all__ = [
@@ -41,7 +43,7 @@ _REDUCTIONS = {
 _GROUPS: weakref.WeakKeyDictionary[Graph, int] = weakref.WeakKeyDictionary()
 
 
-class Group:
+class Group(GraphBound):
     """Devices that take part in the same collectives.
 
     The keys of groups are numbered by graph: members in different processes make their groups in one order.
@@ -56,13 +58,11 @@ class Group:
     """
 
     def __init__(self, size: int, graph: Graph | None = None, timeout: float = 0.0) -> None:
-        if size < 1 or timeout < 0:
-            raise InvalidArgumentError(
-                f"a group has a size of at least 1 and a timeout of at least 0 s, got {size} and {timeout}"
-            )
+        if size < 1:
+            raise InvalidArgumentError(f"a group has a size of at least 1, got {size}")
         self._graph = graph or get_default_graph()
         self._size = size
-        self._timeout = float(timeout)
+        self._timeout = checked_seconds("group_timeout", timeout)
         self._key = _GROUPS[self._graph] = _GROUPS.get(self._graph, 0) + 1
         self._built: Counter[str] = (
             Counter()

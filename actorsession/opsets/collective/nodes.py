@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.durations import checked_seconds
 from actorsession.errors import InvalidArgumentError, UnimplementedError
 from actorsession.graph.collective_call import (
     ALL_TO_ALL,
@@ -54,10 +55,7 @@ def _rule(shapes: Shapes, first_key: int = 1) -> Shapes:
         for name, known in (("merge_op", _MERGES), ("final_op", _FINALS)):
             if name in attrs and attrs[name] not in known:
                 raise ValueError(f"{ctx.op}: {name} is one of {list(known)}, got {attrs[name]!r}")
-        if attrs["timeout_seconds"] < 0:
-            raise ValueError(
-                f"{ctx.op}: timeout_seconds is at least 0, got {attrs['timeout_seconds']}"
-            )
+        _ = checked_seconds("timeout_seconds", attrs["timeout_seconds"], of=f"{ctx.op}: ")
         return shapes(ctx)
 
     return rule
@@ -170,7 +168,7 @@ def _kernel(kind: str, *, sends: bool = True) -> Callable[[KernelContext], Kerne
             )
         more = {"merge": attrs.get("merge_op", ""), "final": attrs.get("final_op", "")}
         dtype = ctx.outputs[0].dtype.np_dtype.name
-        seconds = float(attrs["timeout_seconds"])
+        seconds = checked_seconds("timeout_seconds", attrs["timeout_seconds"], of=f"{ctx.op}: ")
         after = tuple(attrs.get("wait_for", ()))
 
         def call(

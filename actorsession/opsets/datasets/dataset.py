@@ -47,6 +47,7 @@ from actorsession.opsets.datasets.tracing import Traced, traced
 from actorsession.opsets.parsing.files import matching_files
 from actorsession.opsets.sparse.basics import SparseTensor
 from actorsession.opsets.text.joining import reduce_join
+from actorsession.process_bound import GraphBound
 
 __all__ = ["AUTOTUNE", "Dataset"]
 
@@ -54,7 +55,7 @@ AUTOTUNE = -1
 """A size or degree of parallelism that is left to the library."""
 
 
-class Dataset:
+class Dataset(GraphBound):
     """Elements of one structure, in order.
 
     Args:

@@ -25,6 +25,7 @@ from actorsession.opsets.datasets.elements import (
     structure_of,
 )
 from actorsession.opsets.datasets.tracing import factory_of
+from actorsession.process_bound import GraphBound
 
 if TYPE_CHECKING:
     from actorsession.opsets.datasets.dataset import Dataset
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Iterator", "make_initializable", "make_one_shot"]
 
 
-class Iterator:
+class Iterator(GraphBound):
     """A position in a dataset.
 
     Args:

@@ -10,11 +10,12 @@ from actorsession.ops.build import make, make_one
 from actorsession.opsets.datasets.dataset import Dataset
 from actorsession.opsets.datasets.elements import output_attrs, packed, spec_of
 from actorsession.opsets.datasets.iterators import Iterator
+from actorsession.process_bound import GraphBound
 
 __all__ = ["Optional", "get_next_as_optional"]
 
 
-class Optional:
+class Optional(GraphBound):
     """A value that may be missing.
 
     Args:

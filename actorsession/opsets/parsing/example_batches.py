@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from actorsession.errors import PicklableError
 from actorsession.opsets.parsing.example_heads import LONGEST_KEY, Array, Head, keys_of, view_of
 from actorsession.opsets.parsing.example_reader import (
     BYTES_LIST,
@@ -45,7 +46,7 @@ _MOST_KEYS, _MOST_TRIES = 1024, 3
 _PADDING = bytes(512)
 
 
-class ExampleError(Exception):
+class ExampleError(PicklableError):
     """Raised when an example cannot be read.
 
     Args:

@@ -17,6 +17,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from actorsession.errors import PicklableError
 from actorsession.protobuf.wire import (
     BYTES,
     FIXED32,
@@ -48,7 +49,7 @@ _MOST_KNOWN, _MOST_KEYS, _LONGEST_KNOWN = 8192, 1024, 256
 _COPIED = 1024
 
 
-class WrongKindError(Exception):
+class WrongKindError(PicklableError):
     """Raised when a feature is another kind of list than requested.
 
     Args:

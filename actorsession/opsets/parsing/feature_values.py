@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from actorsession.errors import PicklableError
 from actorsession.graph.dtypes import DType, float32, int64, string
 from actorsession.graph.registry import Array
 from actorsession.opsets.parsing.example_reader import (
@@ -44,7 +45,7 @@ AnyColumn: TypeAlias = "list[Cell] | Column"
 KIND_OF = {string: BYTES_LIST, float32: FLOAT_LIST, int64: INT64_LIST}
 
 
-class FeatureError(Exception):
+class FeatureError(PicklableError):
     """Raised when a feature of one example is missing or invalid.
 
     Args:

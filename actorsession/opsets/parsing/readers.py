@@ -23,6 +23,7 @@ from actorsession.ops.rows import checked, no_outputs, op, scalar
 from actorsession.ops.shape_operands import boxed
 from actorsession.ops.shared_state import make_handle, register_state
 from actorsession.opsets.parsing.reader_state import ReaderState
+from actorsession.process_bound import GraphBound
 
 __all__ = [
     "FixedLengthRecordReader", "IdentityReader", "ReaderBase", "TFRecordReader", "TextLineReader",
@@ -33,7 +34,7 @@ __all__ = [
 # -- classes ---------------------------------------------------------------------------------------
 
 
-class ReaderBase:
+class ReaderBase(GraphBound):
     """The base class of readers.
 
     Args:

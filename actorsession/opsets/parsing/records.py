@@ -10,6 +10,7 @@ until they fill a block.
 
 from __future__ import annotations
 
+import os
 import threading
 import zlib
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ from actorsession.opsets.parsing.record_frames import (
     size_of,
     sound,
 )
+from actorsession.process_bound import ProcessBound
 
 __all__ = [
     "COMPRESSIONS",
@@ -97,7 +99,7 @@ class Inflated:
         return b"".join(parts)
 
 
-class RecordReader:
+class RecordReader(ProcessBound):
     """An iterator over the records of a file that closes itself at the end.
 
     Args:
@@ -266,7 +268,7 @@ class RecordReader:
         self.close()
 
 
-class RecordWriter:
+class RecordWriter(ProcessBound):
     """A writer of records to a file, which is created or replaced.
 
     Records are held back until there are enough of them, or until ``flush`` or ``close``; errors of the disk
@@ -304,6 +306,7 @@ class RecordWriter:
         self._waiting: list[bytes] = []
         self._waiting_size = 0
         self._lock = threading.Lock()
+        self._owner = os.getpid()
         with file_errors(f"cannot write {path!r}"):
             self._file = open(path, "wb")  # noqa: SIM115 - close() does
 
@@ -363,8 +366,9 @@ class RecordWriter:
                     self._file.write(self._deflate.flush())
 
     def __del__(self) -> None:
-        # For a writer that was not closed: its records are written as if they had not been held back.
-        if hasattr(self, "_file"):
+        # For a writer that was not closed: its records are written as if they had not been held back. In a
+        # forked child they are its parent's to write.
+        if hasattr(self, "_file") and self._owner == os.getpid():
             self.close()
 
     def __enter__(self) -> Self:

@@ -27,6 +27,7 @@ from actorsession.ops.composite_tensor import CompositeTensor
 from actorsession.ops.partial import refine, shape_from
 from actorsession.ops.structures import Composite
 from actorsession.opsets.sparse.with_dense import DenseOperators
+from actorsession.process_bound import GraphBound
 
 __all__ = [
     "SparseTensor", "SparseTensorValue", "checked_sparse", "parts_of", "sparse_add",
@@ -49,7 +50,7 @@ class SparseTensorValue(NamedTuple):
     dense_shape: Any
 
 
-class SparseTensor(DenseOperators, CompositeTensor, Composite):
+class SparseTensor(DenseOperators, CompositeTensor, Composite, GraphBound):
     """Some entries of a larger tensor; the others are zero (or empty strings).
 
     Args:

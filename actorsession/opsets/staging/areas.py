@@ -20,11 +20,12 @@ from actorsession.ops.flow.control import no_op
 from actorsession.ops.queues.components import Components
 from actorsession.ops.shared_state import dtypes_of
 from actorsession.opsets.staging import nodes  # noqa: F401 - registers the op types
+from actorsession.process_bound import GraphBound
 
 __all__ = ["MapStagingArea", "StagingArea"]
 
 
-class BaseStagingArea(Components):
+class BaseStagingArea(Components, GraphBound):
     """The base class of both kinds of staging areas.
 
     Args:

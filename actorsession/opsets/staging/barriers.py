@@ -22,6 +22,7 @@ from actorsession.ops.queues.components import component_specs, stacked
 from actorsession.ops.rows import check_inputs, checked, no_outputs, op, scalar
 from actorsession.ops.shared_state import dtypes_of, make_handle, register_state
 from actorsession.opsets.staging.barrier_state import BarrierState
+from actorsession.process_bound import GraphBound
 from actorsession.records import description
 
 __all__ = ["Barrier", "BarrierTakeMany"]
@@ -41,7 +42,7 @@ class BarrierTakeMany(NamedTuple):
     values: list[Tensor]
 
 
-class Barrier:
+class Barrier(GraphBound):
     """Elements by key, whose components are inserted one by one and which are taken once they are complete.
 
     Elements are taken in the order in which their keys were first inserted.

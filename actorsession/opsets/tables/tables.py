@@ -24,6 +24,7 @@ from actorsession.opsets.sparse.basics import SparseTensor
 from actorsession.opsets.tables.initializers import TableInitializer
 from actorsession.opsets.text.hash_buckets import string_to_hash_bucket_fast
 from actorsession.opsets.text.numbers import as_string
+from actorsession.process_bound import GraphBound
 from actorsession.records import description
 
 __all__ = [
@@ -35,7 +36,7 @@ __all__ = [
 # -- tables ----------------------------------------------------------------------------------------
 
 
-class _Table:
+class _Table(GraphBound):
     """The common methods of all tables with a handle."""
 
     def __init__(self, handle: Tensor, key_dtype: DType, value_dtype: DType, default: Any) -> None:
@@ -168,7 +169,7 @@ class StaticHashTable(_Table):
 HashTable = StaticHashTable
 
 
-class StaticVocabularyTable:
+class StaticVocabularyTable(GraphBound):
     """A table from keys to ids, with buckets for keys that are not in the vocabulary.
 
     Keys of the vocabulary have the ids of the initializer, in ``[0, size)``; others are mapped by their hash

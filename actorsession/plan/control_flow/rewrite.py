@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from actorsession.errors import PicklableError
 from actorsession.graph.control_flow_ops import PRIMITIVES, is_back_edge
 from actorsession.graph.function import ARGUMENT, FunctionDef, nodes_inside
 from actorsession.graph.names import free_name
@@ -33,7 +34,7 @@ __all__ = [
 Ref = tuple[str, int]
 
 
-class RefusedError(Exception):
+class RefusedError(PicklableError):
     """A functionalized loop may be partially dead, which one operation cannot be.
 
     Args:

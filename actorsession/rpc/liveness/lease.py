@@ -11,6 +11,7 @@ at which it was due.
 
 from __future__ import annotations
 
+from actorsession.durations import checked_seconds
 from actorsession.errors import InvalidArgumentError
 from actorsession.records import dataclass
 
@@ -51,7 +52,8 @@ class Lease:
     __slots__ = ("_heard", "_looked", "_received", "_sent", "beat", "seconds")
 
     def __init__(self, *, beat: float, lease: float, now: float) -> None:
-        if not (beat > 0 and lease >= 2 * beat):
+        beat, lease = checked_seconds("beat", beat), checked_seconds("lease", lease)
+        if lease < 2 * beat:
             raise InvalidArgumentError(
                 f"a lease lasts at least two beats and a beat is above 0 s; got beat {beat} s, "
                 f"lease {lease} s"

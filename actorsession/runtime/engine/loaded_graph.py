@@ -6,9 +6,11 @@ Direct sessions have one per plan, workers one per registered graph.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextvars import copy_context
 from typing import Any
 
 from actorsession.errors import InternalError, from_exception
+from actorsession.graph.registry import lookup
 from actorsession.plan.partition import Partition
 from actorsession.runtime.engine.executor import Executor, LoadedPartition
 from actorsession.runtime.engine.inline_run import InlineRun
@@ -71,6 +73,8 @@ class LoadedGraph:
         self.suspends = any(part.bound.compiled.suspensions for part in self.parts)
         self.may_wait = self.suspends or any(part.bound.blocks for part in self.parts)
         blocking = [s for part in self.parts for s in part.bound.segments if s.blocks]
+        contexts = [ctx for part in self.parts for ctx in part.bound.compiled.contexts.values()]
+        self._calls_python = any(lookup(context.op).calls_python for context in contexts)
         self.overlaps = len(blocking) > 1 or (self.may_wait and len(self.parts) > 1)
 
     def _bind_inline(self) -> InlineRun | None:
@@ -89,6 +93,8 @@ class LoadedGraph:
 
         ``step`` reports how they end. A partition that cannot begin fails it.
         """
+        if self._calls_python:
+            step.context = copy_context()
         try:
             for part in self.parts:
                 part.executor.begin(part, step, feeds)

@@ -17,6 +17,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
+from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, cast
 
 from actorsession.actors.deadline import NEVER, Deadline
@@ -27,6 +28,7 @@ from actorsession.errors import (
     DeadlineExceededError,
     InternalError,
     OpError,
+    exhausted,
     from_exception,
 )
 from actorsession.graph.collective_call import Collective, CollectiveCall
@@ -83,12 +85,13 @@ class Step:
         loop: the argument ``loop``.
         queue: the engines and segments that run next, in the thread of the step; nothing may be added once
             the step has failed.
+        context: the context variables that functions of the user see; ``None`` if the step calls none.
         takes: what the step has taken out of queues and the like; ``None`` for nothing.
     """
 
     __slots__ = (
         "__weakref__", "_cancelled", "_collectives", "_deadline", "_draining", "_groups", "_in_pool",
-        "_on_done", "_sync_on_finish", "_unbegun", "_unfinished", "collector", "debug",
+        "_on_done", "_sync_on_finish", "_unbegun", "_unfinished", "collector", "context", "debug",
         "done", "engines", "error", "handed_out", "loop", "outputs", "pool", "pooled", "queue",
         "rendezvous", "since", "step_id", "takes",
     )  # fmt: skip
@@ -123,6 +126,7 @@ class Step:
         self._unfinished = partitions
         self._in_pool = 0
         self.pooled = _NO_WORK
+        self.context: Context | None = None
         self.takes: Takes | None = None
         # Positions of a partial run's fetches whose values the caller has received.
         self.handed_out: set[int] = set()
@@ -219,6 +223,8 @@ class Step:
         Args:
             values: pairs of rendezvous key and value.
         """
+        if self.context is not None:  # a call of a partial run
+            self.context = copy_context()
         if self.error is None:
             was_draining, self._draining = self._draining, True  # run only when all values are sent
             try:
@@ -424,12 +430,14 @@ class Step:
             self.pooled = set()
         self.pooled.add(work)
         try:
-            self.pool.submit(self._work, work, blocks=blocks, first=first)
+            # A context is entered once at a time, and threads may call several functions of a step.
+            inside = [self.context.copy().run] if blocks and self.context is not None else []
+            self.pool.submit(*inside, self._work, work, blocks=blocks, first=first)
         except Exception as exc:
             self._in_pool -= 1
             self.pooled.discard(work)
             error = from_exception(exc)
-            if isinstance(exc, RuntimeError):
+            if isinstance(exc, RuntimeError) and not exhausted(exc):
                 error = CancelledError(f"the step was cancelled: {exc}")
                 error.__cause__ = exc
             self.fail(error)

@@ -101,14 +101,15 @@ class SuspendedNodes:
         found = self._nodes.get(future)
         if found is None:  # the step has cancelled it
             return
-        loop = found.engine.step.loop
+        loop, context = found.engine.step.loop, found.engine.step.context
         assert loop is not None
+        inside = None if context is None else context.copy()
         if asyncio._get_running_loop() is loop:  # as in a collective: the loop need not be woken
-            loop.call_soon(self._resume, future)
+            loop.call_soon(self._resume, future, context=inside)
             return
         # The loop may be closed; then the result has no waiter.
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(self._resume, future)
+            loop.call_soon_threadsafe(self._resume, future, context=inside)
 
     def _resume(self, future: Future[Any]) -> None:
         found = self._nodes.pop(future, None)

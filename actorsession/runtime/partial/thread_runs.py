@@ -20,6 +20,7 @@ from actorsession.errors import (
     FailedPreconditionError,
     InternalError,
     OpError,
+    from_exception,
 )
 from actorsession.plan.partial import PartialParts
 from actorsession.runtime.interruptible import acquire
@@ -176,7 +177,11 @@ class ThreadPartialRunMgr(PartialRunMgr[ThreadRunDriver]):
         if self._collector is None:
             collector = IdleCollector(self, min(self._idle_limit, _INTERVAL))
             if self._install(collector):
-                collector.start()
+                try:
+                    collector.start()
+                except RuntimeError as exc:
+                    self._collector = None
+                    raise from_exception(exc) from exc
 
     def _install(self, collector: IdleCollector) -> bool:
         with self._lock:

@@ -100,6 +100,7 @@ class Planner:
         self._costs = costs
         self._extensions = 0  # of the graph's nodes, seen so far
         self._registered = 0  # how many of the graph's operations; passes may add nodes to them
+        self._registered_size = 0  # and of its nodes
         self._on_evict = on_evict
         self._states: dict[str, dict[str, Any]] = {}
         self._uses = itertools.count(1)
@@ -137,8 +138,11 @@ class Planner:
 
     @property
     def size(self) -> int:
-        """How many nodes planning has to do with: those known, and those added to the graph since."""
-        return len(self._state) + len(self._graph.operations_since(self._registered))
+        """How many nodes planning has to do with: those known, and those added to the graph since.
+
+        Those of functions are among them.
+        """
+        return self._state.view.size + self._graph.total_size - self._registered_size
 
     def touch(self, plan: DirectPlan) -> None:
         """Record that a plan was used, for the choice of which to keep."""
@@ -150,7 +154,7 @@ class Planner:
         with self._graph.growing():
             extended = self._graph.extended_since(self._extensions)
             changed = [op for op in dict.fromkeys(extended) if op.name in self._state.view]
-            added = self._graph.operations_since(self._registered)
+            added, size = self._graph.operations_since(self._registered), self._graph.total_size
             nodes = [op.plain for op in (*changed, *added)]
         if not nodes:
             return
@@ -158,6 +162,7 @@ class Planner:
         self._state.extend(nodes)
         self._extensions += len(extended)
         self._registered += len(added)
+        self._registered_size = size
 
     def move_nodes(self, moved: Mapping[str, Placed]) -> None:
         """Give nodes other devices in plans made from now on; every plan kept is dropped.

@@ -257,6 +257,16 @@ class MasterConnection:
             if self._ref is not None:
                 self._ref.tell(message)
 
+    def drop(self) -> None:
+        """Drop the connection without waiting, when the loop that it belongs to has ended."""
+        way, link = self.way, self.link
+        self.way = self.link = self._ref = None
+        if isinstance(way, LocalCalls):
+            with contextlib.suppress(RuntimeError):  # nothing is called on a closed loop
+                way.end()
+        elif link is not None:
+            link.abandon()
+
     async def hang_up(self, grace: float) -> None:
         """Close the connection, if there is one."""
         way, link = self.way, self.link

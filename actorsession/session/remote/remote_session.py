@@ -31,7 +31,9 @@ from actorsession.config import (
     RunOptions,
     StepStats,
 )  # fmt: skip
+from actorsession.config.limits import check_graph_size
 from actorsession.config.remote_settings import refuse_local_settings
+from actorsession.durations import checked_seconds
 from actorsession.errors import (
     AbortedError,
     CancelledError,
@@ -41,8 +43,9 @@ from actorsession.errors import (
 )  # fmt: skip
 from actorsession.graph.codec import INLINE_LIMIT, bytes_held
 from actorsession.graph.device import DeviceAttributes
+from actorsession.graph.function import nodes_in, size_of
 from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef, nodes_in
+from actorsession.graph.node import GraphDef
 from actorsession.graph.operation import Operation
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
@@ -174,6 +177,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._unbuilt = config.experimental.optimize_for_static_graph
         self._sent = 0  # number of operations that were sent to the master
         self._extensions = 0  # and number of extensions of them
+        self._size = 0  # and their nodes, with those of functions
         self._planning = Planning()
         self._pool: KernelPool | None = None  # for work on large values; most sessions need none
         self._connecting = asyncio.Lock()
@@ -261,12 +265,14 @@ class RemoteSession(SessionInterface[RemotePlan]):
         with self._graph.growing():
             operations = [] if self._unbuilt else self._graph.get_operations()
             extensions = 0 if self._unbuilt else len(self._graph.extended_since(0))
+            size = 0 if self._unbuilt else self._graph.total_size
+        check_graph_size(size)
         message: CreateSession | None = None
         for left in reversed(range(_TRIES)):
             await self._master.reach(deadline)
             if message is None:
                 message = CreateSession(
-                    graph=await self._described(lambda: operations, len(operations), deadline),
+                    graph=await self._described(lambda: operations, size, deadline),
                     config=self._config.to_wire(),
                     target=self._master.address,
                     request_id=self.request_id(),
@@ -285,10 +291,10 @@ class RemoteSession(SessionInterface[RemotePlan]):
                 await self._master.hang_up(0.0)
                 await asyncio.sleep(RETRY)
         self._version = created.graph_version
-        self._sent, self._extensions = len(operations), extensions
+        self._sent, self._extensions, self._size = len(operations), extensions, size
         self.handle = created.session_handle
         try:
-            await self._restart.begin(created.restart_wait)
+            await self._restart.begin(checked_seconds("restart_wait", created.restart_wait))
         except BaseException:
             self.handle = ""
             raise
@@ -329,6 +335,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         async with self._connecting:
             # Before the connection ends: if that is cancelled, the session must not count as connected.
             self.handle, self._version, self._sent, self._extensions = "", 0, 0, 0
+            self._size = 0
             await self._master.hang_up(0.0)
         await self.connect(limit, anew=True)
 
@@ -466,7 +473,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         now = self._master.link.peer if self._master.link is not None else None
         if before is not None and now is not None and before.incarnation != now.incarnation:
             return replace(found, restarted=(now.task,))
-        return found
+        return replace(found, restored=())  # those of a master that was not restarted are old news
 
     # -- running -------------------------------------------------------------------------------
 
@@ -525,15 +532,20 @@ class RemoteSession(SessionInterface[RemotePlan]):
         async with self._extending:
             grown: list[Operation] = []
             added: list[Operation] = []
+            size = 0
 
             def new() -> list[Operation]:
+                nonlocal size
+                size = self._graph.total_size
                 grown[:] = self._graph.extended_since(self._extensions)
                 added[:] = self._graph.operations_since(self._sent)
                 return [*(op for op in dict.fromkeys(grown) if op.number < self._sent), *added]
 
             deadline = Deadline.after(self._config.operation_timeout or DEFAULT_STEP_TIMEOUT)
-            number = len(self._graph.operations_since(self._sent))
-            wire = await self._described(new, number, deadline)
+            total = self._graph.total_size
+            check_graph_size(total)
+            grows = size_of(self._graph.extended_since(self._extensions))
+            wire = await self._described(new, grows + total - self._size, deadline)
             if not nodes_in(wire[-1]):
                 return
             extended = await self.ask(
@@ -550,6 +562,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             self._version = extended.graph_version
             self._sent += len(added)
             self._extensions += len(grown)
+            self._size = size
 
     async def run(
         self,
@@ -857,6 +870,22 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
         Takes at most a few seconds and may be called again. Runs under way end with ``CancelledError``.
         """
+        self._end()
+        await self._tell_closed()
+        await self._master.hang_up(_GRACE)
+        await self._children.stop(_GRACE)
+
+    async def abandon(self) -> None:
+        """Do the same when the loop of the session has ended, and with it whatever ran there."""
+        with contextlib.suppress(RuntimeError):  # a closed loop calls nothing
+            self._end()
+        if (
+            self._master.link is None
+        ):  # a master in this process does not see the end of a connection
+            await self._tell_closed()
+        self._master.drop()
+
+    def _end(self) -> None:
         self._closed = True
         self._planning.close(CancelledError(_CLOSED))
         if self._pool is not None:
@@ -864,13 +893,13 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._inflight.close(CancelledError(_CLOSED))
         self.wheel.close()
         self._debugger.close(CancelledError(_CLOSED))
+
+    async def _tell_closed(self) -> None:
         handle, self.handle = self.handle, ""
         if handle and self._master.reached:
             # The master may be gone or have dropped the session; then there is nothing to close there.
             with contextlib.suppress(*_GONE):
                 await self.ask(CloseSession(session_handle=handle), Deadline.after(_CLOSE), Done)
-        await self._master.hang_up(_GRACE)
-        await self._children.stop(_GRACE)
 
     def statistics(self) -> SessionStatistics:
         """Return the counters of the session."""

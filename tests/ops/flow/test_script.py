@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import weakref
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar, copy_context
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -32,7 +35,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.flow import script
-from actorsession.ops.flow.script import py_func
+from actorsession.ops.flow.script import async_py_func, py_func
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import in_process
 from tests.rows import for_each
@@ -500,6 +503,84 @@ def test_the_token_of_another_process_is_refused_by_the_name_of_both() -> None:
         run(node_with(f"pyfunc_3 of process 17 on elsewhere {'0' * 32}"))
     assert "pyfunc_3 is a Python function of process 17 on elsewhere" in caught.value.message
     assert f"cannot be called by process {os.getpid()} on" in caught.value.message
+
+
+# -- context variables -----------------------------------------------------------------------------
+
+WHO: ContextVar[str] = ContextVar("who", default="nobody")
+
+
+def in_context(name: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call something where ``WHO`` is somebody."""
+
+    def named() -> Any:
+        WHO.set(name)
+        return call(*args, **kwargs)
+
+    return copy_context().run(named)
+
+
+def witnesses(seen: list[str], value: Any = ()) -> list[Any]:
+    """Nodes of each kind that call a function, which notes what it sees."""
+
+    def note(*_: Any) -> Any:
+        seen.append(WHO.get())
+        return np.float32(1)
+
+    async def note_later(*_: Any) -> Any:
+        await asyncio.sleep(0)
+        return note()
+
+    inputs = [value] if isinstance(value, Tensor) else []
+    mapped = ops.map_fn(lambda _: py_func(note, inputs, float32), np.zeros(2, np.float32))
+    awaited = ops.map_fn(
+        lambda _: async_py_func(note_later, inputs, float32), np.zeros(2, np.float32)
+    )
+    return [
+        py_func(note, inputs, float32),
+        async_py_func(note_later, inputs, float32),
+        mapped,
+        awaited,
+    ]
+
+
+def test_a_function_sees_the_context_variables_of_the_call_that_runs_it() -> None:
+    """In the caller's thread, in a thread of the session, and on its loop."""
+    seen: list[str] = []
+    nodes = witnesses(seen)
+    with Session() as session:
+        for node in [*nodes, nodes]:
+            call = session.make_callable(node)
+            for ways in (
+                partial(session.run, node),
+                partial(session.run, node, timeout=60.0),
+                call,
+                lambda node=node: session.partial_run(session.partial_run_setup([node]), node),
+            ):
+                seen.clear()
+                in_context("caller", ways)
+                assert set(seen) == {"caller"}
+
+
+async def test_functions_of_steps_side_by_side_each_see_their_own_caller() -> None:
+    """Also after a wait that another step has ended: it resumes in its own context."""
+    seen: list[str] = []
+    queue = ops.FIFOQueue(1, ["float32"], [[]])
+    nodes = witnesses(seen, queue.dequeue())
+    filled = queue.enqueue(1.0)
+    async with AsyncSession() as session:
+
+        async def run_as(name: str, fetches: Any) -> None:
+            WHO.set(name)
+            await session.run(fetches)
+
+        for node in nodes:
+            seen.clear()
+            async with asyncio.TaskGroup() as group:
+                group.create_task(run_as("taker", node))
+                await asyncio.sleep(0)
+                group.create_task(run_as("giver", filled))
+            assert set(seen) == {"taker"}
 
 
 async def test_a_server_in_the_process_that_built_the_graph_calls_the_function(

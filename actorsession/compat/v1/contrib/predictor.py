@@ -14,11 +14,12 @@ from actorsession.compat.v1.saved_model.tag_constants import SERVING
 from actorsession.compat.v1.session_creators import ChiefSessionCreator
 from actorsession.compat.v1.sessions import Session
 from actorsession.compat.v1.train import MonitoredSession
+from actorsession.process_bound import ProcessBound
 
 __all__ = ["Predictor", "from_contrib_estimator", "from_estimator", "from_saved_model"]
 
 
-class Predictor:
+class Predictor(ProcessBound):
     """A model as a function: of values by the names of its inputs, with values by those of its outputs."""
 
     def __init__(

@@ -25,6 +25,7 @@ from actorsession.interop.event_protos import Event, Summary
 from actorsession.observe.event_files import EventFileWriter
 from actorsession.ops import raw
 from actorsession.opsets.summaries import functions
+from actorsession.process_bound import ProcessBound
 from actorsession.train import get_or_create_global_step
 
 __all__ = [
@@ -47,7 +48,7 @@ class _Scope(threading.local):
 _scope = _Scope()
 
 
-class SummaryWriter:
+class SummaryWriter(ProcessBound):
     """A writer of summaries that steps write themselves.
 
     Args:

@@ -12,6 +12,7 @@ from actorsession.compat import v1 as tf
 from actorsession.compat.v1.contrib.bucket_batches import bucket, bucket_by_sequence_length
 from actorsession.compat.v1.contrib.hparam import HParams, parse_values
 from actorsession.compat.v1.logging import get_logger
+from actorsession.durations import checked_seconds
 
 __all__ = [
     "GreedyLoadBalancingStrategy", "HParams", "RandomStrategy", "StopAfterNEvalsHook",
@@ -208,7 +209,8 @@ def wait_for_new_checkpoint(
     Returns:
         The prefix of the checkpoint; ``None`` if the time is over.
     """
-    end = None if timeout is None else time.monotonic() + timeout
+    checked_seconds("seconds_to_sleep", seconds_to_sleep)
+    end = None if timeout is None else time.monotonic() + checked_seconds("wait", timeout)
     while True:
         found: str | None = tf.train.latest_checkpoint(checkpoint_dir)
         if found is not None and found != last_checkpoint:
@@ -232,6 +234,7 @@ def checkpoints_iterator(
         timeout: seconds to wait for the next one; for ever if omitted.
         timeout_fn: asked when the time is over; true ends the iteration. Without it, it ends then.
     """
+    checked_seconds("min_interval_secs", min_interval_secs)
     last = None
     while True:
         found = wait_for_new_checkpoint(checkpoint_dir, last, timeout=timeout)

@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from actorsession.checkpoints.atomic import make_private_folder
 from actorsession.compat.v1.debug.watches import WatchOptions, watch_graph
 from actorsession.compat.v1.messages import RunOptions
 from actorsession.errors import OpError
@@ -136,7 +137,7 @@ def empty_directory(path: str, what: str) -> Path:
         raise ValueError(f"{what} path points to a file: {path}")
     if os.path.isdir(path) and os.listdir(path):
         raise ValueError(f"{what} path points to a non-empty directory: {path}")
-    os.makedirs(path, exist_ok=True)
+    make_private_folder(path)
     return Path(path).absolute()
 
 
@@ -166,7 +167,7 @@ class Dumper:
             found = self._watch_fn(fetches, feed_dict)
             wanted = found if isinstance(found, WatchOptions) else WatchOptions(*_listed(found))
         directory = self._root / f"run_{time.time_ns() // 1000}_{next(self._counter)}"
-        directory.mkdir()
+        directory.mkdir(0o700)
         return watching(options, graph, directory.as_uri(), wanted)
 
     def end(self, error: OpError | None) -> None:

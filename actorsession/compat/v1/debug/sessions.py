@@ -14,12 +14,13 @@ from actorsession.compat.v1.debug.runs import Dumper, RunDebugger, WatchFn
 from actorsession.compat.v1.monitored_session import MonitoredSession
 from actorsession.errors import OpError
 from actorsession.graph.default_session import DEFAULT_SESSIONS
+from actorsession.process_bound import ProcessBound
 from actorsession.session.base import BaseSession
 
 __all__ = ["DumpingDebugWrapperSession", "LocalCLIDebugWrapperSession"]
 
 
-class _WrapperSession:
+class _WrapperSession(ProcessBound):
     """A session around another one; what is not here is that one's.
 
     Args:

@@ -631,9 +631,9 @@ def _batch_size(batch: Mapping[str, Any]) -> int:
 
 
 def _new_folder(base: str) -> str:
-    """Return a path below a folder that is a time in seconds, and not taken."""
+    """Return a path below a folder that is a time in seconds, and not taken, by a killed export either."""
     stamp = int(time.time())
-    while os.path.exists(os.path.join(base, str(stamp))):
+    while any(os.path.exists(os.path.join(base, f"{start}{stamp}")) for start in ("", "temp-")):
         stamp += 1
     return os.path.join(base, str(stamp))
 

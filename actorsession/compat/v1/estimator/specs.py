@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from actorsession.compat.v1.session_creators import Scaffold
+from actorsession.durations import checked_seconds
 from actorsession.graph.operation import Operation, Tensor
 
 __all__ = ["EstimatorSpec", "EvalSpec", "ModeKeys", "TrainSpec"]
@@ -270,8 +271,7 @@ class EvalSpec(_EvalFields):
             ("start_delay_secs", start_delay_secs),
             ("throttle_secs", throttle_secs),
         ):
-            if seconds < 0:
-                raise ValueError(f"Must specify {what} >= 0, given: {seconds}")
+            checked_seconds(what, seconds, of=f"Must specify {what} >= 0: ")
         return super().__new__(
             cls, input_fn, steps, name, _checked_hooks(hooks), tuple(listed), start_delay_secs,
             throttle_secs,

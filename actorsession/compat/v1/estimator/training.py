@@ -12,6 +12,7 @@ from actorsession.compat.v1.estimator.specs import EvalSpec, TrainSpec
 from actorsession.compat.v1.hooks import SecondOrStepTimer
 from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.server import Server
+from actorsession.durations import checked_seconds
 
 __all__ = ["train_and_evaluate"]
 
@@ -64,7 +65,9 @@ def train_and_evaluate(
     server = _start_server(config)
     try:
         if config.task_type == "worker" and config.experimental_max_worker_delay_secs:
-            time.sleep(min(5.0 * (config.task_id + 1), config.experimental_max_worker_delay_secs))
+            name = "experimental_max_worker_delay_secs"
+            most = checked_seconds(name, config.experimental_max_worker_delay_secs)
+            time.sleep(min(5.0 * (config.task_id + 1), most))
         listeners = train_spec.saving_listeners if config.is_chief else ()
         estimator.train(
             train_spec.input_fn, train_spec.hooks, max_steps=train_spec.max_steps,

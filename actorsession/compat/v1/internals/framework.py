@@ -328,7 +328,8 @@ def __getattr__(name: str) -> Any:
     # The types of references: float32_ref.
     base, ref, rest = name.partition("_ref")
     if ref and not rest:
-        return reference_dtype(as_dtype(base))
+        with contextlib.suppress(TypeError):  # another name that ends so
+            return reference_dtype(as_dtype(base))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from actorsession.checkpoints import write_whole
 from actorsession.compat.v1.saved_model import constants
 from actorsession.compat.v1.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from actorsession.compat.v1.saved_model.signature_def_utils import predict_signature_def
@@ -23,13 +24,14 @@ from actorsession.graph.operation import Tensor
 from actorsession.interop import MetaGraphDef
 from actorsession.interop.meta_protos import AssetFileDef, SignatureDef, TensorInfo
 from actorsession.interop.saved_models import SavedModel, write_saved_model
+from actorsession.process_bound import ProcessBound
 
 __all__ = ["SavedModelBuilder", "simple_save"]
 
 _ANY = "type.googleapis.com/tensorflow.AssetFileDef"
 
 
-class SavedModelBuilder:
+class SavedModelBuilder(ProcessBound):
     """A builder that writes graphs, the values of their variables and files into a folder.
 
     Args:
@@ -180,9 +182,11 @@ class SavedModelBuilder:
         if not isinstance(path, bytes):
             raise ValueError(f"Invalid asset file path tensor: {tensor!r}")
         place = self._folder / constants.ASSETS_DIRECTORY
-        place.mkdir(exist_ok=True)
         source = Path(os.fsdecode(path))
-        shutil.copyfile(source, place / source.name)
+        with source.open("rb") as opened:
+            write_whole(
+                os.fspath(place / source.name), lambda file: shutil.copyfileobj(opened, file)
+            )
         asset = AssetFileDef(
             filename=source.name, tensor_info=TensorInfo(name=build_tensor_info(tensor).name)
         )
