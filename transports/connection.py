@@ -176,6 +176,18 @@ class Connection(ABC):
         """
         self._delivery.deliver(on_frame, on_end)
 
+    def pause(self) -> None:
+        """Have callbacks get no more frames, and no end, until ``resume``; called by one of them.
+
+        So a consumer that works on a frame elsewhere gets the next one when it has done so, and its peer
+        waits as for any slow consumer.
+        """
+        self._delivery.pause()
+
+    def resume(self) -> None:
+        """End a pause; what has arrived meanwhile is passed from the next iteration of the event loop on."""
+        self._delivery.resume()
+
     async def recv(self) -> Frame:
         """Return the next frame, suspending only if none has arrived.
 
@@ -208,6 +220,9 @@ class Connection(ABC):
     @abstractmethod
     def abort(self) -> None:
         """Close the connection at once and drop queued frames; do nothing if it has ended."""
+
+    def abandon(self) -> None:  # noqa: B027  (a connection without a socket has nothing to do)
+        """Close the socket of a connection whose event loop was closed without closing the connection."""
 
     @abstractmethod
     def statistics(self) -> ConnectionStatistics:

@@ -45,8 +45,8 @@ class Delivery:
 
     __slots__ = (
         "_abort", "_burst", "_closed_error", "_context", "_error", "_finish", "_frame_of", "_hold",
-        "_is_held", "_is_over", "_is_scheduled", "_loop", "_on_end", "_on_frame", "_receiver", "turn",
-        "waiting",
+        "_is_held", "_is_over", "_is_paused", "_is_scheduled", "_loop", "_on_end", "_on_frame", "_receiver",
+        "turn", "waiting",
     )  # fmt: skip
 
     def __init__(
@@ -76,7 +76,10 @@ class Delivery:
         self._on_frame: OnFrame  # set with _context
         self._on_end: OnEnd | None = None
         self._context: Context | None = None
-        self._is_scheduled = False  # _run is to be called, or is running
+        self._is_scheduled = (
+            False  # _run is to be called, or is running, or the consumer has paused
+        )
+        self._is_paused = False
         self._receiver: asyncio.Future[None] | None = None
         self._burst = 0
         self._is_over = False  # nothing is delivered any more, except _error
@@ -152,6 +155,15 @@ class Delivery:
         if self.waiting or self._is_over:
             self._continue()
 
+    def pause(self) -> None:
+        """Deliver nothing more until ``resume``; see ``Connection.pause``."""
+        self._is_paused = self._is_scheduled = True
+
+    def resume(self) -> None:
+        """Go on delivering, in the next iteration of the event loop."""
+        self._is_paused = self._is_scheduled = False
+        self._continue()
+
     async def recv(self) -> Frame:
         """Return the next frame; see ``Connection.recv``."""
         self._check_unused()
@@ -200,14 +212,14 @@ class Delivery:
         turn, left = self.turn, FRAMES_PER_TURN
         turn.depth += 1
         try:
-            while left and (waiting := self.waiting):
+            while left and not self._is_paused and (waiting := self.waiting):
                 left -= 1
                 item = waiting.popleft()
                 on_frame(item if frame_of is None else frame_of(item))
         except Exception as error:
             self._fail(error)
         finally:
-            self._is_scheduled = False
+            self._is_scheduled = self._is_paused
             try:
                 waiting = self.waiting
                 if not waiting:
@@ -227,7 +239,7 @@ class Delivery:
         except Exception as error:
             self._fail(error)
         finally:
-            self._is_scheduled = False
+            self._is_scheduled = self._is_paused
             try:
                 if self.waiting or self._finish is not None or self._error is not None:
                     self._after_taking()
@@ -236,6 +248,8 @@ class Delivery:
 
     def _after_taking(self) -> None:
         """Continue with the frames that are left; if none is, release the source and report an end."""
+        if self._is_paused:
+            return
         if self.waiting:
             self._continue()
             return

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import reprlib
 import threading
+import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -39,7 +40,7 @@ from actorsession.graph.shape import TensorShape
 
 __all__ = [
     "INLINE_LIMIT", "NESTED_CLASSES", "Buffer", "NestedClass", "Packed", "bytes_held", "not_encoded",
-    "opened", "pack", "packed", "tensor_bytes", "unpack", "unpack_start",
+    "opened", "pack", "pack_file", "packed", "tensor_bytes", "unpack", "unpack_file", "unpack_start",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -56,18 +57,25 @@ _BIGINT_DIGITS = 64
 
 _MAX_RANK = 64  # numpy's own limit
 
+# The beginning of files; four bytes with a checksum follow.
+_FILE = b"acts-1\r\n"
+
 _EXT_TENSOR, _EXT_DTYPE, _EXT_SHAPE, _EXT_STRINGS, _EXT_BIGINT, _EXT_FUNCTION = 1, 2, 3, 4, 5, 6
 _EXT_VARIANT, _EXT_PACKED, _EXT_DATASET, _EXT_OBJECTS = 7, 8, 9, 10
 
 # An empty list or map is one byte on the wire and some sixty in memory, so a header of 64 MiB could take 4
-# GiB. Large graphs are packed, and what else a header holds has no more than this of them.
+# GiB. Large graphs are packed, and what else a header holds has no more than this of them. An extension type
+# counts as one, since it takes as long to read, and so do eight items of a list.
 _MAX_CONTAINERS = 2**22
+_ITEMS = 8
+# Bytes of functions inside functions that are held at the same time, since each level is a copy of the next.
+_MAX_NESTED_BYTES = 2**30
 # Those of a packed graph, for each node that it may have: a node has four, and one for each input and output.
 _CONTAINERS_PER_NODE = 16
 # Bytes that are decoded between two looks at whether there are more.
 _READ = 2**18
 # Below this no count is needed, and the messages of steps are not slowed by one.
-_COUNT_ABOVE = 2**20
+_COUNT_ABOVE = 2**18
 
 # Functions inside functions: a few more levels than planners accept, so that planners can report the error.
 # The limit holds for nested lists as well; each loop in a loop adds one.
@@ -170,7 +178,7 @@ def opened(value: Packed, check: Callable[[int], None]) -> Iterator[Any]:
         ResourceExhaustedError: if the items hold more lists and maps than ``max_graph_nodes()`` nodes should.
     """
     most = _CONTAINERS_PER_NODE * max_graph_nodes()
-    reader = _Reader(value.segments, _counting_hooks(most, _too_many_containers(most)))
+    reader = _Reader(value.segments, most, _too_many_containers(most))
     try:
         yield from reader.items(value.data, check)
     except _BAD_BYTES as exc:
@@ -338,11 +346,11 @@ def unpack(data: Buffer, segments: Sequence[Buffer] = ()) -> Any:
     Raises:
         ProtocolError: for bytes of any other form.
     """
-    hooks: Mapping[str, Callable[[Any], Any]] = {}
     if len(data) > _COUNT_ABOVE:
         error = ProtocolError(f"a message has at most {_MAX_CONTAINERS} lists and maps in it")
-        hooks = _counting_hooks(_MAX_CONTAINERS, error)
-    reader = _Reader(segments, hooks)
+        reader = _Reader(segments, _MAX_CONTAINERS, error)
+    else:
+        reader = _Reader(segments)
     try:
         return reader.read(data)
     except ProtocolError:
@@ -353,6 +361,26 @@ def unpack(data: Buffer, segments: Sequence[Buffer] = ()) -> Any:
 
 def _not_decoded(exc: Exception) -> ProtocolError:
     return ProtocolError(f"cannot decode a message: {type(exc).__name__}: {exc}")
+
+
+def pack_file(value: Any) -> bytes:
+    """Encode a value for a file, with a checksum; the errors are those of ``pack``."""
+    content = pack(value)
+    return b"%b%b%b" % (_FILE, zlib.crc32(content).to_bytes(4, "little"), content)
+
+
+def unpack_file(data: bytes) -> Any:
+    """Decode the result of ``pack_file``, or of ``pack``, as earlier versions wrote it.
+
+    Raises:
+        ProtocolError: for bytes of any other form, or another checksum.
+    """
+    if not data.startswith(_FILE):  # what ``pack`` makes of a list or map begins otherwise
+        return unpack(data)
+    content = memoryview(data)[len(_FILE) + 4 :]
+    if zlib.crc32(content) != int.from_bytes(data[len(_FILE) : len(_FILE) + 4], "little"):
+        raise ProtocolError("the file is damaged: it does not have its checksum")
+    return unpack(content)
 
 
 def unpack_start(data: Buffer, count: int) -> list[Any]:
@@ -378,28 +406,46 @@ class _Reader:
     """The decoder of one value.
 
     It does not consist of closures that refer to each other: such a cycle would keep arrays after their use.
+
+    Args:
+        segments: the buffers that came with it.
+        most: lists and maps that it may hold; not counted without an error.
+        error: raised if there are more.
     """
 
-    __slots__ = ("_depth", "_hooks", "_segments")
+    __slots__ = ("_depth", "_error", "_left", "_nested_bytes", "_segments")
 
     def __init__(
-        self, segments: Sequence[Buffer], hooks: Mapping[str, Callable[[Any], Any]]
+        self, segments: Sequence[Buffer], most: int = 0, error: OpError | None = None
     ) -> None:
         self._segments = segments
-        self._hooks = hooks
-        self._depth = 0
+        self._depth = self._nested_bytes = 0
+        self._left = most
+        self._error = error
 
     def read(self, data: Buffer) -> Any:
         # timestamp=1: msgpack's own extension type becomes a plain float, not an object.
-        return msgpack.unpackb(
-            data, ext_hook=self._extension, strict_map_key=False, timestamp=1, **self._hooks
-        )
+        hook, counting = self._extension, _UNCOUNTED if self._error is None else self._counting()
+        return msgpack.unpackb(data, ext_hook=hook, strict_map_key=False, timestamp=1, **counting)
+
+    def _counting(self) -> Mapping[str, Any]:
+        """Return the arguments for msgpack with which too many lists and maps end the decoding."""
+        most = _ITEMS * self._left + _ITEMS
+        hook = self._count
+        return {"list_hook": hook, "object_hook": hook, "max_array_len": most, "max_map_len": most}
+
+    def _count(self, container: Any) -> Any:
+        self._left -= 1 + len(container) // _ITEMS
+        if self._left < 0:
+            assert self._error is not None
+            raise self._error
+        return container
 
     def items(self, data: Buffer, check: Callable[[int], None]) -> Iterator[Any]:
         """Yield the items of a list; see ``opened``."""
         unpacker = msgpack.Unpacker(
             BytesIO(data), read_size=_READ, max_buffer_size=0, ext_hook=self._extension,
-            strict_map_key=False, timestamp=1, **self._hooks,
+            strict_map_key=False, timestamp=1, **self._counting(),
         )  # fmt: skip
         count = unpacker.read_array_header()
         check(count)
@@ -409,6 +455,8 @@ class _Reader:
             raise ProtocolError(f"a packed list ends {len(data) - unpacker.tell()} bytes too early")
 
     def _extension(self, code: int, body: bytes) -> Any:
+        if self._error is not None:
+            self._count(())
         if code == _EXT_TENSOR:
             return _unpack_tensor(body, self._segments)
         if code == _EXT_DTYPE:
@@ -437,25 +485,19 @@ class _Reader:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise ProtocolError(f"{name} are nested more than {_MAX_DEPTH} deep")
+        self._nested_bytes += len(body)
+        if self._nested_bytes > _MAX_NESTED_BYTES:
+            raise ResourceExhaustedError(
+                f"{name} inside each other, {self._depth} deep, take more than {_MAX_NESTED_BYTES} bytes to "
+                "read: make them smaller, or nest fewer"
+            )
         value = self.read(body)
+        self._nested_bytes -= len(body)
         self._depth -= 1
         return value
 
 
-def _counting_hooks(most: int, error: OpError) -> dict[str, Callable[[Any], Any]]:
-    """Return hooks for msgpack that abort the decoding when a value has more lists and maps than ``most``."""
-    left = most
-
-    def count(container: Any) -> Any:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise error
-        return container
-
-    return {"list_hook": count, "object_hook": count}
-
-
+_UNCOUNTED: Mapping[str, Any] = {}
 _BAD_BYTES = (
     ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError,
     EOFError, msgpack.UnpackException,
@@ -484,7 +526,10 @@ def _unpack_tensor(body: bytes, segments: Sequence[Buffer]) -> np.ndarray[Any, A
 
 
 def _unpack_strings(body: bytes) -> np.ndarray[Any, Any]:
-    shape, items = msgpack.unpackb(body)
+    if len(body) <= _COUNT_ABOVE:
+        shape, items = msgpack.unpackb(body)
+    else:
+        shape, items = _unpack_many(body)
     if not isinstance(items, list) or not all(type(item) is bytes for item in items):
         raise ProtocolError("the elements of a string tensor are a list of bytes")
     if len(items) != _count(shape):
@@ -492,6 +537,15 @@ def _unpack_strings(body: bytes) -> np.ndarray[Any, Any]:
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array.reshape(shape)
+
+
+def _unpack_many(body: bytes) -> tuple[Any, list[Any]]:
+    """Do what unpacking a pair of a value and a long list does, in calls that let other threads go on."""
+    unpacker = msgpack.Unpacker(BytesIO(body), read_size=_READ, max_buffer_size=0)
+    if unpacker.read_array_header() != 2:
+        raise ProtocolError("a string tensor is a shape and its elements")
+    shape, count = unpacker.unpack(), unpacker.read_array_header()
+    return shape, [unpacker.unpack() for _ in range(count)]
 
 
 def _unpack_objects(value: Any) -> np.ndarray[Any, Any]:

@@ -25,7 +25,7 @@ from actorsession.graph import codec
 from actorsession.graph.dtypes import DType, bool_, int32, resource, variant
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import is_registered
+from actorsession.graph.registry import is_registered, needs_import
 from actorsession.graph.scopes import entered, scope_of
 from actorsession.graph.shape import TensorShape
 from actorsession.records import dataclass
@@ -150,30 +150,55 @@ codec.NESTED_CLASSES.fill("functions", codec.NestedClass(FunctionDef, FunctionDe
 # -- sizes ---------------------------------------------------------------------------------------
 
 
+# Inputs, outputs, or items of an attribute that take as long as a node; characters take less.
+_ITEMS, _CHARACTERS = 16, 1024
+# Nodes that are not counted one by one, since whoever asks takes them for many.
+_MANY = 1000
+
+
 def size_of(nodes: Iterable[NodeDef | Operation]) -> int:
-    """Return the number of nodes, with those of the functions in their attributes."""
-    return sum([1 + size_inside(node.attrs) for node in nodes])
+    """Return the number of nodes, with those of the functions in their attributes.
+
+    A node of very many inputs or of long attributes counts as several, since it is as much work.
+    """
+    return sum([1 + size_inside(node) for node in nodes])
 
 
-def size_inside(attrs: Mapping[str, Any]) -> int:
-    """Return the number of nodes in the functions that are attributes of a node; 0 for most."""
+def size_inside(node: NodeDef | Operation) -> int:
+    """Return how many nodes one counts as beyond itself: those of its functions; 0 for most."""
+    edges = len(node.inputs) + len(node.control_inputs) + len(node.outputs)
+    return edges // _ITEMS + _size_of_attrs(node.attrs)
+
+
+def _size_of_attrs(attrs: Mapping[str, Any]) -> int:
     size = 0
     for value in attrs.values():
-        if type(value) is FunctionDef:
+        kind = type(value)
+        if kind is FunctionDef:
             size += value.size
+        elif kind is list or kind is tuple:
+            size += len(value) // _ITEMS
+        elif kind is str or kind is bytes:
+            size += len(value) // _CHARACTERS
     return size
 
 
 def nodes_in(wire: Any) -> float:
-    """Return the number of nodes in a wire form, with those of functions.
+    """Return the number of nodes in a wire form, counted as ``size_of`` does.
 
-    It is infinity if they are packed, because only long lists are packed.
+    It is infinity if they are packed or very many, and if modules have to be imported for them.
     """
-    if isinstance(wire, codec.Packed):
+    if not isinstance(wire, list) or len(wire) > _MANY:
         return float("inf")
-    nodes = wire if isinstance(wire, list) else []
-    attrs = [node[5] for node in nodes if isinstance(node, list) and len(node) > 5]
-    return len(nodes) + sum([size_inside(found) for found in attrs if isinstance(found, dict)])
+    size = 0
+    for node in wire:
+        match node:
+            case [_, str(op), list(inputs), list(control), _, dict(attrs), list(outputs), _]:
+                if needs_import(op):
+                    return float("inf")
+                edges = len(inputs) + len(control) + len(outputs)
+                size += 1 + edges // _ITEMS + _size_of_attrs(attrs)
+    return size
 
 
 # -- checks --------------------------------------------------------------------------------------
@@ -220,13 +245,19 @@ def named_functions(nodes: Iterable[NodeDef]) -> dict[str, FunctionDef]:
     return found
 
 
-def function_fault(node: NodeDef, loops: int = 0, depth: int = 0) -> str | None:
+def function_fault(
+    node: NodeDef,
+    loops: int = 0,
+    depth: int = 0,
+    check: Callable[[NodeDef], str | None] = lambda node: None,
+) -> str | None:
     """Return a description of the fault in the functions of a node; ``None`` if there is none.
 
     Args:
         node: the node.
         loops: number of loops around it.
         depth: number of functional control flow operations around it.
+        check: returns the fault of a node inside, by itself.
     """
     keys = _FUNCTIONS.get(node.op)
     if keys is None:
@@ -238,7 +269,7 @@ def function_fault(node: NodeDef, loops: int = 0, depth: int = 0) -> str | None:
         function = node.attrs.get(key)
         if not isinstance(function, FunctionDef):
             return f"has no function as its attribute {key!r}"
-        wrong = _function_fault(function, loops, depth)
+        wrong = _function_fault(function, loops, depth, check)
         if wrong is not None:
             return f"has a wrong function {key!r}: {wrong}"
     if node.op in CALLS:
@@ -246,7 +277,9 @@ def function_fault(node: NodeDef, loops: int = 0, depth: int = 0) -> str | None:
     return _while_fault(node) if node.op == WHILE else _if_fault(node)
 
 
-def _function_fault(function: FunctionDef, loops: int, depth: int) -> str | None:
+def _function_fault(
+    function: FunctionDef, loops: int, depth: int, check: Callable[[NodeDef], str | None]
+) -> str | None:
     made = {ARGUMENT: len(function.arguments)}  # number of outputs
     for node in function.nodes:
         name = node.name
@@ -260,7 +293,7 @@ def _function_fault(function: FunctionDef, loops: int, depth: int) -> str | None
         for before in node.control_inputs:
             if before == ARGUMENT or before not in made:
                 return f"{name!r} runs after {before!r}, not made before it"
-        inner = function_fault(node, loops, depth + 1)
+        inner = check(node) or function_fault(node, loops, depth + 1, check)
         if inner is not None:
             return f"{name!r} {inner}"
         made[name] = len(node.outputs)

@@ -399,10 +399,11 @@ class Graph(ProcessBound):
         existing outputs stay the same, so plans made before stay valid.
         """
         with self._lock.mutex:
-            if op not in self._nodes.bodies:
-                self._nodes.inside += size_inside(attrs) - size_inside(op.attrs)
-                self._extended.append(op)
+            before = size_inside(op)
             op.inputs, op.attrs, op.outputs = tuple(inputs), attrs, Listed(outputs)
+            if op not in self._nodes.bodies:
+                self._nodes.inside += size_inside(op) - before
+                self._extended.append(op)
             op.forget_node_def()
             self._nodes.forget_consumers()
 

@@ -10,12 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
-__all__ = ["NameTable", "check_op_name", "check_scope_name", "free_name"]
+__all__ = ["OP_NAME", "NameTable", "check_op_name", "check_scope_name", "free_name", "is_op_name"]
 
 # TensorFlow's rules (tensorflow/python/framework/ops.py). Within a scope a name may begin with
 # any of its characters, because the scope comes before it.
 _FULL = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 _INNER = re.compile(r"[A-Za-z0-9_.\\/>-]*")
+
+
+OP_NAME = f"/^{_FULL.pattern}$/"
+"""The pattern of names of operations, for messages."""
+
+
+def is_op_name(name: str) -> bool:
+    """Return whether a string can be the full name of an operation."""
+    return _FULL.fullmatch(name) is not None
 
 
 def check_op_name(full_name: str) -> None:

@@ -48,7 +48,7 @@ class NodeIndex:
         """Add an operation that was built into a body, or into the graph itself."""
         if body is None:
             self.order.append(op)
-            self.inside += size_inside(op.attrs)
+            self.inside += size_inside(op)
         else:
             body.operations.append(op)
             self.bodies[op] = body

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ANY_INPUT", "ENTRY_POINTS", "NOT_DIFFERENTIABLE", "REQUIRED", "TENSOR_STORE", "Array", "Gradient",
     "InferContext", "Kernel", "KernelContext", "OpDef", "ResourceHost", "VariableHolder", "defer",
-    "is_registered", "lookup", "register", "registered_ops",
+    "is_registered", "lookup", "needs_import", "register", "registered_ops",
 ]  # fmt: skip
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -403,6 +403,15 @@ def is_registered(name: str) -> bool:
         return True
     _load_plugins(name)
     return name in _OPS
+
+
+def needs_import(name: str) -> bool:
+    """Return whether looking up an operation type may import modules, which takes up to a second."""
+    if name in _OPS or name.startswith(
+        "_"
+    ):  # those are the nodes of plans, which have no registration
+        return False
+    return _DEFERRED.get(name) not in sys.modules
 
 
 def registered_ops() -> tuple[str, ...]:

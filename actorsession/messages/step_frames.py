@@ -58,7 +58,7 @@ _MAX_RANK = 64  # numpy's own limit
 # Forms that are kept with what was read of them; a program has a few, and a peer must not fill the memory.
 _KEPT = 4096
 # Above this a header goes through the value codec, which limits the number of lists in it.
-_LARGE = 2**20
+_LARGE = 2**18
 
 # The last item is whether it is that of a scalar of numpy.
 _Form = tuple[np.dtype[Any], tuple[int, ...], int, bool]

@@ -26,7 +26,15 @@ from actorsession.plan.passes.optimise import optimiser_settings
 from actorsession.plan.passes.registry import PassRunner, PassStatistics
 from actorsession.plan.place import Placed, Placer
 from actorsession.plan.placement_log import log_placement
-from actorsession.plan.prune import ARG, PINNED, PLACEHOLDERS, GraphView, StepGraph, prune
+from actorsession.plan.prune import (
+    ARG,
+    PINNED,
+    PLACEHOLDERS,
+    GraphView,
+    StepGraph,
+    check_unique,
+    prune,
+)
 from actorsession.plan.pruned_placement import PrunedPlacement
 from actorsession.plan.references import with_handles
 from actorsession.plan.signature import RunSignature, Wiring
@@ -95,8 +103,8 @@ class GraphExecutionState:
             nodes: in the order of building; one whose name is there already takes the place of that one.
 
         Raises:
-            InvalidArgumentError: for a node that reads what does not exist, or that asks for a device that
-                does not exist.
+            InvalidArgumentError: for a node that reads what does not exist, that asks for a device that does
+                not exist, or whose name another one of them has.
             FailedPreconditionError: if there are nodes already, and the settings say that the graph does not
                 grow.
         """
@@ -107,6 +115,7 @@ class GraphExecutionState:
                 f"the graph has grown since the session took it in, by {names}{more}, and the session was "
                 "made with optimize_for_static_graph=True: build all nodes before the first run"
             )
+        check_unique(nodes)
         added = self._passes.new_nodes(nodes, self.view, self.devices)
         by_name = {node.name: node for node in added}
         checked = self.view.checked(spread(by_name, self.view).values() if by_name else added)

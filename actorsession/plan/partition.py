@@ -29,6 +29,7 @@ from actorsession.graph.function import function_fault
 from actorsession.graph.node import NodeDef, TensorSpec, nodes_from_wire, nodes_to_wire
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.graph.shape import TensorShape
+from actorsession.graph.validation import attribute_fault, types_fault
 from actorsession.plan.control_flow.distributed_loops import (
     DistributedLoops,
     has_primitives,
@@ -106,9 +107,7 @@ class Partition:
                 part = cls(device, nodes_from_wire(nodes, _check_size), tuple(parts))
                 try:
                     _check_part(part)
-                    for made in part.nodes:
-                        if made.op in (SEND, RECV):
-                            parse_key(made.attrs["key"])
+                    _check_received(part)
                 except (InternalError, InvalidArgumentError) as exc:
                     raise ProtocolError(f"this is not a partition: {exc.message}") from exc
                 return part
@@ -333,6 +332,21 @@ def validate(graph: StepGraph, parts: tuple[Partition, ...]) -> None:
 _OWN_ATTRS: Mapping[str, tuple[str, type[Any]]] = {
     ARG: ("index", int), SEND: ("key", str), RECV: ("key", str),
 }  # fmt: skip
+
+
+def _check_received(part: Partition) -> None:
+    """Check what is written in the nodes of a partition from a peer, whose form and order are right."""
+    made = {node.name: node.outputs for node in part.nodes}
+    for node in part.nodes:
+        if node.op in (SEND, RECV):
+            parse_key(node.attrs["key"])
+        fault = (
+            attribute_fault(node)
+            or types_fault(node, made.__getitem__)
+            or function_fault(node, check=attribute_fault)
+        )
+        if fault is not None:
+            raise InvalidArgumentError(f"{node.name!r} {fault}", node=node.name)
 
 
 def _check_part(part: Partition) -> None:

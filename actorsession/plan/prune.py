@@ -13,7 +13,7 @@ the view: every name, output and operation type in it exists.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,13 +30,15 @@ from actorsession.graph.function import (
 )
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
+from actorsession.graph.validation import class_fault
 from actorsession.plan.signature import RunSignature
 from actorsession.plan.topological_order import CycleError, producers_first
 from actorsession.plan.wiring import Ref, Sources, find_sources, split_name
 from actorsession.records import dataclass
 
 __all__ = [
-    "ARG", "PINNED", "PLACEHOLDERS", "GraphView", "StepGraph", "arg_name", "prune", "split_name",
+    "ARG", "PINNED", "PLACEHOLDERS", "GraphView", "StepGraph", "arg_name", "check_unique", "prune",
+    "split_name",
 ]  # fmt: skip
 
 ARG = "_Arg"
@@ -95,7 +97,7 @@ class GraphView(dict[str, NodeDef]):
                 raise _bad_node(node, "has a name that is reserved for nodes of plans")
             if not is_registered(node.op):
                 raise _bad_node(node, f"is of type {node.op!r}, which is not registered here")
-            fault = function_fault(node)
+            fault = class_fault(node.attrs) or function_fault(node)
             if fault is not None:
                 raise _bad_node(node, fault)
             added[node.name] = node
@@ -112,6 +114,19 @@ class GraphView(dict[str, NodeDef]):
                         node, f"has the control input {name!r}, which the graph does not contain"
                     )
         return added
+
+
+def check_unique(nodes: Sequence[NodeDef]) -> None:
+    """Check that no two nodes have one name, before they are put into a table by name.
+
+    Raises:
+        InvalidArgumentError: for the second of two nodes of one name.
+    """
+    names: set[str] = set()
+    for node in nodes:
+        if node.name in names:
+            raise _bad_node(node, "is not unique: two of the nodes that were added have this name")
+        names.add(node.name)
 
 
 def _continues(old: NodeDef, new: NodeDef) -> bool:

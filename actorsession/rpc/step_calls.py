@@ -337,15 +337,20 @@ class StepCalls:
 
     # -- what arrives --------------------------------------------------------------------------
 
-    def receive(self, header: Buffer, segments: Sequence[Buffer]) -> None:
+    def receive(self, header: Buffer, segments: Sequence[Buffer], wire: Any = None) -> None:
         """Handle a step frame that has arrived.
+
+        Args:
+            header: its header.
+            segments: its segments.
+            wire: the header decoded, if that was done elsewhere.
 
         Raises:
             ProtocolError: the frame is malformed, or does not fit the state of the link.
             ResourceExhaustedError: it pushes values and the receiver has no room for them.
         """
         try:
-            wire = unpackb(header) if len(header) <= LONG_HEADER else None
+            wire = unpackb(header) if len(header) <= LONG_HEADER else wire
         except Exception:  # whatever it is, read_header() says it
             wire = None
         try:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from actorsession import ops
@@ -18,12 +21,13 @@ from actorsession.cluster.master.master_session import MasterSession
 from actorsession.cluster.server.process_memory import process_memory
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError, OpError, ProtocolError
-from actorsession.graph.dtypes import float32
+from actorsession.graph.dtypes import float32, int32
+from actorsession.graph.function import FunctionDef
 from actorsession.graph.graph import Graph
-from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession.graph.node import GraphDef, NodeDef, TensorSpec
 from actorsession.graph.shape import TensorShape
 from actorsession.messages.done import Done
-from actorsession.messages.session import MASTER, CloseSession, CreateSession
+from actorsession.messages.session import MASTER, CloseSession, CreateSession, ExtendSession
 from actorsession.messages.worker import (
     WORKER,
     CreateWorkerSession,
@@ -98,6 +102,106 @@ async def test_a_partition_with_a_key_that_is_none_is_refused_and_the_device_ser
         with pytest.raises(ProtocolError, match=r"not a partition: invalid rendezvous key"):
             await link.ask(WORKER, register("h", node))
     await runs(cluster.target())
+
+
+def _renamed(nodes: Any, name: Any) -> None:
+    nodes[2][0] = name
+
+
+def _with(nodes: Any, number: int, **attrs: Any) -> None:
+    nodes[number][5].update(attrs)
+
+
+def _inside(nodes: Any, change: Callable[[Any], None]) -> None:
+    """Changes the function of the branch."""
+    function = nodes[3][5]["then_branch"].to_wire()
+    change(function[2])
+    nodes[3][5]["then_branch"] = FunctionDef.from_wire(function)
+
+
+NO_GRAPHS: dict[str, tuple[Callable[[Any], None], str]] = {
+    "two nodes of one name": (lambda n: n.append(n[0]), "is not unique"),
+    "a name with a space": (lambda n: _renamed(n, "a b"), "does not match"),
+    "no name": (lambda n: _renamed(n, ""), "does not match"),
+    "a name of control characters": (lambda n: _renamed(n, "a\x1b[2J"), "does not match"),
+    "a reserved name": (lambda n: _renamed(n, "_send"), "does not match"),
+    "an unknown input": (lambda n: n[2][2].append(["nobody", 0]), "nobody:0"),
+    "an input that is no name": (lambda n: n[2][2].append(["a b", 0]), "'a b'"),
+    "a negative index": (lambda n: n[2][2].append(["a", -1]), "a:-1"),
+    "an unknown control input": (lambda n: n[2][3].append("nobody"), "nobody"),
+    "a control input that is no name": (lambda n: n[2][3].append("^a"), "'\\^a'"),
+    "one input too many": (lambda n: n[2][2].append(["a", 0]), "takes the inputs x, y"),
+    "one output too many": (lambda n: n[2][6].append(n[2][6][0]), "outputs of the types"),
+    "outputs of another type": (lambda n: n[2][6].__setitem__(0, [int32, TensorShape([])]), "int32"),
+    "groups of bytes": (lambda n: _with(n, 2, _class=[b"loc:@a"]), "_class"),
+    "groups that are no list": (lambda n: _with(n, 2, _class=5), "_class"),
+    "a constant that is text": (lambda n: _with(n, 0, value="text"), "of type tensor, got str"),
+    "a constant that is none": (lambda n: n[0][5].clear(), "no attribute 'value'"),
+    "a constant of another type": (lambda n: _with(n, 0, value=np.int32(1)), "types int32, got float32"),
+    "a number for a type": (lambda n: _with(n, 1, dtype=1), "of type type, got int"),
+    "text for a shape": (lambda n: _with(n, 1, shape="[2]"), "of type shape"),
+    "a function that is none": (lambda n: _with(n, 3, else_branch=[]), "else_branch"),
+    "two nodes of one name in a branch": (
+        lambda n: _inside(n, lambda inner: inner.append(inner[0])), "is taken or reserved",
+    ),
+    "a constant in a branch that is text": (
+        lambda n: _inside(n, lambda inner: inner[0][5].update(value="text")), "got str",
+    ),
+    "a name in a branch with a space": (
+        lambda n: _inside(n, lambda inner: inner[0].__setitem__(0, "a b")), "does not match",
+    ),
+    "groups of bytes in a branch": (
+        lambda n: _inside(n, lambda inner: inner[0][5].update(_class=[b"loc:@a"])), "_class",
+    ),
+}  # fmt: skip
+
+
+def _small_graph() -> Any:
+    """Returns a constant, a placeholder, their sum, a branch, and nothing else, in wire form."""
+    with Graph().as_default() as graph:
+        x = ops.placeholder("float32", [], name="x")
+        total = ops.raw.Add(ops.constant(1.0, name="a"), x)
+        ops.cond(ops.raw.IsFinite(total), lambda: ops.constant(1.0), lambda: ops.constant(2.0))
+    by_type = {node.op: node for node in graph.as_graph_def().nodes}
+    types = ("Const", "Placeholder", "Add", "If", "IsFinite")
+    return GraphDef(tuple(by_type[op] for op in types)).to_wire()
+
+
+async def test_a_graph_that_is_none_is_refused_by_the_master_with_the_node(
+    cluster: InProcess,
+) -> None:
+    async with linked(cluster.target()) as link:
+        created = await link.ask(MASTER, create(Graph()))
+        for name, (change, told) in NO_GRAPHS.items():
+            wrong = _small_graph()
+            change(wrong[2])
+            extend = ExtendSession(
+                session_handle=created.session_handle, graph=wrong, request_id=name,
+                current_graph_version=created.graph_version,
+            )  # fmt: skip
+            for message in (replace(create(Graph()), graph=wrong), extend):
+                (answer,) = await asyncio.gather(link.ask(MASTER, message), return_exceptions=True)
+                assert isinstance(answer, InvalidArgumentError), name
+                assert re.search(told, str(answer)), name
+        await link.ask(MASTER, replace(extend, graph=_small_graph(), request_id="right"))
+
+
+async def test_a_partition_that_is_none_is_refused_by_the_worker(cluster: InProcess) -> None:
+    device = f"{W0}/device:CPU:0"
+    async with linked(cluster.target()) as link:
+        await link.ask(WORKER, worker_session("h", {}))
+        for name, (change, _) in NO_GRAPHS.items():
+            nodes = _small_graph()[2]
+            change(nodes)
+            is_finite = next(node for node in nodes if node[1] == "IsFinite")
+            nodes.remove(is_finite)
+            nodes.insert(3, is_finite)  # producers come first
+            message = RegisterGraph(session_handle="h", partitions=[[device, nodes, []]])
+            if "a name" in name or name in ("no name", "a reserved name"):
+                continue  # nodes of plans have names of their own
+            (answer,) = await asyncio.gather(link.ask(WORKER, message), return_exceptions=True)
+            assert isinstance(answer, ProtocolError), name
+            assert "not a partition" in str(answer), name
 
 
 async def test_values_nested_as_deep_as_the_wire_allows_are_refused_or_carried(

@@ -17,8 +17,14 @@ import pytest
 
 from actorsession import ops
 from actorsession.config import RunOptions
-from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InvalidArgumentError,
+    ResourceExhaustedError,
+)
 from actorsession.graph.graph import Graph
+from actorsession.graph.node import GraphDef
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
 from actorsession.ops.build import make_one
@@ -237,3 +243,25 @@ async def test_a_session_without_await_runs_a_large_graph(cluster: InProcess, x:
             return session.run(y, {x: 1.0})
 
     assert await soon(asyncio.to_thread(run)) == 1.0 + ONES
+
+
+@pytest.mark.usefixtures("way")
+async def test_a_graph_of_too_many_nodes_is_refused_before_it_is_sent_and_told_how_to_raise_that(
+    cluster: InProcess, x: Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = r"the graph has \d+ nodes, .* limit is 100\. .* ACTORSESSION_MAX_GRAPH_NODES raises it"
+    y = large(x, 80)
+    monkeypatch.setenv("ACTORSESSION_MAX_GRAPH_NODES", "100")
+    async with AsyncSession(cluster.target(), graph=x.graph) as session:
+        assert await soon(session.run(y, {x: 1.0})) == 41.0
+        z = large(y, 40)
+        with monkeypatch.context() as patched:
+            patched.setattr(GraphDef, "to_wire", None)  # nothing is even described
+            with pytest.raises(ResourceExhaustedError, match=told):
+                await soon(session.run(z, {x: 1.0}))
+            another = AsyncSession(cluster.target(), graph=x.graph)
+            with pytest.raises(ResourceExhaustedError, match=told):
+                await soon(another.run(z, {x: 1.0}))
+            await another.close()
+        monkeypatch.setenv("ACTORSESSION_MAX_GRAPH_NODES", "10000")
+        assert await soon(session.run(z, {x: 1.0})) == 61.0

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from actorsession import ops
-from actorsession.errors import InvalidArgumentError, ProtocolError
+from actorsession.config.limits import MAX_GRAPH_NODES
+from actorsession.errors import InvalidArgumentError, ProtocolError, ResourceExhaustedError
 from actorsession.graph import codec
 from actorsession.graph.function import (
     MAX_LOOPS,
@@ -19,13 +20,17 @@ from actorsession.graph.function import (
     FunctionDef,
     function_fault,
     functions_of,
+    nodes_in,
     nodes_inside,
+    size_of,
 )
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef, NodeDef, spec
+from actorsession.graph.registry import lookup
 from actorsession.plan.partition import Partition
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView
+from actorsession.runtime.planning import LARGE
 from tests.plan.kit import CPU, device_set
 from tests.rows import for_each
 
@@ -236,3 +241,57 @@ def test_other_nodes_have_no_functions() -> None:
     assert functions_of(plain) == ()
     assert function_fault(plain) is None
     assert list(nodes_inside(plain)) == []
+
+
+# -- sizes -------------------------------------------------------------------------------------------
+
+
+def calls(body: FunctionDef, count: int = 2) -> FunctionDef:
+    nodes = [node(f"call{k}", "PartitionedCall", ("", 0), attrs={"f": body}) for k in range(count)]
+    return function(*nodes)
+
+
+def test_the_size_of_a_function_counts_what_each_call_in_it_has() -> None:
+    inner = calls(TURN)
+    assert (TURN.size, inner.size, calls(inner, 3).size) == (1, 4, 15)
+    graph = [loop(), node("call", "PartitionedCall", attrs={"f": inner}), node("alone")]
+    assert size_of(graph) == 3 + TEST.size + TURN.size + inner.size
+    for each in graph:
+        lookup(each.op)
+    assert nodes_in([each.to_wire() for each in graph]) == size_of(graph)
+
+
+def test_functions_that_call_each_other_twice_are_refused_before_they_are_written_out() -> None:
+    body = TURN
+    while body.size <= MAX_GRAPH_NODES // 4:
+        body = calls(body)
+    with pytest.raises(
+        ResourceExhaustedError, match=r"a function has .* ACTORSESSION_MAX_GRAPH_NODES"
+    ):
+        calls(calls(body))
+
+
+@for_each(
+    "one",
+    [
+        node("n", "AddN", *[("a", 0)] * 5000),
+        node("n", "NoOp", control_inputs=("a",) * 5000),
+        node("n", "Unpack", outputs=(SCALAR,) * 5000),
+        node("n", attrs={"_class": ["loc:@a"] * 5000}),
+        node("n", attrs={"value": "x" * 2**20}),
+    ],
+    ids=["inputs", "control inputs", "outputs", "groups", "text"],
+)
+def test_a_node_that_holds_very_much_counts_as_many(one: NodeDef) -> None:
+    lookup(one.op)
+    assert size_of([one]) == nodes_in([one.to_wire()]) > LARGE
+
+
+@for_each("wire", [codec.Packed(b"\x90", ()), [None] * 2000, "nodes", None])
+def test_what_cannot_be_counted_at_a_glance_is_taken_for_many(wire: Any) -> None:
+    assert nodes_in(wire) > LARGE
+
+
+def test_a_node_whose_type_has_to_be_imported_is_taken_for_many() -> None:
+    assert nodes_in([node("n", "TypeOfSomePlugIn").to_wire()]) > LARGE
+    assert nodes_in([node("_recv", "_Recv").to_wire()]) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 from unittest import mock
 
@@ -17,6 +18,7 @@ from actorsession.errors import (
     NotFoundError,
     ResourceExhaustedError,
 )
+from actorsession.messages import decode
 from actorsession.rpc import Link, RemoteRef
 from tests.actors.kit import (
     CLIENT,
@@ -29,10 +31,12 @@ from tests.actors.kit import (
     Say,
     connected,
     each_transport,
+    eventually,
     linked,
     soon,
 )
 from tests.shortage import Shortage
+from transports import Frame
 
 # -- asking and telling ----------------------------------------------------------------------------
 
@@ -267,3 +271,44 @@ async def test_what_cannot_be_encoded_for_lack_of_memory_is_not_sent_and_the_lin
             with pytest.raises(ResourceExhaustedError, match="no memory to send a Call"):
                 await soon(here.ask("desk", Say(text="x" * 2**17)))
         assert await soon(here.ask("desk", Say(text="hi"))) == Said(text="hi")
+
+
+# -- long headers ----------------------------------------------------------------------------------
+
+
+async def test_a_long_header_is_decoded_in_a_thread_while_other_links_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """1. A long message arrives. 2. A short one arrives behind it. 3. Another link asks and is answered while
+    the first is still decoded. 4. The two are answered in their order."""
+    go, threads = threading.Event(), list[int]()
+
+    def held(header: Any, segments: Any = ()) -> Any:
+        if len(header) > 2**18:
+            threads.append(threading.get_ident())
+            assert go.wait(60), "nobody has let it be decoded"
+        return decode(header, segments)
+
+    monkeypatch.setattr("actorsession.rpc.link.decode", held)
+    desk = Desk()
+    serves, long = {"desk": desk.ref}, "x" * 2**18
+    async with (
+        linked("tcp", serves=serves) as (here, _),
+        linked("tcp", serves=serves) as (other, _),
+    ):
+        first = asyncio.ensure_future(here.ask("desk", Say(text=long)))
+        await eventually(lambda: len(threads) == 1)
+        second = asyncio.ensure_future(here.ask("desk", Say(text="behind it")))
+        assert await soon(other.ask("desk", Say(text="beside it"))) == Said(text="beside it")
+        assert not second.done()
+        go.set()
+        answers = await soon(asyncio.gather(first, second))
+    assert [answer.text for answer in answers] == [long, "behind it"]
+    assert threading.get_ident() not in threads
+
+
+@each_transport
+async def test_a_long_header_that_is_none_ends_its_link_as_a_short_one_does(scheme: str) -> None:
+    async with linked(scheme, serves={}) as (here, there):
+        here._connection.write(Frame(b"\xc1" * 2**19))
+        assert "could not be accepted" in str(await soon(there.wait_closed()))

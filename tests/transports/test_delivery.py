@@ -315,3 +315,32 @@ def test_an_interrupt_in_a_callback_reaches_whoever_runs_the_loop(
         assert seen == [numbered(number) for number in range(3)]
     finally:
         loop.close()
+
+
+async def test_a_consumer_that_pauses_gets_the_next_frames_and_the_end_when_it_resumes(
+    address: str,
+) -> None:
+    count = 3 * FRAMES_PER_TURN
+    async with linked(address) as (dialled, accepted):
+
+        class Pausing(Consumer):
+            def on_frame(self, frame: Frame) -> None:
+                super().on_frame(frame)
+                accepted.pause()
+
+        consumer = Pausing(accepted)
+        for number in range(count):
+            dialled.write(numbered(number))
+        ending = asyncio.ensure_future(dialled.aclose())
+        while len(consumer.frames) < count:
+            before = len(consumer.frames)
+            for _ in range(3):
+                await asyncio.sleep(0)
+            assert len(consumer.frames) - before <= 1
+            assert not consumer.ends
+            if len(consumer.frames) == before:
+                accepted.resume()
+        accepted.resume()
+        await consumer.over.wait()
+        await ending
+        assert consumer.frames == [numbered(number) for number in range(count)]

@@ -19,6 +19,7 @@ from actorsession.graph.device import DeviceSpec
 from actorsession.graph.function import size_of
 from actorsession.graph.kept_state import VARIABLES, holds_state
 from actorsession.graph.node import GraphDef, NodeDef
+from actorsession.graph.validation import check_received
 from actorsession.metrics import SessionTally
 from actorsession.plan.execution_state import GraphExecutionState
 from actorsession.plan.place import Placed
@@ -65,11 +66,12 @@ class SessionGraph:
         """Extend the graph with nodes, all or none, and return its new version.
 
         Raises:
-            InvalidArgumentError: for a node that exists, that has an unknown input, or that requests a device
-                that does not exist.
+            InvalidArgumentError: for a node that exists, that has an unknown input, that requests a device
+                that does not exist, or that is none; see ``validation``.
             ResourceExhaustedError: if there would be more nodes than a graph of a cluster may have.
         """
         check_graph_size(self.size + size_of(graph.nodes))
+        check_received(graph.nodes, self._state.view)
         try:
             self._state.extend(graph.nodes)
         except InvalidArgumentError as error:
