@@ -37,7 +37,7 @@ class Control(Actor):
         task: this server's task.
         cluster_id: the identity of its cluster.
         tasks: returns the current tasks of the cluster and their addresses.
-        stop: starts to stop the server, without waiting for it.
+        stop: starts to stop the server, without waiting for it; the argument is by whom.
         keep: lets the server stop by itself unless it is called again within that many seconds.
         trusted: whether every connected peer has proved a token.
 
@@ -50,7 +50,7 @@ class Control(Actor):
         task: str,
         cluster_id: str,
         tasks: Callable[[], Mapping[str, str]],
-        stop: Callable[[], None],
+        stop: Callable[[str], None],
         keep: Callable[[float], None],
         *,
         trusted: bool,
@@ -77,7 +77,8 @@ class Control(Actor):
         """Start to stop the server, and answer when its last snapshot is written, if it keeps snapshots."""
         self._check(call)
         _log.info("%s was asked to stop by %s: %s", self._task, call.address, message.reason)
-        self._stop()
+        reason = f": {message.reason}" if message.reason else ""
+        self._stop(f"at the request of {call.caller}{reason}")
         return self._outcome() if self.keeps_snapshots else Done()
 
     async def _outcome(self) -> Done:
