@@ -11,9 +11,19 @@ import logging
 from actorsession.collector import pause_collector
 from actorsession.lazy_names import lazy_names
 
-with pause_collector():
-    from actorsession import ops  # noqa: F401 - registers the operation types
-    from actorsession.graph import extension
+_missing: ImportError | None = None
+try:
+    with pause_collector():
+        import numpy  # noqa: F401 - first: without it ml_dtypes writes a traceback
+
+        from actorsession import ops  # noqa: F401 - registers the operation types
+        from actorsession.graph import extension
+except ImportError as exc:
+    # A package that this one needs is missing or broken. The names below say so when they are asked for, and
+    # the command line, which is part of this package, can say what is wrong.
+    if (exc.name or "").startswith("actorsession"):
+        raise
+    _missing = exc
 
 # By the file that has them; see ``lazy_names``. The stub beside this file is made from it.
 _NAMES = {
@@ -126,16 +136,25 @@ _NAMES = {
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
 
+if _missing is not None:
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+        raise ImportError(f"{__name__}.{name} cannot be imported: {_missing}") from _missing
+
+
 # What ``interop`` adds to packages below it, which is imported when it is asked for.
 for _module, _keys in {
     "proto_views": "OpDef Operation.node_def Operation.get_attr TensorShape.as_proto",
     "collections": "Variable.to_proto Variable.from_proto",
     "training_protos": "QueueRunner.to_proto",
 }.items():
-    extension.defer(
-        extension.PROTO_VIEWS.name,
-        dict.fromkeys(_keys.split(), f"{__name__}.interop.{_module}"),
-    )
+    if _missing is None:
+        extension.defer(
+            extension.PROTO_VIEWS.name,
+            dict.fromkeys(_keys.split(), f"{__name__}.interop.{_module}"),
+        )
 
 # A library is silent unless the program asks for its log; ACTORSESSION_LOG does on the command line.
 for _name in ("actorsession", "transports"):

@@ -12,7 +12,7 @@ import math
 import numbers
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from actorsession.errors import (
     InvalidArgumentError,
@@ -99,7 +99,7 @@ def checked_seconds(name: str, value: object, *, of: str = "") -> float:
         Exception: of the rule's class, if it is out of range.
     """
     rule = RULES[name]
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if not _is_number(value):
         kind = RequestTypeError if issubclass(rule.error, RequestError) else TypeError
         raise kind(f"{of}{rule.words}, got {_shown(value)}, which is no number")
     if (value >= 0 if rule.zero else value > 0) and (
@@ -117,7 +117,7 @@ def refuse_moment(seconds: object) -> None:
         InvalidArgumentError: if it is out of range.
     """
     rule = f"a deadline is at most {MOST_SECONDS:g} seconds from now"
-    if isinstance(seconds, bool) or not isinstance(seconds, numbers.Real):
+    if not _is_number(seconds):
         raise TypeError(f"{rule}, got {_shown(seconds)}, which is no number")
     if not -MOST_SECONDS <= seconds <= MOST_SECONDS:
         raise InvalidArgumentError(f"{rule}, got {_shown(seconds)}")
@@ -134,6 +134,11 @@ def checked_milliseconds(name: str, value: int, least: int = 0) -> int:
     raise InvalidArgumentError(
         f"{name} must be at least {least}, got {_shown(value)}; the most is {MOST_MILLISECONDS} milliseconds"
     )
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    """Return whether a value can be compared with a float; a bool is no number here."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def _shown(value: object) -> str:

@@ -10,9 +10,12 @@ what its user gave it. The table is in ``tests/test_pickling.py``, and a new cla
 
 from __future__ import annotations
 
+import os
+import weakref
+from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn, Self
 
-__all__ = ["GraphBound", "ProcessBound"]
+__all__ = ["GraphBound", "ProcessBound", "finalize_here"]
 
 
 class ProcessBound:
@@ -59,3 +62,18 @@ class GraphBound(ProcessBound):
     def __copy__(self) -> Self:
         """Return the object itself: a second one for the same nodes would be equal to none."""
         return self
+
+
+def finalize_here(
+    owner: object, call: Callable[..., object], *args: Any
+) -> weakref.finalize[Any, Any]:
+    """Call a function when an object is dropped or the program ends, but not in a forked child.
+
+    A child has copies of all objects, and what they would remove or write at its end is its parent's.
+    """
+    return weakref.finalize(owner, _call_in, os.getpid(), call, args)
+
+
+def _call_in(process: int, call: Callable[..., object], args: tuple[Any, ...]) -> None:
+    if os.getpid() == process:
+        call(*args)

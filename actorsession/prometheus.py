@@ -2,7 +2,8 @@
 
 A class of statistics has a table of ``Metric`` rows, which name its fields. ``metric_families`` reads an
 instance by such a table, and ``exposition`` writes the families of any number of instances as one text. Used
-by the statistics of servers and sessions, and by the command line; imports nothing but ``records``.
+by the statistics of servers and sessions, and by the command line; imports nothing but ``records`` and
+``terminal_text``.
 
 Invariants: a family appears once, with its help and type; no two samples of it have the same labels, because
 the values of such samples are added. Names are stable, since dashboards refer to them: they begin with
@@ -16,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from actorsession.records import dataclass
+from actorsession.terminal_text import visible
 
 __all__ = ["Kind", "Metric", "MetricFamily", "exposition", "metric_families"]
 
@@ -120,8 +122,13 @@ def exposition(families: Iterable[MetricFamily]) -> str:
 def _labels(labels: Mapping[str, str]) -> str:
     if not labels:
         return ""
-    pairs = [f'{name}="{value.translate(_LABEL_ESCAPES)}"' for name, value in labels.items()]
+    pairs = [f'{name}="{_escaped(value)}"' for name, value in labels.items()]
     return "{" + ",".join(pairs) + "}"
+
+
+def _escaped(value: str) -> str:
+    lines = map(visible, value.split("\n"))  # line breaks have an escape of their own here
+    return "\n".join(lines).translate(_LABEL_ESCAPES)
 
 
 def _number(value: float) -> str:

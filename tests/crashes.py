@@ -18,6 +18,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import dataclasses
+import gc
 import importlib
 import io
 import json
@@ -208,7 +209,7 @@ def storm(scenario: str, points: int | None = None) -> Report:
 
 
 def storms(scenarios: Mapping[str, int | None]) -> dict[str, Report]:
-    """Does the same for several scenarios, each in a fork of one process.
+    """Does the same for several scenarios in one process, so that each module is imported once.
 
     Args:
         scenarios: at how many points at most, by scenario.
@@ -229,12 +230,12 @@ def _storm(name: str, points: int) -> Report:
         folder = Path(place) / "at"
         before = Path(place) / "before"
         folder.mkdir()
-        # In a child: what it leaves in the process, such as who is saving, is none of the work's.
-        _imported(folder, lambda: scenario.prepare(folder))
+        # In children: what the work leaves in a process, such as who is saving, is none of the next one's.
+        _asked(folder, lambda: scenario.prepare(folder))
         shutil.copytree(folder, before)
-        calls = _imported(folder, lambda: _work(scenario, folder, 0))
+        calls = _asked(folder, lambda: _work(scenario, folder, 0))
         assert 0 < len(calls) < _MOST, len(calls)
-        report.faults += unsynced(calls) if scenario.synced else []
+        report.faults += unsynced([tuple(call) for call in calls]) if scenario.synced else []
         count = len(calls)
         step = max(1, -(-count // points)) if points else 1
         for last in range(1, count + 1, step):
@@ -242,29 +243,34 @@ def _storm(name: str, points: int) -> Report:
             shutil.copytree(before, folder)
             assert _forked(lambda: _work(scenario, folder, last)) == -signal.SIGKILL  # noqa: B023
             report.points += 1
-            wrong = scenario.look(folder)
+            wrong = _asked(folder, lambda: scenario.look(folder))
             report.lost += bool(wrong)
-            assert _forked(lambda: scenario.work(folder)) == 0
-            wrong += [f"afterwards: {words}" for words in scenario.whole(folder)]
+            wrong += [
+                f"afterwards: {words}"
+                for words in _asked(
+                    folder, lambda: (scenario.work(folder), scenario.whole(folder))[1]
+                )
+            ]
             report.faults += [f"call {last} of {count}: {words}" for words in wrong]
     return report
 
 
-def _imported(folder: Path, work: Callable[[], Any]) -> list[tuple[str, str]]:
-    """Does something in a child, and imports what it imports, so that the next need not; its calls."""
-    said = folder.with_name("calls")
+def _asked(folder: Path, work: Callable[[], Any]) -> Any:
+    """Does something in a child, and returns its result; what it imports, the next need not."""
+    said = folder.with_name("said")
     known = set(sys.modules)
 
     def run() -> None:
-        made = work()
-        said.write_text(json.dumps([made, [name for name in sys.modules if name not in known]]))
+        result = work()
+        said.write_text(json.dumps([result, [name for name in sys.modules if name not in known]]))
 
     assert _forked(run) == 0
-    calls, modules = json.loads(said.read_text())
+    result, modules = json.loads(said.read_text())
     for module in modules:
-        if module.startswith(("actorsession.", "tests.")):
+        with contextlib.suppress(ImportError):  # made by another module, not imported
             importlib.import_module(module)
-    return [tuple(call) for call in calls or ()]
+    gc.freeze()  # what a collection does not touch stays shared with the children
+    return result
 
 
 def _work(scenario: Scenario, folder: Path, last: int) -> list[tuple[str, str]]:
@@ -792,12 +798,8 @@ def _dump(value: float) -> Callable[[Path], None]:
         with acts.Graph().as_default(), acts.Session() as session:
             v = acts.constant(_value(value), name="v")
             watch = DebugTensorWatch(node_name="v", debug_urls=(f"file://{folder}/dumps",))
-            session.run(
-                v,
-                options=acts.RunOptions(
-                    debug_options=DebugOptions(debug_tensor_watch_opts=(watch,))
-                ),
-            )
+            options = DebugOptions(debug_tensor_watch_opts=(watch,))
+            session.run(v, options=acts.RunOptions(debug_options=options))
 
     return work
 
@@ -928,14 +930,10 @@ SCENARIOS: dict[str, Scenario] = {
 def _main(words: Sequence[str]) -> int:
     for word in words:
         name, _, points = word.partition("=")
-        if failed := _forked(lambda: _print_report(name, int(points or 0))):  # noqa: B023
-            return failed
+        report = _storm(name, int(points or 0))
+        sys.stdout.write(json.dumps(dataclasses.asdict(report)) + "\n")
+        sys.stdout.flush()
     return 0
-
-
-def _print_report(name: str, points: int) -> None:
-    sys.stdout.write(json.dumps(dataclasses.asdict(_storm(name, points))) + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

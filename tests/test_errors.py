@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,7 @@ from actorsession.errors import (
     WorkerRestartedError,
     error_from_wire,
     error_to_wire,
+    exhausted,
     first_error,
     from_exception,
 )
@@ -173,6 +175,25 @@ def test_a_foreign_exception_becomes_the_class_of_tensorflows_table(
     assert type(error) is kind
     assert error.__cause__ is foreign
     assert error.message == f"{type(foreign).__name__}: {foreign}"
+
+
+@for_each(
+    "foreign, what",
+    [
+        (OSError(errno.ENOMEM, "o"), "memory"),
+        (OSError(errno.EMFILE, "o"), "file descriptors of this process"),
+        (OSError(errno.ENFILE, "o"), "file descriptors of this machine"),
+        (OSError(errno.ENOSPC, "o"), "space on the disk"),
+        (OSError(errno.EDQUOT, "o"), "space of the disk quota"),
+        (RuntimeError("can't start new thread"), "threads"),
+    ],
+)
+def test_an_exception_says_what_ran_out(foreign: Exception, what: str) -> None:
+    error = from_exception(foreign)
+    assert type(error) is ResourceExhaustedError
+    assert error.message == f"no {what} left: {type(foreign).__name__}: {foreign}"
+    assert exhausted(foreign) == what
+    assert exhausted(ValueError("can't start")) is None
 
 
 def test_an_exception_without_text_is_named_by_its_class() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 import subprocess
@@ -175,3 +176,36 @@ for module in ("pickle5", "tensorflow", "multiprocessing.spawn", "matplotlib", "
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+WALK = """
+import pkgutil, sys, actorsession, transports
+
+def fail(name):
+    raise ImportError(f"{name} cannot be imported") from sys.exc_info()[1]
+
+for package in (actorsession, transports):
+    names = [m.name for m in pkgutil.walk_packages(package.__path__, f"{package.__name__}.", onerror=fail)]
+    print(package.__name__, len(names))
+assert "tensorflow" not in sys.modules
+"""
+
+
+@pytest.mark.process
+def test_tools_that_look_at_every_package_can_import_each() -> None:
+    command = [sys.executable, "-W", "error", "-c", WALK]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@for_each(
+    "module, name",
+    [
+        ("actorsession.compat.v1.internals.framework", "colour_ref"),
+        ("actorsession.compat.v1.python.framework.ops", "get_collection_ref_ref"),
+    ],
+)
+def test_a_name_that_ends_like_a_type_of_references_is_no_attribute(module: str, name: str) -> None:
+    found = importlib.import_module(module)
+    assert not hasattr(found, name)
+    assert [inner for inner in dir(found) if not hasattr(found, inner)] == []

@@ -221,6 +221,9 @@ class Connection(ABC):
     def abort(self) -> None:
         """Close the connection at once and drop queued frames; do nothing if it has ended."""
 
+    def abandon(self) -> None:  # noqa: B027  (a connection without a socket has nothing to do)
+        """Close the socket of a connection whose event loop was closed without closing the connection."""
+
     @abstractmethod
     def statistics(self) -> ConnectionStatistics:
         """Return the current counters."""

@@ -29,11 +29,18 @@ import hmac
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from errno import EMFILE
 from typing import TypeAlias
 
 import msgpack
 
-from transports.errors import AuthenticationError, ProtocolError, TransportError, WrongPeer
+from transports.errors import (
+    AuthenticationError,
+    ConnectError,
+    ProtocolError,
+    TransportError,
+    WrongPeer,
+)
 from transports.hello import Hello, negotiate_version
 
 NONCE_SIZE = 32  # as long as the digest: no two connections ever share one
@@ -97,6 +104,7 @@ _CODES: dict[str, type[TransportError]] = {
     "wrong_peer": WrongPeer,
     "authentication": AuthenticationError,
     "protocol": ProtocolError,
+    "full": ConnectError,
 }
 
 
@@ -328,7 +336,10 @@ class Handshake:
         kind = _CODES.get(str(message.get("code")), ProtocolError)
         reason = str(message.get("reason"))[:MAX_REASON]
         printable = "".join(c if c.isprintable() else "?" for c in reason)
-        return kind(f"refused by the {self.role.other.value}: {printable}")
+        told = f"refused by the {self.role.other.value}: {printable}"
+        if kind is ConnectError:  # which passes
+            return ConnectError(told, address=self._address, errno=EMFILE, phase="hello")
+        return kind(told)
 
     def _side(self, role: Role) -> str:
         """Describe a side for a message: its role, and its task if that is available."""

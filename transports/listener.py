@@ -49,6 +49,9 @@ class Listener(ABC):
         self._connections: dict[asyncio.Task[None], Connection] = {}
         self._closed = False
 
+    def abandon(self) -> None:  # noqa: B027  (a listener without a socket has nothing to do)
+        """Release the address of a listener whose event loop was closed without closing the listener."""
+
     @abstractmethod
     async def _stop_accepting(self) -> None:
         """Stop accepting and release the address; called once."""

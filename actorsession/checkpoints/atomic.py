@@ -15,12 +15,20 @@ import errno
 import os
 import re
 import secrets
-import stat
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, ClassVar, cast
 
+from actorsession.config.file_roots import (
+    ANYWHERE,
+    FILE,
+    FOLDER,
+    FileRoots,
+    Folder,
+    Opener,
+    check_regular,
+)
 from actorsession.errors import (
     AbortedError,
     DataLossError,
@@ -37,13 +45,16 @@ if sys.platform != "win32":
     import fcntl
 
 __all__ = [
-    "PRIVATE", "UNFINISHED", "LockedFile", "create_file", "drop_files", "file_errors", "keep_file",
-    "make_folder", "make_private_folder", "open_kept", "open_regular", "regular", "remove_abandoned",
-    "remove_unused", "replace_file", "sync_folder", "write_whole",
+    "PRIVATE", "PRIVATE_FOLDER", "UNFINISHED", "LockedFile", "create_file", "drop_files", "file_errors",
+    "keep_file", "make_folder", "make_private_folder", "open_kept", "open_regular", "read_regular",
+    "regular", "remove_abandoned", "remove_unused", "replace_file", "sync_folder", "write_whole",
 ]  # fmt: skip
 
 PRIVATE = 0o600
 """The mode of files that only their owner may read: snapshots, logs, dumps."""
+
+PRIVATE_FOLDER = 0o700
+"""The mode of folders that only their owner may enter."""
 
 # An open that does not wait for the other end of a FIFO, takes no terminal, and is not inherited.
 _UNBLOCKED = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -90,58 +101,31 @@ def file_errors(what: str) -> Iterator[None]:
 # -- opening ---------------------------------------------------------------------------------------
 
 
-def _open_plain(path: str, flags: int) -> int:
-    return os.open(path, flags, PRIVATE)
-
-
-def regular(opener: Callable[[str, int], int] | None = None) -> Callable[[str, int], int]:
+def regular(files: FileRoots = ANYWHERE) -> Opener:
     """Return an ``opener`` of ``open`` for files whose names others may take: it opens regular files only.
 
     A FIFO would keep the process waiting for its other end, and a device might do anything. Files that it
     makes are private.
 
     Args:
-        opener: opens the file, with the flags that it is given; ``os.open`` if left out.
+        files: the folders in which files may be opened; where these are few, their opener does as much.
 
     Returns:
         The opener; it raises ``FailedPreconditionError`` for what is no regular file.
     """
-
-    def checked(path: str, flags: int) -> int:
-        _check_regular(
-            path, lambda: os.stat(path), missing=True
-        )  # before: opening may have effects
-        descriptor = (opener or _open_plain)(path, flags | _UNBLOCKED)
-        try:
-            _check_regular(path, lambda: os.fstat(descriptor))
-        except BaseException:
-            os.close(descriptor)
-            raise
-        return descriptor
-
-    return checked
+    return _open_checked if files.roots is None else files.opener
 
 
-def _check_regular(
-    path: str, status: Callable[[], os.stat_result], *, missing: bool = False
-) -> None:
-    """Check that a name belongs to a regular file; ``missing`` if it may belong to none.
-
-    Raises:
-        FailedPreconditionError: if it belongs to something else.
-    """
+def _open_checked(path: str, flags: int) -> int:
+    with contextlib.suppress(OSError):  # opening it has the error that counts
+        check_regular(path, os.stat(path).st_mode)  # before: opening may have effects
+    descriptor = os.open(path, flags | _UNBLOCKED, PRIVATE)
     try:
-        mode = status().st_mode
-    except OSError:
-        if missing:
-            return  # opening it has the error that counts
+        check_regular(path, os.fstat(descriptor).st_mode)
+    except BaseException:
+        os.close(descriptor)
         raise
-    if not stat.S_ISREG(mode):
-        kinds = (
-            (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"),
-        )  # fmt: skip
-        kind = next((name for holds, name in kinds if holds(mode)), "a device")
-        raise FailedPreconditionError(f"{path!r} is {kind}, and no regular file")
+    return descriptor
 
 
 def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
@@ -154,22 +138,25 @@ def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
     return regular()(path, flags)
 
 
+def read_regular(path: str | os.PathLike[str]) -> bytes:
+    """Return the content of a regular file; see ``regular``.
+
+    Raises:
+        FailedPreconditionError: if it is something else.
+        OSError: the system refuses.
+    """
+    with open(path, "rb", opener=regular()) as file:
+        return file.read()
+
+
 def make_private_folder(path: str) -> None:
     """Make a folder with its parents, as far as they are missing, that only this user may enter.
 
     Raises:
         OSError: the system refuses.
     """
-    if os.path.isdir(path):
-        return
-    parent = os.path.dirname(os.path.abspath(path))
-    if parent != path:
-        make_private_folder(parent)
-    try:
-        os.mkdir(path, 0o700)
-    except FileExistsError:  # by another process, meanwhile
-        if not os.path.isdir(path):
-            raise
+    with ANYWHERE.folder(path, make=PRIVATE_FOLDER):
+        pass
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -177,190 +164,202 @@ def make_private_folder(path: str) -> None:
 
 def write_whole(
     path: str,
-    write: Callable[[BinaryIO], None],
+    write: Callable[[BinaryIO], object],
     newer_than: Iterable[str] = (),
     *,
     private: bool = False,
+    files: FileRoots = ANYWHERE,
 ) -> None:
     """Create or replace a file, and create missing folders.
 
-    Unfinished files of killed writers of the same path are removed first.
+    Unfinished files of killed writers of the same path are removed first. The folder is opened once.
 
     Args:
         path: the destination.
         write: writes the content to the file that it is given. If it raises, nothing is left behind.
         newer_than: files than which it gets a later time of change, whatever the clock says.
         private: whether only the owner may read the file, whatever the umask.
+        files: the folders in which files may be written.
 
     Raises:
+        PermissionDeniedError: if the destination is outside of ``files``.
         OpError: as in ``file_errors``.
     """
-    folder, name = os.path.split(os.path.abspath(path))
-    with file_errors(f"cannot write {path!r}"):
-        make_folder(folder)
-        remove_abandoned(folder, re.compile(rf"\.{re.escape(name)}{UNFINISHED}"))
-        file = _new_file(folder, name, private=private)
+    above, name = os.path.split(os.path.abspath(path))
+    with file_errors(f"cannot write {path!r}"), files.folder(above, make=FOLDER) as folder:
+        _remove_abandoned(folder, re.compile(rf"\.{re.escape(name)}{UNFINISHED}"))
+        file, unfinished = _new_file(folder, name, PRIVATE if private else FILE)
         try:
             # Locked until it has its name, so that it does not count as abandoned.
             with _lock_held(file.fileno()):
                 with file:
                     write(file)
                     file.flush()
-                    _date(file.fileno(), newer_than)
+                    _date(file.fileno(), newer_than, files)
                     os.fsync(file.fileno())
-                os.replace(file.name, path)
+                folder.replace(unfinished, folder, name)
         except BaseException:
             with contextlib.suppress(OSError):
                 file.close()
             with contextlib.suppress(OSError):
-                os.unlink(file.name)
+                folder.unlink(unfinished)
             raise
-        sync_folder(folder)
+        folder.sync()
 
 
-def _date(descriptor: int, newer_than: Iterable[str]) -> None:
+def _date(descriptor: int, newer_than: Iterable[str], files: FileRoots) -> None:
     latest = 0
     for other in newer_than:
-        with contextlib.suppress(OSError):
-            latest = max(latest, os.stat(other).st_mtime_ns)
+        with contextlib.suppress(OSError, PermissionDeniedError):
+            latest = max(latest, files.stat(other).st_mtime_ns)
     for step in (1, 2 * 10**9):  # some file systems count in two seconds
         if os.fstat(descriptor).st_mtime_ns > latest:
             return
         os.utime(descriptor, ns=(latest + step, latest + step))
 
 
-def _new_file(folder: str, name: str, *, private: bool) -> BinaryIO:
-    """Return a new file with a unique name.
+def _new_file(folder: Folder, name: str, mode: int) -> tuple[BinaryIO, str]:
+    """Return a new file with a unique name, and the name.
 
     Two writers of one path cannot mix then: the later rename wins.
     """
     while True:
-        path = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
-        if (file := _created(path, private=private)) is not None:
-            return file
+        unique = f".{name}.{secrets.token_hex(6)}.tmp"
+        if (file := _created(folder, unique, mode)) is not None:
+            return file, unique
 
 
-def create_file(path: str) -> BinaryIO:
+def create_file(path: str, files: FileRoots = ANYWHERE) -> BinaryIO:
     """Return a new file of a given name, which does not count as abandoned while it is open.
 
     Raises:
         FileExistsError: if there is one of that name.
     """
-    while True:
-        if (file := _created(path)) is not None:
-            return file
+    above, name = os.path.split(path)
+    with files.folder(above) as folder:
+        while True:
+            if (file := _created(folder, name)) is not None:
+                return file
 
 
-def _created(path: str, *, private: bool = False) -> BinaryIO | None:
+def _created(folder: Folder, name: str, mode: int = FILE) -> BinaryIO | None:
     """Return a new and locked file; ``None`` if another process removed it as abandoned before that."""
-    opener = _open_plain if private else None
-    file = open(path, "xb", opener=opener)  # noqa: SIM115 - the caller closes it
+    file = folder.create(name, mode)
     if _lock(file.fileno()) and os.fstat(file.fileno()).st_nlink:
         return file
     file.close()
     return None
 
 
-def replace_file(source: str, destination: str) -> None:
+def replace_file(source: str, destination: str, files: FileRoots = ANYWHERE) -> None:
     """Move a complete file to another name, replacing any existing file.
 
     Raises:
+        PermissionDeniedError: if one of the two is outside of ``files``.
         OpError: as in ``file_errors``.
     """
     with file_errors(f"cannot move {source!r} to {destination!r}"):
-        make_folder(os.path.dirname(os.path.abspath(destination)))
-        os.replace(source, destination)
-        sync_folder(os.path.dirname(os.path.abspath(destination)))
+        with files.folder(os.path.dirname(os.path.abspath(destination)), make=FOLDER) as folder:
+            files.replace(source, destination)
+            folder.sync()
 
 
-def make_folder(folder: str) -> None:
+def make_folder(path: str, files: FileRoots = ANYWHERE) -> None:
     """Create a folder and the missing ones above it; they survive a crash of the machine, as files do."""
-    missing, above = [], folder
-    while not os.path.isdir(above) and os.path.dirname(above) != above:
-        missing.append(above)
-        above = os.path.dirname(above)
-    os.makedirs(folder, exist_ok=True)
-    for each in reversed(missing):
-        sync_folder(os.path.dirname(each))
+    with files.folder(path, make=FOLDER):
+        pass
 
 
-def drop_files(*paths: str) -> None:
+def drop_files(*paths: str, files: FileRoots = ANYWHERE) -> None:
     """Remove files; missing ones are ignored.
 
     Raises:
+        PermissionDeniedError: if the folder of one is outside of ``files``.
         OpError: as in ``file_errors``.
     """
     for path in paths:
-        with file_errors(f"cannot remove {path!r}"), contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
+        with file_errors(f"cannot remove {path!r}"):
+            files.unlink(path)
 
 
-def sync_folder(folder: str) -> None:
+def sync_folder(path: str, files: FileRoots = ANYWHERE) -> None:
     """Make renames in a folder survive a crash of the machine, where the system can guarantee it."""
-    # Some file systems refuse to sync a folder, and Windows to open one; the rename is atomic there too.
-    with contextlib.suppress(OSError):
-        held = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(held)
-        finally:
-            os.close(held)
+    with contextlib.suppress(OSError), files.folder(path) as folder:
+        folder.sync()
 
 
 # -- files in use ----------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def keep_file(path: str) -> Iterator[None]:
+def keep_file(path: str, files: FileRoots = ANYWHERE) -> Iterator[None]:
     """Prevent the removal of a file as unused for the length of the block.
 
     Raises:
         AbortedError: if another process is removing it.
+        PermissionDeniedError: if it is outside of ``files``.
         OpError: as in ``file_errors``.
     """
-    with open_kept(path):
+    with open_kept(path, files):
         yield
 
 
-def open_kept(path: str) -> BinaryIO:
+def open_kept(path: str, files: FileRoots = ANYWHERE) -> BinaryIO:
     """Open a file for reading, and keep it as ``keep_file`` does while it is open; errors are the same."""
     with file_errors(f"cannot read {path!r}"):
-        file = open(path, "rb", buffering=0, opener=regular())  # noqa: SIM115 - the caller closes it
+        file = open(path, "rb", buffering=0, opener=regular(files))  # noqa: SIM115 - the caller closes it
     if not _lock(file.fileno(), shared=True) or not os.fstat(file.fileno()).st_nlink:
         file.close()
         raise AbortedError(f"{path!r} is being removed by another process")
     return cast(BinaryIO, file)
 
 
-def remove_abandoned(folder: str, form: re.Pattern[str]) -> None:
+def remove_abandoned(path: str, form: re.Pattern[str], files: FileRoots = ANYWHERE) -> None:
     """Remove the files of a folder that are neither being written nor kept; errors are ignored.
 
     Args:
-        folder: the folder.
+        path: the folder.
         form: a pattern for the complete names.
+        files: the folders in which files may be removed.
     """
+    with contextlib.suppress(OSError), files.folder(path) as folder:
+        _remove_abandoned(folder, form)
+
+
+def _remove_abandoned(folder: Folder, form: re.Pattern[str]) -> None:
     with contextlib.suppress(OSError):
-        for entry in os.listdir(folder):
-            if form.fullmatch(entry):
-                remove_unused(os.path.join(folder, entry))
+        for name in folder.names():
+            if form.fullmatch(name):
+                _remove_unused(folder, name, lambda: False)
 
 
-def remove_unused(path: str, wanted: Callable[[], bool] = lambda: False) -> None:
+def remove_unused(
+    path: str, wanted: Callable[[], bool] = lambda: False, files: FileRoots = ANYWHERE
+) -> None:
     """Remove a file unless it is being written or kept; errors are ignored.
 
     Args:
         path: the file.
         wanted: whether it is to stay all the same; called while the file is locked, so that it cannot be kept
             anew.
+        files: the folders in which files may be removed.
     """
+    above, name = os.path.split(path)
+    with contextlib.suppress(OSError), files.folder(above) as folder:
+        _remove_unused(folder, name, wanted)
+
+
+def _remove_unused(folder: Folder, name: str, wanted: Callable[[], bool]) -> None:
     if sys.platform == "win32":
         return  # nothing shows whether a file is in use
     # The file stays if it is another user's, or on a file system without locks.
-    with contextlib.suppress(OSError, FailedPreconditionError):
-        descriptor = open_regular(path, os.O_RDWR)
+    with contextlib.suppress(OSError, OpError):
+        check_regular(name, folder.stat(name).st_mode)
+        descriptor = folder.open(name, os.O_RDWR | _UNBLOCKED)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not wanted():
-                os.unlink(path)
+                folder.unlink(name)
         finally:
             os.close(descriptor)
 
@@ -439,8 +438,9 @@ class LockedFile:
                     os.close(descriptor)
                     return None
                 if os.fstat(descriptor).st_nlink:  # its last owner has not removed it meanwhile
-                    os.ftruncate(descriptor, 0)
-                    os.write(descriptor, text.encode())
+                    with contextlib.suppress(OSError):  # on a full disk the lock has no text
+                        os.ftruncate(descriptor, 0)
+                        os.write(descriptor, text.encode())
                     return cls(path, descriptor, is_locked=bool(is_locked))
             except BaseException:
                 os.close(descriptor)

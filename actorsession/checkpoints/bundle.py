@@ -21,9 +21,9 @@ import numpy as np
 from actorsession.checkpoints.atomic import file_errors, regular
 from actorsession.checkpoints.crc32c import crc32c, masked
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
-from actorsession.checkpoints.slices import Array, Extent, Shape, slice_key
+from actorsession.checkpoints.slices import Array, Extent, Shape, check_shape, slice_key
 from actorsession.checkpoints.sorted_table import read_table
-from actorsession.config.file_roots import Opener
+from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import DataLossError, NotFoundError, UnimplementedError
 from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype, string
 from actorsession.protobuf.wire import as_bytes, as_integer, fields, read_varint, signed
@@ -50,13 +50,13 @@ def data_file(prefix: str, shard: int, shards: int) -> str:
     return f"{prefix}.data-{shard:05d}-of-{shards:05d}"
 
 
-def data_files(prefix: str) -> dict[str, int]:
+def data_files(prefix: str, files: FileRoots = ANYWHERE) -> dict[str, int]:
     """Return the files of that form that exist, each with the number of files that its name tells."""
-    folder, name = os.path.split(prefix)
+    above, name = os.path.split(prefix)
     form = re.compile(rf"{re.escape(name)}\.data-\d{{5}}-of-(\d{{5}})")
-    with contextlib.suppress(OSError):
-        found = [form.fullmatch(entry) for entry in sorted(os.listdir(folder or "."))]
-        return {os.path.join(folder, match.string): int(match[1]) for match in found if match}
+    with contextlib.suppress(OSError), files.folder(above) as folder:
+        found = [form.fullmatch(entry) for entry in sorted(folder.names())]
+        return {os.path.join(above, match.string): int(match[1]) for match in found if match}
     return {}
 
 
@@ -78,7 +78,7 @@ class TensorBundle:
 
     Args:
         prefix: the beginning of the names of its files.
-        opener: opens each of them, like the ``opener`` of ``open``.
+        files: the folders in which files may be opened.
 
     Raises:
         DataLossError: if the index is damaged.
@@ -86,13 +86,13 @@ class TensorBundle:
         UnimplementedError: if it was written by a big-endian machine, or a later version.
     """
 
-    def __init__(self, prefix: str, opener: Opener | None = None) -> None:
+    def __init__(self, prefix: str, files: FileRoots = ANYWHERE) -> None:
         self.path = prefix
-        self._opener = opener
+        self._files = files
         self.entries: dict[str, Entry] = {}
         self._maps: dict[int, mmap.mmap] = {}
         path = prefix + ".index"
-        table, self._shards = read_index(prefix, opener)
+        table, self._shards = read_index(prefix, files)
         try:
             for key, value in table.items():
                 if not key.startswith(b"\0"):  # the keys of slices do
@@ -141,7 +141,7 @@ class TensorBundle:
         path = data_file(self.path, record.shard, self._shards)
         mapped = self._maps.get(record.shard)
         if mapped is None:
-            mapped = _mapped(path, self._opener)
+            mapped = _mapped(path, self._files)
             if mapped is not None:
                 self._maps[record.shard] = mapped
         held = 0 if mapped is None else len(mapped)
@@ -167,12 +167,12 @@ def kind_of(number: int) -> tuple[DType | None, str]:
     return None if kind is None else as_dtype(kind), stored
 
 
-def read_index(prefix: str, opener: Opener | None = None) -> tuple[dict[bytes, bytes], int]:
+def read_index(prefix: str, files: FileRoots = ANYWHERE) -> tuple[dict[bytes, bytes], int]:
     """Return the entries of an index by their keys, and the number of its data files.
 
     Args:
         prefix: the beginning of the names of the files.
-        opener: opens the file, like the ``opener`` of ``open``.
+        files: the folders in which files may be opened.
 
     Raises:
         DataLossError: if it is damaged.
@@ -180,7 +180,7 @@ def read_index(prefix: str, opener: Opener | None = None) -> tuple[dict[bytes, b
         UnimplementedError: if it was written by a big-endian machine, or a later version.
     """
     path = prefix + ".index"
-    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(opener)) as file:
+    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
         table = read_table(file.read(), path)
     try:
         return table, _read_header(table.pop(b"", b""), path)
@@ -188,10 +188,10 @@ def read_index(prefix: str, opener: Opener | None = None) -> tuple[dict[bytes, b
         raise DataLossError(f"the index {path!r} is damaged: {exc}") from exc
 
 
-def _mapped(path: str, opener: Opener | None) -> mmap.mmap | None:
+def _mapped(path: str, files: FileRoots) -> mmap.mmap | None:
     """Return the content of a data file; ``None`` if it is empty."""
     try:
-        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(opener)) as file:
+        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
             size = os.fstat(file.fileno()).st_size
             return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else None
     except NotFoundError as exc:
@@ -254,7 +254,7 @@ def read_shape(data: bytes) -> Shape:
             dims.append(sizes[-1] if sizes else 0)
     if any(dim < 0 for dim in dims):
         raise ValueError(f"a tensor has the shape {dims}")
-    return tuple(dims)
+    return check_shape(tuple(dims))
 
 
 def read_span(data: bytes) -> tuple[int, int]:

@@ -27,9 +27,16 @@ from actorsession.checkpoints.atomic import (
 )
 from actorsession.checkpoints.bundle import data_file, data_files, read_index
 from actorsession.checkpoints.crc32c import crc32c, masked
-from actorsession.checkpoints.sharded import BUNDLE_SUFFIX, check_prefix, main_files, remove_remains
+from actorsession.checkpoints.sharded import (
+    BUNDLE_SUFFIX,
+    check_prefix,
+    main_files,
+    remove_empty_folders,
+    remove_remains,
+)
 from actorsession.checkpoints.slices import Array, Extent, parse_spec, slice_key
 from actorsession.checkpoints.sorted_table import MAGIC
+from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import InvalidArgumentError, NotFoundError, OpError
 from actorsession.graph.dtypes import DType, as_dtype, string
 from actorsession.protobuf.wire import (
@@ -56,7 +63,11 @@ _SHARD, _CRC, _SLICES = 3, 6, 7
 
 
 def save_bundle(
-    prefix: str, names: Sequence[str], specs: Sequence[str], values: Sequence[Any]
+    prefix: str,
+    names: Sequence[str],
+    specs: Sequence[str],
+    values: Sequence[Any],
+    files: FileRoots = ANYWHERE,
 ) -> None:
     """Write tensors and slices of tensors as a checkpoint, replacing the one of that prefix.
 
@@ -65,6 +76,7 @@ def save_bundle(
         names: of the tensors.
         specs: the ``shape_and_slice`` of each; empty for a whole tensor.
         values: arrays; borrowed.
+        files: the folders in which files may be written.
 
     Raises:
         InvalidArgumentError: for a tensor that occurs twice, or does not fit its slice.
@@ -91,13 +103,14 @@ def save_bundle(
         kind = string if array.dtype == object else as_dtype(array.dtype.newbyteorder("="))
         tensors.append((name, kind, array))
     slices = {at: (shape, extent) for of in parts.values() for shape, extent, at in of if at >= 0}
-    write_bundle(prefix, tensors, slices)
+    write_bundle(prefix, tensors, slices, files)
 
 
 def write_bundle(
     prefix: str,
     tensors: Iterable[tuple[str, DType, Array]],
     slices: Mapping[int, tuple[tuple[int, ...], Extent]] | None = None,
+    files: FileRoots = ANYWHERE,
 ) -> None:
     """Create or replace a checkpoint.
 
@@ -105,6 +118,7 @@ def write_bundle(
         prefix: the beginning of the names of its files.
         tensors: name, type and value of each; strings are arrays of objects. One value at a time is held.
         slices: for each value that is a slice, by its position: the shape of the whole, and where it lies.
+        files: the folders in which files may be written.
 
     Raises:
         OpError: as in ``file_errors``.
@@ -125,25 +139,28 @@ def write_bundle(
                 entries[name.encode()] = whole + length_field(_SLICES, slice_message(spans))
             file.writelines(parts)
 
-    with _replacing(prefix) as made:
-        shards = _new_files(prefix, [None], made)
+    with _replacing(prefix, files) as made:
+        shards = _new_files(prefix, [None], made, files)
         path = data_file(prefix, 0, shards)
         # It is open, and so locked, until an index names it.
         with file_errors(f"cannot write {path!r}"), made[path] as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-            _write_index(prefix, entries, shards)
-    _renumber(prefix, entries, [path], shards)
+            _write_index(prefix, entries, shards, files)
+    _renumber(prefix, entries, [path], shards, files)
 
 
-def _write_index(prefix: str, entries: Mapping[bytes, bytes], shards: int) -> None:
+def _write_index(
+    prefix: str, entries: Mapping[bytes, bytes], shards: int, files: FileRoots
+) -> None:
     """Write the index: the entries, and the header with the number of files and the format's version."""
     # The names of the data files are to survive a crash of the machine if that of the index does.
-    sync_folder(os.path.dirname(os.path.abspath(prefix)))
+    sync_folder(os.path.dirname(os.path.abspath(prefix)), files)
     header = integer_field(1, shards) + length_field(3, integer_field(1, 1))
     table = write_table({b"": header, **entries})
-    write_whole(prefix + BUNDLE_SUFFIX, lambda file: file.writelines([table]), main_files(prefix))
+    index, others = prefix + BUNDLE_SUFFIX, main_files(prefix)
+    write_whole(index, lambda file: file.writelines([table]), others, files=files)
 
 
 # -- data files ------------------------------------------------------------------------------------
@@ -154,7 +171,7 @@ def _write_index(prefix: str, entries: Mapping[bytes, bytes], shards: int) -> No
 
 
 @contextlib.contextmanager
-def _replacing(prefix: str) -> Iterator[dict[str, BinaryIO]]:
+def _replacing(prefix: str, files: FileRoots) -> Iterator[dict[str, BinaryIO]]:
     """Replace the checkpoint of a prefix: the block makes data files, and then the index that names them.
 
     The data files of the checkpoint before are removed after that. If the block fails, its own are. Those
@@ -165,115 +182,132 @@ def _replacing(prefix: str) -> Iterator[dict[str, BinaryIO]]:
     """
     check_prefix(prefix)
     with file_errors(f"cannot write {prefix!r}"):
-        make_folder(os.path.dirname(os.path.abspath(prefix)))
-    remove_remains(prefix)
-    old = _named(prefix) or set()
-    _remove_unnamed(prefix)
+        make_folder(os.path.dirname(os.path.abspath(prefix)), files)
+    remove_remains(prefix, files)
+    old = _named(prefix, files) or set()
+    _remove_unnamed(prefix, files)
     made: dict[str, BinaryIO] = {}
     try:
         yield made
     except BaseException:
-        for path in set(made) - (_named(prefix) or set()):
-            made[path].close()
-            with contextlib.suppress(OSError):
-                os.unlink(path)
+        for file in made.values():
+            file.close()
+        for path in set(made) - (_named(prefix, files) or set()):
+            with contextlib.suppress(OSError, OpError):
+                files.unlink(path)
         raise
-    drop_files(*sorted(old - set(made)))
+    drop_files(*sorted(old - set(made)), files=files)
 
 
-def _new_files(prefix: str, sources: Sequence[str | None], made: dict[str, BinaryIO]) -> int:
+def _new_files(
+    prefix: str, sources: Sequence[str | None], made: dict[str, BinaryIO], files: FileRoots
+) -> int:
     """Make data files, and return the count that is in their names, which no other save has.
 
     Args:
         prefix: of the checkpoint.
         sources: for each the file that gets the name; ``None`` for a new one.
         made: gets them.
+        files: the folders in which files may be made.
     """
     count = max(1, len(sources))
     while True:
-        taken = set(data_files(prefix).values())
+        taken = set(data_files(prefix, files).values())
         count = next(number for number in itertools.count(count) if number not in taken)
         with file_errors(f"cannot write {data_file(prefix, 0, count)!r}"):
             try:
                 for number, source in enumerate(sources):
                     path = data_file(prefix, number, count)
-                    made[path] = create_file(path) if source is None else _linked(source, path)
+                    if source is None:
+                        made[path] = create_file(path, files)
+                    else:
+                        made[path] = _linked(source, path, files)
                 return count
             except FileExistsError:  # another save has taken the number meanwhile
                 for path, file in made.items():
                     file.close()
-                    os.unlink(path)
+                    files.unlink(path)
                 made.clear()
 
 
-def _linked(source: str, path: str) -> BinaryIO:
+def _linked(source: str, path: str, files: FileRoots) -> BinaryIO:
     """Give a file another name beside its own, and return it open and kept.
 
     Raises:
         FileExistsError: if there is a file of that name.
     """
-    file = open_kept(source)
+    file = open_kept(source, files)
     try:
-        os.link(source, path)
-    except FileExistsError:
+        files.link(source, path)
+    except (FileExistsError, OpError):
         file.close()
         raise
     except OSError:
         file.close()
         # A file system without links. A file that an index names must stay, until another one does.
-        if os.path.exists(path) or source.startswith(path.rpartition(".data-")[0] + ".data-"):
+        if files.exists(path) or source.startswith(path.rpartition(".data-")[0] + ".data-"):
             raise
-        os.rename(source, path)
-        return open_kept(path)
+        files.replace(source, path)
+        return open_kept(path, files)
     return file
 
 
 def _renumber(
-    prefix: str, entries: Mapping[bytes, bytes], files: Sequence[str], count: int
+    prefix: str,
+    entries: Mapping[bytes, bytes],
+    parts: Sequence[str],
+    count: int,
+    files: FileRoots,
 ) -> None:
     """Give the data files of a new checkpoint the names that they have where there was none before.
 
     If that fails, the checkpoint stays as it is, complete.
     """
-    if count == max(1, len(files)) or _named(prefix) != set(files):
+    if count == max(1, len(parts)) or _named(prefix, files) != set(parts):
         return
-    with contextlib.suppress(OpError), _replacing(prefix) as made:
-        shards = _new_files(prefix, files, made)
+    with contextlib.suppress(OpError), _replacing(prefix, files) as made:
+        shards = _new_files(prefix, parts, made, files)
         for file in made.values():
             file.close()
-        _write_index(prefix, entries, shards)
+        _write_index(prefix, entries, shards, files)
 
 
-def _named(prefix: str) -> set[str] | None:
+def _named(prefix: str, files: FileRoots) -> set[str] | None:
     """Return the data files that the index of a prefix names; ``None`` if it cannot be read."""
     try:
-        shards = read_index(prefix)[1]
+        shards = read_index(prefix, files)[1]
+        return {path for path, count in data_files(prefix, files).items() if count == shards}
     except NotFoundError:
         return set()
     except OpError:
         return None
-    return {path for path, count in data_files(prefix).items() if count == shards}
 
 
-def _remove_unnamed(prefix: str) -> None:
+def _remove_unnamed(prefix: str, files: FileRoots) -> None:
     """Remove the data files of saves that ended without an index."""
 
     def is_named() -> bool:
-        named = _named(prefix)
+        named = _named(prefix, files)
         return named is None or path in named
 
-    for path in data_files(prefix):
+    for path in data_files(prefix, files):
         if not is_named():
-            remove_unused(path, is_named)
+            remove_unused(path, is_named, files)
 
 
-def merge_bundles(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = True) -> None:
+def merge_bundles(
+    prefixes: Sequence[str],
+    destination: str,
+    delete_old_dirs: bool = True,
+    files: FileRoots = ANYWHERE,
+) -> None:
     """Make one checkpoint of several by moving their files; no tensor is read.
 
     Args:
         prefixes: of the checkpoints.
         destination: prefix of the whole.
         delete_old_dirs: whether folders that are left empty are removed.
+        files: the folders in which files may be moved, and none of which is removed.
 
     Raises:
         InvalidArgumentError: if two have the same tensor.
@@ -281,13 +315,13 @@ def merge_bundles(prefixes: Sequence[str], destination: str, delete_old_dirs: bo
         DataLossError: if one is damaged.
     """
     entries: dict[bytes, bytes] = {}
-    files: dict[str, int] = {}
+    parts: dict[str, int] = {}
     for prefix in prefixes:
-        table, count = read_index(prefix)
+        table, count = read_index(prefix, files)
         for key, value in table.items():
             slices = _slices_of(value)
             if not slices:
-                value = _of_shard(value, prefix, count, files)
+                value = _of_shard(value, prefix, count, parts)
             known = entries.get(key)
             if known is None:
                 entries[key] = value
@@ -296,29 +330,25 @@ def merge_bundles(prefixes: Sequence[str], destination: str, delete_old_dirs: bo
             else:
                 name = key.decode("utf-8", "replace")
                 raise InvalidArgumentError(f"two shards of {destination!r} contain {name!r}")
-    with _replacing(destination) as made:
-        shards = _new_files(destination, list(files), made)
-        _write_index(destination, entries, shards)
+    with _replacing(destination, files) as made:
+        shards = _new_files(destination, list(parts), made, files)
+        _write_index(destination, entries, shards, files)
         for file in made.values():
             file.close()
-    _renumber(destination, entries, list(made), shards)
+    _renumber(destination, entries, list(made), shards, files)
     others = [p for p in prefixes if os.path.abspath(p) != os.path.abspath(destination)]
     for prefix in others:
-        drop_files(prefix + BUNDLE_SUFFIX, *data_files(prefix))
+        drop_files(prefix + BUNDLE_SUFFIX, *data_files(prefix, files), files=files)
     if delete_old_dirs:
-        for folder in {os.path.dirname(prefix) for prefix in prefixes} - {
-            os.path.dirname(destination)
-        }:
-            with contextlib.suppress(OSError):  # it is not empty, and stays
-                os.rmdir(folder)
+        remove_empty_folders(prefixes, destination, files)
 
 
-def _of_shard(entry: bytes, prefix: str, count: int, files: dict[str, int]) -> bytes:
+def _of_shard(entry: bytes, prefix: str, count: int, parts: dict[str, int]) -> bytes:
     """Return an entry with the number that its file has among those of the whole, to which it is added."""
     shard = max(
         [as_integer(value) for number, value in fields(entry) if number == _SHARD], default=0
     )
-    moved = files.setdefault(data_file(prefix, shard, count), len(files))
+    moved = parts.setdefault(data_file(prefix, shard, count), len(parts))
     # Of a field that occurs twice, the last one counts.
     return entry + write_tag(_SHARD, VARINT) + write_varint(moved) if moved != shard else entry
 

@@ -70,14 +70,16 @@ class Entry:
         if len(self.pieces) == 1 and self.pieces[0].extent == box:
             return np.array(self.pieces[0].load())
         near = [p for p in self.pieces if not box.starts or box.intersection(p.extent)]
-        loaded = ((p.extent, p.load()) for p in near)
-        values, missing = assemble(self.shape, self.dtype.np_dtype, box, loaded)
+        # Before anything is allocated: the shape may be damaged, and the pieces are in a file.
+        common = [box.intersection(p.extent) if box.starts else box for p in near]
+        missing = box.elements - sum([part.elements for part in common if part is not None])
         if missing:
             raise DataLossError(
                 f"{path!r} lacks {missing} of the {box.elements} elements of {name!r}{box}: "
                 f"it was saved in {len(self.pieces)} slices, and other slices are missing"
             )
-        return values
+        loaded = [(p.extent, p.load()) for p in near]
+        return assemble(self.shape, self.dtype.np_dtype, box, loaded)[0]
 
 
 class Source(Protocol):

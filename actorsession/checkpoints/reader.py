@@ -25,7 +25,7 @@ from actorsession.checkpoints.sharded import (
     remove_files_of,
 )
 from actorsession.checkpoints.slices import Extent
-from actorsession.config.file_roots import Opener
+from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.dtypes import DType
 
@@ -39,43 +39,41 @@ __all__ = [
 MISSING = "there is no checkpoint "
 
 
-def _candidates(
-    prefix: str, opener: Opener | None = None
-) -> list[tuple[str, Callable[[], Source]]]:
+def _candidates(prefix: str, files: FileRoots = ANYWHERE) -> list[tuple[str, Callable[[], Source]]]:
     """Return the files that a prefix may lead to, with a function to open each."""
     found: list[tuple[str, Callable[[], Source]]] = [
-        (path, functools.partial(NativeCheckpoint, path, opener))
+        (path, functools.partial(NativeCheckpoint, path, files))
         for path in (prefix + SUFFIX, prefix + INDEX_SUFFIX)
     ]
-    found.append((prefix + BUNDLE_SUFFIX, functools.partial(_open_bundle, prefix, opener)))
-    oldest = slice_table.files_of(prefix)
+    found.append((prefix + BUNDLE_SUFFIX, functools.partial(_open_bundle, prefix, files)))
+    oldest = slice_table.files_of(prefix, files)
     if oldest:
-        found.append((oldest[0], functools.partial(slice_table.SliceTable, prefix, opener)))
+        found.append((oldest[0], functools.partial(slice_table.SliceTable, prefix, files)))
     if prefix.endswith((SUFFIX, INDEX_SUFFIX)):
-        found.append((prefix, lambda: NativeCheckpoint(prefix, opener)))
+        found.append((prefix, lambda: NativeCheckpoint(prefix, files)))
     return found
 
 
-def _open_bundle(prefix: str, opener: Opener | None) -> Source:
+def _open_bundle(prefix: str, files: FileRoots) -> Source:
     # Imported here because most programs never read one.
     from actorsession.checkpoints.bundle import TensorBundle
 
-    return TensorBundle(prefix, opener)
+    return TensorBundle(prefix, files)
 
 
-def _chosen(prefix: str, opener: Opener | None = None) -> tuple[str, Callable[[], Source]] | None:
+def _chosen(prefix: str, files: FileRoots = ANYWHERE) -> tuple[str, Callable[[], Source]] | None:
     ages: list[tuple[int, int]] = []
-    candidates = _candidates(prefix, opener)
+    candidates = _candidates(prefix, files)
     for number, (path, _) in enumerate(candidates):
         with contextlib.suppress(OSError, ValueError):
-            status = os.stat(path)
+            status = files.stat(path)
             ages.append((status.st_mtime_ns, -number))
     return candidates[-max(ages)[1]] if ages else None
 
 
-def main_file(prefix: str) -> str | None:
+def main_file(prefix: str, files: FileRoots = ANYWHERE) -> str | None:
     """Return the file that a prefix leads to; ``None`` if there is none."""
-    found = _chosen(prefix)
+    found = _chosen(prefix, files)
     return None if found is None else found[0]
 
 
@@ -84,23 +82,23 @@ def checkpoint_exists(prefix: str) -> bool:
     return _chosen(prefix) is not None
 
 
-def are_bundles(prefixes: Sequence[str]) -> bool:
+def are_bundles(prefixes: Sequence[str], files: FileRoots = ANYWHERE) -> bool:
     """Return whether the shards of a checkpoint are in TensorFlow's format."""
-    return all((main_file(prefix) or "").endswith(BUNDLE_SUFFIX) for prefix in prefixes)
+    return all((main_file(prefix, files) or "").endswith(BUNDLE_SUFFIX) for prefix in prefixes)
 
 
-def open_checkpoint(prefix: str, opener: Opener | None = None) -> Source:
+def open_checkpoint(prefix: str, files: FileRoots = ANYWHERE) -> Source:
     """Open the checkpoint that a prefix leads to.
 
     Args:
         prefix: the prefix.
-        opener: opens each file, like the ``opener`` of ``open``.
+        files: the folders in which files may be opened.
 
     Raises:
         NotFoundError: if there is none.
         DataLossError: if it is damaged.
     """
-    found = _chosen(prefix, opener)
+    found = _chosen(prefix, files)
     if found is None:
         raise NotFoundError(
             f"{MISSING}{prefix!r}: neither {prefix + SUFFIX!r} nor {prefix + BUNDLE_SUFFIX!r} exists"
@@ -131,16 +129,16 @@ class CheckpointReader:
 
     Args:
         prefix: the beginning of the names of the checkpoint's files.
-        opener: opens each of them, like the ``opener`` of ``open``.
+        files: the folders in which files may be opened.
 
     Raises:
         NotFoundError: if there is no checkpoint of that prefix.
         DataLossError: if it is damaged.
     """
 
-    def __init__(self, prefix: str, opener: Opener | None = None) -> None:
+    def __init__(self, prefix: str, files: FileRoots = ANYWHERE) -> None:
         self._prefix = os.fspath(prefix)
-        self._source = open_checkpoint(self._prefix, opener)
+        self._source = open_checkpoint(self._prefix, files)
 
     def __enter__(self) -> CheckpointReader:
         return self

@@ -6,11 +6,16 @@ recognised by its length alone. Any reader of the format can read the library's 
 are, as strings, the mark ``format: actorsession`` and, under ``actorsession``, a JSON object with data for
 which the format has no place:
 
+- ``version``: 2 for files whose header has a checksum, 1 for those of earlier versions;
 - ``crc32``: a checksum (zlib's) of the bytes of each tensor, hexadecimal;
 - ``stored_as``: tensors whose element type the format does not have, by name: ``dtype`` and ``shape``.
   Strings are stored as U8: for each element in C order its length (unsigned, 64 bits, little-endian) and its
   bytes. complex128 is stored as F64 with a last dimension of 2, real and imaginary;
 - ``slices``: tensors that are a part of a larger one: its name, and TensorFlow's ``shape_and_slice``.
+
+The header begins with its own checksum, ``own_crc32``, over the length and everything else in it. A file
+that says in any of three places that it is of this library has the right one, or is of version 1: a few
+changed bits do not make it one of another writer, which has no checksums.
 
 Files are mapped when read, and tensors are loaded on access.
 """
@@ -29,14 +34,18 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from actorsession.checkpoints.atomic import file_errors, regular, write_whole
-from actorsession.checkpoints.slices import Array, Shape
+from actorsession.checkpoints.seals import check_unsealed, is_sealed, seal
+from actorsession.checkpoints.slices import Array, Shape, check_shape
 from actorsession.checkpoints.strings import pack_strings, unpack_strings
-from actorsession.config.file_roots import Opener
+from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import DataLossError, InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, complex128, string
+from actorsession.json_text import read_json
 from actorsession.records import dataclass
 
-__all__ = ["SUFFIX", "Header", "SafetensorsFile", "Stored", "write_file"]
+__all__ = [
+    "SUFFIX", "VERSION", "Header", "SafetensorsFile", "Stored", "write_file",
+]  # fmt: skip
 
 SUFFIX = ".safetensors"
 
@@ -45,6 +54,9 @@ _LENGTH = struct.Struct("<Q")
 _MAX_HEADER = 100_000_000
 _ALIGNMENT = 8
 _METADATA, _OURS = "__metadata__", "actorsession"
+# The beginning of a header; eight hexadecimal digits follow.
+_BEGIN = b'{"__metadata__":{"own_crc32":"'
+VERSION = 2
 
 _NAMES: dict[str, str] = {
     "bool": "BOOL", "uint8": "U8", "int8": "I8", "int16": "I16", "uint16": "U16", "float16": "F16",
@@ -57,6 +69,10 @@ _DTYPES: dict[str, DType] = {stored: as_dtype(name) for name, stored in _NAMES.i
 _SIZES: dict[str, int] = {
     "F8_E5M2": 1, "F8_E4M3": 1, "F8_E8M0": 1, "F8_E4M3FNUZ": 1, "F8_E5M2FNUZ": 1,
     **{stored: dtype.itemsize for stored, dtype in _DTYPES.items()},
+}  # fmt: skip
+# What the format does not have, by how it is stored.
+_MEANT: dict[tuple[str, str], DType] = {
+    ("U8", string.name): string, ("F64", complex128.name): complex128,
 }  # fmt: skip
 
 
@@ -93,6 +109,7 @@ def write_file(
     tensors: Mapping[str, Any],
     parts: Mapping[str, tuple[str, str]] | None = None,
     newer_than: Iterable[str] = (),
+    files: FileRoots = ANYWHERE,
 ) -> int:
     """Write a file atomically.
 
@@ -101,6 +118,7 @@ def write_file(
         tensors: arrays by name; borrowed.
         parts: of those that are slices, the name of the whole and the ``shape_and_slice``.
         newer_than: as for ``write_whole``.
+        files: the folders in which files may be written.
 
     Returns:
         The checksum of the header, which distinguishes such files.
@@ -122,12 +140,13 @@ def write_file(
         ready.append((name, kind, array))
     # The widest first, so that each tensor begins at a multiple of the size of its elements.
     ready.sort(key=lambda item: (-item[2].itemsize, item[0]))
-    ours: dict[str, Any] = {"version": 1, "crc32": checksums}
+    ours: dict[str, Any] = {"version": VERSION, "crc32": checksums}
     if stored_as:
         ours["stored_as"] = stored_as
     if parts:
         ours["slices"] = {name: list(part) for name, part in parts.items()}
-    header = _header_bytes(ready, {"format": _OURS, _OURS: json.dumps(ours)})
+    metadata = {"own_crc32": "0" * 8, "format": _OURS, _OURS: json.dumps(ours)}
+    header = _header_bytes(ready, metadata)
 
     def write(file: BinaryIO) -> None:
         file.write(_LENGTH.pack(len(header)))
@@ -135,7 +154,7 @@ def write_file(
         for _, _, array in ready:
             file.write(_bytes_of(array))
 
-    write_whole(path, write, newer_than)
+    write_whole(path, write, newer_than, files=files)
     return zlib.crc32(header)
 
 
@@ -171,7 +190,7 @@ def _header_bytes(ready: Iterable[tuple[str, str, Array]], metadata: dict[str, s
         }  # fmt: skip
         position = end
     text = json.dumps(header, separators=(",", ":")).encode()
-    return text + b" " * (-len(text) % _ALIGNMENT)
+    return seal(text + b" " * (-len(text) % _ALIGNMENT), _BEGIN)
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -197,18 +216,18 @@ class SafetensorsFile:
 
     Args:
         path: the file.
-        opener: opens it, like the ``opener`` of ``open``.
+        files: the folders in which files may be opened.
 
     Raises:
         DataLossError: if it is no such file, or was cut off.
         OpError: if it cannot be opened.
     """
 
-    def __init__(self, path: str, opener: Opener | None = None) -> None:
+    def __init__(self, path: str, files: FileRoots = ANYWHERE) -> None:
         self.path = path
         self._map: mmap.mmap | None = None
         self._checked: set[str] = set()
-        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(opener)) as file:
+        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
             size = os.fstat(file.fileno()).st_size
             self.header = _read_header(file, size, path)
             if size > self.header.start:
@@ -268,8 +287,11 @@ def _read_header(file: BinaryIO, size: int, path: str) -> Header:
         )
     text = file.read(length)
     try:
-        tensors = _tensors(json.loads(text))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as exc:
+        header = read_json(text)
+        if not is_sealed(text, _BEGIN):
+            check_unsealed(text, header.get(_METADATA, {}))
+        tensors = _tensors(header)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as exc:
         raise DataLossError(f"the header of {path!r} is damaged: {exc}") from exc
     end = max((stored.end for stored in tensors.values()), default=0)
     if start + end != size:
@@ -282,7 +304,7 @@ def _read_header(file: BinaryIO, size: int, path: str) -> Header:
 
 def _tensors(header: dict[str, Any]) -> dict[str, Stored]:
     metadata = header.pop(_METADATA, {})
-    ours = json.loads(metadata.get(_OURS, "{}"))
+    ours = read_json(metadata.get(_OURS, "{}"))
     crcs, meant, parts = (ours.get(key, {}) for key in ("crc32", "stored_as", "slices"))
     found = {
         name: _stored(name, entry, crcs.get(name), meant.get(name), parts.get(name))
@@ -299,6 +321,8 @@ def _tensors(header: dict[str, Any]) -> dict[str, Stored]:
 def _stored(name: str, entry: dict[str, Any], crc: Any, meant: Any, part: Any) -> Stored:
     kind, shape = entry["dtype"], _shape(entry["shape"])
     begin, end = entry["data_offsets"]
+    if type(begin) is not int or type(end) is not int:
+        raise ValueError(f"{name!r} reaches from byte {begin!r:.50} to {end!r:.50}")
     if kind in _SIZES and end - begin != math.prod(shape) * _SIZES[kind]:
         raise ValueError(f"{name!r} is {kind} of {list(shape)} and has {end - begin} bytes")
     if not 0 <= begin <= end:
@@ -306,7 +330,9 @@ def _stored(name: str, entry: dict[str, Any], crc: Any, meant: Any, part: Any) -
     dtype = _DTYPES.get(kind)
     meant_shape = shape
     if meant is not None:
-        dtype, meant_shape = as_dtype(meant["dtype"]), _shape(meant["shape"])
+        dtype, meant_shape = _MEANT.get((kind, meant["dtype"])), _shape(meant["shape"])
+        if dtype is None:
+            raise ValueError(f"{name!r} is stored as {kind}, and not {meant['dtype']!r:.50}")
         if dtype is not string and math.prod(meant_shape) * dtype.itemsize != end - begin:
             raise ValueError(
                 f"{name!r} does not have the bytes of {dtype.name} {list(meant_shape)}"
@@ -320,4 +346,4 @@ def _stored(name: str, entry: dict[str, Any], crc: Any, meant: Any, part: Any) -
 def _shape(dims: Any) -> Shape:
     if not isinstance(dims, list) or not all(type(d) is int and d >= 0 for d in dims):
         raise ValueError(f"{dims!r:.100} is not a shape")
-    return tuple(dims)
+    return check_shape(tuple(dims))

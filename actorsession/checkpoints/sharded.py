@@ -37,10 +37,18 @@ from actorsession.checkpoints.atomic import (
     write_whole,
 )
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
-from actorsession.checkpoints.safetensors import SUFFIX, SafetensorsFile, Stored, write_file
+from actorsession.checkpoints.safetensors import (
+    SUFFIX,
+    VERSION,
+    SafetensorsFile,
+    Stored,
+    write_file,
+)
+from actorsession.checkpoints.seals import check_unsealed, is_sealed, seal
 from actorsession.checkpoints.slices import Extent, parse_spec
-from actorsession.config.file_roots import Opener
+from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
+from actorsession.json_text import read_json
 
 __all__ = [
     "BUNDLE_SUFFIX", "INDEX_SUFFIX", "NativeCheckpoint", "check_prefix", "main_files", "merge",
@@ -51,9 +59,12 @@ INDEX_SUFFIX = SUFFIX + ".index.json"
 # The file that a prefix leads to in TensorFlow's format.
 BUNDLE_SUFFIX = ".index"
 _OURS = "actorsession"
+# The beginning of an index, before its checksum.
+_BEGIN = b'{\n "metadata": {\n  "own_crc32": "'
 _SHARD = re.compile(rf"(?:\.(?P<nonce>{nonces.FORM}))?-\d{{5}}-of-\d{{5}}")
 # What follows the prefix of a shard in the formats of TensorFlow, whose shards have other names in the end.
 _OTHER_SUFFIXES = r"(?:\.index|\.data-\d{5}-of-\d{5}|)"
+_NONCES = re.compile(rf"\.{nonces.FORM}(?=-\d{{5}}-of-\d{{5}}\.safetensors)".encode())
 # Seconds after which a shard without an index counts as left over, if nothing else decides: no step takes as
 # long.
 _FORGOTTEN = 86400.0
@@ -80,7 +91,7 @@ def saving(prefix: str) -> Iterator[str]:
         try:
             yield f"{prefix}.{nonce}"
         except BaseException:
-            remove_remains(prefix, lambda found, _: found == nonce)
+            remove_remains(prefix, abandoned=lambda found, *_: found == nonce)
             raise
 
 
@@ -98,7 +109,13 @@ def stored_name(name: str, spec: str) -> str:
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def save(prefix: str, names: Sequence[str], specs: Sequence[str], values: Sequence[Any]) -> None:
+def save(
+    prefix: str,
+    names: Sequence[str],
+    specs: Sequence[str],
+    values: Sequence[Any],
+    files: FileRoots = ANYWHERE,
+) -> None:
     """Write tensors as the one file of a prefix, replacing the checkpoint that it led to.
 
     Args:
@@ -106,13 +123,14 @@ def save(prefix: str, names: Sequence[str], specs: Sequence[str], values: Sequen
         names: of the tensors.
         specs: the ``shape_and_slice`` of each; empty for a whole tensor.
         values: arrays; borrowed.
+        files: the folders in which files may be written.
 
     Raises:
         InvalidArgumentError: for a tensor that occurs twice, or does not fit its slice.
         OpError: if the file system refuses.
     """
     check_prefix(prefix)
-    remove_remains(prefix)
+    remove_remains(prefix, files)
     tensors: dict[str, Any] = {}
     parts: dict[str, tuple[str, str]] = {}
     for name, spec, value in zip(names, specs, values, strict=True):
@@ -130,9 +148,9 @@ def save(prefix: str, names: Sequence[str], specs: Sequence[str], values: Sequen
         tensors[key] = value
         if partial:
             parts[key] = (name, spec)
-    old = _shards_named(prefix)
-    write_file(prefix + SUFFIX, tensors, parts, main_files(prefix))
-    drop_files(prefix + INDEX_SUFFIX, *old)
+    old = _shards_named(prefix, files)
+    write_file(prefix + SUFFIX, tensors, parts, main_files(prefix), files)
+    drop_files(prefix + INDEX_SUFFIX, *old, files=files)
 
 
 def check_prefix(prefix: str) -> None:
@@ -148,7 +166,12 @@ def check_prefix(prefix: str) -> None:
         )
 
 
-def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = True) -> None:
+def merge(
+    prefixes: Sequence[str],
+    destination: str,
+    delete_old_dirs: bool = True,
+    files: FileRoots = ANYWHERE,
+) -> None:
     """Make one checkpoint of shards that were saved under prefixes of their own.
 
     Shards that do not have the name of a shard of the destination with a nonce are moved to one; the tensors
@@ -158,6 +181,7 @@ def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = Tru
         prefixes: of the shards.
         destination: prefix of the whole.
         delete_old_dirs: whether folders that the shards leave empty are removed.
+        files: the folders in which files may be moved, and none of which is removed.
 
     Raises:
         InvalidArgumentError: if there is no shard, or two have the same tensor.
@@ -168,12 +192,12 @@ def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = Tru
     check_prefix(destination)
     if not prefixes:
         raise InvalidArgumentError(f"no shards were given for {destination!r}")
-    remove_remains(destination)
+    remove_remains(destination, files)
     with nonces.nonce_held() as nonce:
         try:
             with contextlib.ExitStack() as held:
                 for prefix in prefixes:
-                    held.enter_context(keep_file(prefix + SUFFIX))
+                    held.enter_context(keep_file(prefix + SUFFIX, files))
                 targets = [
                     _place(
                         prefix,
@@ -182,18 +206,20 @@ def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = Tru
                     )
                     for number, prefix in enumerate(prefixes)
                 ]
-                old = set(_shards_named(destination)) - set(targets)
-                _install(prefixes, targets, destination)
+                old = set(_shards_named(destination, files)) - set(targets)
+                _install(prefixes, targets, destination, files)
         except BaseException:
-            remove_remains(destination, lambda found, _: found == nonce)
+            remove_remains(destination, files, lambda found, *_: found == nonce)
             raise
-    drop_files(destination + SUFFIX, *sorted(old))
+    drop_files(destination + SUFFIX, *sorted(old), files=files)
     if delete_old_dirs:
-        for folder in {os.path.dirname(prefix) for prefix in prefixes} - {
-            os.path.dirname(destination)
-        }:
-            with contextlib.suppress(OSError):  # it is not empty, and stays
-                os.rmdir(folder)
+        remove_empty_folders(prefixes, destination, files)
+
+
+def remove_empty_folders(prefixes: Sequence[str], destination: str, files: FileRoots) -> None:
+    """Remove the folders that shards have left empty, other than that of the whole."""
+    for folder in set(map(os.path.dirname, prefixes)) - {os.path.dirname(destination)}:
+        files.remove_empty(folder)
 
 
 def _place(prefix: str, name: str, destination: str) -> str:
@@ -204,14 +230,21 @@ def _place(prefix: str, name: str, destination: str) -> str:
     return (prefix if match is not None and match["nonce"] else name) + SUFFIX
 
 
-def _install(prefixes: Sequence[str], targets: Sequence[str], destination: str) -> None:
+def _without_nonces(text: bytes) -> bytes:
+    """Return the part of an index that its checksum is of: shards may get other names, in it and on disk."""
+    return _NONCES.sub(b"", text)
+
+
+def _install(
+    prefixes: Sequence[str], targets: Sequence[str], destination: str, files: FileRoots
+) -> None:
     """Move shards to their places and write the index, which makes them the checkpoint."""
     entries: dict[str, Entry] = {}
     weights: dict[str, str] = {}
     headers: dict[str, str] = {}
     total = 0
     for prefix, target in zip(prefixes, targets, strict=True):
-        file = SafetensorsFile(prefix + SUFFIX)
+        file = SafetensorsFile(prefix + SUFFIX, files)
         file.close()
         for name, stored in file.header.tensors.items():
             if name in weights:
@@ -222,15 +255,18 @@ def _install(prefixes: Sequence[str], targets: Sequence[str], destination: str) 
         headers[os.path.basename(target)] = f"{file.header.crc:08x}"
     for prefix, target in zip(prefixes, targets, strict=True):
         if prefix + SUFFIX != target:
-            replace_file(prefix + SUFFIX, target)
+            replace_file(prefix + SUFFIX, target, files)
     index = {
-        "metadata": {"total_size": total, _OURS: json.dumps({"version": 1, "headers": headers})},
+        "metadata": {
+            "own_crc32": "0" * 8,
+            "total_size": total,
+            _OURS: json.dumps({"version": VERSION, "headers": headers}),
+        },
         "weight_map": weights,
     }
-    text = json.dumps(index, indent=1).encode()
-    write_whole(
-        destination + INDEX_SUFFIX, lambda file: file.writelines([text]), main_files(destination)
-    )
+    text = seal(json.dumps(index, indent=1).encode(), _BEGIN, _without_nonces)
+    index_file, others = destination + INDEX_SUFFIX, main_files(destination)
+    write_whole(index_file, lambda file: file.writelines([text]), others, files=files)
 
 
 # -- removing --------------------------------------------------------------------------------------
@@ -246,48 +282,53 @@ def remove_files_of(prefix: str) -> None:
     remove_remains(prefix)
 
 
-def _shards(prefix: str, suffix: str = re.escape(SUFFIX)) -> list[tuple[str, str | None]]:
+def _shards(
+    prefix: str, files: FileRoots = ANYWHERE, suffix: str = re.escape(SUFFIX)
+) -> list[tuple[str, str | None]]:
     """Return the existing shards of a prefix, of any checkpoint, with their nonces."""
-    folder, name = os.path.split(prefix)
+    above, name = os.path.split(prefix)
     form = re.compile(rf"{re.escape(name)}{_SHARD.pattern}{suffix}")
-    with contextlib.suppress(OSError):
-        found = [form.fullmatch(entry) for entry in sorted(os.listdir(folder or "."))]
-        return [(os.path.join(folder, match.string), match["nonce"]) for match in found if match]
+    with contextlib.suppress(OSError), files.folder(above) as folder:
+        found = [form.fullmatch(entry) for entry in sorted(folder.names())]
+        return [(os.path.join(above, match.string), match["nonce"]) for match in found if match]
     return []
 
 
-def _shards_named(prefix: str) -> list[str]:
+def _shards_named(prefix: str, files: FileRoots) -> list[str]:
     """Return the shards of a prefix that its index names."""
     try:
-        named = set(_read_index(prefix + INDEX_SUFFIX)[0].values())
+        named = set(_read_index(prefix + INDEX_SUFFIX, files)[0].values())
     except (NotFoundError, DataLossError):
         return []
-    return [path for path, _ in _shards(prefix) if os.path.basename(path) in named]
+    return [path for path, _ in _shards(prefix, files) if os.path.basename(path) in named]
 
 
-def _is_abandoned(nonce: str | None, path: str) -> bool:
+def _is_abandoned(nonce: str | None, path: str, files: FileRoots) -> bool:
     """Return whether a shard is known to be of a save that has ended; ``False`` for one without a nonce."""
     if nonce is None or nonces.has_ended(nonce):
         return nonce is not None
     with contextlib.suppress(OSError):
-        return time.time() - os.stat(path).st_mtime > _FORGOTTEN
+        return time.time() - files.stat(path).st_mtime > _FORGOTTEN
     return False
 
 
 def remove_remains(
-    prefix: str, abandoned: Callable[[str | None, str], bool] = _is_abandoned
+    prefix: str,
+    files: FileRoots = ANYWHERE,
+    abandoned: Callable[[str | None, str, FileRoots], bool] = _is_abandoned,
 ) -> None:
     """Remove the files of saves of a prefix that ended, or were killed, without a checkpoint.
 
     Args:
         prefix: of the checkpoint, of any format, or of a shard of it.
+        files: the folders in which files may be removed.
         abandoned: from the nonce and the path of a shard to whether its save has ended.
     """
     prefix = re.sub(rf"{_SHARD.pattern}\Z", "", prefix)
 
     def is_named() -> bool:
         try:
-            return os.path.basename(path) in _read_index(prefix + INDEX_SUFFIX)[0].values()
+            return os.path.basename(path) in _read_index(prefix + INDEX_SUFFIX, files)[0].values()
         except NotFoundError:
             return False
         except OpError:
@@ -296,13 +337,13 @@ def remove_remains(
     folder, name = os.path.split(prefix)
     suffixes = rf"({re.escape(SUFFIX)}(\.index\.json)?|{_OTHER_SUFFIXES})"
     form = rf"\.{re.escape(name)}({_SHARD.pattern})?{suffixes}{UNFINISHED}"
-    remove_abandoned(folder or ".", re.compile(form))
-    for path, nonce in _shards(prefix):
-        if abandoned(nonce, path):
-            remove_unused(path, is_named)
-    for path, nonce in _shards(prefix, _OTHER_SUFFIXES):
-        if nonce is not None and abandoned(nonce, path):
-            remove_unused(path)
+    remove_abandoned(folder, re.compile(form), files)
+    for path, nonce in _shards(prefix, files):
+        if abandoned(nonce, path, files):
+            remove_unused(path, is_named, files)
+    for path, nonce in _shards(prefix, files, _OTHER_SUFFIXES):
+        if nonce is not None and abandoned(nonce, path, files):
+            remove_unused(path, files=files)
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -313,23 +354,23 @@ class NativeCheckpoint:
 
     Args:
         path: a safetensors file, or the index of several.
-        opener: opens each of them, like the ``opener`` of ``open``.
+        files: the folders in which files may be opened.
 
     Raises:
         DataLossError: if a file is damaged, missing from the index or of another checkpoint.
         NotFoundError: if ``path`` does not exist.
     """
 
-    def __init__(self, path: str, opener: Opener | None = None) -> None:
+    def __init__(self, path: str, files: FileRoots = ANYWHERE) -> None:
         self.path = path
-        self._opener = opener
+        self._roots = files
         self.entries: dict[str, Entry] = {}
         self._files: list[SafetensorsFile] = []
         try:
             if path.endswith(INDEX_SUFFIX):
                 self._open_index(path)
             else:
-                self._add_file(SafetensorsFile(path, opener))
+                self._add_file(SafetensorsFile(path, files))
         except BaseException:
             self.close()
             raise
@@ -345,15 +386,15 @@ class NativeCheckpoint:
             _add(self.entries, name, stored, file)
 
     def _open_index(self, path: str) -> None:
-        weights, headers = _read_index(path, self._opener)
+        weights, headers = _read_index(path, self._roots)
         for name in sorted(set(weights.values())):
             try:
                 beside = os.path.join(os.path.dirname(path), name)
-                file = SafetensorsFile(beside, self._opener)
+                file = SafetensorsFile(beside, self._roots)
             except NotFoundError as exc:
                 raise DataLossError(f"{path!r} names the file {name!r}, which is missing") from exc
             wanted = headers.get(name)
-            if wanted is not None and int(wanted, 16) != file.header.crc:
+            if wanted is not None and wanted != f"{file.header.crc:08x}":
                 raise DataLossError(
                     f"{file.path!r} is not the file that {path!r} was written with; saving was "
                     "interrupted, or one of the files was replaced"
@@ -388,20 +429,28 @@ def _add(entries: dict[str, Entry], name: str, stored: Stored, file: Safetensors
 
 
 def _read_index(
-    path: str, opener: Opener | None = None
+    path: str, files: FileRoots = ANYWHERE
 ) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the maps from tensor to file, and from file to the checksum of its header."""
-    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(opener)) as file:
+    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
         text = file.read()
     try:
-        index = json.loads(text)
+        index = read_json(text)
+        metadata = index.get("metadata", {})
+        sealed = is_sealed(text, _BEGIN, _without_nonces)
+        if not sealed:
+            check_unsealed(text, metadata)
         weights = dict(index["weight_map"])
-        ours = json.loads(index.get("metadata", {}).get(_OURS, "{}"))
+        ours = read_json(metadata.get(_OURS, "{}"))
         headers = dict(ours.get("headers", {}))
         for name in weights.values():
             # An index must not lead out of its folder.
             if not isinstance(name, str) or os.path.basename(name) != name or name in ("", ".."):
                 raise ValueError(f"{name!r} is not the name of a file beside the index")
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as exc:
+            if b"\0" in os.fsencode(name):
+                raise ValueError(f"{name!r} is the name of no file")
+            if sealed and name not in headers:
+                raise ValueError(f"{name!r} has no checksum there")
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as exc:
         raise DataLossError(f"the index {path!r} is damaged: {exc}") from exc
     return weights, headers

@@ -11,6 +11,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import stat
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ from actorsession.checkpoints.entry import Entry, Piece, add_piece
 from actorsession.checkpoints.sharded import main_files, remove_remains
 from actorsession.checkpoints.slices import Array, Extent, Shape, parse_spec, slice_key
 from actorsession.checkpoints.sorted_table import MAGIC, read_table
-from actorsession.config.file_roots import Opener
+from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import (
     DataLossError,
     InvalidArgumentError,
@@ -68,20 +69,20 @@ def filespec(prefix: str, shards: int) -> str:
     return f"{prefix}-?????-of-{shards:05d}"
 
 
-def files_of(prefix: str) -> list[str]:
+def files_of(prefix: str, files: FileRoots = ANYWHERE) -> list[str]:
     """Return the files that a path or a pattern names, if they are tables."""
     found = [prefix]
     if _PATTERN.search(prefix):
         start, shards = prefix[:-14], prefix[-14:]
-        found = sorted(glob.glob(glob.escape(start) + shards))
-    return [path for path in found if _is_table(path)]
+        found = sorted(files.matching(glob.escape(start) + shards))
+    return [path for path in found if _is_table(path, files)]
 
 
-def _is_table(path: str) -> bool:
+def _is_table(path: str, files: FileRoots) -> bool:
     try:
-        if not os.path.isfile(path) or path.endswith(".index"):
+        if path.endswith(".index") or not stat.S_ISREG(files.stat(path).st_mode):
             return False
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular(files)) as file:
             file.seek(-len(MAGIC), os.SEEK_END)
             return file.read() == MAGIC
     except (OSError, ValueError):
@@ -96,18 +97,18 @@ class SliceTable:
 
     Args:
         prefix: its path, or the pattern of its paths.
-        opener: opens each file, like the ``opener`` of ``open``.
+        files: the folders in which files may be opened.
 
     Raises:
         DataLossError: if a file is damaged.
         NotFoundError: if there is none.
     """
 
-    def __init__(self, prefix: str, opener: Opener | None = None) -> None:
+    def __init__(self, prefix: str, files: FileRoots = ANYWHERE) -> None:
         self.path = prefix
         self.entries: dict[str, Entry] = {}
-        for path in _whole(prefix):
-            table = _read(path, opener)
+        for path in _whole(prefix, files):
+            table = _read(path, files)
             try:
                 for number, value in fields(table.get(b"", b"")):
                     if number == 1:
@@ -150,9 +151,9 @@ class SliceTable:
             )
 
 
-def _whole(prefix: str) -> list[str]:
+def _whole(prefix: str, files: FileRoots = ANYWHERE) -> list[str]:
     """Return the files of a checkpoint, if they are all there."""
-    found, pattern = files_of(prefix), _PATTERN.search(prefix)
+    found, pattern = files_of(prefix, files), _PATTERN.search(prefix)
     if not found:
         raise NotFoundError(f"there is no table {prefix!r}")
     if pattern is not None and len(found) != int(pattern[1]):
@@ -163,8 +164,8 @@ def _whole(prefix: str) -> list[str]:
     return found
 
 
-def _read(path: str, opener: Opener | None = None) -> dict[bytes, bytes]:
-    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(opener)) as file:
+def _read(path: str, files: FileRoots = ANYWHERE) -> dict[bytes, bytes]:
+    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
         return read_table(file.read(), path)
 
 
@@ -184,8 +185,9 @@ def _values(content: bytes, dtype: DType, shape: Shape) -> Array:
     data = next((as_bytes(v) for n, v in fields(content) if n == 2), b"")
     tensor = next((as_bytes(v) for n, v in fields(data) if n == 3), b"")
     if dtype is string:
-        texts = np.empty(int(np.prod(shape, dtype=int)), object)
-        texts[:] = [as_bytes(v) for n, v in fields(tensor) if n == _STRINGS]
+        found = [as_bytes(v) for n, v in fields(tensor) if n == _STRINGS]
+        texts = np.empty(len(found), object)
+        texts[:] = found
         return texts.reshape(shape)
     field, form = _field_of(dtype)
     parts = [v for n, v in fields(tensor) if n == field]
@@ -211,7 +213,11 @@ def _field_of(dtype: DType) -> tuple[int, str]:
 
 
 def save_slices(
-    path: str, names: Sequence[str], specs: Sequence[str], values: Sequence[Any]
+    path: str,
+    names: Sequence[str],
+    specs: Sequence[str],
+    values: Sequence[Any],
+    files: FileRoots = ANYWHERE,
 ) -> None:
     """Write tensors and slices of tensors as one file, replacing the one of that path.
 
@@ -220,13 +226,14 @@ def save_slices(
         names: of the tensors.
         specs: the ``shape_and_slice`` of each; empty for a whole tensor.
         values: arrays; borrowed.
+        files: the folders in which files may be written.
 
     Raises:
         InvalidArgumentError: for a tensor that occurs twice, or does not fit its slice.
         UnimplementedError: for a dtype that the format does not have.
         OpError: as in ``file_errors``.
     """
-    remove_remains(path)
+    remove_remains(path, files)
     known: dict[str, tuple[Shape, DType, list[bytes]]] = {}
     table: dict[bytes, bytes] = {}
     for name, spec, value in zip(names, specs, values, strict=True):
@@ -259,7 +266,8 @@ def save_slices(
     )
     # The version of what wrote it, as in TensorFlow.
     table[b""] = length_field(1, listed + length_field(2, integer_field(1, 1)))
-    write_whole(path, lambda file: file.writelines([write_table(table)]), main_files(path))
+    content = write_table(table)
+    write_whole(path, lambda file: file.writelines([content]), main_files(path), files=files)
 
 
 def join_tables(pattern: str, prefix: str) -> str:
@@ -285,7 +293,9 @@ def join_tables(pattern: str, prefix: str) -> str:
             raise InvalidArgumentError(f"two shards of {prefix!r} contain {again!r}")
         whole.update(table)
     path = f"{prefix}-00000-of-00001"
-    write_whole(path, lambda file: file.writelines([write_table(whole)]), main_files(path))
+    write_whole(
+        path, lambda file: file.writelines([write_table(whole)]), newer_than=main_files(path)
+    )
     drop_files(*shards)
     return filespec(prefix, 1)
 

@@ -16,10 +16,24 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.records import dataclass
 
-__all__ = ["Extent", "Shape", "assemble", "parse_spec", "slice_key", "write_spec"]
+__all__ = ["Extent", "Shape", "assemble", "check_shape", "parse_spec", "slice_key", "write_spec"]
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Shape: TypeAlias = tuple[int, ...]
+
+# The most dimensions of an array of numpy 1, and the most elements that any has.
+_MOST_DIMENSIONS, _MOST_ELEMENTS = 32, 1 << 60
+
+
+def check_shape(shape: Shape) -> Shape:
+    """Return a shape that was read, if there are arrays of it.
+
+    Raises:
+        ValueError: if it has too many dimensions or too large ones.
+    """
+    if len(shape) > _MOST_DIMENSIONS or math.prod([dim or 1 for dim in shape]) > _MOST_ELEMENTS:
+        raise ValueError(f"there is no array of the shape {list(shape)!r:.100}")
+    return shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +104,7 @@ def parse_spec(spec: str) -> tuple[Shape, Extent] | None:
         return None
     *dims, parts = spec.split(" ")
     try:
-        shape = tuple(int(d) for d in dims)
+        shape = check_shape(tuple(int(d) for d in dims))
         spans = [_span(part, dim) for part, dim in zip(parts.split(":"), shape, strict=True)]
     except ValueError:
         raise InvalidArgumentError(

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
+import actorsession
 from actorsession.cli import (
     certs,
     check_tf1,
@@ -39,6 +40,8 @@ _NAMES = (
     "worker", "master", "cluster", "status", "why", "stop", "token", "certs", "doctor", "run-tf1",
     "check-tf1",
 )  # fmt: skip
+# Commands that need no other package, so that they run where one is missing.
+_ALONE = frozenset({"certs", "doctor", "token"})
 _PROGRAM = "actorsession"
 _EPILOG = """\
 exit status: 0 success, 1 failure, 2 invalid arguments.
@@ -71,6 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str], program: str, *, with_demo: bool) -> int:
+    asks_help = not {"-h", "--help", "--version"}.isdisjoint(arguments)
+    if actorsession._missing is not None and not asks_help and _ALONE.isdisjoint(arguments[:1]):
+        raise actorsession._missing
     parser, commands = _parser(with_demo=with_demo)
     options, extra = parser.parse_known_args(arguments)
     if extra:

@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 
 from actorsession.durations import MOST_SECONDS, is_seconds
 from actorsession.errors import OpError
+from actorsession.terminal_text import lead_nowhere, write_lines
 
 __all__ = [
     "FAILURE",
@@ -32,7 +33,9 @@ __all__ = [
     "add_file_roots",
     "add_imports",
     "add_log_file",
+    "as_json",
     "check_environment",
+    "clear_screen",
     "explain_extra",
     "fail",
     "given",
@@ -54,6 +57,8 @@ SUCCESS, FAILURE, USAGE_ERROR = 0, 1, 2
 
 raw = argparse.RawDescriptionHelpFormatter
 
+_CLEAR = "\x1b[H\x1b[2J"
+
 # What a command may meet without a mistake of this program.
 _EXPECTED = (OSError, OpError, TypeError, ValueError)
 
@@ -73,6 +78,9 @@ class UsageError(Exception):
 
 class Parser(argparse.ArgumentParser):
     """A parser that raises in place of printing its usage and ending the process."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        write_lines(file or sys.stderr, message.removesuffix("\n").split("\n"))
 
     def error(self, message: str) -> NoReturn:
         """Raise an error that begins with the option, as all others do.
@@ -103,6 +111,12 @@ def run_command(program: str, action: Callable[[], int]) -> int:
         _report(error.program or program, error)
         return USAGE_ERROR
     except KeyboardInterrupt:
+        return FAILURE
+    except BrokenPipeError:  # who reads its output has seen enough
+        lead_nowhere(sys.stdout)
+        return SUCCESS
+    except ImportError as error:
+        _report(program, f"{error}; actorsession doctor shows what is missing")
         return FAILURE
     except _EXPECTED as error:
         _report(program, error)
@@ -164,14 +178,29 @@ def listed(items: Sequence[object]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def print_line(line: str) -> None:
-    """Write a line to standard output and flush it, because a reader may wait at a pipe."""
-    print(line, flush=True)
+def print_line(*lines: str) -> bool:
+    """Write lines to standard output, with what cannot be seen in them made visible; see ``terminal_text``.
+
+    Returns:
+        Whether somebody reads them.
+    """
+    return write_lines(sys.stdout, lines)
 
 
-def print_json(value: Any) -> None:
-    """Write a value as one line of JSON."""
-    print_line(json.dumps(value))
+def print_json(value: Any) -> bool:
+    """Write a value as one line of JSON; return whether somebody reads it."""
+    return print_line(as_json(value))
+
+
+def as_json(value: Any) -> str:
+    """Return a value as one line of JSON, which has nothing in it that ``print_line`` would change."""
+    return json.dumps(value).replace("\x7f", r"\u007f")
+
+
+def clear_screen() -> None:
+    """Clear the terminal, if standard output is one."""
+    if sys.stdout.isatty():
+        print(_CLEAR, end="")
 
 
 def fail(command: str, error: object) -> int:
@@ -186,7 +215,7 @@ def fail(command: str, error: object) -> int:
 
 def _report(program: str, error: object) -> None:
     text = " | ".join(str(error).splitlines())
-    print(f"{program}: {text}", file=sys.stderr, flush=True)
+    write_lines(sys.stderr, [f"{program}: {text}"])
 
 
 def check_environment() -> None:

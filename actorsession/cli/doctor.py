@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import mmap
 import os
 import resource
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import actorsession
 from actorsession.cli.console import FAILURE, SUCCESS, print_json, print_line, raw
 
 __all__ = ["add_to"]
@@ -62,7 +64,8 @@ def add_to(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    findings = [finding for examine in EXAMINATIONS for finding in _examined(examine)]
+    examinations = EXAMINATIONS if actorsession._missing is None else ALONE
+    findings = [finding for examine in examinations for finding in _examined(examine)]
     if options.json:
         print_json([finding._asdict() for finding in findings])
     else:
@@ -108,7 +111,14 @@ def _versions() -> Iterator[Finding]:
         "Python", OK, f"{platform.python_implementation()} {platform.python_version()} on {where}"
     )
     for package in _PACKAGES:
-        yield Finding(package, OK, metadata.version(package))
+        try:
+            if package == "ml_dtypes":  # which would write a traceback of its own
+                importlib.import_module("numpy")
+            importlib.import_module(package)
+            yield Finding(package, OK, metadata.version(package))
+        except ImportError as exc:  # PackageNotFoundError is one
+            reason = (str(exc).strip() or type(exc).__name__).splitlines()[0]
+            yield Finding(package, FAULT, f"cannot be imported: {reason}", f"pip install {package}")
 
 
 def _event_loop() -> Iterator[Finding]:
@@ -282,3 +292,5 @@ def _secrets() -> Iterator[Finding]:
 EXAMINATIONS = (
     _versions, _event_loop, _blas, _shared_memory, _descriptors, _clock, _ports, _sockets, _secrets,
 )  # fmt: skip
+ALONE = (_versions, _shared_memory, _descriptors, _clock, _ports)
+"""Those that need no other package, where one is missing."""

@@ -24,8 +24,8 @@ from collections.abc import Callable
 from logging.handlers import WatchedFileHandler
 from typing import TextIO
 
-from actorsession.checkpoints.atomic import PRIVATE
 from actorsession.cli.console import UsageError, given
+from actorsession.terminal_text import VisibleFormatter
 
 __all__ = ["LEVEL_VARIABLE", "OncePerMinute", "set_up_logging"]
 
@@ -58,10 +58,10 @@ def set_up_logging(path: str | None = None) -> None:
     handler.addFilter(OncePerMinute())
     if not level:
         handler.addFilter(lambda record: not hasattr(record, "hint"))
+    handler.setFormatter(VisibleFormatter(_FORMAT if path is None else _FILE_FORMAT))
     logging.basicConfig(
-        level=level.upper() or "WARNING", format=_FORMAT if path is None else _FILE_FORMAT,
-        handlers=[handler], force=path is not None,
-    )  # fmt: skip
+        level=level.upper() or "WARNING", handlers=[handler], force=path is not None
+    )
     warnings.showwarning = _log_warning
 
 
@@ -89,6 +89,8 @@ class _LogFile(WatchedFileHandler):
 
 
 def _open_log(path: str, flags: int) -> int:
+    from actorsession.checkpoints.atomic import PRIVATE  # not where numpy is missing, for doctor
+
     descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), PRIVATE)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.set_blocking(descriptor, True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from actorsession.cli.console import FAILURE, SUCCESS, UsageError, raw
+from actorsession.terminal_text import write_lines
 
 __all__ = ["add_to"]
 
@@ -68,6 +69,6 @@ def _run(options: argparse.Namespace) -> int:
         # Without the frames that only this command adds.
         told = traceback.TracebackException.from_exception(exc)
         told.stack[:] = [frame for frame in told.stack if frame.filename not in _OURS]
-        print("".join(told.format()), end="", file=sys.stderr, flush=True)
+        write_lines(sys.stderr, "".join(told.format()).removesuffix("\n").split("\n"))
         return FAILURE
     return SUCCESS

@@ -9,7 +9,6 @@ lost task is dialled.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,6 +31,7 @@ from actorsession.cli.console import (
     whole_number,
 )
 from actorsession.collector import pause_collector
+from actorsession.json_text import read_json
 
 if TYPE_CHECKING:
     from actorsession.cluster import SecurityConfig
@@ -55,8 +55,8 @@ environment variable TF_CONFIG. --config and TF_CONFIG have the same form, JSON 
 --jobs ps=1,worker=7`. --resolver kubernetes finds the pods of StatefulSets and services that are called
 like the jobs, or those that --selector selects.
 
-exit status: 0 a signal, `actorsession stop` or the parent ended the server; 1 it could not start;
-2 invalid arguments.
+exit status: 0 a signal, `actorsession stop` or the parent ended the server; 1 it could not start, or its last
+snapshot could not be written and changes are lost; 2 invalid arguments.
 environment: ACTORSESSION_TOKEN, or the file that ACTORSESSION_TOKEN_FILE names, is the secret that
 servers and clients share, needed to listen on anything but loopback without TLS (without it a server on
 loopback accepts only your own user);
@@ -188,7 +188,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def _cluster(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
+        value = read_json(text)
     except ValueError as exc:
         raise argparse.ArgumentTypeError(f"not JSON: {exc}") from None
     if not isinstance(value, dict):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,12 +13,15 @@ from actorsession.cli.console import (
     SUCCESS,
     UsageError,
     add_address,
+    as_json,
+    clear_screen,
     fail,
     print_line,
     raw,
     seconds,
 )
 from actorsession.records import dataclass
+from actorsession.terminal_text import visible
 
 if TYPE_CHECKING:
     from actorsession.cluster import ServerStatistics
@@ -50,7 +51,6 @@ _SESSION_HEADINGS = ("SESSION", "TASK", "CLIENT", "STEPS", "WAITING", "RUNS", "P
 _WATCH = 2.0
 # Seconds by which an event loop is late when something holds it, and not only a busy machine.
 _LATE = 0.5
-_CLEAR = "\x1b[H\x1b[2J"
 
 
 def add_to(commands: Any) -> None:
@@ -116,7 +116,7 @@ def _run(options: argparse.Namespace) -> int:
     from actorsession.actors.loops import run
 
     if options.watch is None:
-        return run(_show(options))
+        return run(_show(options))[0]
     if options.format == "prometheus":
         raise UsageError("--watch: --format prometheus is one text, which is not repeated")
     try:
@@ -126,23 +126,24 @@ def _run(options: argparse.Namespace) -> int:
 
 
 async def _watch(options: argparse.Namespace) -> int:
-    clear = _CLEAR if sys.stdout.isatty() else ""
     while True:
-        when = f"{clear}{time.strftime('%H:%M:%S')} {options.address}"
-        _ = await _show(options, [when] if options.format == "table" else [])
+        clear_screen()
+        when = f"{time.strftime('%H:%M:%S')} {options.address}"
+        code, is_read = await _show(options, [when] if options.format == "table" else [])
+        if not is_read:
+            return code
         await asyncio.sleep(options.watch)
 
 
-async def _show(options: argparse.Namespace, heading: Sequence[str] = ()) -> int:
-    """Ask the tasks and print what they answer; return the exit status."""
+async def _show(options: argparse.Namespace, heading: Sequence[str] = ()) -> tuple[int, bool]:
+    """Ask the tasks and print what they answer; return the exit status, and whether somebody reads it."""
     rows = await _ask(options.address, all_tasks=options.all, limit=options.timeout)
     lines = [*heading, *_FORMATS[options.format](rows)]
-    if lines:
-        print_line("\n".join(lines))
+    is_read = print_line(*lines)
     faults = [row.text for row in rows if row.fault]
     for words in faults:
         fail("status", words)
-    return FAILURE if faults else SUCCESS
+    return FAILURE if faults else SUCCESS, is_read
 
 
 async def _ask(address: str, *, all_tasks: bool, limit: float) -> list[_Row]:
@@ -244,7 +245,7 @@ def _json_lines(rows: Sequence[_Row]) -> Iterable[str]:
         else:
             found = {"address": row.address, **row.counters.to_wire()}
             tasks[row.counters.task] = {**found, "findings": wrongs[row.address]}
-    return [json.dumps({"tasks": tasks, "silent": silent, "wrong": wrong})]
+    return [as_json({"tasks": tasks, "silent": silent, "wrong": wrong})]
 
 
 def _prometheus_lines(rows: Sequence[_Row]) -> Iterable[str]:
@@ -294,7 +295,7 @@ def _table_lines(rows: Sequence[_Row]) -> Iterable[str]:
         for _, seen in answered
         if seen.restored_from
     ]
-    return [_printable(line) for line in [*lines, *([""] if told else []), *told]]
+    return [*lines, *([""] if told else []), *told]
 
 
 def _marked(row: _Row, wrongs: Mapping[str, Sequence[str]]) -> str:
@@ -319,6 +320,7 @@ def _process_cells(row: _Row, name: str) -> Sequence[str]:
 
 def _aligned(rows: Sequence[Sequence[str]], names: int) -> list[str]:
     """Return the lines of a table whose first columns are names, which are aligned to the left."""
+    rows = [list(map(visible, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
@@ -328,11 +330,6 @@ def _aligned(rows: Sequence[Sequence[str]], names: int) -> list[str]:
         ]
         lines.append("  ".join(cells).rstrip())
     return lines
-
-
-def _printable(line: str) -> str:
-    """Return a line without control characters: names come from clients, and a terminal obeys those."""
-    return "".join(sign if sign.isprintable() else "?" for sign in line)
 
 
 def _duration(seconds: float) -> str:

@@ -58,5 +58,5 @@ def _run(options: argparse.Namespace) -> int:
     if options.json:
         print_json(found.to_json())
     else:
-        print_line(str(found))
+        print_line(*str(found).split("\n"))
     return FAILURE if found.silent else SUCCESS

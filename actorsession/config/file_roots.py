@@ -1,31 +1,200 @@
 """File roots: the folders of a server in which operations of its sessions may read and write.
 
-The server owns them. Kernels that open files by name get the roots from their device
-(``ResourceHost.files``) and open files through them. A name is judged by its target: ``..`` and symbolic
-links are resolved first, and the path from the root is then walked without following any link, so that a
-link which is placed there meanwhile has no effect. Hard links to files outside cannot be detected.
+The server owns them. Kernels that name files get the roots from their device (``ResourceHost.files``) and
+do all that they do with files through them: opening, making, moving, listing, looking and removing.
+
+A name is judged by its target: ``..`` and symbolic links are resolved first. What was judged is then what is
+used: the folders are opened one in the other without following any link, and the last step is taken relative
+to the descriptor of the last folder. A link that is placed there meanwhile has no effect, neither a symbolic
+one nor one of ``/proc``, and a folder that is moved is still the folder that was judged. Under roots, only
+regular files are opened, so that no pipe makes an operation wait. Hard links to files outside cannot be
+detected.
+
+Without roots (``ANYWHERE``), the same calls take the names as they are.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import fnmatch
+import functools
 import logging
 import os
-from collections.abc import Callable, Iterable
-from typing import TypeAlias
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from typing import BinaryIO, TypeAlias
 
-from actorsession.errors import InvalidArgumentError, PermissionDeniedError
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError, PermissionDeniedError
 
-__all__ = ["ANYWHERE", "FileRoots", "Opener"]
+__all__ = ["ANYWHERE", "FILE", "FOLDER", "FileRoots", "Folder", "Opener", "check_regular"]
 
 Opener: TypeAlias = Callable[[str, int], int]
 """Opens a file by its path and flags, as the ``opener`` of ``open``."""
 
 _log = logging.getLogger("actorsession.config")
 # Enough to look up a name in a folder; reading the folder needs another permission.
-_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+_SEARCHES = hasattr(os, "O_PATH")
+_READ_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_FOLDER = os.O_PATH | _READ_FOLDER if _SEARCHES else _READ_FOLDER
+# What a link that takes the place of a file or a folder gives.
+_LINK = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
+# Modes before the umask, which are the usual ones.
+FILE, FOLDER = 0o666, 0o777
 _HINT = (
     "--file-root DIR of its command, or Server(file_roots=[...]), names a folder for its sessions"
 )
+
+
+class Folder:
+    """An open folder: the calls take names in it, and act there whatever the path leads to meanwhile.
+
+    All raise ``OSError`` as those of ``os`` do.
+
+    Args:
+        path: the folder, without links if there is a descriptor.
+        at: its descriptor, which the caller closes; without one, names are joined to the path.
+    """
+
+    __slots__ = ("_at", "_path")
+
+    def __init__(self, path: str, at: int | None = None) -> None:
+        self._path = path
+        self._at = at
+
+    def open(self, name: str, flags: int, mode: int = FILE) -> int:
+        """Return the descriptor of a file; ``mode`` is that of a new one before the umask.
+
+        Raises:
+            PermissionDeniedError: a link has taken its place.
+            FailedPreconditionError: it is neither a file nor a folder.
+        """
+        if self._at is None:
+            return os.open(self._of(name), flags, mode)
+        with self._no_link(name):
+            try:
+                # A pipe must not wait for its other end.
+                opened = os.open(
+                    self._of(name), flags | os.O_NOFOLLOW | os.O_NONBLOCK, mode, dir_fd=self._at
+                )
+            except OSError as exc:
+                if exc.errno == errno.ENXIO:  # a FIFO without a reader, or a socket
+                    check_regular(os.path.join(self._path, name), self.stat(name).st_mode)
+                raise
+        try:
+            mode = os.fstat(opened).st_mode
+            if not stat.S_ISDIR(mode):  # which the caller cannot read
+                check_regular(os.path.join(self._path, name), mode)
+        except BaseException:
+            os.close(opened)
+            raise
+        return opened
+
+    def create(self, name: str, mode: int = FILE) -> BinaryIO:
+        """Return a new file that is open for writing, and that the caller closes."""
+        if self._at is None and mode == FILE:
+            return open(self._of(name), "xb")
+        return open(name, "xb", opener=functools.partial(self.open, mode=mode))
+
+    def replace(self, name: str, to: Folder, new: str) -> None:
+        """Move a file to another folder, or to another name, where it replaces any other file."""
+        if self._at is not None and stat.S_ISDIR(self.stat(name).st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        os.replace(self._of(name), to._of(new), src_dir_fd=self._at, dst_dir_fd=to._at)
+
+    def link(self, name: str, to: Folder, new: str) -> None:
+        """Give a file another name, which must not exist."""
+        os.link(
+            self._of(name), to._of(new), src_dir_fd=self._at, dst_dir_fd=to._at,
+            follow_symlinks=False,
+        )  # fmt: skip
+
+    def unlink(self, name: str) -> None:
+        """Remove a file."""
+        os.unlink(self._of(name), dir_fd=self._at)
+
+    def mkdir(self, name: str, mode: int = FOLDER) -> None:
+        """Make a folder; ``mode`` is that before the umask."""
+        os.mkdir(self._of(name), mode, dir_fd=self._at)
+
+    def rmdir(self, name: str) -> None:
+        """Remove an empty folder."""
+        os.rmdir(self._of(name), dir_fd=self._at)
+
+    def stat(self, name: str) -> os.stat_result:
+        """Return the status of what has a name, be it a link."""
+        return os.stat(self._of(name), dir_fd=self._at, follow_symlinks=False)
+
+    def __repr__(self) -> str:
+        return repr(self._path)
+
+    def names(self) -> list[str]:
+        """Return the names of what is in the folder, in any order."""
+        if self._at is None:
+            return os.listdir(self._path)
+        with self._readable() as opened:
+            return os.listdir(opened)
+
+    def sync(self) -> None:
+        """Make renames in the folder survive a crash of the machine, where the system can guarantee it."""
+        # Some file systems refuse to sync a folder, and Windows to open one; the rename is atomic there too.
+        with contextlib.suppress(OSError), self._readable() as opened:
+            os.fsync(opened)
+
+    @contextlib.contextmanager
+    def _readable(self) -> Iterator[int]:
+        rooted = self._at is not None
+        opened = os.open(
+            "." if rooted else self._path, _READ_FOLDER if rooted else os.O_RDONLY, dir_fd=self._at
+        )
+        try:
+            yield opened
+        finally:
+            os.close(opened)
+
+    def _of(self, name: str) -> str:
+        """Return the name as the calls of ``os`` take it."""
+        if self._at is None:
+            return os.path.join(self._path, name)
+        if os.sep in name or name == os.pardir or "\0" in name:
+            raise InvalidArgumentError(f"{name!r:.200} is not a name in a folder")
+        return name or os.curdir
+
+    @contextlib.contextmanager
+    def _no_link(self, name: str) -> Iterator[None]:
+        """Tell of a link in place of what was judged; there was none."""
+        try:
+            yield
+        except OSError as exc:
+            if exc.errno in _LINK and _is_link(name, self._at):
+                raise _replaced(os.path.join(self._path, name)) from exc
+            raise
+
+
+def check_regular(path: str, mode: int) -> None:
+    """Check that a name belongs to a regular file, by its mode.
+
+    Raises:
+        FailedPreconditionError: it belongs to something else.
+    """
+    if not stat.S_ISREG(mode):
+        kinds = (
+            (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"),
+        )  # fmt: skip
+        kind = next((name for holds, name in kinds if holds(mode)), "a device")
+        raise FailedPreconditionError(f"{path!r} is {kind}, and no regular file")
+
+
+def _is_link(name: str, at: int | None) -> bool:
+    with contextlib.suppress(OSError):
+        return stat.S_ISLNK(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode)
+    return False
+
+
+def _replaced(path: str) -> PermissionDeniedError:
+    return PermissionDeniedError(
+        f"{path!r} was replaced by a symbolic link while it was being opened: it is not followed"
+    )
 
 
 class FileRoots:
@@ -69,26 +238,163 @@ class FileRoots:
         folder, name = os.path.split(path)
         return path if self.roots is None else os.path.join(self.real(folder or "."), name)
 
-    def opener(self, path: str, flags: int, mode: int = 0o666) -> int:
-        """Open a file, as the ``opener`` of ``open``; ``mode`` is that of new ones before the umask.
+    def opener(self, path: str, flags: int, mode: int = FILE, *, make: bool = False) -> int:
+        """Open a file, as the ``opener`` of ``open``.
+
+        Args:
+            path: the file.
+            flags: as for ``os.open``.
+            mode: of a new file, before the umask.
+            make: whether missing folders are made.
 
         Raises:
             PermissionDeniedError: the target of the name is outside of the roots.
+            FailedPreconditionError: it is neither a file nor a folder, and there are roots.
             OSError: the system refuses.
         """
         if self.roots is None:
+            if make:
+                _make(os.path.dirname(os.path.abspath(path)), FOLDER)
             return os.open(path, flags, mode)
+        with self._parent(path, FOLDER if make else None) as (folder, name):
+            return folder.open(name, flags, mode)
+
+    @contextlib.contextmanager
+    def folder(self, path: str, *, make: int | None = None) -> Iterator[Folder]:
+        """Open a folder for the length of the block.
+
+        Args:
+            path: the folder; empty for the current one.
+            make: if it is missing, it is made with this mode, as are those above it; they survive a crash of
+                the machine, as files do. ``None`` to make none.
+
+        Raises:
+            PermissionDeniedError: it is outside of the roots.
+            OSError: the system refuses, as it does if there is no such folder.
+        """
+        if self.roots is None:
+            if make is not None:
+                _make(os.path.abspath(path), make)
+            yield Folder(path or os.curdir)
+            return
+        root, real = self._resolve(path or os.curdir)
+        with _opened(root, real, make) as folder:
+            yield folder
+
+    def stat(self, path: str) -> os.stat_result:
+        """Return the status of the target of a name.
+
+        Raises:
+            PermissionDeniedError: the target is outside of the roots.
+            OSError: the system refuses, as it does if there is nothing.
+        """
+        if self.roots is None:
+            return os.stat(path)
+        with self._parent(path) as (folder, name):
+            found = folder.stat(name)
+        if stat.S_ISLNK(found.st_mode):
+            raise _replaced(path)
+        return found
+
+    def unlink(self, path: str) -> None:
+        """Remove a file, or a link, if it exists.
+
+        Raises:
+            PermissionDeniedError: its folder is outside of the roots.
+            OSError: the system refuses.
+        """
+        above, name = os.path.split(path)
+        with contextlib.suppress(FileNotFoundError), self.folder(above) as folder:
+            folder.unlink(name)
+
+    def replace(self, source: str, destination: str) -> None:
+        """Move a file to another name, where it replaces any other file.
+
+        Raises:
+            PermissionDeniedError: one of the two folders is outside of the roots.
+            OSError: the system refuses.
+        """
+        with self._two(source, destination) as (old, name, new, wanted):
+            old.replace(name, new, wanted)
+
+    def link(self, source: str, destination: str) -> None:
+        """Give a file another name, which must not exist; errors are those of ``replace``."""
+        with self._two(source, destination) as (old, name, new, wanted):
+            old.link(name, new, wanted)
+
+    @contextlib.contextmanager
+    def _two(self, source: str, destination: str) -> Iterator[tuple[Folder, str, Folder, str]]:
+        (above, name), (beside, wanted) = os.path.split(source), os.path.split(destination)
+        with self.folder(above) as old, self.folder(beside) as new:
+            yield old, name, new, wanted
+
+    def remove_empty(self, path: str) -> None:
+        """Remove a folder if it is empty, and neither a root nor above one; what cannot be removed stays.
+
+        Raises:
+            PermissionDeniedError: it is outside of the roots.
+        """
+        with contextlib.suppress(OSError):
+            if self.roots is None:
+                os.rmdir(path)
+                return
+            real = self.real(path)
+            if any(_is_in(root, real) for root in self.roots):
+                return
+            with self.folder(os.path.dirname(real)) as folder:
+                # By another name, as on a file system that ignores case.
+                name = os.path.basename(real)
+                found = folder.stat(name)
+                if not any(_is_same(found, root) for root in self.roots):
+                    folder.rmdir(name)
+
+    def matching(self, pattern: str) -> Iterator[str]:
+        """Yield the paths that match a pattern, in any order; ``glob`` would skip names with a dot and
+        search folders.
+
+        Raises:
+            PermissionDeniedError: a folder that would be searched is outside of the roots.
+            OSError: the system refuses.
+        """
+        head, name = os.path.split(pattern)
+        if not _has_marks(pattern):
+            if self.exists(pattern):
+                yield pattern
+            return
+        for found in self.matching(head) if _has_marks(head) else [head]:
+            try:
+                with self.folder(found) as folder:
+                    names = folder.names()
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            for each in fnmatch.filter(names, name) if name else [""]:
+                yield os.path.join(found, each)
+
+    def exists(self, path: str) -> bool:
+        """Return whether there is something with a name, be it a link.
+
+        Raises:
+            PermissionDeniedError: its folder is outside of the roots.
+        """
+        above, name = os.path.split(path)
+        with contextlib.suppress(OSError):
+            if self.roots is None:
+                os.lstat(path)
+            elif name in ("", os.curdir, os.pardir):
+                self.stat(path)
+            else:
+                with self.folder(above) as folder:
+                    folder.stat(name)
+            return True
+        return False
+
+    @contextlib.contextmanager
+    def _parent(self, path: str, make: int | None = None) -> Iterator[tuple[Folder, str]]:
+        """Open the folder of the target of a name, and yield it with the target's name in it."""
         root, real = self._resolve(path)
-        *folders, name = os.path.relpath(real, root).split(os.sep)
-        at = os.open(root, _FOLDER)
-        try:
-            for folder in folders:
-                inner = os.open(folder, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
-                os.close(at)
-                at = inner
-            return os.open(name, flags | os.O_NOFOLLOW, mode, dir_fd=at)
-        finally:
-            os.close(at)
+        above, name = (root, "") if real == root else os.path.split(real)
+        with _opened(root, above, make) as folder:
+            yield folder, name
 
     def _resolve(self, path: str) -> tuple[str, str]:
         """Return the root that contains the target of a name, and the target."""
@@ -96,8 +402,9 @@ class FileRoots:
         if "\0" in path:
             raise InvalidArgumentError(f"{path!r:.200} is not the name of a file")
         real = os.path.realpath(path)
-        for root in self.roots:
-            if real == root or real.startswith(root.rstrip(os.sep) + os.sep):
+        # The outermost, for who may write in it may replace one that lies in it.
+        for root in sorted(self.roots, key=len):
+            if _is_in(real, root):
                 return root, real
         where = repr(path) if real == path else f"{path!r}, which resolves to {real!r},"
         if self.roots:
@@ -112,6 +419,66 @@ class FileRoots:
 
     def __repr__(self) -> str:
         return f"FileRoots({self.roots})"
+
+
+@contextlib.contextmanager
+def _opened(root: str, path: str, make: int | None) -> Iterator[Folder]:
+    """Open a folder of a root, and each above it, without following a link."""
+    start = os.sep if _SEARCHES else root  # folders above need not be readable
+    if make is not None and start is root:
+        _make(root, make)
+    at = os.open(start, _FOLDER)
+    try:
+        above = start
+        for name in filter(None, path[len(start) :].split(os.sep)):
+            inner = _inner(Folder(above, at), name, at, make)
+            os.close(at)
+            at, above = inner, os.path.join(above, name)
+        yield Folder(path, at)
+    finally:
+        os.close(at)
+
+
+def _inner(folder: Folder, name: str, at: int, make: int | None) -> int:
+    with folder._no_link(name):
+        try:
+            return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
+        except FileNotFoundError:
+            if make is None:
+                raise
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(name, make)
+            folder.sync()
+        return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
+
+
+def _make(path: str, mode: int) -> None:
+    """Make a folder and those above it, as far as they are missing; where there are no roots."""
+    above = os.path.dirname(path)
+    if os.path.isdir(path) or above == path:
+        return
+    _make(above, mode)
+    try:
+        os.mkdir(path, mode)
+    except FileExistsError:  # by another process, meanwhile
+        if not os.path.isdir(path):
+            raise
+    Folder(above).sync()
+
+
+def _is_in(path: str, folder: str) -> bool:
+    """Return whether a path is a folder or in it; both have no links."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _is_same(found: os.stat_result, path: str) -> bool:
+    with contextlib.suppress(OSError):
+        return os.path.samestat(found, os.stat(path))
+    return False
+
+
+def _has_marks(pattern: str) -> bool:
+    return any(mark in pattern for mark in "*?[")
 
 
 ANYWHERE = FileRoots(None)

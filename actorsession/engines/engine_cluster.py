@@ -82,7 +82,6 @@ class EngineCluster(ManagedCluster[EngineProcess]):
         if unknown:
             raise ValueError(f"resources are given for {unknown}; the jobs are {sorted(jobs)}")
         self._common: dict[str, Any] = {
-            "cluster_id": self.cluster_id,
             "token": self._token,
             "scheme": "tcp" if security is None else "tls",
             "keep": checked_seconds("keep", keep),
@@ -103,7 +102,9 @@ class EngineCluster(ManagedCluster[EngineProcess]):
 
     def _order(self, job: str, index: int) -> TaskOrder:
         wanted = self._resources.get(job, {})
-        return TaskOrder(job=job, index=index, resources=wanted, **self._common)
+        return TaskOrder(
+            job=job, index=index, resources=wanted, cluster_id=self.cluster_id, **self._common
+        )
 
     async def _prepare(self, deadline: Deadline) -> None:
         orders = [self._order(process.job, process.index) for process in self.processes.values()]

@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from actorsession.actors.deadline import Deadline
+from actorsession.actors.ownership import Owner
 from actorsession.actors.supervision import Children
 from actorsession.cluster.admin.admin_client import keep_server, update_cluster
 from actorsession.cluster.spec import ClusterSpec
@@ -55,6 +56,7 @@ class EngineProcess:
         self._launcher = launcher
         self._order = order
         self._timeout = timeout
+        self._owner = Owner("process")
         self._children = Children(f"process of {self.task}")
         self._placing: asyncio.Task[Placement] | None = None
         self._placed: Placement | None = None
@@ -65,6 +67,7 @@ class EngineProcess:
 
     def start(self, cluster: Mapping[str, Any]) -> None:
         """Let the engine place the task, with the addresses that are known."""
+        self._owner.check()
         order = replace(self._order, cluster=cluster)
         deadline = Deadline.after(self._timeout * _ENGINES_PART)
         self._placing = self._children.start(
@@ -77,6 +80,7 @@ class EngineProcess:
         Raises:
             OpError: if it does not come up.
         """
+        self._owner.check()
         if self._placing is None:
             raise FailedPreconditionError(f"the process of {self.task} was not started")
         self._placed = await asyncio.shield(self._placing)
@@ -90,6 +94,7 @@ class EngineProcess:
         Raises:
             OpError: if it does not answer.
         """
+        self._owner.check()
         await update_cluster(
             self.address, ClusterSpec(cluster).tasks(self._order.scheme),
             deadline=Deadline.after(self._timeout),
@@ -134,7 +139,13 @@ class EngineProcess:
         self._ended.set()
 
     async def stop(self, grace: float) -> None:
-        """End the task; may be called twice."""
+        """End the task; may be called twice. In a forked child it does nothing."""
+        if self._owner.is_forked:
+            return
+        if self._owner.loop_has_ended:
+            self.kill_now()
+            return
+        self._owner.check()
         placing = self._placing
         if placing is not None and not placing.done():
             placing.cancel()
@@ -147,12 +158,17 @@ class EngineProcess:
         forget_token([self.address])
 
     def kill_now(self) -> None:
-        """End the task without waiting for anything."""
-        if self._placed is not None:
+        """End the task without waiting for anything; in a forked child do nothing."""
+        if self._placed is not None and not self._owner.is_forked:
             self._placed.end_now()
 
     async def wait_ended(self) -> int:
-        """Wait for the end of the task, and return its exit code."""
+        """Wait for the end of the task, and return its exit code.
+
+        Raises:
+            RuntimeError: in a forked child, or on another loop than that of the cluster.
+        """
+        self._owner.check()
         await self._ended.wait()
         return self.exit_code or 0
 
@@ -170,6 +186,7 @@ class EngineProcess:
 
     async def log(self) -> Sequence[str]:
         """Return the last lines of the task's log."""
+        self._owner.check()
         if self._placed is not None and self.alive:
             self._lines = await self._placed.log()
         return self._lines

@@ -26,6 +26,7 @@ from pathlib import Path
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
+from actorsession.cluster.launch.interpreter import command
 from actorsession.engines import slurm_commands as slurm
 from actorsession.engines.launcher import TaskFate, TaskOrder
 from actorsession.engines.slurm_task import ENDED, GRACE, LOST, order_text
@@ -243,7 +244,7 @@ class SlurmLauncher:
             "srun", f"--jobid={job.id}", "--ntasks=1", "--nodes=1", "--exact", "--unbuffered",
             "--input=none", "--quiet", f"--immediate={_STEP}", f"--job-name={order.job}-{order.index}",
             *_wanted(order.resources),
-            "--", self._python, "-m", "actorsession.engines.slurm_task", str(path),
+            "--", *command("actorsession.engines.slurm_task", str(path), python=self._python),
         ]  # fmt: skip
         try:
             await placement.start(words, deadline)

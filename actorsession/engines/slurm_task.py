@@ -25,6 +25,7 @@ from actorsession.cluster import ClusterSpec, SecurityConfig
 from actorsession.cluster.launch.child import WorkerOptions, make_guard, serve
 from actorsession.engines.launcher import TaskOrder
 from actorsession.errors import DataLossError, UnknownError
+from actorsession.terminal_text import VisibleFormatter
 
 __all__ = ["ENDED", "GRACE", "main", "order_text"]
 
@@ -58,7 +59,9 @@ def main(path: str) -> None:
         ImportError: if a module that the order names cannot be imported.
         OpError: for what ``Server`` raises.
     """
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    handler = logging.StreamHandler()
+    handler.setFormatter(VisibleFormatter("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     order = json.loads(Path(path).read_text(encoding="utf-8"))
     host = os.environ["SLURMD_NODENAME"]
     for name in order["imports"]:

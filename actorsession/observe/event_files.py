@@ -42,15 +42,15 @@ class _File:
     """
 
     def __init__(self, path: str) -> None:
-        self.path = path
+        self.path, self._owner = path, os.getpid()
         self.waiting: list[bytes] = []
         with open(path, "xb"):
             pass
 
     def drain(self) -> None:
-        """Append the records that wait."""
+        """Append the records that wait; in a forked child they are its parent's to write."""
         records, self.waiting = self.waiting, []
-        if records:
+        if records and self._owner == os.getpid():
             with (
                 file_errors(f"cannot write {self.path!r}"),
                 open(self.path, "ab", opener=regular()) as file,

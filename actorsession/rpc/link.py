@@ -24,6 +24,7 @@ arrays wait only when there are too many of them.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -52,6 +53,7 @@ from actorsession.messages import (
     Cancel,
     Envelope,
     Failure,
+    Goodbye,
     PushTensors,
     Reply,
     Tell,
@@ -70,6 +72,7 @@ from actorsession.rpc.liveness.peer_monitor import PeerMonitor, ProbeFactory, pr
 from actorsession.rpc.pending_calls import MAX_PENDING, PendingCalls
 from actorsession.rpc.service import Service
 from actorsession.rpc.step_calls import LONG_HEADER, StepCalls
+from actorsession.terminal_text import visible
 from transports import (
     Buffer,
     Connection,
@@ -89,6 +92,8 @@ __all__ = ["Link", "LinkStatistics"]
 _READ_APART = 2**18
 
 _BEAT = Beat()
+# Characters of a peer's reason for the end that are kept.
+_WORDS = 500
 # The part of a link that handles an envelope, and how; a heartbeat has done its work when it arrives.
 _HANDLERS: dict[type[Envelope], tuple[str, Callable[[Any, Any], None]]] = {
     Beat: ("_pending", lambda _, beat: None),
@@ -97,6 +102,7 @@ _HANDLERS: dict[type[Envelope], tuple[str, Callable[[Any, Any], None]]] = {
     Reply: ("_pending", PendingCalls.replied),
     Failure: ("_pending", PendingCalls.failed),
     Cancel: ("_service", Service.cancel),
+    Goodbye: ("_last_words", lambda words, goodbye: words.append(visible(goodbye.reason[:_WORDS]))),
 }
 # Makes a frame without a call of Python's, which the class would make.
 _new = tuple.__new__
@@ -186,6 +192,7 @@ class Link:
         self._running = False
         self._tick: asyncio.TimerHandle | None = None
         self._over: OpError | None = None
+        self._last_words: list[str] = []  # of the peer, about the end that follows
         self._closed = Event()
         self._watchers: dict[object, Callable[[], None]] = {}
         self._tells_sent = 0
@@ -327,6 +334,11 @@ class Link:
             self._send(Tell(target, message), bulk=ordered)
             self._tells_sent += 1
 
+    def say_goodbye(self, reason: str) -> None:
+        """Tell the peer why the connection is going to end at this end, if it can still be told."""
+        with contextlib.suppress(OpError):
+            self._send(Goodbye(reason))
+
     async def aclose(self, grace: float = STOP_GRACE) -> None:
         """End the link: send what was written, and fail pending asks with ``CancelledError``.
 
@@ -339,6 +351,12 @@ class Link:
         await self._connection.aclose(grace=grace)
         await self._children.stop(grace)
         await self._waiting_asks.stop(grace)
+
+    def abandon(self) -> None:
+        """Drop the connection when its loop has ended, which calls nobody any more; on any thread."""
+        with contextlib.suppress(RuntimeError):
+            self._end(self._told("was given up: its event loop has ended"), ours=True, abort=True)
+        self._connection.abandon()
 
     async def wait_closed(self) -> OpError:
         """Wait without a deadline until the link has ended, and return the reason."""
@@ -512,9 +530,13 @@ class Link:
             raise self._over_error() from exc
         except ValueError as exc:
             raise InvalidArgumentError(f"a {what} is too large: {exc}") from exc
-        except MemoryError as exc:  # nothing of it was written
-            raise ResourceExhaustedError(f"no memory to send a {what} to {self.peer_name}") from exc
-        except Exception as exc:  # a part of the frame may have been written
+        except Exception as exc:
+            if isinstance(exc, MemoryError) and bulk:  # nothing of it was written
+                raise ResourceExhaustedError(
+                    f"no memory to send a {what} to {self.peer_name}"
+                ) from exc
+            # A part of the frame may have been written, or it is small: it may be an answer, and nothing
+            # can be said any more.
             logger.exception("writing to %s at %s has failed", self.peer_name, self.address)
             self._end(
                 self._told(f"was given up: writing to it failed: {exc!r:.200}"),
@@ -571,6 +593,8 @@ class Link:
         if self._over is not None:
             return
         kind: type[OpError] = CancelledError if ours else UnavailableError
+        if self._last_words and not ours:
+            reason = f"{self._last_words[-1]}: {reason}"
         # An end caused here is not an error of the peer's task.
         self._over = kind(reason, task=None if ours else self.peer_name)
         if abort:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.runtime.wait_graph import HELD, UNBEGUN
+from actorsession.terminal_text import visible
 
 if TYPE_CHECKING:
     from actorsession.runtime.hang_report import Cause, HangReport, StuckStep
@@ -25,9 +26,7 @@ _ROWS = 5
 def format_cause(cause: Cause) -> str:
     """Return one cause as a sentence, without the full stop."""
     said = _VERDICTS.get(cause.kind, _moment)(cause)
-    if cause.kind == "circle":
-        return said
-    return f"{said}{_way(cause)}"
+    return visible(said if cause.kind == "circle" else f"{said}{_way(cause)}")
 
 
 def _runs(cause: Cause) -> str:
@@ -121,7 +120,7 @@ def _way(cause: Cause) -> str:
 
 def format_report(why: HangReport) -> str:
     """Return the text of a report; the first line is the root cause."""
-    return "\n".join(_lines(why))
+    return "\n".join(map(visible, _lines(why)))
 
 
 def _lines(why: HangReport) -> Iterator[str]:

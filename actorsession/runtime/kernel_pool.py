@@ -125,7 +125,7 @@ class PoolThreads:
             RuntimeError: if the interpreter is ending, or no thread can be started.
         """
         if blocks:
-            call = [partial(work, *args)]
+            call: list[Callable[[], object]] = [partial(work, *args)]
             try:
                 self._beside.submit(_once, call)
             except RuntimeError:

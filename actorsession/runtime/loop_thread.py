@@ -2,6 +2,8 @@
 
 The synchronous ``Session`` has one for what it cannot do in the caller's thread, and a ``LocalCluster`` that
 was entered by a plain ``with`` has one for its processes.
+
+In a forked child there is no such thread: nothing can be submitted, and ending does nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from actorsession.actors.loops import new_event_loop
+from actorsession.actors.ownership import Owner
 from actorsession.errors import from_exception
 from actorsession.runtime.interruptible import result_of
 
@@ -38,7 +41,7 @@ _END = 0.5
 @atexit.register
 def _end_loops() -> None:
     """End the loops with the program, which may crash if one of them runs while the interpreter ends."""
-    living = list(_LIVING)
+    living = [thread for thread in _LIVING if not thread.is_forked]
     for thread in living:
         thread.request_stop()
     for thread in living:
@@ -56,6 +59,7 @@ class LoopThread:
     """
 
     def __init__(self, name: str) -> None:
+        self._owner = Owner("loop")
         self._loop = new_event_loop()
         self._stop_requested = asyncio.Event()
         self._pending: set[concurrent.futures.Future[Any]] = set()
@@ -91,12 +95,26 @@ class LoopThread:
             await asyncio.wait(rest, timeout=_INTERRUPT_GRACE)
 
     @property
+    def is_forked(self) -> bool:
+        """Whether the thread stayed behind in the parent process."""
+        return self._owner.is_forked
+
+    @property
     def is_current(self) -> bool:
         """Whether the caller runs in this thread and so must not wait for it."""
         return threading.current_thread() is self._thread
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
-        """Start a coroutine on the loop; must not be called after ``request_stop``."""
+        """Start a coroutine on the loop; must not be called after ``request_stop``.
+
+        Raises:
+            RuntimeError: in a forked child; the coroutine is closed then.
+        """
+        try:
+            self._owner.check_process()
+        except RuntimeError:
+            coroutine.close()
+            raise
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         self._pending.add(future)
         future.add_done_callback(self._pending.discard)
@@ -121,7 +139,9 @@ class LoopThread:
         return self.result(self.submit(coroutine))
 
     def call(self, callback: Callable[[], object]) -> None:
-        """Schedule a callback on the loop's thread; do nothing once the loop is closed."""
+        """Schedule a callback on the loop's thread; do nothing once the loop is closed, or in a fork."""
+        if self.is_forked:
+            return
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(callback)
 
@@ -129,13 +149,13 @@ class LoopThread:
         """Stop the loop, and wait for its thread if it has no work left."""
         self.request_stop()
         if not self._pending and not self.is_current:
-            self._thread.join(_GRACE)
+            self.end(_GRACE)
 
     def end(self, timeout: float) -> None:
         """Wait until the thread of a stopped loop has ended, at most for a time."""
-        self._thread.join(timeout)
+        if not self.is_forked:
+            self._thread.join(timeout)
 
     def request_stop(self) -> None:
         """Stop the loop without waiting; callable from any thread, also after ``stop``."""
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._stop_requested.set)
+        self.call(self._stop_requested.set)

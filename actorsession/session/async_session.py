@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Coroutine, Mapping, Sequence
+from threading import get_ident
 from types import TracebackType
 from typing import Any
 
@@ -18,7 +20,7 @@ from actorsession.graph.device import DeviceAttributes
 from actorsession.plan.place import Placed
 from actorsession.runtime.hang_report import HangReport
 from actorsession.session.base import BaseSession, container_names, reset_options
-from actorsession.session.callables import AsyncCallable
+from actorsession.session.callables import AsyncCallable, MakeError, closed_error
 from actorsession.session.factory import get_factory
 from actorsession.session.partial.api import AsyncPartialRuns
 from actorsession.session.reattach import Reattached
@@ -32,8 +34,13 @@ __all__ = ["AsyncSession"]
 class AsyncSession(AsyncPartialRuns, BaseSession):
     """A session whose methods are awaited wherever they may wait.
 
-    The constructor does no I/O. Entering the session (``async with``) or the first call connects. A session
-    belongs to the event loop on which it was first used. Any number of runs may be in flight at once.
+    The constructor does no I/O. Entering the session (``async with``) or the first call connects. Any number
+    of runs may be in flight at once.
+
+    A session belongs to the event loop on which it was first used; calls on another are refused at once with
+    RuntimeError, which names both. When that loop has ended, a session in this process goes on with the next
+    loop that uses it, and one with a target can only be closed, on any loop. In a forked process closing does
+    nothing and all else is refused: the session is the parent's.
 
     Args:
         target: "" or "local" for this process, or the address of a master such as ``tcp://host:port``, or
@@ -47,7 +54,10 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
 
+    _thread = -1  # the one in which the session's loop was first seen
+
     async def __aenter__(self) -> AsyncSession:
+        self._check_usable()
         self._enter_defaults()
         try:
             await self._session.connect()
@@ -60,8 +70,11 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        self._leave_defaults()
-        await self.close()
+        try:
+            await self.close()
+        finally:
+            if self._closed:  # it is open where this is not its loop
+                self._leave_defaults()
 
     async def run(
         self,
@@ -105,7 +118,13 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             options = self._limited(options, timeout)
         return await self._run_request(request, values, options, run_metadata)
 
+    def _check_usable(self, make_closed_error: MakeError = closed_error) -> None:
+        super()._check_usable(make_closed_error)
+        self._owner.check(moves=self._local is not None)
+        self._thread = self._owner.thread
+
     async def _prepare(self, request: Request) -> SessionPlan:
+        self._check_usable()
         plan: SessionPlan = await self._session.prepare(request.signature)
         return plan
 
@@ -116,6 +135,12 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         options: RunOptions | None,
         run_metadata: RunMetadata | None,
     ) -> Coroutine[Any, Any, Sequence[Any]]:
+        # Of two loops in one thread only one runs at a time, so that a step in this process is not waited for
+        # by the wrong one; the comparison of threads takes a twentieth of the time.
+        if self._thread != get_ident() or (
+            self._local is None and self._owner.loop is not asyncio._get_running_loop()
+        ):
+            self._check_usable()
         limit = self._limit if options is None else self._timeout(options)
         return self._session.run(plan, feeds, limit, options, run_metadata)
 
@@ -142,6 +167,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
                 fed.
             OpError: in a remote session, if a task refuses its partitions or cannot be reached.
         """
+        self._check_usable()
         if partial:
             runs = self._partial_runs()
             plan = await self._made_partial_plan(runs, fetches, feeds)
@@ -327,11 +353,24 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         return await self._session.why(within)
 
     async def close(self) -> None:
-        """Cancel running steps and release everything; bounded in time, may be called twice."""
+        """Cancel running steps and release everything; bounded in time, may be called twice.
+
+        When the session's loop has ended, any other may call it. In a forked process only this object is
+        closed: loop, threads and connections are the parent's.
+
+        Raises:
+            RuntimeError: on another loop than that of the session; the session stays open.
+        """
         if self._closed:
             return
+        if self._owner.is_forked:
+            self._closed = True
+            return
+        close = self._session.close
+        if self._owner.loop_has_ended:
+            close = self._session.abandon
+        else:
+            self._owner.check()
         self._closed = True
-        if self._is_forked:
-            return  # loop, threads and connections are the parent's
         self._release()
-        await self._session.close()
+        await close()

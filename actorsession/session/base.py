@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -17,6 +16,8 @@ from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar
 
+from actorsession.actors import ownership
+from actorsession.actors.ownership import Owner
 from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions, StepStats
 from actorsession.durations import checked_seconds
 from actorsession.errors import InvalidArgumentError, OpError, UnimplementedError
@@ -55,18 +56,6 @@ __all__ = [
 
 
 T = TypeVar("T")
-# Number of forks between the first process and this one. Comparing it costs a run nothing; asking for the
-# process id is a system call.
-_forks = 0
-
-
-def _count_fork() -> None:
-    global _forks
-    _forks += 1
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_count_fork)
 
 
 def reset_options(target: str, config: ConfigProto | None) -> SessionOptions:
@@ -167,7 +156,8 @@ class BaseSession(ProcessBound, ABC):
         self._limit = self._config.operation_timeout  # of a run without options, in seconds
         self._requests = RequestCache()
         self._restrictions = self._graph.restrictions
-        self._pid, self._forks = os.getpid(), _forks
+        self._owner = Owner("session")
+        self._forks = ownership.forks
         self._closed = False
         self._entered = False
         self._callables: weakref.WeakSet[PreparedCallable | AsyncCallable] | None = None
@@ -180,7 +170,7 @@ class BaseSession(ProcessBound, ABC):
         self._local = self._session.local
         # Only sessions in this process keep tensor handles.
         self._handles = (
-            HandleKeeper(self._local, self._check_usable) if self._local is not None else None
+            HandleKeeper(self._local, self._check_open) if self._local is not None else None
         )
 
     @property
@@ -204,6 +194,7 @@ class BaseSession(ProcessBound, ABC):
         return DEFAULT_SESSIONS.entered(self)
 
     def _enter_defaults(self) -> None:
+        self._owner.check_process()
         if self._entered:
             raise RuntimeError(
                 f"{type(self).__name__} context managers are not re-entrant: use as_default()"
@@ -351,7 +342,7 @@ class BaseSession(ProcessBound, ABC):
 
     def _begin_run(self, make_closed_error: MakeError = closed_error) -> None:
         """Check that the session is usable, count a run, and handle a graph that was changed."""
-        if self._closed or self._forks != _forks:
+        if self._closed or self._forks != ownership.forks:
             self._check_usable(make_closed_error)
         self._runs += 1
         if self._graph.version != self._mutations.version:
@@ -519,19 +510,15 @@ class BaseSession(ProcessBound, ABC):
             raise ValueError(f"count is at least 1, got {count}")
         _ = checked_seconds("timeout", timeout)
 
-    @property
-    def _is_forked(self) -> bool:
-        return self._forks != _forks
-
     def _check_usable(self, make_closed_error: MakeError = closed_error) -> None:
+        """Check that the session can be used here and now."""
+        self._check_open(make_closed_error)
+
+    def _check_open(self, make_closed_error: MakeError = closed_error) -> None:
+        """Check that the session is open and this process's, for what needs no event loop."""
         if self._closed:
             raise make_closed_error()
-        if self._is_forked:
-            raise RuntimeError(
-                f"this session was made in process {self._pid} and cannot be used in the forked process "
-                f"{os.getpid()}: its threads, loop and connections stayed behind. Make a session after "
-                "the fork, or start processes with the spawn method"
-            )
+        self._owner.check_process()
 
     @staticmethod
     def _limited(options: RunOptions | None, timeout: float) -> RunOptions:

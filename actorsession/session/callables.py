@@ -21,7 +21,7 @@ from actorsession.session.notebooks import CellCalls
 from actorsession.session.request import Request
 
 __all__ = [
-    "Arguments", "AsyncCallable", "Callable", "checked_feed_list", "closed_error",
+    "Arguments", "AsyncCallable", "Callable", "MakeError", "checked_feed_list", "closed_error",
     "closed_error_of_callables",
 ]  # fmt: skip
 

@@ -100,6 +100,7 @@ class InteractiveSession(Session, _Interactive):
         _install(self, graph)
 
     def __enter__(self) -> InteractiveSession:
+        self._owner.check_process()
         return self
 
     def __exit__(
@@ -140,6 +141,7 @@ class AsyncInteractiveSession(AsyncSession, _Interactive):
         _install(self, graph)
 
     async def __aenter__(self) -> AsyncInteractiveSession:
+        self._check_usable()
         await self._session.connect()
         return self
 
@@ -149,6 +151,13 @@ class AsyncInteractiveSession(AsyncSession, _Interactive):
         await self.close()
 
     async def close(self) -> None:
-        """Close the session and restore the previous defaults. May be called twice."""
-        _uninstall(self, self._named)
-        await super().close()
+        """Close the session and restore the previous defaults. May be called twice.
+
+        Raises:
+            RuntimeError: as ``AsyncSession.close``; the session then stays open and the default.
+        """
+        try:
+            await super().close()
+        finally:
+            if self.closed:
+                _uninstall(self, self._named)

@@ -190,6 +190,9 @@ class SessionInterface(ProcessBound, ABC, Generic[P]):
     async def close(self) -> None:
         """Cancel running steps and release everything; bounded in time, may be called twice."""
 
+    async def abandon(self) -> None:
+        """Do the same on another event loop when that of the session has ended; by default do nothing."""
+
     @abstractmethod
     def statistics(self) -> SessionStatistics:
         """Return the counters of the session."""
@@ -254,6 +257,10 @@ class LocalSession(SessionInterface[P]):
     @abstractmethod
     def why_here(self, within: float) -> HangReport:
         """Return ``why()`` without an event loop; callable from any thread."""
+
+    async def abandon(self) -> None:
+        """Close the session when its event loop has ended."""
+        self.close_here()
 
     @abstractmethod
     def close_here(self) -> None:

@@ -316,7 +316,7 @@ class Session(SyncPartialRuns, BaseSession):
             RuntimeError: in a coroutine of a running event loop, for a session that has to notify a
                 master. The session stays open then.
         """
-        if self._is_forked:
+        if self._owner.is_forked:
             # The loop, the threads, the connections and the lock belong to the parent process.
             self._closed = True
             return

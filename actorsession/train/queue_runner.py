@@ -281,6 +281,7 @@ class QueueRunner(GraphBound):
         Raises:
             OpError: the failure of an enqueue operation, unless it signals the end of its loop.
         """
+        session._check_usable()
         children = Children(f"queue runner {self.name}")
         loops = [
             children.start(self._loop(session, op), name=f"{self.name} {op.name}", awaited=True)
@@ -386,6 +387,7 @@ async def running_queues(
         OpError: the failure of an enqueue operation. The queue's pending steps fail as well, with this
             failure as the cause of their error.
     """
+    session._check_usable()
     failures: list[BaseException] = []
     children = Children("running queues")
 

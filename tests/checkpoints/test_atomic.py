@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -13,18 +14,29 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession.checkpoints import CheckpointReader
 from actorsession.checkpoints import nonce as nonces
-from actorsession.checkpoints.atomic import file_errors, keep_file, remove_unused, write_whole
+from actorsession.checkpoints.atomic import (
+    LockedFile,
+    file_errors,
+    keep_file,
+    make_private_folder,
+    open_regular,
+    remove_unused,
+    write_whole,
+)
 from actorsession.checkpoints.bundle_writer import write_bundle
 from actorsession.checkpoints.nonce import has_ended, nonce_held
 from actorsession.errors import (
     AbortedError,
     DataLossError,
+    FailedPreconditionError,
     NotFoundError,
     OpError,
     ResourceExhaustedError,
 )
 from actorsession.graph.dtypes import float64
+from tests.obstacles import OBSTACLES
 
 LEFT = ".m.0123456789ab.tmp"
 
@@ -209,3 +221,108 @@ def test_a_limit_on_the_size_of_files_is_resource_exhausted_and_leaves_what_was(
 def test_other_errors_of_a_file_system_are_unknown_errors_with_their_words() -> None:
     with pytest.raises(OpError, match="cannot do it: Too many links"), file_errors("cannot do it"):
         raise OSError(errno.EMLINK, "Too many links")
+
+
+# -- what others have put there --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", OBSTACLES)
+def test_what_is_no_regular_file_is_refused_without_waiting_and_stays(
+    what: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "m"
+    OBSTACLES[what](path)
+    for flags in (os.O_RDONLY, os.O_RDWR, os.O_WRONLY | os.O_CREAT):
+        with pytest.raises(FailedPreconditionError, match=f"m' is {what}, and no regular file"):
+            open_regular(str(path), flags)
+    with pytest.raises(FailedPreconditionError), keep_file(str(path)):
+        pass
+    remove_unused(str(path))
+    assert path.exists()
+
+
+@pytest.mark.parametrize("name", ["m.index", "m.safetensors", "m.safetensors.index.json", "m"])
+@pytest.mark.parametrize("what", ["a FIFO", "a folder"])
+def test_a_checkpoint_that_is_no_file_is_an_error_and_not_waited_for(
+    what: str, name: str, tmp_path: Path
+) -> None:
+    OBSTACLES[what](tmp_path / name)
+    with pytest.raises((FailedPreconditionError, NotFoundError)):
+        CheckpointReader(str(tmp_path / "m"))
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_a_private_file_and_its_folders_are_so_from_the_beginning_whatever_the_umask(
+    private: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "a" / "b" / "m"
+    modes: list[int] = []
+
+    def write(file: Any) -> None:
+        modes.append(stat.S_IMODE(os.fstat(file.fileno()).st_mode))
+
+    before = os.umask(0)
+    try:
+        make_private_folder(str(path.parent))
+        write_whole(str(path), write, private=private)
+    finally:
+        os.umask(before)
+    assert modes == [stat.S_IMODE(path.stat().st_mode)] == [0o600 if private else 0o666]
+    assert {stat.S_IMODE(p.stat().st_mode) for p in (path.parent, path.parent.parent)} == {0o700}
+
+
+def test_a_folder_that_is_there_keeps_its_mode_and_a_file_in_its_place_is_an_error(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "open").mkdir(0o755)
+    make_private_folder(str(tmp_path / "open"))
+    assert stat.S_IMODE((tmp_path / "open").stat().st_mode) == 0o755
+    (tmp_path / "file").touch()
+    for taken in ("file", "file/below"):
+        with pytest.raises(OSError, match=r"File exists|Not a directory"):
+            make_private_folder(str(tmp_path / taken))
+
+
+# -- owners ----------------------------------------------------------------------------------------
+
+
+def test_of_two_owners_one_has_the_lock_until_it_is_released(tmp_path: Path) -> None:
+    path = str(tmp_path / "lock")
+    first = LockedFile.take(path, "the first")
+    assert first is not None
+    assert first.is_locked
+    assert LockedFile.take(path, "the second") is None
+    assert LockedFile.text_of(path) == "the first"
+    first.release()
+    first.release()
+    assert not names(tmp_path)
+    second = LockedFile.take(path, "the second")
+    assert second is not None
+    second.release()
+
+
+# Takes the lock, forks a child that waits for its input, and is killed.
+FORKS = """
+import os, signal, sys
+from actorsession.checkpoints.atomic import LockedFile
+lock = LockedFile.take(sys.argv[1], "mine")
+if not os.fork():
+    print("forked", flush=True)
+    sys.stdin.read()
+    os._exit(0)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.process
+def test_a_child_that_a_killed_owner_has_forked_does_not_keep_its_lock(tmp_path: Path) -> None:
+    path = str(tmp_path / "lock")
+    command = [sys.executable, "-c", FORKS, path]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"forked\n"
+        process.wait()
+        lock = LockedFile.take(path, "another's")
+        assert lock is not None
+        lock.release()
+        process.communicate()

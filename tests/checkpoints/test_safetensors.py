@@ -299,9 +299,9 @@ def test_the_bytes_are_on_the_disk_before_the_name_is(
         calls.append("fsync")
         sync(descriptor)
 
-    def noted_replace(source: str, destination: str) -> None:
+    def noted_replace(source: str, destination: str, **folders: Any) -> None:
         calls.append("rename")
-        replace(source, destination)
+        replace(source, destination, **folders)
 
     monkeypatch.setattr(os, "fsync", noted_sync)
     monkeypatch.setattr(os, "replace", noted_replace)

@@ -8,6 +8,7 @@ import os
 import re
 import select
 import signal
+import stat
 import subprocess
 import time
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 
 from actorsession import cli, ops
 from actorsession.actors.loops import run as run_to_end
-from actorsession.cli.logs import OncePerMinute, set_up_logging
+from actorsession.cli.logs import OncePerMinute, _file_handler, set_up_logging
 from actorsession.cluster import read_statistics, stop_server
 from actorsession.config import ConfigProto
 from actorsession.errors import DeadlineExceededError, UnavailableError
@@ -227,6 +228,30 @@ def test_the_processes_of_a_cluster_share_a_log_file(tmp_path: Path) -> None:
             (line,) = [line for line in lines_until(path, started) if started in line]
             assert f" {task['pid']} INFO actorsession.cluster " in line
         ends_in_silence(process)
+
+
+def test_a_log_file_is_its_owners_alone_and_a_fifo_that_nobody_reads_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = os.umask(0)
+    try:
+        handler = _file_handler(str(tmp_path / "log"))
+    finally:
+        os.umask(before)
+    handler.close()
+    assert stat.S_IMODE((tmp_path / "log").stat().st_mode) == 0o600
+    os.mkfifo(tmp_path / "fifo")
+    words = ["worker", "--cluster", ONE, "--log-file", str(tmp_path / "fifo")]
+    assert cli.main(words) == 2
+    assert "--log-file: " in capsys.readouterr().err
+    reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        handler = _file_handler(str(tmp_path / "fifo"))
+        handler.emit(logging.makeLogRecord({"msg": "a line"}))
+        handler.close()
+        assert os.read(reader, 100) == b"a line\n"
+    finally:
+        os.close(reader)
 
 
 def lines_until(path: Path, wanted: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.cluster import stop_server
+from actorsession.cluster.launch.child import _port_file
 from actorsession.graph.graph import Graph
 from actorsession.rpc.security import TOKEN_VARIABLE
 from actorsession.session import Session
@@ -52,8 +54,23 @@ def test_a_worker_says_who_it_is_and_where_as_json_and_in_a_file_and_holds_its_p
         assert "in use" in err
         assert err.count("\n") == 1
 
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
         ends_in_silence(process, signal.SIGINT)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_leaves_the_port_file_of_its_successor(tmp_path: Path) -> None:
+    """And writes its own over what somebody has put there, without waiting for a reader."""
+    path = tmp_path / "address"
+    os.mkfifo(path)
+    with _port_file(str(path), "tcp://127.0.0.1:1"):
+        assert path.read_text() == "tcp://127.0.0.1:1\n"
+        with _port_file(str(path), "tcp://127.0.0.1:2"):
+            pass
+        assert not path.exists()
+    with _port_file(str(path), "tcp://127.0.0.1:1"):
+        path.write_text("tcp://127.0.0.1:12\n")
+    assert path.read_text() == "tcp://127.0.0.1:12\n"
 
 
 def test_tf_config_says_cluster_and_task(hold_ports: HoldPorts) -> None:

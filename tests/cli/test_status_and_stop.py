@@ -88,7 +88,7 @@ def test_status_shows_the_sessions_with_their_names_or_the_addresses_of_their_cl
     (headings, *rows) = tables(out)[2]
     assert headings == ["SESSION", "TASK", "CLIENT", "STEPS", "WAITING", "RUNS", "PARTIAL"]
     assert [row[1] for row in rows] == [W0, W0]
-    assert rows[0][2].startswith("a?[2Jb at unix://")
+    assert rows[0][2].startswith(r"a\x1b[2Jb at unix://")
     assert rows[1][2].startswith("unix://")
     assert [row[3:] for row in rows] == [["0"] * 4] * 2
 

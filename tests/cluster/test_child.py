@@ -6,6 +6,7 @@ import json
 import select
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -164,3 +165,42 @@ def test_a_child_that_is_told_nonsense_says_so_and_ends() -> None:
         assert process.returncode != 0
         assert "nonsense" in err
         assert "Traceback" not in err
+
+
+GUARDED = """
+import os, signal, sys
+from actorsession.cluster.launch.process_guard import ProcessGuard
+
+guard = ProcessGuard(0.0, with_parent=False)  # it kills as soon as it is told of a signal
+signal.signal(signal.SIGTERM, lambda *_: None)
+with guard.watching([signal.SIGTERM]):
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(writer, b"x")
+        signal.alarm(60)
+        signal.pause()
+        os._exit(0)
+    os.read(reader, 1)
+    os.kill(child, signal.SIGTERM)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
+    if sys.argv[1:]:
+        os.kill(os.getpid(), signal.SIGTERM)
+    os.close(guard._pipe)
+    os.waitpid(guard._pid, 0)  # it has read what there was
+    print("alive")
+    os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [([], 0), (["own"], -signal.SIGKILL)], ids=["child", "own"]
+)
+def test_a_guard_kills_for_signals_of_its_process_and_not_for_those_of_a_forked_child(
+    words: list[str], code: int
+) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", GUARDED, *words], capture_output=True, timeout=60, check=False,
+        env=environment(),
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout) == (code, b"" if code else b"alive\n"), ran.stderr

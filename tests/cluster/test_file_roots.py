@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import functools
 import os
 import shutil
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,21 +17,33 @@ import pytest
 
 import actorsession
 from actorsession import ops, opsets
-from actorsession.checkpoints import save
+from actorsession.checkpoints import save, save_bundle, save_slices, write_whole
 from actorsession.cluster import Server
-from actorsession.config import ConfigProto
-from actorsession.config.file_roots import FileRoots
-from actorsession.errors import NotFoundError, OpError, PermissionDeniedError
+from actorsession.config import ConfigProto, DebugOptions, file_roots
+from actorsession.config.file_roots import FileRoots, Folder
+from actorsession.errors import (
+    DeadlineExceededError,
+    FailedPreconditionError,
+    InternalError,
+    NotFoundError,
+    OpError,
+    PermissionDeniedError,
+    UnknownError,
+)
 from actorsession.graph.dtypes import int64, string
 from actorsession.graph.graph import Graph, control_dependencies
+from actorsession.graph.node import GraphDef
 from actorsession.graph.registry import lookup, registered_ops
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import make_one
 from actorsession.ops.variables.checkpointing import merge_v2_checkpoints, restore_v2, save_v2
 from actorsession.opsets.datasets.files import TextLineDataset
-from actorsession.session import AsyncSession
+from actorsession.runtime.debug.dump import DebugDump, DumpStore
+from actorsession.runtime.debug.sinks import sink_for
+from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import soon
+from tests.obstacles import OBSTACLES
 
 ONE = {"worker": ["127.0.0.1:0"]}
 
@@ -57,17 +72,14 @@ OPENERS: dict[str, Callable[[str], Any]] = {
     "IteratorGetNextAsOptional": lambda path: (
         _lines(path).make_one_shot_iterator().get_next_as_optional().get_value()
     ),
-    "ReaderReadV2": lambda path: _reader().read(_queue(path))[1],
-    "ReaderReadUpToV2": lambda path: _reader().read_up_to(_queue(path), 2)[1],
+    # Of which none stays open in the middle.
+    "ReaderReadV2": lambda path: opsets.WholeFileReader().read(_queue(path))[1],
+    "ReaderReadUpToV2": lambda path: opsets.TextLineReader().read_up_to(_queue(path), 2)[1],
 }
 
 
 def _lines(path: str) -> TextLineDataset:
     return TextLineDataset(path + ".txt")
-
-
-def _reader() -> Any:
-    return opsets.TextLineReader()
 
 
 def _queue(path: str) -> Any:
@@ -90,10 +102,34 @@ def graph() -> Iterator[Graph]:
         yield made
 
 
+# More ways to files, which other operation types begin.
+MORE: dict[str, Callable[[str], Any]] = {
+    "SaveV2 of a bundle": lambda path: save_v2(path, ["v"], [""], [ops.constant(1.0)], bundle=True),
+    "SaveV2 in a new folder": lambda path: save_v2(
+        f"{path}/new/y", ["v"], [""], [ops.constant(1.0)]
+    ),
+    "WriteFile in a new folder": lambda path: opsets.write_file(f"{path}/new/y", b"new"),
+    "MergeV2Checkpoints of bundles": lambda path: merge_v2_checkpoints([f"{path}-b"], f"{path}/y"),
+    "MergeV2Checkpoints to another folder": lambda path: merge_v2_checkpoints(
+        [path], f"{path}/new/y"
+    ),
+    "RestoreV2 of a bundle": lambda path: restore_v2(f"{path}-b", ["v"], [""], ["float32"]),
+    "RestoreV2 of a table": lambda path: restore_v2(f"{path}-t", ["v"], [""], ["float32"]),
+    "RestoreV2 of tables": lambda path: restore_v2(
+        f"{path}-?????-of-00001", ["v"], [""], ["float32"]
+    ),
+    "MatchingFiles in folders": lambda path: opsets.matching_files(f"{path[:-3]}*/x*"),
+    "CacheDataset": lambda path: (
+        _lines(path).cache(path + "-cache").reduce(0, lambda count, line: count + 1)
+    ),
+}
+SECRET = (b"secret", 7.0)
+
+
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
     """A folder with a text file and a checkpoint, of which no session is to see anything."""
-    return _filled(tmp_path / "outside")
+    return _filled(tmp_path / "outside", *SECRET)
 
 
 @pytest.fixture
@@ -106,10 +142,15 @@ def root(tmp_path: Path, outside: Path) -> Path:
     return made
 
 
-def _filled(folder: Path) -> Path:
+def _filled(folder: Path, text: bytes = b"old", value: float = 2.0) -> Path:
     folder.mkdir()
-    (folder / "x.txt").write_bytes(b"old")
-    save(str(folder / "x"), ["v"], [""], [np.float32(2.0)])
+    (folder / "x.txt").write_bytes(text)
+    (folder / f"x-{text.decode()}.txt").write_bytes(text)
+    stored = ["v"], [""], [np.float32(value)]
+    save(str(folder / "x"), *stored)
+    save_bundle(str(folder / "x-b"), *stored)
+    for name in ("x-t", "x-00000-of-00001"):
+        save_slices(str(folder / name), *stored)
     return folder
 
 
@@ -120,7 +161,10 @@ async def server(root: Path) -> AsyncIterator[Server]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else b""
+        for path in folder.rglob("*")
+    }
 
 
 async def refusal(server: Server, graph: Graph, fetch: Any, **settings: Any) -> str:
@@ -205,12 +249,34 @@ async def test_inside_of_the_roots_all_goes_on(
             await soon(session.run(opsets.read_file(f"{root}/none")))
 
 
+@pytest.mark.parametrize("what", OBSTACLES)
+async def test_what_is_no_file_is_refused_and_holds_no_step(
+    what: str, root: Path, graph: Graph, server: Server
+) -> None:
+    """By every operation that opens files, at once: a FIFO would hold its kernel until somebody writes."""
+    for path in (root / "x.txt", root / "x.safetensors"):
+        path.unlink()
+        OBSTACLES[what](path)
+    written = {
+        "MatchingFiles",
+        "Save",
+        "SaveSlices",
+        "SaveV2",
+    }  # they open none, or rename a new one
+    fetches = {name: OPENERS[name](f"{root}/x") for name in sorted(OPENERS.keys() - written)}
+    async with AsyncSession(server.target, graph) as session:
+        for name, fetch in fetches.items():
+            with pytest.raises(OpError) as caught:
+                await soon(session.run(fetch))
+            assert not isinstance(caught.value, (DeadlineExceededError, InternalError)), name
+
+
 async def test_a_pattern_finds_names_in_the_roots_as_they_were_asked_for(
     server: Server, root: Path, graph: Graph
 ) -> None:
     async with AsyncSession(server.target, graph) as session:
         found = await session.run(opsets.matching_files(f"{root}/*.txt"))
-        assert list(found) == [f"{root}/{name}.txt".encode() for name in ("linked", "x")]
+        assert list(found) == [f"{root}/{name}.txt".encode() for name in ("linked", "x-old", "x")]
         with pytest.raises(PermissionDeniedError):
             await session.run(opsets.matching_files(f"{root}/fold*/x.txt"))
 
@@ -260,32 +326,263 @@ async def test_where_only_this_machine_comes_in_all_is_open_unless_roots_are_nam
 ) -> None:
     where = {"worker": [address.format(folder=outside.parent)]}
     async with Server(where) as server, AsyncSession(server.target, graph) as session:
-        assert await session.run(opsets.read_file(f"{outside}/x.txt")) == b"old"
+        assert await session.run(opsets.read_file(f"{outside}/x.txt")) == SECRET[0]
     async with Server(where, file_roots=[]) as server:
         told = await refusal(server, graph, opsets.read_file(f"{outside}/x.txt"))
         assert "which has no file roots" in told
 
 
-# -- names and links -------------------------------------------------------------------------------
+# -- what was judged is what is used ---------------------------------------------------------------
 
 
-def test_a_link_that_comes_after_the_look_leads_nowhere(
+# Each of the first; what takes very many is looked at here and there.
+MOMENTS = [*range(1, 40), *range(40, 1000, 7)]
+
+
+class Swap:
+    """A folder or a file that becomes a link at a chosen moment of what is done with files.
+
+    A moment is the end of a look at a name, or the begin of a call that uses one.
+    """
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._left = 0
+        resolve, of = FileRoots._resolve, Folder._of
+
+        def resolved(files: FileRoots, path: str) -> tuple[str, str]:
+            found = resolve(files, path)
+            self._pass()
+            return found
+
+        def used(folder: Folder, name: str) -> str:
+            self._pass()
+            return of(folder, name)
+
+        patch.setattr(os, "fsync", lambda descriptor: None)  # which takes most of the time
+        patch.setattr(FileRoots, "_resolve", resolved)
+        patch.setattr(Folder, "_of", used)
+
+    def at(self, moment: int, victim: Path, target: Path) -> None:
+        """Count moments from 1 on, and swap at that one."""
+        self._left, self._victim, self._target = moment, victim, target
+
+    def _pass(self) -> None:
+        self._left -= 1
+        if not self._left and os.path.lexists(self._victim):
+            swap(self._victim, self._target)
+
+    @property
+    def happened(self) -> bool:
+        """Whether there was such a moment."""
+        return self._left <= 0
+
+
+def swap(victim: Path, target: Path) -> None:
+    victim.rename(f"{victim}-was")
+    victim.symlink_to(target)
+
+
+def remove(path: Path) -> None:
+    path.unlink() if path.is_symlink() else shutil.rmtree(path, ignore_errors=True)
+
+
+def afresh(deep: Path) -> Path:
+    remove(deep)
+    remove(Path(f"{deep}-was"))
+    return _filled(deep)
+
+
+@pytest.fixture
+def session(root: Path, graph: Graph) -> Iterator[Session]:
+    """A session of this process whose device has the root of a server's."""
+    with Session(graph=graph) as made:
+        (device,) = made._session._devices  # type: ignore[attr-defined]
+        device.resources.files = FileRoots([root])
+        yield made
+
+
+def run(session: Session, fetch: Any) -> None:
+    """Run a step that tells nothing of what is outside, and fails for a reason if at all."""
+    try:
+        found = session.run(fetch)
+    except OpError as error:
+        found = error
+    assert not isinstance(found, (UnknownError, InternalError)), found
+    assert not any(str(each) in str(found) for each in ("secret", SECRET[1])), found
+
+
+@pytest.mark.parametrize(
+    ("op", "file"),
+    [
+        *((op, "") for op in OPENERS | MORE),  # the folder
+        *((op, "x.txt") for op in ("ReadFile", "WriteFile", "CacheDataset", "ReaderReadV2",
+                                   "InitializeTableFromTextFileV2", "DatasetToSingleElement")),
+        *((op, "x.safetensors") for op in ("SaveV2", "RestoreV2", "MergeV2Checkpoints")),
+        *(("RestoreV2 of a bundle", f"x-b.{name}") for name in ("index", "data-00000-of-00001")),
+        ("RestoreV2 of a table", "x-t"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings(
+    "ignore::actorsession.session.graph_mutation_warnings.GraphGrowthWarning"
+)
+def test_what_becomes_a_link_out_at_any_moment_leads_nowhere(
+    op: str, file: str, session: Session, root: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1. A name leads inside.  2. A folder on the way, or the file, becomes a link out.  3. It is opened,
+    made, moved, listed or removed: in the folder that was judged, or not at all."""
+    before = contents(outside)
+    swapping = Swap(monkeypatch)
+    for moment in MOMENTS:
+        deep = afresh(root / "deep")
+        fetch = (OPENERS | MORE)[op](f"{deep}/x")
+        swapping.at(moment, deep / file, outside / file)
+        run(session, fetch)
+        assert contents(outside) == before, moment
+        if not swapping.happened:
+            break
+    assert 1 < moment < MOMENTS[-1]
+
+
+@pytest.mark.parametrize("op", ["SaveV2", "WriteFile in a new folder", "RestoreV2"])
+def test_while_a_folder_and_a_link_out_change_places_all_the_time_nothing_lands_outside(
+    op: str, session: Session, root: Path, outside: Path
+) -> None:
+    before = contents(outside)
+    deep = _filled(root / "deep")
+    fetch = (OPENERS | MORE)[op](f"{deep}/x")
+    ended = threading.Event()
+
+    def swaps() -> None:
+        while not ended.is_set():
+            with contextlib.suppress(OSError):  # an operation has made the folder meanwhile
+                swap(deep, outside)
+            remove(deep)
+            with contextlib.suppress(OSError):
+                Path(f"{deep}-was").rename(deep)
+
+    swapper = threading.Thread(target=swaps)
+    swapper.start()
+    try:
+        for _ in range(60):
+            run(session, fetch)
+    finally:
+        ended.set()
+        swapper.join()
+    assert contents(outside) == before
+
+
+def test_dumps_of_the_debugger_stay_in_the_folder_that_was_judged(
     root: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """1. A name leads inside.  2. A folder, or the file, becomes a link out.  3. It is opened."""
-    files = FileRoots([root])
-    for name, swap in (("deep/x.txt", "deep"), ("deep/x.txt", "deep/x.txt")):
-        shutil.rmtree(root / "deep", ignore_errors=True)
-        (root / "deep").unlink(missing_ok=True)
-        _filled(root / "deep")
-        found = files._resolve(str(root / name))
-        where = root / swap
-        shutil.rmtree(where) if where.is_dir() else where.unlink()
-        where.symlink_to(outside if swap == "deep" else outside / "x.txt")
-        with monkeypatch.context() as context:
-            context.setattr(FileRoots, "_resolve", lambda self, path, found=found: found)
-            with pytest.raises(OSError, match=r"symbolic links|Not a directory"):
-                files.opener(str(root / name), os.O_RDONLY)
+    before = contents(outside)
+    swapping = Swap(monkeypatch)
+    dump = DebugDump(
+        node_name="n", output_slot=0, device_name="/cpu:0", debug_op="DebugIdentity",
+        op_type="Const", value=np.ones(1, np.float32), timestamp=0.0, global_step=-1,
+        session_run_index=0, executor_step_index=0,
+    )  # fmt: skip
+    for moment in MOMENTS:
+        deep = afresh(root / "deep")
+        swapping.at(moment, deep, outside)
+        with contextlib.suppress(OpError, OSError):
+            url, files = f"file://{deep}/new", FileRoots([root])
+            sink = sink_for(url, DumpStore(), DebugOptions(), files)
+            sink.begin({"session_run_index": 0})
+            sink.take_graph(GraphDef(()), "/cpu:0")
+            sink.take(dump)
+            sink.end({})
+        assert contents(outside) == before, moment
+        if not swapping.happened:
+            return
+    pytest.fail("this does not end")
+
+
+@pytest.mark.parametrize("searches", [True, False])
+def test_roots_by_way_of_links_are_the_folders_that_the_links_led_to(
+    tmp_path: Path, searches: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in macOS, where ``/tmp`` is a link, and a descriptor of a folder needs the right to read it."""
+    monkeypatch.setattr(file_roots, "_SEARCHES", searches)
+    (tmp_path / "real" / "data").mkdir(parents=True)
+    (tmp_path / "way").symlink_to("real")
+    (tmp_path / "real" / "link").symlink_to("data")
+    for root in ("way/data", "way/link", "real/link"):
+        files = FileRoots([tmp_path / root])
+        for name in (f"{root}/new/{root[:3]}", f"{root}/../data/y", "way/../real/data/z"):
+            opener = functools.partial(files.opener, make=True)
+            with open(tmp_path / name, "w", opener=opener) as file:
+                file.write("1")
+            assert files.stat(str(tmp_path / name)).st_size == 1
+            assert list(files.matching(f"{tmp_path / name}*")) == [str(tmp_path / name)]
+    assert sorted(contents(tmp_path / "real" / "data")) == ["new", "new/rea", "new/way", "y", "z"]
+
+
+@pytest.mark.parametrize("searches", [True, False])
+def test_a_root_that_is_missing_is_made_with_the_folders_above(
+    tmp_path: Path, searches: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_roots, "_SEARCHES", searches)
+    files = FileRoots([tmp_path / "a" / "b"])
+    path = str(tmp_path / "a" / "b" / "c" / "x")
+    write_whole(path, lambda file: file.writelines([b"1"]), files=files)
+    assert (tmp_path / "a" / "b" / "c" / "x").read_bytes() == b"1"
+
+
+def test_a_root_in_a_root_that_becomes_a_link_leads_nowhere(root: Path, outside: Path) -> None:
+    _filled(root / "inner")
+    files = FileRoots([root / "inner", root])
+    swap(root / "inner", outside)
+    with pytest.raises(PermissionDeniedError, match="which resolves to"):
+        files.opener(str(root / "inner" / "x.txt"), os.O_RDONLY)
+
+
+def test_links_of_the_kernel_lead_nowhere(root: Path, outside: Path) -> None:
+    files = FileRoots([root, "/proc"])
+    with open(outside / "x.txt") as held:
+        (root / "magic").symlink_to(f"/proc/self/fd/{held.fileno()}")
+        for path in (
+            f"/proc/self/fd/{held.fileno()}",
+            f"{root}/magic",
+            f"/proc/self/root{outside}/x.txt",
+        ):
+            with pytest.raises(PermissionDeniedError):
+                files.opener(path, os.O_RDONLY)
+
+
+@pytest.mark.parametrize("op", ["ReadFile", "WriteFile", "RestoreV2", "ReaderReadV2"])
+async def test_a_pipe_in_a_root_keeps_no_operation_waiting(
+    op: str, server: Server, root: Path, graph: Graph
+) -> None:
+    for name in ("p.txt", "p.safetensors"):
+        os.mkfifo(root / name)
+    async with AsyncSession(server.target, graph) as session:
+        with pytest.raises(
+            FailedPreconditionError, match=r"p\.\w+' is a FIFO, and no regular file"
+        ):
+            await soon(session.run(OPENERS[op](f"{root}/p")))
+
+
+@pytest.mark.parametrize("bundle", [False, True])
+async def test_merging_removes_the_empty_folders_of_shards_and_no_root_nor_what_is_above_one(
+    bundle: bool, tmp_path: Path, graph: Graph
+) -> None:
+    roots = [tmp_path / "a", tmp_path / "b", tmp_path / "a" / "root", tmp_path / "a/above/missing"]
+    for folder in roots[:3]:
+        folder.mkdir()
+    async with (
+        Server(ONE, file_roots=roots) as server,
+        AsyncSession(server.target, graph) as session,
+    ):
+        for source in ("a/above", "a/shards", "a/root", "b"):
+            prefix = f"{tmp_path}/{source}/x"
+            value = [ops.constant(1.0)]
+            await session.run(save_v2(prefix, ["v"], [""], value, bundle=bundle))
+            await session.run(merge_v2_checkpoints([prefix], f"{tmp_path}/a/whole/x"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["above", "root", "whole"]
+
+
+# -- names and links -------------------------------------------------------------------------------
 
 
 def test_a_root_is_a_folder_and_no_prefix(tmp_path: Path) -> None:
@@ -316,26 +613,32 @@ def test_a_name_that_no_file_can_have_is_refused_as_such(tmp_path: Path) -> None
 
 # -- the sweep -------------------------------------------------------------------------------------
 
-# Modules of operations that name something of the file system, and why each may.
+# Modules of operations and of what runs them that name something of the file system, and why each may.
 KNOWN = {
-    "parsing/files.py": "kernels, by their file roots",
-    "tables/kernels.py": "kernels, by their file roots",
-    "variables/checkpointing.py": "kernels, by their file roots",
-    "parsing/records.py": "record files of the caller's process; no node has them",
-    "neural/candidate_sampling.py": "weights, read by the caller's process while a node is built",
-    "images/files.py": "opens what is in memory",
-    "blas.py": "looks for libraries of its own process",
-    "memory.py": "what the system says of memory",
-    "flow/assertions.py": "",
+    "ops/blas.py": "looks for libraries of its own process",
+    "ops/variables/checkpointing.py": "kernels, by their file roots",
+    "opsets/datasets/files.py": "the caller's process, while a dataset is built",
+    "opsets/datasets/sources.py": "kernels, by their file roots",
+    "opsets/images/files.py": "opens what is in memory",
+    "opsets/parsing/file_names.py": "the caller's process, while a graph is built",
+    "opsets/parsing/file_parts.py": "kernels, by their file roots",
+    "opsets/parsing/files.py": "kernels, by their file roots",
+    "opsets/parsing/records.py": "by the opener that it is given; writes in the caller's process alone",
+    "opsets/sampling/candidates.py": "weights, read by the caller's process while a node is built",
+    "opsets/tables/kernels.py": "kernels, by their file roots",
+    "runtime/debug/sinks.py": "dumps, by the file roots of the worker",
 }
-OPENING = {"open", "Path", "glob", "listdir", "scandir", "mkdir", "makedirs", "unlink", "memmap",
-           "fromfile", "CheckpointReader", "checkpoints", "tempfile", "shutil", "subprocess"}  # fmt: skip
+OPENING = {"open", "Path", "glob", "listdir", "scandir", "mkdir", "makedirs", "unlink", "rmdir", "exists",
+           "lexists", "isfile", "isdir", "memmap", "fromfile", "CheckpointReader", "checkpoints", "tempfile",
+           "shutil", "subprocess"}  # fmt: skip
 
 
 def test_no_other_module_of_operations_opens_files() -> None:
-    folder = Path(ops.__file__).parent
+    package = Path(actorsession.__file__).parent
     found = set()
-    for path in folder.rglob("*.py"):
+    for path in (
+        path for room in ("ops", "opsets", "runtime") for path in (package / room).rglob("*.py")
+    ):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         calls = {
@@ -344,5 +647,5 @@ def test_no_other_module_of_operations_opens_files() -> None:
             if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)
         }
         if (names | calls) & OPENING:
-            found.add(str(path.relative_to(folder)))
-    assert found <= set(KNOWN), sorted(found - set(KNOWN))
+            found.add(str(path.relative_to(package)))
+    assert found == set(KNOWN)

@@ -504,3 +504,163 @@ def test_ctrl_c_ends_a_program_and_its_workers(tmp_path: Path) -> None:
     assert "Exception ignored" not in err
     assert "never retrieved" not in err
     wait_for_end(workers, 2.0)
+
+
+# -- forks -----------------------------------------------------------------------------------------
+
+# A child that does all that may be done with a cluster, and leaves the block by an exception.
+TOUCHES = """
+    import asyncio, multiprocessing, os, signal, sys, time
+    import actorsession as acts
+
+    def touch(cluster, session):
+        signal.alarm(60)
+        process = cluster.process("worker")
+        calls = [
+            cluster.close, cluster.kill_now, process.kill_now, lambda: cluster.__exit__(None, None, None),
+            lambda: process.send_signal(signal.SIGKILL), cluster.__enter__,
+            lambda: cluster.do(cluster.restart("worker")), session.close,
+        ]
+        said = []
+        for call in calls:
+            try:
+                said.append(call() is None)
+            except RuntimeError as error:
+                said.append("it belongs to the parent process" in str(error))
+        assert all(said), said
+
+    def status_of(child):
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                return status
+            time.sleep(0.01)
+        os.kill(child, signal.SIGKILL)
+        return "the child hung"
+
+    x = acts.constant(1.0) + 1.0
+
+    def plain():
+        with acts.LocalCluster({"worker": 1}) as cluster:
+            session = acts.Session(cluster.target("worker"))
+            session.run(x)
+            child = os.fork()
+            if not child:
+                touch(cluster, session)
+                sys.exit(7)
+            print("left", status_of(child) >> 8)
+            made = multiprocessing.get_context("fork").Process(target=touch, args=(cluster, session))
+            made.start()
+            made.join(60)
+            print("made", made.exitcode)
+            print("step", session.run(x), cluster.status()[cluster.process("worker").task].fate)
+            cluster.do(cluster.restart("worker"))
+            session.close()
+
+    async def leave():
+        async with acts.LocalCluster({"worker": 1}) as cluster:
+            async with acts.AsyncSession(cluster.target("worker")) as session:
+                await session.run(x)
+                child = os.fork()
+                if not child:
+                    signal.alarm(60)
+                    sys.exit(7)
+                print("left", await asyncio.to_thread(status_of, child) >> 8)
+                print("step", await session.run(x), await session.run(x))
+                print(cluster.status()[cluster.process("worker").task].fate)
+                await cluster.restart("worker")
+"""
+
+
+def said_by(tmp_path: Path, ending: str) -> str:
+    with script(tmp_path, TOUCHES + ending) as process:
+        out, err = process.communicate(timeout=180)
+    assert process.returncode == 0, err
+    return str(out)
+
+
+def test_a_forked_child_has_no_effect_on_the_cluster_of_its_parent(tmp_path: Path) -> None:
+    assert said_by(tmp_path, "\n    plain()") == "left 7\nmade 0\nstep 2.0 it runs\n"
+
+
+@pytest.mark.parametrize("run", ["acts.train", "asyncio"], ids=["ours", "stock"])
+def test_a_forked_child_leaves_coroutines_without_effect_on_its_parent(
+    tmp_path: Path, run: str
+) -> None:
+    """The child unwinds the parent's coroutines and runs its loop once more, to cancel what is left."""
+    if run != "asyncio":
+        run = "__import__('actorsession.actors.loops').actors.loops"
+    assert said_by(tmp_path, f"\n    {run}.run(leave())") == "left 7\nstep 2.0 2.0\nit runs\n"
+
+
+# -- life cycles -----------------------------------------------------------------------------------
+
+
+async def test_a_cluster_is_started_once_and_its_processes_stay_its_own() -> None:
+    cluster = LocalCluster({"worker": 1})
+    with pytest.raises(FailedPreconditionError, match="the cluster was not started"):
+        await cluster.restart("worker")
+    starting = asyncio.create_task(cluster.start())
+    await asyncio.sleep(0)
+    for call in (cluster.start(), cluster.__aenter__(), cluster.add("worker")):
+        with pytest.raises(FailedPreconditionError, match="the cluster is being started"):
+            await call
+    await starting
+    pid = cluster.process("worker").pid
+    for call in (cluster.start(), cluster.__aenter__()):
+        with pytest.raises(FailedPreconditionError, match="the cluster was started already"):
+            await call
+    assert cluster.process("worker").pid == pid
+    await asyncio.gather(cluster.stop(), cluster.stop())
+    assert not is_running(pid)
+    for call in (cluster.start(), cluster.__aenter__(), cluster.scale("worker", 2)):
+        with pytest.raises(
+            FailedPreconditionError, match=r"the cluster was stopped.*make another one"
+        ):
+            await call
+    await cluster.stop()
+
+
+async def test_a_stop_that_is_cancelled_leaves_neither_process_nor_folder() -> None:
+    async with LocalCluster({"worker": 2}) as cluster:
+        folder = Path(cluster.target("worker").removeprefix("unix://")).parent
+        pids = [process.pid for process in cluster.processes.values()]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        stopping = asyncio.create_task(cluster.stop(grace=600.0))
+        await asyncio.sleep(0)
+        stopping.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await soon(stopping)
+        assert not folder.exists()
+        assert not any(map(is_running, pids))
+
+
+async def test_a_stop_during_the_start_ends_it_and_leaves_nothing() -> None:
+    cluster = LocalCluster({"worker": 1})
+    starting = asyncio.create_task(cluster.start())
+    await eventually(lambda: any(p.alive for p in cluster.processes.values()))
+    pid, folder = cluster.process("worker").pid, cluster._folder
+    assert folder is not None
+    await soon(cluster.stop())
+    assert not is_running(pid)
+    assert not os.path.exists(folder.path)
+    with pytest.raises(FailedPreconditionError, match="stopped while it was being started"):
+        await starting
+
+
+def test_a_plain_with_is_entered_once() -> None:
+    cluster = LocalCluster({"worker": 1})
+    cluster.close()
+    with cluster:
+        pid = cluster.process("worker").pid
+        with pytest.raises(FailedPreconditionError, match="started already"):
+            cluster.do(cluster.start())
+        with pytest.raises(RuntimeError, match="belongs to the event loop"):
+            cluster.__enter__()
+        assert cluster.process("worker").pid == pid
+    assert not is_running(pid)
+    with pytest.raises(FailedPreconditionError, match="was stopped"), cluster:
+        pass
+    cluster.close()

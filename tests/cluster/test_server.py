@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import socket
 import threading
@@ -62,6 +63,52 @@ async def test_a_server_has_no_address_before_it_is_started() -> None:
 async def test_a_server_is_started_once() -> None:
     async with Server(ONE, "worker") as server:
         with pytest.raises(FailedPreconditionError, match="started already"):
+            await server.start()
+
+
+async def test_each_call_of_a_server_has_a_defined_effect_in_each_state() -> None:
+    server = Server(ONE, "worker")
+    await server.stop()  # there is nothing to stop
+
+    async def keep() -> None:
+        server.keep(1.0)
+
+    for call in (server.serve_forever, keep):
+        with pytest.raises(FailedPreconditionError, match="was not started"):
+            await call()
+    starting = asyncio.create_task(server.start())
+    await asyncio.sleep(0)
+    for again in (server.start, server.__aenter__):
+        with pytest.raises(FailedPreconditionError, match="is being started"):
+            await again()
+    await soon(starting)
+    for again in (server.start, server.__aenter__):
+        with pytest.raises(FailedPreconditionError, match="was started already"):
+            await again()
+    async with AsyncSession(server.target, graph=Graph()) as session:
+        assert await session.list_devices()
+    await soon(server.stop())
+    await server.stop()
+    await soon(server.serve_forever())
+    for again in (server.start, server.__aenter__):
+        with pytest.raises(FailedPreconditionError, match=r"was stopped; .* make another one"):
+            await again()
+    with pytest.raises(FailedPreconditionError, match="was stopped"):
+        server.keep(1.0)
+
+
+async def test_a_stop_during_the_start_of_a_server_ends_it() -> None:
+    for turns in range(1, 6):
+        server = Server(ONE, "worker")
+        starting = asyncio.create_task(server.start())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await soon(server.stop())
+        with contextlib.suppress(FailedPreconditionError):  # unless it was started by then
+            await soon(starting)
+        assert not server.is_serving
+        await soon(server.serve_forever())
+        with pytest.raises(FailedPreconditionError, match="was stopped"):
             await server.start()
 
 

@@ -7,11 +7,11 @@ import errno
 import fcntl
 import os
 import re
-import socket
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import ml_dtypes
 import numpy as np
@@ -19,6 +19,8 @@ import pytest
 
 from actorsession import ops
 from actorsession.cluster import LocalCluster, Server
+from actorsession.cluster.launch import managed_cluster
+from actorsession.cluster.launch.managed_cluster import _stored_id
 from actorsession.cluster.master.restart_losses import restart_losses
 from actorsession.cluster.server import snapshots
 from actorsession.cluster.server.snapshots import (
@@ -32,6 +34,7 @@ from actorsession.config import ConfigProto
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
+    ResourceExhaustedError,
     UnavailableError,
     WorkerRestartedError,
 )
@@ -42,6 +45,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.runtime.resources import DEFAULT_CONTAINER
 from actorsession.session import AsyncSession
 from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
+from tests.obstacles import OBSTACLES
 from tests.plan.kit import node
 from tests.ports import HoldPorts
 
@@ -101,6 +105,22 @@ def test_a_file_that_is_cut_short_is_passed_over_for_the_one_before(
     assert found is not None
     assert found.steps == 1
     assert f"{path} is passed over" in caplog.text
+
+
+@pytest.mark.parametrize("error", [MemoryError(), OSError(errno.EMFILE, "Too many open files")])
+def test_a_snapshot_that_there_is_no_memory_for_is_not_passed_over_for_the_one_before(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SnapshotStore(tmp_path, W0)
+    for steps in (1, 2):
+        store.write(a_snapshot(*VALUES, steps=steps))
+    with monkeypatch.context() as patched:
+        patched.setattr(snapshots, "_read_parts", mock.Mock(side_effect=error))
+        with pytest.raises(ResourceExhaustedError):
+            store.latest()
+    found = store.latest()
+    assert found is not None
+    assert found.steps == 2
 
 
 def test_no_single_wrong_byte_goes_unnoticed(tmp_path: Path) -> None:
@@ -397,48 +417,88 @@ async def test_without_locks_files_are_told_apart_by_their_owners(
     store.write(a_snapshot(np.float32(1)))
     with pytest.raises(FailedPreconditionError, match="of cluster 'A'"):
         await SnapshotStore(tmp_path, W0, "B").take()
-    assert stored_cluster_id(tmp_path) is None  # the lock may be a living process's
+    with pytest.raises(UnavailableError, match="is in use"):  # the lock may be a living process's
+        stored_cluster_id(tmp_path)
     store.release()
     assert stored_cluster_id(tmp_path) == "A"
 
 
-def test_a_cluster_without_an_id_goes_on_with_the_variables_of_one_without_an_id(
+async def test_a_cluster_without_an_id_goes_on_with_variables_of_a_generated_id_alone(
     tmp_path: Path,
 ) -> None:
-    """Whose id was generated; ids that were chosen have to be given again."""
-
-    def chosen(folder: Path, given: str | None = None) -> str:
-        return LocalCluster({"ps": 1}, snapshot_dir=folder, cluster_id=given).cluster_id
-
-    former = chosen(tmp_path / "none")
+    """Ids that were chosen have to be given again."""
+    generated = LocalCluster({"ps": 1}).cluster_id
+    assert await _stored_id(tmp_path / "none") is None
     assert not (tmp_path / "none").exists()
-    assert chosen(tmp_path / "none") != former
-    SnapshotStore(tmp_path / "a", W0, former).write(a_snapshot(np.float32(1)))
-    assert chosen(tmp_path / "a") == former
-    assert chosen(tmp_path / "a", "mine") == "mine"
-    SnapshotStore(tmp_path / "b", W0, "mine").write(a_snapshot(np.float32(1)))
-    assert chosen(tmp_path / "b") not in ("mine", former)
+    for cluster, found in ((generated, generated), ("mine", None), ("", None)):
+        folder = tmp_path / (cluster or "without")
+        SnapshotStore(folder, W0, cluster).write(a_snapshot(np.float32(1)))
+        assert await _stored_id(folder) == found
+    assert LocalCluster({"ps": 1}, cluster_id="mine").cluster_id == "mine"
     with pytest.raises(TypeError, match="a cluster id is a string, got 7"):
-        chosen(tmp_path, 7)  # type: ignore[arg-type]
+        LocalCluster({"ps": 1}, cluster_id=7)  # type: ignore[arg-type]
+
+
+async def test_a_cluster_without_an_id_waits_for_processes_of_its_former_life(
+    tmp_path: Path,
+) -> None:
+    """Which have lost their program a moment ago, and write their last snapshots."""
+    generated = LocalCluster({"ps": 1}).cluster_id
+    former = SnapshotStore(tmp_path, W0, generated)
+    await former.take()
+    finding = asyncio.create_task(_stored_id(tmp_path))
+    await asyncio.sleep(0)
+    former.write(a_snapshot(np.float32(1)))
+    former.release()
+    assert await soon(finding) == generated
+
+
+async def test_the_id_of_a_cluster_that_lives_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(managed_cluster, "_ENDING", 0.0)
+    store = SnapshotStore(tmp_path, W0, LocalCluster({"ps": 1}).cluster_id)
+    await store.take()
+    store.write(a_snapshot(np.float32(1)))
+    assert await _stored_id(tmp_path) is None
+    store.release()
+
+
+async def test_on_a_full_disk_a_server_starts_with_its_variables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its lock has no text then, and keeps others of its task out as ever."""
+    monkeypatch.setattr(snapshots, "_REPLACED", 0.0)
+    SnapshotStore(tmp_path, W0, "A").write(a_snapshot(np.float32(5)))
+
+    def full(*arguments: Any) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    stores = [SnapshotStore(tmp_path, task, "A") for task in (W0, W0, W1)]
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        await stores[0].take()
+        found = stores[0].latest()
+        with pytest.raises(FailedPreconditionError, match="is used by another process, and "):
+            await stores[1].take()
+        await stores[2].take()
+    assert found is not None
+    assert found.variables[0].value == 5
+    for store in stores:
+        store.release()
 
 
 # -- names that others have taken ------------------------------------------------------------------
 
-OBSTACLES: dict[str, Callable[[Path], object]] = {
-    "a FIFO": os.mkfifo,
-    "a folder": Path.mkdir,
-    "a socket": lambda path: socket.socket(socket.AF_UNIX).bind(os.fspath(path)),
-    "a device": lambda path: path.symlink_to("/dev/zero"),
-    "a link to nothing": lambda path: path.symlink_to("/nowhere"),
-}
+LINKS: Mapping[str, Callable[[Path], object]] = {
+    **OBSTACLES, "a link to nothing": lambda path: path.symlink_to("/nowhere"),
+}  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-@pytest.mark.parametrize("what", OBSTACLES)
+@pytest.mark.parametrize("what", LINKS)
 async def test_what_is_no_file_is_no_snapshot_and_keeps_no_server_from_starting(
-    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    what: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.chdir(tmp_path)  # sockets have short names
     prefix = "job-worker-replica-0-task-0"
     SnapshotStore(tmp_path, W0, "A").write(a_snapshot(np.float32(5)))
     taken = [
@@ -446,7 +506,7 @@ async def test_what_is_no_file_is_no_snapshot_and_keeps_no_server_from_starting(
         "job-ps-replica-0-task-0.9999999999999999-00000000.snapshot", ".job-ps-replica-0-task-0.lock",
     ]  # fmt: skip
     for name in taken:
-        OBSTACLES[what](Path(name))
+        LINKS[what](tmp_path / name)
     server = Server({"worker": ["127.0.0.1:0"]}, "worker", snapshot_dir=tmp_path, cluster_id="A")
     await soon(server.start())
     (device,) = server._devices
@@ -462,14 +522,12 @@ async def test_what_is_no_file_is_no_snapshot_and_keeps_no_server_from_starting(
     assert set(taken) <= {p.name for p in tmp_path.iterdir()}
 
 
-@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-@pytest.mark.parametrize("what", OBSTACLES)
+@pytest.mark.parametrize("what", LINKS)
 @pytest.mark.parametrize("name", [".snapshots.lock", ".job-worker-replica-0-task-0.lock"])
 async def test_a_lock_whose_name_is_taken_is_refused_at_once(
-    name: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, what: str, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    OBSTACLES[what](Path(name))
+    LINKS[what](tmp_path / name)
     with pytest.raises((InvalidArgumentError, FailedPreconditionError), match=re.escape(name)):
         await soon(SnapshotStore(tmp_path, W0, "A").take())
 

@@ -1,9 +1,15 @@
-"""Somebody else at a port of ours: a server of another cluster, or another task, each a process."""
+"""Somebody else at a port of ours: a server of another cluster, another task, or many who say nothing."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import resource
+import signal
+import socket
 from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +18,11 @@ from actorsession.config import ConfigProto
 from actorsession.errors import DeadlineExceededError
 from actorsession.graph.graph import Graph
 from actorsession.session import Session
-from tests.cluster.kit import W0, W1, W2, on
-from tests.cluster.test_child import worker
+from actorsession.train import Saver
+from tests.cluster.kit import PATIENCE, W0, W1, W2, on, soon
+from tests.cluster.test_child import ONE, worker
 from tests.ports import HoldPorts
+from transports import ConnectError, Connection, Hello, connect, parse_address
 
 pytestmark = pytest.mark.process
 
@@ -84,3 +92,63 @@ def test_a_master_of_another_cluster_is_refused_by_our_worker_with_both_ids(
             end = ops.constant(2.0) * 3.0
         with Session(target, graph=graph) as session:
             assert session.run(end) == 6.0
+
+
+# -- descriptors -----------------------------------------------------------------------------------
+
+
+def few_descriptors() -> None:
+    """As ``ulimit -n 256`` does, in a child before it begins."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+
+
+def save_and_restore(target: str, graph: Graph, prefix: Path) -> None:
+    """Do what a client does, in a session of its own."""
+    with graph.as_default(), Session(target, graph=graph) as session:
+        v = ops.Variable(1.0, name="v")
+        session.run(v.initializer)
+        saver = Saver([v], sharded=True)
+        saver.save(session, str(prefix))
+        session.run(v.assign(2.0))
+        saver.restore(session, f"{prefix}")
+        assert session.run(v) == 1.0
+
+
+def test_strangers_who_say_nothing_leave_descriptors_for_files_and_clients(
+    graph: Graph, tmp_path: Path
+) -> None:
+    snapshots = ("--snapshot-dir", str(tmp_path / "snapshots"), "--snapshot-every", "3600")
+    with (
+        ExitStack() as held,
+        worker(0, ONE, *snapshots, preexec_fn=few_descriptors) as (process, target),
+    ):
+        address = parse_address(target)
+        for number in range(600):
+            held.enter_context(socket.create_connection((address.host, address.port)))
+            if number in (0, 300, 599):
+                save_and_restore(target, Graph(), tmp_path / f"m{number}")
+        process.send_signal(signal.SIGTERM)
+        assert process.communicate(timeout=PATIENCE) == ("", "")
+        assert process.returncode == 0
+    assert list((tmp_path / "snapshots").glob("*.snapshot"))
+
+
+async def test_clients_leave_descriptors_for_files_and_come_in_again_when_others_go(
+    tmp_path: Path,
+) -> None:
+    hello = Hello(cluster_id="", task="client", incarnation=1, pid=1)
+    clients: list[Connection] = []
+
+    async def all_that_come_in(target: str) -> None:
+        while len(clients) < 256:
+            clients.append(await soon(connect(target, hello, timeout=PATIENCE)))
+
+    with worker(0, ONE, preexec_fn=few_descriptors) as (_, target):
+        with pytest.raises(ConnectError, match="are kept for its files"):
+            await all_that_come_in(target)
+        assert len(clients) > 64
+        for _ in range(4):  # a session takes several descriptors, those of shared memory among them
+            await soon(clients.pop().aclose())
+        await asyncio.to_thread(save_and_restore, target, Graph(), tmp_path / "m")
+        for client in clients:
+            client.abort()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 import actorsession
 import actorsession.compat.v1 as tf
+from tests.forks import in_a_child, refusals
 from tests.rows import for_each
 
 
@@ -103,6 +105,23 @@ def test_a_worker_and_its_client_as_two_scripts_would_be() -> None:
     server.join()
     with pytest.raises(tf.errors.FailedPreconditionError, match="was stopped"):
         server.start()
+
+
+@pytest.mark.process
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_server_is_its_parents_in_a_forked_child_and_stopped_by_any_number_of_threads() -> None:
+    server = tf.train.Server.create_local_server()
+    found = in_a_child({"stop": server.stop, "start": server.start, "join": server.join})
+    assert found.pop("stop") == "returned None"
+    assert list(refusals(found)) == ["start", "join"]
+    with tf.Session(server.target) as sess:
+        assert sess.run(tf.constant(1.0) + 1.0) == 2.0
+    threads = [threading.Thread(target=server.stop) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
 
 
 def test_a_server_that_is_not_in_its_cluster_is_refused() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import time
 import wave
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
+from actorsession.observe.event_files import EventFileWriter
 from actorsession.opsets.parsing.records import RecordReader
 from tests.rows import for_each
 
@@ -223,6 +226,19 @@ def test_a_file_has_what_was_added(tmp_path: Path) -> None:
     ]
     assert found[3].summary.value[0].tag == "x"
     assert found[6].wall_time == 3.0
+
+
+def test_two_writers_within_a_second_never_have_the_same_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even if another process makes its file between the look and the making of one's own."""
+    monkeypatch.setattr(time, "time", lambda: 1.0)
+    monkeypatch.setattr(os.path, "exists", lambda path: False)
+    writers = [EventFileWriter(tmp_path) for _ in range(3)]
+    assert len({writer.path for writer in writers}) == 3
+    for writer in writers:
+        writer.close()
+    assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
 
 
 def test_events_are_written_when_enough_of_them_wait(tmp_path: Path) -> None:

@@ -247,8 +247,8 @@ def test_a_pool_runs_no_more_at_once_than_its_number(number: int, first: bool) -
 
 
 def test_work_that_waits_lends_its_turn_and_goes_on_when_it_has_one_again() -> None:
-    """1. Five pieces of work wait, one after the other, in a pool of one thread. 2. A sixth lets all go on while
-    it runs itself. 3. They go on behind it, one at a time."""
+    """1. Five pieces of work wait, one after the other, in a pool of one thread. 2. A sixth lets all go on
+    while it runs itself. 3. They go on behind it, one at a time."""
     pool, counted, event = KernelPool(1), Counted(), threading.Event()
     for _ in range(5):
         pool.submit(counted.wait, event)

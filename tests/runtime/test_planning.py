@@ -7,10 +7,11 @@ import gc
 import threading
 from collections.abc import AsyncIterator
 from typing import Any
+from unittest import mock
 
 import pytest
 
-from actorsession.errors import CancelledError, InvalidArgumentError
+from actorsession.errors import CancelledError, InvalidArgumentError, ResourceExhaustedError
 from actorsession.runtime import planning as module
 from actorsession.runtime.planning import LARGE, Planning
 from tests.cluster.kit import PATIENCE, eventually, soon
@@ -150,3 +151,22 @@ async def test_the_garbage_collector_rests_meanwhile(planning: Planning) -> None
     held.go.set()
     await soon(run)
     assert gc.isenabled()
+
+
+async def test_plans_without_a_thread_fail_and_later_ones_are_made(
+    planning: Planning, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        none = mock.Mock(side_effect=RuntimeError("can't start new thread"))
+        patched.setattr(threading.Thread, "start", none)
+        with pytest.raises(ResourceExhaustedError, match="no threads left"):
+            await soon(planning.run(lambda: 1))
+        assert not planning.busy
+    held = Held(2)
+    first = asyncio.ensure_future(planning.run(held))
+    await eventually(held.begun.is_set)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", none)
+        other = Planning().start(lambda: 3)  # by the thread that there is
+        held.go.set()
+        assert [await soon(first), await soon(other)] == [2, 3]

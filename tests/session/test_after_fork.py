@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from actorsession import ops
 from actorsession.graph.graph import Graph
+from actorsession.observe.event_files import EventFileWriter
+from actorsession.process_bound import finalize_here
 from actorsession.session import Session
+from tests.forks import in_a_child
 
 pytestmark = [
     pytest.mark.process,
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
 ]
-
-
-def in_a_child(calls: dict[str, Callable[[], Any]]) -> dict[str, str]:
-    """What each of the calls raises in a forked process; a line for each."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            for name, call in calls.items():
-                try:
-                    said = f"returned {call()!r}"
-                except BaseException as exc:
-                    said = f"{type(exc).__name__}: {exc}"
-                os.write(writer, f"{name}={said}\n".encode())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        lines = pipe.read().decode().splitlines()
-    os.waitpid(child, 0)
-    return dict(line.split("=", 1) for line in lines)
 
 
 def test_each_call_of_a_forked_child_is_refused_with_the_reason(graph: Graph) -> None:
@@ -77,3 +59,19 @@ def test_a_forked_child_may_ask_for_counts_and_close(graph: Graph) -> None:
         )
         assert found == {"plans": "returned 1", "close": "returned None"}
         assert session.run(y) == 2
+
+
+def test_what_a_child_leaves_or_ends_is_not_written_or_removed_twice(tmp_path: Path) -> None:
+    """Files and folders of the parent, at the end of a child that ends as a program does."""
+    events = EventFileWriter(str(tmp_path))
+    events.write(b"an event")
+    folder = tempfile.mkdtemp(dir=tmp_path)
+    finalizer = finalize_here(events, os.rmdir, folder)
+    found = in_a_child({"flush": events.flush, "close": events.close, "end": finalizer})
+    assert found == dict.fromkeys(("flush", "close", "end"), "returned None")
+    assert os.path.exists(folder)
+    assert b"an event" not in Path(events.path).read_bytes()
+    events.close()
+    assert Path(events.path).read_bytes().count(b"an event") == 1
+    finalizer()
+    assert not os.path.exists(folder)

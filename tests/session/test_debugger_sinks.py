@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -77,6 +79,22 @@ async def test_a_directory_that_cannot_be_made_is_a_failure_of_its_sink_alone(
     assert len(session.session.debug_dumps()) == 1
     # The run, the graph of its device, the value and the end.
     assert session.session.debug_reports()[0].failures == 4
+
+
+async def test_dumps_are_their_owners_alone_whatever_the_umask(
+    session: Any, log_of: Any, tmp_path: Path
+) -> None:
+    x, z = log_of
+    before = os.umask(0)
+    try:
+        url = f"file://{tmp_path}/dumps"
+        await session.run(z, {x: [0.0]}, watch("y", debug_urls=[url]))
+    finally:
+        os.umask(before)
+    made = [p for p in tmp_path.rglob("*") if p.exists()]
+    assert len(made) > 3
+    assert {stat.S_IMODE(p.stat().st_mode) for p in made if p.is_dir()} == {0o700}
+    assert {stat.S_IMODE(p.stat().st_mode) for p in made if p.is_file()} == {0o600}
 
 
 async def test_what_is_beyond_the_limit_of_the_run_is_counted_and_not_kept(

@@ -271,3 +271,104 @@ async def test_seeded_random_numbers_repeat_in_each_new_session(make_session: An
     assert not np.array_equal(sequence[0], sequence[1])
     for value in sequence:
         np.testing.assert_array_equal(await second.run(drawn), value)
+
+
+# -- calls by state --------------------------------------------------------------------------------
+
+
+async def in_state(state: str) -> AsyncSession:
+    session = AsyncSession(graph=Graph())
+    with session.graph.as_default():
+        ops.identity(ops.constant(1.0), name="x")
+    if state != "new":
+        await session.__aenter__()
+    if state == "closed":
+        await session.__aexit__(None, None, None)
+    return session
+
+
+CLOSED = "Attempted to use a closed Session"
+STATES: dict[str, dict[str, str | None]] = {  # the error of each call in each state, if it has one
+    "__aenter__": {"new": None, "entered": "not re-entrant", "closed": CLOSED},
+    "run": {"new": None, "entered": None, "closed": CLOSED},
+    "warm_up": {"new": None, "entered": None, "closed": CLOSED},
+    "placement": {"new": None, "entered": None, "closed": CLOSED},
+    "why": {"new": None, "entered": None, "closed": CLOSED},
+    "partial_run_setup": {"new": None, "entered": None, "closed": CLOSED},
+    "close": {"new": None, "entered": None, "closed": None},
+    "__aexit__": {"new": None, "entered": None, "closed": None},
+}
+
+
+@for_each("call", STATES)
+async def test_each_call_of_a_session_has_a_defined_effect_in_each_state(call: str) -> None:
+    given = {"__aexit__": (None, None, None)} | dict.fromkeys(("run", "warm_up"), ("x:0",))
+    given["partial_run_setup"] = (["x:0"],)
+    for state, error in STATES[call].items():
+        session = await in_state(state)
+        asked = getattr(session, call)(*given.get(call, ()))
+        if error is None:
+            await asked
+        else:
+            with pytest.raises(RuntimeError, match=error):
+                await asked
+        assert session.closed == (state == "closed" or call in ("close", "__aexit__"))
+        assert get_default_session() in (None, session)
+        await session.__aexit__(None, None, None)
+        assert get_default_session() is None
+
+
+async def test_a_partial_run_is_entered_once_and_ends_with_its_block() -> None:
+    session = await in_state("entered")
+    run = session.partial(["x:0"])
+    with pytest.raises(RuntimeError, match="has not begun"):
+        await run.run("x:0")
+    async with run:
+        with pytest.raises(RuntimeError, match="entered once"):
+            await run.__aenter__()
+    with pytest.raises(
+        InvalidArgumentError, match="Must run 'setup' before performing partial runs"
+    ):
+        await run.run("x:0")
+    async with session.partial(["x:0"]) as other:
+        await session.__aexit__(None, None, None)  # which ends the run
+    with pytest.raises(RuntimeError, match=CLOSED):
+        await other.run("x:0")
+    with pytest.raises(RuntimeError, match=CLOSED):
+        await session.partial(["x:0"]).__aenter__()
+
+
+async def test_a_session_whose_exit_is_refused_is_open_and_the_default() -> None:
+    async with AsyncSession(graph=Graph()) as session:
+        with session.graph.as_default():
+            x = ops.constant(1.0) + 1.0
+        assert await session.run(x) == 2.0
+
+        def leave() -> None:
+            with pytest.raises(RuntimeError, match="belongs to the event loop"):
+                asyncio.run(session.__aexit__(None, None, None))
+
+        await asyncio.to_thread(leave)
+        assert not session.closed
+        assert get_default_session() is session
+        assert await session.run(x) == 2.0
+
+
+def test_a_session_of_this_process_goes_on_with_the_next_loop() -> None:
+    session = AsyncSession(graph=Graph())
+    with session.graph.as_default():
+        fed = ops.placeholder("float32", [])
+        end = fed + 1.0
+        queue = ops.FIFOQueue(1, "float32", shapes=[[]])
+        put, got = queue.enqueue([end]), queue.dequeue()
+
+    async def use() -> None:
+        assert await session.run(end, {fed: 1.0}) == 2.0
+        taken, _ = await asyncio.gather(session.run(got), session.run(put, {fed: 2.0}))
+        assert taken == 3.0
+        async with session.partial([end], [fed]) as run:
+            assert await run.run(end, {fed: 3.0}) == 4.0
+
+    asyncio.run(use())
+    asyncio.run(use())
+    asyncio.run(session.close())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import struct
@@ -307,6 +308,44 @@ async def test_without_room_arrays_are_sent(monkeypatch: pytest.MonkeyPatch) -> 
         assert held == [large(fill) for fill in range(4)]
 
 
+async def test_where_the_system_may_refuse_pages_they_are_reserved_and_arrays_without_are_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A write to a page that is refused would end the process."""
+    monkeypatch.setattr(arena, "_may_lack_pages", lambda: True)
+    full = OSError(errno.ENOSPC, "No space left on device")
+    async with neighbours() as (dialled, accepted):
+        assert was_shared((await carry(dialled, accepted, large(1))).segments[0])
+        with patch("transports.shm.arena.os.posix_fallocate", side_effect=full) as reserve:
+            came = await carry(dialled, accepted, large(2))
+        assert reserve.called
+        assert not was_shared(came.segments[0])
+        assert came == large(2)
+        assert was_shared((await carry(dialled, accepted, large(3))).segments[0])
+
+
+@pytest.mark.parametrize(("says", "expected"), [("0\n", False), ("1\n", False), ("2\n", True)])
+def test_strict_overcommit_is_where_the_system_refuses_pages(
+    says: str, expected: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "overcommit").write_text(says)
+    monkeypatch.setattr(arena, "_OVERCOMMIT", str(tmp_path / "overcommit"))
+    assert arena._may_lack_pages() == expected
+    monkeypatch.setattr(arena, "_OVERCOMMIT", str(tmp_path / "missing"))
+    assert not arena._may_lack_pages()
+
+
+@pytest.mark.parametrize("place", ["os.memfd_create", "os.open"])
+async def test_without_descriptors_for_the_lane_arrays_are_sent(place: str) -> None:
+    ps, worker = replace(PS, pid=US), replace(WORKER, pid=US)
+    none = OSError(errno.EMFILE, "Too many open files")
+    async with linked(LOOPBACK, ps=ps, worker=worker) as (dialled, accepted):
+        with patch(f"transports.shm.arena.{place}", side_effect=none):
+            for fill in range(3):
+                assert await carry(dialled, accepted, large(fill)) == large(fill)
+                await carry(accepted, dialled, Frame(b"read on"))
+
+
 async def test_parts_that_were_given_back_make_room_for_a_larger_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -528,7 +567,7 @@ async def test_a_reader_that_keeps_much_and_has_no_memory_for_a_copy_loses_that_
 )
 async def test_an_arena_for_which_there_is_no_address_space_is_refused(error: Exception) -> None:
     ps, worker = replace(PS, pid=US), replace(WORKER, pid=US)
-    with patch.object(shared.mmap, "mmap", side_effect=error):
+    with patch("transports.shm.lane.mmap.mmap", side_effect=error):
         async with linked(LOOPBACK, ps=ps, worker=worker) as (dialled, accepted):
             for fill in range(3):
                 (segment,) = (await carry(dialled, accepted, large(fill, 2**20))).segments

@@ -6,6 +6,7 @@ import errno
 import os
 import socket
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,8 +66,21 @@ def test_an_address_of_another_machine_cannot_be_bound() -> None:
     assert caught.value.errno == errno.EADDRNOTAVAIL
 
 
-def test_a_socket_file_is_its_owners_alone(socket_path: Path) -> None:
-    before = os.umask(0)
+@pytest.mark.parametrize("mask", [0, 0o777])
+@pytest.mark.parametrize("born", [True, False])
+def test_a_socket_file_is_its_owners_alone(
+    mask: int, born: bool, socket_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the first moment on Linux; where the system takes no rights from a socket, before it listens."""
+
+    def refuse(descriptor: int, mode: int) -> None:
+        raise OSError(errno.EINVAL, "a socket has no rights")
+
+    if not born:
+        monkeypatch.setattr(os, "fchmod", refuse)
+    elif sys.platform == "linux" and not mask:
+        monkeypatch.delattr(os, "chmod")
+    before = os.umask(mask)
     try:
         bind_unix(Address(scheme="unix", path=str(socket_path))).close()
     finally:

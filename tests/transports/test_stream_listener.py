@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from errno import EMFILE
 
 import pytest
 
@@ -20,12 +21,12 @@ from tests.transports.peers import (
     start,
     until,
 )
-from transports import Listener, connect, listen, parse_address
+from transports import ConnectError, Listener, connect, listen, parse_address
 from transports.decoder import READ_SIZE
 from transports.frame import HANDSHAKE_VERSION, PREFIX, Frame, encode_frame
 from transports.handshake import MAX_MESSAGE, NONCE_SIZE, Handshake, Role, Send
+from transports.stream import descriptors, sockets
 from transports.stream import listener as stream_listener
-from transports.stream import sockets
 from transports.stream.bytestream import ByteStreams
 from transports.stream.listener import STRANGER_LIMIT, StreamListener
 
@@ -37,9 +38,12 @@ async def assert_serves(listener: Listener) -> None:
         assert await connection.recv() == numbered(1)
 
 
-@pytest.fixture
-def room_for_three(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_listener, "MAX_HANDSHAKES", 3)
+@pytest.fixture(params=["bound", "share of the descriptors"])
+def room_for_three(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "bound":
+        monkeypatch.setattr(stream_listener, "MAX_HANDSHAKES", 3)
+    else:
+        monkeypatch.setattr(descriptors, "strangers_share", lambda: 3)
 
 
 async def wait_for_handshakes(listener: Listener, count: int) -> None:
@@ -89,6 +93,45 @@ async def test_who_has_shaken_hands_is_no_stranger_and_takes_no_room(socket_addr
             peer.write(numbered(number))
             assert await peer.recv() == numbered(number)
             await peer.aclose()
+
+
+async def test_a_peer_that_would_take_a_descriptor_of_the_processs_own_is_told_so_and_may_come_later(
+    socket_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with await listen(socket_address, PS, echo) as listener:
+        async with await connect(listener.address, WORKER, timeout=60):
+            with monkeypatch.context() as patch:
+                patch.setattr(descriptors, "kept_from", lambda: 0)
+                patch.setattr(descriptors, "descriptor_limit", lambda: 2**20)
+                with pytest.raises(ConnectError, match="are kept for its files") as info:
+                    await connect(listener.address, WORKER, timeout=60)
+                assert (info.value.phase, info.value.errno) == ("hello", EMFILE)
+            await assert_serves(listener)
+
+
+async def test_where_hardly_a_descriptor_is_left_a_stranger_is_not_even_asked_who_he_is(
+    socket_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with await listen(socket_address, PS, echo) as listener:
+        with monkeypatch.context() as patch, log_of_transports() as records:
+            patch.setattr(descriptors, "kept_from", lambda: 0)
+            patch.setattr(descriptors, "descriptor_limit", lambda: 1)
+            reader, writer = await open_raw(listener)
+            with suppress(ConnectionResetError):
+                assert await reader.read() == b""
+            assert "are kept for its files" in (await records.get()).getMessage()
+            writer.transport.abort()
+        await assert_serves(listener)
+
+
+@pytest.mark.parametrize(
+    ("limit", "strangers", "kept"), [(256, 64, 192), (1024, 256, 768), (10**6, 250_000, 998_976)]
+)
+def test_a_quarter_of_a_low_limit_is_the_processs_own_and_a_quarter_is_for_strangers(
+    limit: int, strangers: int, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(descriptors, "descriptor_limit", lambda: limit)
+    assert (descriptors.strangers_share(), descriptors.kept_from()) == (strangers, kept)
 
 
 async def test_a_stranger_that_floods_is_not_read_ahead(socket_address: str) -> None:

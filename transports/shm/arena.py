@@ -41,6 +41,8 @@ _LOCK = Struct("@hhqqi4x")
 
 _Part: TypeAlias = tuple[int, int]  # offset and size
 
+_OVERCOMMIT = "/proc/sys/vm/overcommit_memory"
+
 
 class Place(np.ndarray[tuple[int], np.dtype[np.uint8]]):
     """The bytes of a place in an arena; the place is free when nothing refers to them any more.
@@ -85,6 +87,7 @@ class Arena:
         self._base = 0  # address of the mapping
         self._free = [(0, self.size)]  # in order; no two are adjacent
         self._touched = 0  # no page at or after this offset exists
+        self._reserves = _may_lack_pages()
         self._idle: list[_Part] = []  # parts that were free at the last trim, and since
         self._places: dict[int, weakref.ref[Place]] = {}  # by offset
         self._freed: deque[_Part] = deque()  # not in the list of free parts yet
@@ -103,7 +106,7 @@ class Arena:
             with self._lock:
                 self._collect_freed()
                 taken = self.take(length)
-        except (OSError, ValueError):  # no address space left to map the arena
+        except (OSError, ValueError, MemoryError):  # no pages, or no address space to map the arena
             return None
         if taken is None:
             return None
@@ -131,10 +134,15 @@ class Arena:
         """Return the offset and the memory of a part of this many bytes, or None if there is no space.
 
         The first part that fits is taken: low parts are reused, and their pages exist.
+
+        Raises:
+            OSError: There are no pages for it, or no address space for the arena.
         """
         size = _whole_pages(length)
         for at, (offset, extent) in enumerate(self._free):
             if size <= extent:
+                if self._reserves:
+                    os.posix_fallocate(self.descriptor, offset, size)
                 memory = memoryview(self._mapped())[offset : offset + length]
                 self._free[at : at + 1] = [(offset + size, extent - size)] if size < extent else []
                 self._touched = max(self._touched, offset + size)
@@ -344,6 +352,19 @@ def _without(parts: Sequence[_Part], taken: _Part) -> list[_Part]:
         left += [(offset, min(begin, stop) - offset)] if offset < begin else []
         left += [(max(end, offset), stop - max(end, offset))] if stop > end else []
     return left
+
+
+def _may_lack_pages() -> bool:
+    """Return whether the system refuses pages of a file that it cannot back: a write to one ends the process.
+
+    Elsewhere it finds pages, or ends a process of its choice. Nothing is reserved there, because that makes
+    all pages of a large array at once, while the event loop waits.
+    """
+    try:
+        with open(_OVERCOMMIT, "rb") as file:
+            return file.read(1) == b"2"
+    except OSError:  # not Linux, or hidden
+        return False
 
 
 def _file_name(token: bytes) -> str:

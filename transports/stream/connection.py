@@ -40,6 +40,7 @@ from transports.connection import (
 from transports.decoder import READ_SIZE, FrameDecoder
 from transports.delivery import Delivery
 from transports.errors import ConnectionClosed, ProtocolError
+from transports.forks import keep_from_children
 from transports.frame import (
     CHUNK_SIZE,
     JOIN_BELOW,
@@ -149,6 +150,7 @@ class StreamConnection(Connection):
         if isinstance(writer, StreamWriter):
             writer.__class__ = _FormerWriter
         take_over(reader, self._transport, self._protocol)
+        keep_from_children(self)
 
     @property
     def closed(self) -> bool:
@@ -183,13 +185,20 @@ class StreamConnection(Connection):
         except MemoryError as error:
             raise RuntimeError("no memory for the rest of a frame") from error
 
+    def descriptor(self) -> int:
+        """Return the descriptor of the socket; -1 if it is closed, or is about to be."""
+        if self._transport.is_closing():
+            return -1
+        sock = cast(asyncio.BaseTransport, self._transport).get_extra_info("socket")
+        return -1 if sock is None else int(sock.fileno())
+
     def open_to_threads(self) -> None:
         """Have outbox and other threads share a ``ThreadWriter``, unless bytes are encrypted on their way."""
         if self._threads is None and self._is_plain and self._ended is None:
-            sock = cast(asyncio.BaseTransport, self._transport).get_extra_info("socket")
-            if sock is not None and sock.fileno() >= 0:
+            number = self.descriptor()
+            if number >= 0:
                 with suppress(OSError):  # no descriptors are left
-                    self._threads = ThreadWriter(self._transport, sock.fileno())
+                    self._threads = ThreadWriter(self._transport, number)
                     self._outbox.divert(self._threads)
 
     @property
@@ -291,6 +300,13 @@ class StreamConnection(Connection):
         """Drop the connection; a closing child notices this and ends."""
         self._note_end(by_us=True)
         self._drop()
+
+    def abandon(self) -> None:
+        """Close the socket that a closed loop has left open; uvloop leaves none."""
+        transport = self._transport
+        sock = getattr(getattr(transport, "_plain_transport", transport), "_sock", None)
+        if sock is not None:
+            sock.close()
 
     def _drop(self) -> None:
         """Drop unsent bytes and the stream, and close the shared-memory lane.

@@ -1,12 +1,13 @@
 """A socket that accepts streams, and the children that serve the accepted streams.
 
 ``transport`` makes one per listening address. The module imports ``transports.listener``, ``connection``,
-``handshake``, ``sockets``, ``peer_user``, ``security``, ``address`` and ``errors``.
+``handshake``, ``sockets``, ``descriptors``, ``peer_user``, ``security``, ``address`` and ``errors``.
 
 A stranger is a dialler that has not completed the handshake. A listener holds ``MAX_HANDSHAKES`` of them and
-some tens of KiB for each; when one more arrives, the one that has waited longest is dropped. So idle
-strangers cannot block a listener: to displace a peer that shakes hands within milliseconds, as many others
-have to arrive within that time.
+some tens of KiB for each, fewer where the limit of descriptors is low (``descriptors``); when one more
+arrives, the one that has waited longest is dropped. So idle strangers cannot block a listener: to displace a
+peer that shakes hands within milliseconds, as many others have to arrive within that time. A peer that would
+take a descriptor that the process keeps for itself is refused with that reason, and may try again.
 
 Invariants. Whatever fails before the end of the handshake, including cancellation, the stream is closed. An
 accepted stream belongs to a child of the listener before asyncio's callback returns. asyncio therefore
@@ -22,16 +23,17 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from errno import ETIMEDOUT
+from errno import EMFILE, ETIMEDOUT
 from typing import TypeAlias
 
 from transports.address import Address, parse_address
-from transports.errors import ProtocolError, TransportError
+from transports.errors import ConnectError, ProtocolError, TransportError
+from transports.forks import keep_from_children
 from transports.handshake import NONCE_SIZE, Handshake, Role
 from transports.hello import Hello
 from transports.listener import Listener, OnConnection, logger
 from transports.security import tls_error
-from transports.stream import sockets
+from transports.stream import descriptors, sockets
 from transports.stream.bytestream import ByteReader, ByteStreams, ByteWriter
 from transports.stream.connection import StreamConnection
 from transports.stream.handshake import hang_up, shake_hands
@@ -42,6 +44,10 @@ from transports.stream.peer_user import check_user
 BACKLOG = 512
 # As many as the backlog holds, so that the whole cluster may be accepted at once.
 MAX_HANDSHAKES = BACKLOG
+# How many the standard event loop accepts before anything else has its turn, such as dropping others.
+_ACCEPTED_AT_ONCE = 16
+# Strangers while connections have all descriptors that they may take.
+_FEW = 8
 # How much is read ahead from a stranger: twice this, and one read of the event loop. A hello is 8 KiB at
 # most, and the certificates of TLS about as much.
 STRANGER_LIMIT = 2**14
@@ -82,6 +88,7 @@ class StreamListener(Listener):
         self._in_handshake: dict[asyncio.Task[None], str] = {}
         self._server: asyncio.Server | None = None
         self._sock: socket.socket | None = None
+        self._pid = -1  # of the process that listens
         self._file = sockets.file_identity(address.path)
 
     async def start(self, sock: socket.socket) -> None:
@@ -90,7 +97,8 @@ class StreamListener(Listener):
         Raises:
             OSError: The operating system refused to listen.
         """
-        self._sock = sock
+        self._sock, self._pid = sock, os.getpid()
+        keep_from_children(self)
         sock.listen(BACKLOG)  # not left to the event loop: uvloop 0.23 ignores a refusal silently
         loop = asyncio.get_running_loop()
 
@@ -98,10 +106,30 @@ class StreamListener(Listener):
             reader = asyncio.StreamReader(limit=STRANGER_LIMIT, loop=loop)
             return asyncio.StreamReaderProtocol(reader, self._accept, loop=loop)
 
-        if sock.family == socket.AF_UNIX:
-            self._server = await loop.create_unix_server(make_protocol, sock=sock, backlog=BACKLOG)
-        else:
-            self._server = await loop.create_server(make_protocol, sock=sock, backlog=BACKLOG)
+        create = loop.create_unix_server if sock.family == socket.AF_UNIX else loop.create_server
+        making = loop.create_task(
+            create(make_protocol, sock=sock, backlog=_ACCEPTED_AT_ONCE),
+            name=f"listen at {self.address}",
+        )
+        try:
+            self._server = await asyncio.shield(making)
+        except asyncio.CancelledError:
+            await asyncio.wait({making})  # at once; else nobody would have the server, and close it
+            if not making.cancelled() and making.exception() is None:
+                making.result().close()
+            raise
+        sock.listen(BACKLOG)  # the event loop has called it with the other number
+
+    def descriptor(self) -> int:
+        """Return the descriptor of the listening socket, or -1 once it is closed."""
+        return -1 if self._sock is None or self._closed else self._sock.fileno()
+
+    def abandon(self) -> None:
+        """Close the socket that a closed loop has left open, and remove its file."""
+        if not self._closed and self._sock is not None:
+            self._closed = True
+            self._sock.close()
+            self._remove_file()
 
     async def _stop_accepting(self) -> None:
         """Close the socket, and remove its file unless another listener has replaced it.
@@ -124,7 +152,9 @@ class StreamListener(Listener):
             self._remove_file()
 
     def _remove_file(self) -> None:
-        """Remove the socket file that this listener made."""
+        """Remove the socket file that this listener made; in a forked child it is the parent's."""
+        if self._pid != os.getpid():
+            return
         if self._file is not None and sockets.file_identity(self._parsed.path) == self._file:
             with suppress(OSError):
                 os.unlink(self._parsed.path)
@@ -139,7 +169,15 @@ class StreamListener(Listener):
             return
         peer = self._peer_address(writer)
         name = f"connection of {self.address} from {peer}"
-        self._end_longest_handshake()
+        room = min(MAX_HANDSHAKES, descriptors.strangers_share())
+        taken, kept = writer.get_extra_info("socket").fileno(), descriptors.kept_from()
+        if taken >= kept:
+            room = min(room, _FEW)
+        self._end_longest_handshake(room)
+        if taken >= (kept + descriptors.descriptor_limit()) // 2:
+            self._refused(peer, _full(taken))
+            writer.transport.abort()
+            return
         child = self._own_child(
             self._serve_stream(reader, writer, peer), name, writer.transport.abort
         )
@@ -149,16 +187,16 @@ class StreamListener(Listener):
         self._in_handshake.pop(child, None)
         super()._child_ended(abandon, child)
 
-    def _end_longest_handshake(self) -> None:
+    def _end_longest_handshake(self, room: int) -> None:
         """Drop the strangers that have waited longest until there is space for one more."""
-        while len(self._in_handshake) >= MAX_HANDSHAKES:
+        while len(self._in_handshake) >= room:
             child, peer = next(iter(self._in_handshake.items()))
             del self._in_handshake[child]
             child.cancel()
             logger.info(
                 "%s closed a connection from %s: %d connections are in the handshake, and "
 "this one has been in it longest",
-                self.address, peer, MAX_HANDSHAKES - 1,
+                self.address, peer, room - 1,
             )  # fmt: skip
 
     async def _serve_stream(
@@ -193,18 +231,27 @@ class StreamListener(Listener):
                 # Data that must be encrypted does not go through shared memory, which bypasses the
                 # encryption.
                 shares = self._secure is None
-                check = user_check(writer, peer, "the dialler") if self._own_user_only else None
+                is_ours = user_check(writer, peer, "the dialler") if self._own_user_only else None
+
+                def check() -> None:
+                    _check_room(writer, peer)  # first, for the other one may need a descriptor
+                    if is_ours is not None:
+                        is_ours()
+
                 return await become_connection(*streams, core, peer, shares=shares, check=check)
         except TransportError as error:
-            known_as = {"peer": parse_address(peer).host or peer}  # ports differ by attempt
-            logger.warning(
-                "%s refused a connection from %s: %s", self.address, peer, error, extra=known_as
-            )
+            self._refused(peer, error)
         except (OSError, EOFError) as error:
             # A port scanner, a health check, or a client that gave up: no reason for a warning.
             reason, _ = explain(error, self._handshake_timeout, "hello")
             logger.info("%s closed a connection from %s: %s", self.address, peer, reason)
         return None
+
+    def _refused(self, peer: str, why: object) -> None:
+        known_as = {"peer": parse_address(peer).host or peer}  # ports differ by attempt
+        logger.warning(
+            "%s refused a connection from %s: %s", self.address, peer, why, extra=known_as
+        )
 
     def _peer_address(self, writer: asyncio.StreamWriter) -> str:
         """Return the address of a dialler; on a unix socket diallers have no address but the listener's."""
@@ -212,6 +259,24 @@ class StreamListener(Listener):
         if not isinstance(name, tuple):  # a unix socket's, or the peer is gone already
             return self.address
         return str(Address(scheme=self._parsed.scheme, host=name[0], port=name[1]))
+
+
+def _check_room(writer: asyncio.StreamWriter, peer: str) -> None:
+    """Refuse a dialler if connections have all descriptors that they may take.
+
+    Raises:
+        ConnectError: They have.
+    """
+    taken = descriptors.lowest_free(writer.get_extra_info("socket").fileno())
+    if taken >= descriptors.kept_from():
+        raise ConnectError(_full(taken), address=peer, errno=EMFILE, phase="hello")
+
+
+def _full(taken: int) -> str:
+    return (
+        f"{taken} of the {descriptors.descriptor_limit()} descriptors of this process are open, and the "
+        f"others are kept for its files; raise the limit (ulimit -n), or close connections"
+    )
 
 
 def user_check(writer: asyncio.StreamWriter, address: str, who: str) -> Callable[[], None]:

@@ -20,6 +20,9 @@ from transports.address import Address
 from transports.errors import BindError
 from transports.stream.port_owner import port_owner
 
+# The rights of a socket file: only its owner may connect.
+_OWNERS = 0o600
+
 
 def bind_tcp(address: Address, family: int, host: str) -> socket.socket:
     """Return a socket bound to a numeric host and the address's port.
@@ -51,7 +54,10 @@ def bind_tcp(address: Address, family: int, host: str) -> socket.socket:
 def bind_unix(address: Address) -> socket.socket:
     """Return a socket bound to the address's path, which only its owner may connect to.
 
-    A socket file without a listener, left by a process that died, is removed first.
+    The file has these rights from the first moment on Linux, which makes it with those of the socket;
+    elsewhere it gets them before ``listen()``, until when nobody can connect. The umask belongs to all
+    threads and stays as it is. A socket file without a listener, left by a process that died, is removed
+    first.
 
     Args:
         address: An address with a path.
@@ -65,8 +71,11 @@ def bind_unix(address: Address) -> socket.socket:
     _remove_stale(address.path)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
+        with suppress(OSError):
+            os.fchmod(sock.fileno(), _OWNERS)
         sock.bind(address.path)
-        os.chmod(address.path, 0o600)  # before listen(): no process could connect until now
+        if stat.S_IMODE(os.stat(address.path).st_mode) != _OWNERS:
+            os.chmod(address.path, _OWNERS)
     except OSError as error:
         sock.close()
         raise bind_error(address, error) from error

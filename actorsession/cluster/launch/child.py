@@ -30,9 +30,10 @@ from actorsession.cluster.server.server import Server
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import ConfigProto
 from actorsession.errors import DataLossError, OpError
-from actorsession.ops.flow.streams import relay_standard_streams
+from actorsession.ops.flow.streams import relay_standard_streams, serve_others
 from actorsession.records import dataclass
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
+from actorsession.terminal_text import write_lines
 from transports import SecurityConfig
 
 __all__ = ["WorkerOptions", "make_guard", "serve"]
@@ -116,6 +117,7 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
             cannot be bound, or a ``DataLossError`` for a last snapshot that could not be written.
     """
     relay_standard_streams()
+    serve_others()
     loop = asyncio.get_running_loop()
     server = Server(
         options.cluster, options.job, options.index,
@@ -125,9 +127,14 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
         sidecar=options.sidecar, file_roots=options.file_roots, restart_wait=options.restart_wait,
     )  # fmt: skip
     ended = asyncio.Event()
-    parent = _Parent(loop, server, ended.set, options.grace)
+
+    def end(why: str) -> None:
+        server.end_reason = server.end_reason or why
+        ended.set()
+
+    parent = _Parent(loop, server, end, options.grace)
     with (
-        _ended_by_signals(loop, ended.set), guard.watching(_ENDING),
+        _ended_by_signals(loop, end), guard.watching(_ENDING),
         _probes(options, loop, server) as probe_port,
     ):  # fmt: skip
         async with server:
@@ -157,11 +164,13 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
 
 
 @contextlib.contextmanager
-def _ended_by_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> Iterator[None]:
+def _ended_by_signals(
+    loop: asyncio.AbstractEventLoop, end: Callable[[str], None]
+) -> Iterator[None]:
     """Call a function on SIGTERM and Ctrl-C; restore the handler of Ctrl-C afterwards."""
     on_interrupt = signal.getsignal(signal.SIGINT)
     for number in _ENDING:
-        loop.add_signal_handler(number, end)
+        loop.add_signal_handler(number, end, f"by {number.name}")
     try:
         yield
     finally:
@@ -190,7 +199,7 @@ def _port_file(path: str | None, address: str) -> Iterator[None]:
     if path is None:
         yield
         return
-    text = f"{address}\n".encode("ascii")
+    owner, text = os.getpid(), f"{address}\n".encode("ascii")
     write_whole(path, lambda file: file.write(text), private=True)
     try:
         yield
@@ -198,7 +207,8 @@ def _port_file(path: str | None, address: str) -> Iterator[None]:
         with contextlib.suppress(OSError, OpError):
             with open(path, "rb", opener=regular()) as file:
                 own = file.read(len(text) + 1) == text
-            if own:  # and not that of a server which was started after this one
+            # And not that of a server which was started after this one, or of the parent of a fork.
+            if own and owner == os.getpid():
                 os.unlink(path)
 
 
@@ -221,17 +231,21 @@ def _probes(
 
 
 def _introduce(server: Server, options: WorkerOptions, probe_port: int | None) -> None:
+    path = server.restored_from
     if options.json:
         probed = {} if probe_port is None else {"probe_port": probe_port}
+        restored = {"restored_from": path} if path else {}
         _say_json(
             {
                 "task": server.task, "role": options.role, "address": server.target,
-                "pid": os.getpid(), **probed,
+                "pid": os.getpid(), **probed, **restored,
             }
         )  # fmt: skip
         return
     what = "serves" if options.role == "worker" else "is a master"
     _say(f"{server.task} {what} at {server.target}; Ctrl-C ends it")
+    if path:
+        _say(f"{server.task} has the variables of {path}")
 
 
 def _say_json(value: dict[str, Any]) -> None:
@@ -240,9 +254,7 @@ def _say_json(value: dict[str, Any]) -> None:
 
 def _say(line: str) -> None:
     """Write a line to standard output; a reader that is gone is ignored."""
-    with contextlib.suppress(BrokenPipeError):
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+    write_lines(sys.stdout, [line])
 
 
 def _say_at_end(value: dict[str, Any]) -> None:
@@ -262,7 +274,7 @@ class _Parent:
         self,
         loop: asyncio.AbstractEventLoop,
         server: Server,
-        ended: Callable[[], None],
+        ended: Callable[[str], None],
         grace: float,
     ) -> None:
         self._loop = loop
@@ -289,7 +301,9 @@ class _Parent:
             if line != LAST_WORD and (not line or self._understands(line)):
                 self._broke_off = not self._hears_last_word(pipe.fileno())
         _end_in(self._grace, self._server, announce=True)
-        self._loop.call_soon_threadsafe(self._ended)
+        parent = f"process {self._pid}, which had started it"
+        how = f"because {parent}, is gone" if self.is_gone else f"by {parent}"
+        self._loop.call_soon_threadsafe(self._ended, how)
 
     def _understands(self, line: bytes) -> bool:
         try:

@@ -1,6 +1,6 @@
 """A cluster of processes on this machine.
 
-``LocalCluster`` spawns ``python -m actorsession worker`` children (so no main guard is needed), lets each
+``LocalCluster`` spawns ``actorsession worker`` children (so no main guard is needed), lets each
 bind to an address of its own, and then sends the addresses of all tasks to all of them. By default they
 communicate through sockets in a folder that only their user may enter. Children end with their parent, also
 when it is killed, because their standard input ends. When a child has ended, its exit code or signal and the
@@ -12,7 +12,6 @@ What is not about processes of this machine is the base class's, ``ManagedCluste
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -48,7 +47,7 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         snapshot_every: seconds between two snapshots.
         file_roots: folders in which operations may open files; all that the user may open if left out.
         imports: modules that each process imports before it serves, such as those that register operation
-            types. Processes then search modules where this one does.
+            types. Processes always search modules where this one does.
         log_file: the file to which all tasks append their logs; by default they are kept in memory, the last
             lines of each process.
         restart: how often each task is started again within 60 s if its process ends by itself: it is killed
@@ -102,8 +101,7 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
             self._more = ("--snapshot-dir", os.fspath(snapshot_dir), "--snapshot-every", every)
         for root in file_roots:
             self._more += ("--file-root", os.path.abspath(root))
-        self._imports = checked_imports(imports)
-        for name in self._imports:
+        for name in checked_imports(imports):
             self._more += ("--import", name)
         if log_file is not None:
             self._more += ("--log-file", os.path.abspath(log_file))
@@ -117,8 +115,7 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
             self._folder = SocketFolder()
 
     def _new_process(self, job: str, index: int, together: int) -> WorkerProcess:
-        searches = sys.path if self._imports else ()
-        return WorkerProcess(job, index, self._security, together, searches)
+        return WorkerProcess(job, index, self._security, together)
 
     def _new_address(self, job: str, index: int) -> str:
         if self._folder is not None:
@@ -132,5 +129,6 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         self._release_now()
 
     def _release_now(self) -> None:
-        if self._folder is not None:
-            self._folder.remove()
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            folder.remove()

@@ -6,8 +6,10 @@ starts all of them, tells each task of the others, starts tasks again (``task_re
 hand), adds and removes tasks, reports their ends to sessions, and runs all that in a thread for a program
 without an event loop. Imports processes by their interface only.
 
-Invariant: whoever starts or ends the process of a task holds the lock of the task or is its only watch, so no
-two processes are at one address. The end of the whole cluster ends all of them.
+Invariants: whoever starts or ends the process of a task holds the lock of the task or is its only watch, so
+no two processes are at one address. The end of the whole cluster ends all of them. The table of ``LifeCycle``
+says what each call does before the start, during it and after the end. A forked child ends nothing, because
+all processes are its parent's.
 """
 
 from __future__ import annotations
@@ -19,12 +21,14 @@ import logging
 import os
 import re
 import secrets
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from actorsession.actors.deadline import Deadline
+from actorsession.actors.life_cycle import Call, LifeCycle, State
 from actorsession.cluster.admin.admin_client import read_statistics, update_cluster
 from actorsession.cluster.launch.cluster_interface import TaskProcess, TaskStatus
 from actorsession.cluster.launch.restart_limit import checked_restart
@@ -50,6 +54,8 @@ GRACE = 5.0
 """Seconds that processes have to end by themselves."""
 
 _log = logging.getLogger("actorsession.cluster")
+# Seconds for processes of a program that has ended to end, too, and between two looks.
+_ENDING, _LOOK = 5.0, 0.1
 _ID_BYTES = 8
 _GENERATED = re.compile(rf"[0-9a-f]{{{2 * _ID_BYTES}}}")
 
@@ -101,9 +107,13 @@ class ManagedCluster(ProcessBound, Generic[P]):
         )
         self._changing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._starting: set[P] = set()  # those that no task has yet
-        self._cluster_id = _chosen_id(cluster_id, snapshot_dir)
-        self._stopped = False
+        if not isinstance(cluster_id, (str, NoneType)):
+            raise TypeError(f"a cluster id is a string, got {cluster_id!r:.100}")
+        self._snapshots_of = snapshot_dir if cluster_id is None else None  # who goes on with whose?
+        self._cluster_id = secrets.token_hex(_ID_BYTES) if cluster_id is None else cluster_id
+        self._life = LifeCycle("cluster", "the cluster", self._cut)
         self._loop_thread: LoopThread | None = None
+        self._entering = threading.Lock()
         self.processes: dict[str, P] = {}
 
     # -- what a subclass decides ---------------------------------------------------------------
@@ -134,25 +144,30 @@ class ManagedCluster(ProcessBound, Generic[P]):
     async def start(self) -> None:
         """Start all processes and wait until each has received the addresses of the others.
 
+        If the call fails or is cancelled, no process is left, and the cluster counts as stopped.
+
         Raises:
             UnavailableError: if a process does not come up; the message has its last lines.
             DeadlineExceededError: if that takes too long.
             ResourceExhaustedError: if there is no place for them.
+            FailedPreconditionError: if the cluster was started before, or is stopped meanwhile.
         """
+        await self._life.start(self._start, lambda: self._end(0.0))
+
+    async def _start(self) -> None:
         open_standard_descriptors()  # the loop may be the caller's own
         together = sum(self._jobs.values())
+        if self._snapshots_of is not None:
+            self._cluster_id = await _stored_id(self._snapshots_of) or self._cluster_id
         for job, count in self._jobs.items():
             for index in range(count):
                 process = self._new_process(job, index, together)
                 self.processes[process.task] = process
         deadline = Deadline.after(self._start_timeout)
-        try:
-            await self._prepare(deadline)
-            await deadline.wait(self._bring_up(), what="the processes of the cluster")
-        except BaseException:
-            await self.stop(0.0)
-            raise
-        self._restarts.watch(self.processes.values())
+        await self._prepare(deadline)
+        await deadline.wait(self._bring_up(), what="the processes of the cluster")
+        if self._life.state is State.STARTING:
+            self._restarts.watch(self.processes.values())
 
     async def _bring_up(self) -> None:
         placeholder = {
@@ -162,7 +177,8 @@ class ManagedCluster(ProcessBound, Generic[P]):
         }
         processes = list(self.processes.values())
         for process in processes:
-            await self._spawn(process, placeholder)
+            if self._life.state is State.STARTING:  # else all are being ended
+                await self._spawn(process, placeholder)
         for process in processes:
             await process.announced()
         cluster = self.spec.as_dict()
@@ -172,7 +188,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
 
     @property
     def cluster_id(self) -> str:
-        """The cluster id of its servers and of its state on disk.
+        """The cluster id of its servers and of its state on disk, once it has started.
 
         Needed by a server outside that is to be their master.
         """
@@ -220,10 +236,11 @@ class ManagedCluster(ProcessBound, Generic[P]):
 
         Raises:
             ValueError: for an unknown task.
-            FailedPreconditionError: if the cluster was stopped.
+            FailedPreconditionError: if the cluster was not started, or was stopped.
             UnavailableError: if it does not come up; the message has its last lines.
             DeadlineExceededError: if that takes too long.
         """
+        self._life.check()
         task = self.process(job, index).task
         async with self._changing[task]:
             await self._restarts.release(task)
@@ -257,10 +274,11 @@ class ManagedCluster(ProcessBound, Generic[P]):
             The new process.
 
         Raises:
-            FailedPreconditionError: if the cluster was stopped.
+            FailedPreconditionError: if the cluster was not started, or was stopped.
             UnavailableError: if it does not come up, or if tasks could not be notified; names those tasks.
             DeadlineExceededError: if coming up takes too long.
         """
+        self._life.check()
         taken = {*self.processes, *(process.task for process in self._starting)}
         index = 0
         while task_name(job, index) in taken:
@@ -281,11 +299,12 @@ class ManagedCluster(ProcessBound, Generic[P]):
 
         Raises:
             ValueError: for a number below 0, or if no task at all would be left.
-            FailedPreconditionError: if the cluster was stopped.
+            FailedPreconditionError: if the cluster was not started, or was stopped.
             UnavailableError: if a task does not come up, or if tasks could not be notified; those that came
                 up stay.
             DeadlineExceededError: if coming up takes too long.
         """
+        self._life.check()
         if count < 0:
             raise ValueError(f"a job has 0 tasks or more, got {count} for {job!r}")
         spec = self.spec
@@ -308,11 +327,13 @@ class ManagedCluster(ProcessBound, Generic[P]):
 
         Raises:
             ValueError: for an unknown task, or the last one.
+            FailedPreconditionError: if the cluster was not started, or was stopped.
             UnavailableError: if tasks could not be notified; names those tasks. The task is removed
                 nevertheless.
             DataLossError: if it could not write its last snapshot; says what is lost.
         """
         _ = checked_seconds("grace", grace)
+        self._life.check()
         task = self.process(job, index).task
         async with self._changing[task]:
             if len(self.processes) == 1:
@@ -330,7 +351,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
 
     async def _begin(self, job: str, index: int, address: str) -> P:
         """Start one more process, for a task at the given address."""
-        self._check_not_stopped()
+        self._life.check()
         together = len({*self.processes, task_name(job, index)})
         process = self._new_process(job, index, together)
         cluster = ClusterSpec.of_tasks({**self.spec.tasks(), process.task: address}).as_dict()
@@ -340,7 +361,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
             deadline = Deadline.after(self._start_timeout)
             await deadline.wait(process.announced(), what=f"the process of {process.task}")
             await self._introduce(process, deadline)
-            self._check_not_stopped()  # otherwise no later call would end the process
+            self._life.check()  # otherwise no later call would end the process
         except BaseException:
             await process.stop(0.0)
             raise
@@ -380,12 +401,6 @@ class ManagedCluster(ProcessBound, Generic[P]):
         if not words and (former := self._restarts.recently_ended(task)) is not None:
             words = await former.last_words()
         return words
-
-    def _check_not_stopped(self) -> None:
-        if self._stopped:
-            raise FailedPreconditionError(
-                "the cluster was stopped; it starts no processes any more"
-            )
 
     async def _tell(self, processes: Iterable[P], deadline: Deadline | None = None) -> None:
         """Send the tasks of the cluster to those of ``processes`` that are alive; by default within 10 s."""
@@ -436,6 +451,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
         Raises:
             ValueError: for an unknown task.
         """
+        self._life.owner.check_process()
         return await self.process(job, index).log()
 
     async def statistics(self) -> dict[str, ServerStatistics]:
@@ -445,6 +461,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
             UnavailableError: if a process runs and does not answer.
             DeadlineExceededError: if that takes too long.
         """
+        self._life.owner.check_process()
         alive = [p for p in self.processes.values() if p.alive]
         asking = [
             read_statistics(p.address, token=self._token, security=self._security) for p in alive
@@ -453,7 +470,10 @@ class ManagedCluster(ProcessBound, Generic[P]):
         return {process.task: counters for process, counters in zip(alive, found, strict=True)}
 
     async def stop(self, grace: float = GRACE) -> None:
-        """End all processes concurrently; may be called twice.
+        """End all processes concurrently; may be called twice, and while they are started or ended.
+
+        A call that is cancelled kills those that are left and gives back what the cluster holds, before its
+        cancellation goes on. In a forked child it does nothing.
 
         Args:
             grace: seconds for processes to end by themselves. Those that keep snapshots get the time to write
@@ -464,8 +484,14 @@ class ManagedCluster(ProcessBound, Generic[P]):
                 ended nevertheless.
         """
         _ = checked_seconds("grace", grace)
-        self._stopped = True
+        await self._life.stop(lambda: self._stop(grace))
+
+    async def _stop(self, grace: float) -> None:
         await self._restarts.stop()
+        await self._end(grace)
+        _tell_losses(self.processes.values())
+
+    async def _end(self, grace: float) -> None:
         async with asyncio.TaskGroup() as group:
             for process in self.processes.values():
                 group.create_task(process.stop(grace), name=f"stop {process.task}")
@@ -474,11 +500,15 @@ class ManagedCluster(ProcessBound, Generic[P]):
         for process in self.processes.values():
             exit_reports.unregister_exit_reporter(process.address)
         await self._release()
-        _tell_losses(self.processes.values())
 
     def kill_now(self) -> None:
-        """Kill all processes without waiting, for a program that ends at once; none is started afterwards."""
-        self._stopped = True
+        """Kill all processes without waiting, for a program that ends at once; none is started afterwards.
+
+        In a forked child it does nothing.
+        """
+        self._life.cut()
+
+    def _cut(self) -> None:
         for process in [*self.processes.values(), *self._starting]:
             process.kill_now()
         self._release_now()
@@ -492,14 +522,20 @@ class ManagedCluster(ProcessBound, Generic[P]):
 
         Raises:
             FailedPreconditionError: if the cluster was not entered so.
+            RuntimeError: in a forked child.
         """
-        if self._loop_thread is None:
+        thread = self._loop_thread
+        try:
+            self._life.owner.check_process()
+            if thread is None:
+                raise FailedPreconditionError(
+                    "do() is for a cluster that was entered by a plain `with`; in a coroutine await the call "
+                    "itself"
+                )
+        except BaseException:
             work.close()
-            raise FailedPreconditionError(
-                "do() is for a cluster that was entered by a plain `with`; in a coroutine await the call "
-                "itself"
-            )
-        return self._loop_thread.wait(work)
+            raise
+        return thread.wait(work)
 
     def __enter__(self) -> Self:
         if asyncio._get_running_loop() is not None:
@@ -507,7 +543,13 @@ class ManagedCluster(ProcessBound, Generic[P]):
                 "a plain `with` blocks and must not be used inside a running event loop: use "
                 f"`async with {type(self).__name__}(...)` there"
             )
-        self._loop_thread = LoopThread("actorsession-cluster-loop")
+        self._life.owner.check_process()
+        with self._entering:
+            # Before the thread is made, which must not take the place of that of a cluster that is open.
+            if self._loop_thread is not None or self._life.state is not State.NEW:
+                self._life.check(Call.START)
+                raise FailedPreconditionError("the cluster is being started")
+            self._loop_thread = LoopThread("actorsession-cluster-loop")
         try:
             self.do(self.start())
         except BaseException:
@@ -524,17 +566,20 @@ class ManagedCluster(ProcessBound, Generic[P]):
     def close(self) -> None:
         """End a cluster that was entered by a plain ``with``; a coroutine awaits ``stop``.
 
-        Callable from any thread, and twice.
+        Callable from any thread, and twice. In a forked child it does nothing.
 
         Raises:
             DataLossError: see ``stop``.
         """
-        if self._loop_thread is None:
+        if self._life.owner.is_forked:
             return
-        try:
-            self.do(self.stop())
-        finally:
-            self._end_loop()
+        with self._entering:  # one call ends the cluster, and the others return after it
+            if self._loop_thread is None:
+                return
+            try:
+                self.do(self.stop())
+            finally:
+                self._end_loop()
 
     def _end_loop(self) -> None:
         thread, self._loop_thread = self._loop_thread, None
@@ -556,19 +601,22 @@ class ManagedCluster(ProcessBound, Generic[P]):
         return f"<{type(self).__name__} {self._jobs}, {alive} of {len(self.processes)} processes alive>"
 
 
-def _chosen_id(given: object, snapshot_dir: str | os.PathLike[str] | None) -> str:
-    """Return the id of a cluster: the given one, that of the state which it goes on with, or a new one.
+async def _stored_id(snapshot_dir: str | os.PathLike[str]) -> str | None:
+    """Return the generated id of the cluster whose variables are in a folder, if there is one.
 
-    Raises:
-        TypeError: if the given one is no text.
+    Processes whose program has ended a moment ago, and which may be writing their last snapshots, are waited
+    for. An id that somebody has chosen is only used by those who give it.
     """
-    if isinstance(given, str):
-        return given
-    if given is not None:
-        raise TypeError(f"a cluster id is a string, got {given!r:.100}")
-    stored = None if snapshot_dir is None else stored_cluster_id(snapshot_dir)
-    # Ids that somebody has chosen are only used by those who give them.
-    return stored if stored and _GENERATED.fullmatch(stored) else secrets.token_hex(_ID_BYTES)
+    deadline = Deadline.after(_ENDING)
+    while True:
+        try:
+            stored = await asyncio.to_thread(stored_cluster_id, snapshot_dir)
+        except UnavailableError:
+            if deadline.expired:
+                return None  # its tasks are refused, with both names
+            await asyncio.sleep(_LOOK)
+        else:
+            return stored if stored and _GENERATED.fullmatch(stored) else None
 
 
 def _tell_losses(processes: Iterable[TaskProcess]) -> None:

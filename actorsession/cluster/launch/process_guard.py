@@ -7,7 +7,7 @@ the guard monitors the parent as well. Owned by ``child``; created while the pro
 yet.
 
 Invariants: The guard ends with the process, because the pipe is closed. The guard kills only the process that
-created it.
+created it, and not for a signal that a forked child of the process gets.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import select
 import signal
 import time
 import warnings
+import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -41,6 +42,7 @@ class ProcessGuard:
 
     def __init__(self, seconds: float, *, with_parent: bool) -> None:
         self._pipe = self._pid = -1
+        self._signals: Sequence[int] = ()
         if not hasattr(os, "fork") or not hasattr(faulthandler, "register"):
             return
         own, parent = os.getpid(), os.getppid() if with_parent else 0
@@ -53,6 +55,7 @@ class ProcessGuard:
             _guard(own, parent, reading_end, seconds)
         os.close(reading_end)
         self._pipe, self._pid = pipe, pid
+        _GUARDS.add(self)
 
     def close(self) -> None:
         """End the guard when it is not needed any more; may be called twice."""
@@ -76,13 +79,37 @@ class ProcessGuard:
         if self._pipe < 0:
             yield
             return
+        self._signals = signals
         for number in signals:
             faulthandler.register(number, self._pipe, all_threads=False, chain=True)
         try:
             yield
         finally:
+            self._signals = ()
             for number in signals:
                 faulthandler.unregister(number)
+
+    def leave_to_parent(self) -> None:
+        """Part a forked child from the guard: the signals end the child, as they end any process."""
+        for number in self._signals:
+            faulthandler.unregister(number)
+            signal.signal(number, signal.SIG_DFL)
+        self._signals = ()
+        if self._pipe >= 0:
+            os.close(self._pipe)
+            self._pipe = -1
+
+
+_GUARDS: weakref.WeakSet[ProcessGuard] = weakref.WeakSet()
+
+
+def _start_anew() -> None:
+    for guard in _GUARDS:
+        guard.leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)
 
 
 def _guard(own: int, parent: int, pipe: int, seconds: float) -> None:

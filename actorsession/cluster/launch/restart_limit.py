@@ -16,6 +16,8 @@ WINDOW = 60.0
 
 _FIRST_PAUSE = 0.1
 _GROWTH = 4.0
+# Restarts that may be allowed; pauses of microseconds would keep a core busy.
+_MOST = 1_000_000
 # Attempts for which the pause grows; by then it is longer than the window.
 _GROWS = 5
 
@@ -68,6 +70,9 @@ def checked_restart(restart: object) -> int:
         number = None
     if number is None or isinstance(restart, bool):
         raise TypeError(f"{wanted}; got {restart!r:.100}")
-    if number < 0:
-        raise ValueError(f"{wanted}; got {number}")
+    if not 0 <= number <= _MOST:
+        shown = (
+            number if abs(number) < 2**64 else "a larger integer"
+        )  # which may be too long to show
+        raise ValueError(f"{wanted}; got {shown}, and the most is {_MOST}")
     return number

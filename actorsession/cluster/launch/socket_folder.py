@@ -12,9 +12,9 @@ import os
 import secrets
 import shutil
 import tempfile
-import weakref
 
 from actorsession.errors import OpError, ResourceExhaustedError
+from actorsession.process_bound import finalize_here
 from actorsession.session.targets import master_addresses
 from transports import parse_address
 
@@ -37,7 +37,7 @@ class SocketFolder:
     def __init__(self) -> None:
         self.path = _made()
         # Also removed if the cluster is never stopped, but not by a process that its owner has forked.
-        self._removal = weakref.finalize(self, _remove, self.path, os.getpid())
+        self._removal = finalize_here(self, shutil.rmtree, self.path, True)
 
     def address(self, name: str) -> str:
         """Return an address for a new task, with this name unless it is too long or taken."""
@@ -82,11 +82,6 @@ def _is_address(text: str) -> bool:
         return bool(text.encode()) and master_addresses(text) == (text,)
     except (UnicodeEncodeError, OpError):
         return False
-
-
-def _remove(path: str, owner: int) -> None:
-    if os.getpid() == owner:
-        shutil.rmtree(path, ignore_errors=True)
 
 
 def remove_orphaned_folder(address: str) -> None:

@@ -1,7 +1,10 @@
 """One child process of a ``LocalCluster``: how it is started, receives the cluster's addresses, and is ended.
 
-It runs ``python -m actorsession worker`` and exchanges lines of JSON with its parent over its standard
-streams, see ``child``. Its last lines on standard error are kept for its exit status.
+It runs ``actorsession worker`` in an interpreter like that of its parent, and exchanges lines of JSON with it
+over its standard streams, see ``child``. Its last lines on standard error are kept for its exit status.
+
+Invariant: a forked child of the parent neither writes to the process nor signals it: both the pipes and the
+process are the parent's.
 """
 
 from __future__ import annotations
@@ -12,14 +15,15 @@ import json
 import os
 import platform
 import signal
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from actorsession.actors.deadline import Deadline
+from actorsession.actors.ownership import Owner
 from actorsession.actors.supervision import Children
 from actorsession.cluster.launch.blas_environment import core_type, thread_count
+from actorsession.cluster.launch.interpreter import command
 from actorsession.cluster.launch.memory_usage import MemoryUsage
 from actorsession.cluster.launch.stderr_reader import StderrReader
 from actorsession.errors import FailedPreconditionError, OpError, UnavailableError
@@ -64,49 +68,50 @@ class WorkerProcess:
         index: int,
         security: SecurityConfig | None = None,
         processes: int = 1,
-        searches: Sequence[str] = (),
     ) -> None:
         self.job = job
         self.index = index
-        self._searches = tuple(searches)  # where it finds modules to import
         self._security = security
         self._processes = processes  # of the cluster; they share the cores of this machine
         self.task = task_name(job, index)
         self.address = ""
         self.sequel = self.lost = ""
+        self._owner = Owner("process")
         self._process: asyncio.subprocess.Process | None = None
         self._children = Children(f"process of {self.task}")
         self._spawning: asyncio.Task[None] | None = None
         self._stderr: StderrReader | None = None
         self._memory: MemoryUsage | None = None
         self._killed = False  # by this object
+        self._stopped = False  # likewise
 
     async def start(
         self, cluster: Mapping[str, Any], cluster_id: str, devices: int, more: Sequence[str] = ()
     ) -> None:
         """Spawn the process with additional arguments ``more``; ``announced`` waits for its address."""
-        command = [
-            sys.executable, "-m", "actorsession", "worker", "--job", self.job,
+        self._owner.check()
+        words = command(
+            "actorsession", "worker", "--job", self.job,
             "--task", str(self.index), "--cluster", json.dumps(cluster),
             "--cluster-id", cluster_id, "--devices", str(devices), "--announce",
             *more,
-        ]  # fmt: skip
+        )  # fmt: skip
         # Shielded: if it were cancelled half-way, it would leave a process without an owner. ``stop`` waits
         # for it.
         self._spawning = self._children.start(
-            self._spawn(command), name=f"spawn of {self.task}", awaited=True
+            self._spawn(words), name=f"spawn of {self.task}", awaited=True
         )
         await asyncio.shield(self._spawning)
 
-    async def _spawn(self, command: Sequence[str]) -> None:
+    async def _spawn(self, words: Sequence[str]) -> None:
         self._stderr = drain = StderrReader(self.task)
         try:
             self._process = await asyncio.create_subprocess_exec(
-                *command,
+                *words,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=drain.writing_end,
-                env=_environment(self._security, self._processes, self._searches),
+                env=_environment(self._security, self._processes),
                 # In a session of its own: Ctrl-C at the terminal is for the parent, which ends its children.
                 start_new_session=True,
             )
@@ -133,6 +138,7 @@ class WorkerProcess:
         Raises:
             UnavailableError: if the child ends first; the message has its last lines.
         """
+        self._owner.check()
         stdin = self._running().stdin
         assert stdin is not None
         with contextlib.suppress(ConnectionError):  # then it cannot answer either
@@ -142,6 +148,7 @@ class WorkerProcess:
 
     async def _hear(self, key: str) -> dict[str, Any]:
         """Read the next line of the child, which must be an object with a key, and return the object."""
+        self._owner.check()
         process = self._running()
         assert process.stdout is not None
         line = await process.stdout.readline()
@@ -159,8 +166,15 @@ class WorkerProcess:
     async def stop(self, grace: float) -> None:
         """End the process; kill it if it does not end within ``grace`` seconds.
 
-        Unless ``grace`` is 0, a process that writes its last snapshot gets the time for that besides.
+        Unless ``grace`` is 0, a process that writes its last snapshot gets the time for that besides. In a
+        forked child it does nothing.
         """
+        if self._owner.is_forked:
+            return
+        if self._owner.loop_has_ended:
+            self.kill_now()
+            return
+        self._owner.check()
         if self._spawning is not None and not self._spawning.done():
             await asyncio.wait({self._spawning}, timeout=_SPAWN)
         if self._process is not None:
@@ -170,6 +184,7 @@ class WorkerProcess:
 
     async def _end(self, process: asyncio.subprocess.Process, grace: float) -> None:
         if process.returncode is None:
+            self._stopped = True
             if process.stdin is not None:
                 if not process.stdin.is_closing():
                     process.stdin.write(LAST_WORD)
@@ -207,10 +222,12 @@ class WorkerProcess:
         try:
             await process.wait()
         except asyncio.CancelledError:
-            await self._end(process, _LEFT_GRACE)
+            if not self._owner.is_forked:
+                await self._end(process, _LEFT_GRACE)
             raise
         finally:
-            _close_pipes(process)
+            if not self._owner.is_forked:
+                _close_pipes(process)
 
     async def _is_saving(self) -> bool:
         """Return whether the process has reported that it is about to write a last snapshot."""
@@ -220,23 +237,36 @@ class WorkerProcess:
         return False
 
     def kill_now(self) -> None:
-        """Kill the process without waiting for anything."""
-        self.send_signal(signal.SIGKILL)
+        """Kill the process without waiting for anything; in a forked child do nothing."""
+        if not self._owner.is_forked:
+            self.send_signal(signal.SIGKILL)
 
     def send_signal(self, number: signal.Signals) -> None:
-        """Send a signal, unless the process is gone."""
+        """Send a signal, unless the process is gone.
+
+        Raises:
+            RuntimeError: in a forked child.
+        """
+        self._owner.check_process()
         if self._process is not None and self._process.returncode is None:
             self._killed = self._killed or number == signal.SIGKILL
             # The process may end at this very moment, which is what any signal here is for.
             with contextlib.suppress(ProcessLookupError):
-                self._process.send_signal(number)
+                if self._owner.loop_has_ended:  # and its objects with it
+                    os.kill(self._process.pid, number)
+                else:
+                    self._process.send_signal(number)
 
     async def wait_ended(self) -> int:
         """Wait for the end of the process, for any reason.
 
         Returns:
             Its exit code; the negative number of the signal that killed it.
+
+        Raises:
+            RuntimeError: in a forked child, or on another loop than that of the process.
         """
+        self._owner.check()
         return await self._running().wait()
 
     @property
@@ -280,6 +310,8 @@ class WorkerProcess:
             how = f"killed by {signal.Signals(-code).name}"
             if self.killed_for_memory:
                 how += ", by the kernel for lack of memory (OOM kill)"
+            elif self._stopped:
+                how += ", by the program that had started it"
         else:
             how = f"exit code {code}"
         if self.sequel:
@@ -353,15 +385,9 @@ def _close_pipes(process: asyncio.subprocess.Process) -> None:
         transport.close()
 
 
-def _environment(
-    security: SecurityConfig | None, processes: int, searches: Sequence[str]
-) -> dict[str, str]:
-    """Return the child's environment: ours, with the package importable however we imported it."""
-    package = sys.modules[__name__.partition(".")[0]]
-    root = str(Path(str(package.__file__)).resolve().parents[1])
-    path = [os.path.abspath(folder) for folder in searches]  # "" is the current folder
-    path += filter(None, [os.environ.get("PYTHONPATH", "")])
-    out = {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys([root, *path]))}
+def _environment(security: SecurityConfig | None, processes: int) -> dict[str, str]:
+    """Return the child's environment."""
+    out = dict(os.environ)
     if security is not None:
         out |= security.to_environment()
     kernels = core_type()

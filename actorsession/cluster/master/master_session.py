@@ -826,20 +826,20 @@ class MasterSession(Actor):
             )
         return WorkerRestartedError(f"{error.message}. {'; '.join(words)}", task=task)
 
-    async def close(self, why: str) -> None:
-        """Cancel all steps and drop the session at its workers; bounded in time, may be called twice."""
+    async def close(self, why: OpError) -> None:
+        """End all steps with an error and drop the session at its workers; bounded in time, idempotent."""
         if self._closed:
             return
         self._closed = True
-        self._planning.close(CancelledError(why))
+        self._planning.close(why)
         for key in list(self._programs):
             self._drop_program(key)
         for step in list(self._running.values()):
             if isinstance(step, ProgramStep):
-                step.fail(AbortedError(f"session {self.handle!r} was closed: {why}"))
+                step.fail(type(why)(f"session {self.handle!r} was closed: {why.message}"))
         self.wheel.close()
-        self.admission.close(CancelledError(why))
-        self._partials.runs.abort_all(CancelledError(why))
+        self.admission.close(why)
+        self._partials.runs.abort_all(why)
         await self.stop(why)
         self._deliveries.close()
         self._observer.close()

@@ -94,7 +94,10 @@ class Probes:
 
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: _Exchange(self), sock=self._sock)
+        # The event loop accepts as many before the oldest can make room.
+        self._server = await loop.create_server(
+            lambda: _Exchange(self), sock=self._sock, backlog=_CONNECTIONS
+        )
 
     async def _end(self) -> None:
         if self._server is not None:

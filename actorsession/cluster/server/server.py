@@ -6,12 +6,15 @@ of another cluster. If it is given a resolver in place of a cluster, it asks the
 dial.
 
 Created by programs, by the command line and by the children of a ``LocalCluster``; owns master, worker,
-links, devices and threads of the task. Invariant: a stopped server leaves nothing behind.
+links, devices and threads of the task. Invariants: a stopped server leaves nothing behind. The table of
+``LifeCycle`` says what each call does before the start, during it and after the end. In a forked child
+nothing is stopped, removed or written, because all of it is the parent's.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import socket
@@ -22,6 +25,7 @@ from types import TracebackType
 from typing import Any
 
 from actorsession.actors import registry
+from actorsession.actors.life_cycle import LifeCycle, State
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
 from actorsession.cluster.launch.blas_environment import thread_count
@@ -47,6 +51,7 @@ from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     OpError,
+    UnavailableError,
     UnknownError,
     error_to_wire,
 )  # fmt: skip
@@ -78,6 +83,10 @@ class Server(ProcessBound):
     """One task of a cluster.
 
     It neither binds nor serves before ``start``.
+
+    Attributes:
+        end_reason: by whom or why it is stopped, as clients and peers are told after "was stopped in order";
+            may be set before ``stop``. By default it is the program that runs the server.
 
     Args:
         cluster: the tasks and their addresses; the address of this task may have port 0. Or a resolver, which
@@ -176,6 +185,7 @@ class Server(ProcessBound):
         self._snapshot_every = checked_seconds("snapshot_every", snapshot_every)
         self._file_roots = None if file_roots is None else FileRoots(file_roots, self.task)
         self._devices: Sequence[Device] = ()
+        self._store: SnapshotStore | None = None
         self._snapshots: Snapshots | None = None
         self._socket = listening_socket
         self.incarnation = new_incarnation()
@@ -199,38 +209,37 @@ class Server(ProcessBound):
         self._blas: BlasThreads | None = None
         self._share: BlasThreads | None = None
         self._children = Children(f"server of {self.task}")
+        self._life = LifeCycle(
+            "server", f"the server of {self.task}", self._drop, retries=True, goes_on=True
+        )
         self._stopping = asyncio.Event()
         self._kept: asyncio.TimerHandle | None = None
         self._started = time.monotonic()
+        self.end_reason = ""
 
     # -- lifecycle -----------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Bind the address and serve from then on.
 
+        If the call fails or is cancelled, nothing is left, and it may be called again.
+
         Raises:
-            FailedPreconditionError: if the server was started before.
+            FailedPreconditionError: if the server was started before, or is stopped meanwhile.
+            RuntimeError: in a forked child, or on another loop than that of the server.
             UnknownError: if the address cannot be bound (TensorFlow's class for it), or must not be bound
                 without a token or TLS; or if the TLS files are invalid.
             InvalidArgumentError: if the given socket does not fit the task's address.
             FailedPreconditionError: if ``snapshot_dir`` is in use, or holds the state of another cluster.
         """
-        if self._listener is not None:
-            raise FailedPreconditionError(f"the server of {self.task} was started already")
-        self._started = time.monotonic()
-        store = None
-        if self._snapshot_dir is not None:
-            store = SnapshotStore(self._snapshot_dir, self.task, self._hello.cluster_id)
-            await store.take()
-        try:
-            await self._start(store)
-        except BaseException:
-            if store is not None:
-                store.release()
-            raise
+        await self._life.start(self._start, self._undo_start)
 
-    async def _start(self, store: SnapshotStore | None) -> None:
-        self._make_actors(store)
+    async def _start(self) -> None:
+        self._started = time.monotonic()
+        if self._snapshot_dir is not None:
+            self._store = SnapshotStore(self._snapshot_dir, self.task, self._hello.cluster_id)
+            await self._store.take()
+        self._make_actors(self._store)
         try:
             pulse = await self._vitals.start(self._bind_to, self._token)
             self._hello = replace(self._hello, pulse=pulse)
@@ -239,23 +248,40 @@ class Server(ProcessBound):
                 self._bind_to, self._hello, self._cache.serve,
                 token=self._token, sock=self._socket, security=self._security,
             )  # fmt: skip
-        except BaseException as exc:
-            why = f"the server of {self.task} has no address"
-            await self._stop_actors(why)
-            await self._stop_control(why)
-            await self._vitals.aclose()
+        except Exception as exc:
             where = f"{self.task} cannot listen at {self._bind_to}: {exc}"
             if isinstance(exc, TransportError):
                 raise UnknownError(where, task=self.task) from exc
             if isinstance(exc, ValueError):  # such as a socket of another kind than the address
                 raise InvalidArgumentError(where, task=self.task) from exc
             raise
+        if self._life.state is not State.STARTING:
+            return  # it is being stopped, which undoes this
         self._open_files(near=self._listener.near)
         registry.publish(self.target, self._serves[MASTER])
         self._cluster_view.begin(self._cache, self.target, self._share_cores)
         _log.info("%s serves at %s", self.task, self.target)
         if self._snapshots is not None:
             _ = self._children.start(self._snapshots.run(), name=f"snapshots of {self.task}")
+
+    async def _undo_start(self) -> None:
+        if self._listener is not None:
+            registry.withdraw(self.target, self._serves[MASTER])
+            await self._listener.aclose(grace=0.0)
+            self._listener = None
+        if self._control is not None:
+            why = UnavailableError(f"{self.task} has no address")
+            await self._stop_actors(why)
+            await self._stop_control(why)
+        elif self._pool is not None:
+            self._pool.shutdown(wait=False)
+        self._master = self._worker = self._control = None
+        await self._vitals.aclose()
+        if self._store is not None:
+            self._store.release()
+            self._store = self._snapshots = None
+        if self._life.state is State.STOPPING:
+            self._stopping.set()
 
     def _make_actors(self, store: SnapshotStore | None) -> None:
         self._pool = server_pool(self._config)
@@ -309,9 +335,9 @@ class Server(ProcessBound):
         for device in self._devices:
             device.resources.files = files
 
-    def _begin_stop(self) -> None:
+    def _begin_stop(self, why: str) -> None:
         """Stop in a child, because the caller receives the answer over a link that stopping closes."""
-        _ = self._children.start(self.stop(), name=f"stop {self.task}")
+        _ = self._children.start(self.stop(why=why), name=f"stop {self.task}")
 
     def _lost_push(self, step_id: int, error: OpError) -> None:
         """Fail a step whose tensors could not be delivered, which fails it on all tasks."""
@@ -331,7 +357,10 @@ class Server(ProcessBound):
             ValueError: if this task is not among them.
             InvalidArgumentError: for an invalid address.
             NotFoundError: for an address with a scheme that is not supported.
+            RuntimeError: in a forked child, or on another loop than that of the server.
         """
+        if self._life.state is not State.NEW:
+            self._life.owner.check()
         self._cluster_view.learn(cluster)
 
     @property
@@ -360,46 +389,66 @@ class Server(ProcessBound):
 
         Raises:
             InvalidArgumentError: for a time that is not above 0.
+            FailedPreconditionError: if the server was not started, or was stopped.
+            RuntimeError: in a forked child, or on another loop than that of the server.
         """
         _ = checked_seconds("keep", seconds)
+        self._life.check()
         if self._kept is not None:
             self._kept.cancel()
         self._kept = asyncio.get_running_loop().call_later(seconds, self._expire, seconds)
 
     def _expire(self, seconds: float) -> None:
         _log.warning("%s stops: nothing has asked for it for %g s", self.task, seconds)
-        self._begin_stop()
+        self._begin_stop(f"because nothing had asked for it for {seconds:g} s, its lease")
 
     async def serve_forever(self) -> None:
-        """Wait until the server is stopped."""
+        """Wait until the server is stopped.
+
+        Raises:
+            FailedPreconditionError: if it was not started.
+            RuntimeError: in a forked child, or on another loop than that of the server.
+        """
+        if self._life.state is State.NEW:
+            self._life.check()
+        self._life.owner.check()
         await self._stopping.wait()
 
-    async def stop(self, grace: float = _GRACE) -> None:
+    async def stop(self, grace: float = _GRACE, why: str = "") -> None:
         """Release the address and close sessions and connections.
 
         Bounded by a few times ``grace`` and the time to write a last snapshot. May be called twice, also
-        concurrently; if it is cancelled, another call continues with what is left. Afterwards ``lost`` says
-        whether the last snapshot could be written.
+        concurrently, and while the server is being started; if it is cancelled, it goes on by itself, and
+        another call waits for that. When the server's loop has ended, any other may call it. In a forked
+        child it does nothing. Afterwards ``lost`` says whether the last snapshot could be written.
 
         Args:
             grace: seconds for connections to end by themselves.
+            why: see ``end_reason``; that of the first call counts.
 
         Raises:
             InvalidArgumentError: for a grace that is no duration; nothing happens then.
+            RuntimeError: on another loop than that of the server, unless that has ended.
         """
         _ = checked_seconds("grace", grace)
+        await self._life.stop(lambda: self._stop(grace, why))
+
+    async def _stop(self, grace: float, why: str) -> None:
         self._stopping.set()
+        why = self.end_reason = (
+            self.end_reason or why or f"by its own program, process {os.getpid()}"
+        )
+        error = UnavailableError(f"{self.task} was stopped in order {why}", task=self.task)
         if self._kept is not None:
             self._kept.cancel()
-        if self._listener is None:
-            return
+        assert self._listener is not None
         registry.withdraw(self.target, self._serves[MASTER])
         await self._listener.aclose(connections=False)
-        why = f"the server of {self.task} is stopping"
-        await self._stop_actors(why)
+        await self._stop_actors(error)
         if self._snapshots is not None:
             await self._snapshots.take()
-        await self._stop_control(why)
+        await self._stop_control(error)
+        self._cache.say_goodbye(error.message)
         await self._cache.aclose(grace)
         await self._listener.aclose(grace=grace)
         await self._children.stop(grace)
@@ -408,6 +457,21 @@ class Server(ProcessBound):
             for device in self._devices:
                 device.resources.clear_all()
         else:
+            self._snapshots.close()
+
+    def _drop(self) -> None:
+        """Release what the end of the server's loop has left."""
+        with contextlib.suppress(RuntimeError):  # a closed loop calls nobody
+            self._stopping.set()
+        if self._listener is not None:
+            registry.withdraw(self.target, self._serves[MASTER])
+            self._listener.abandon()
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
+        self._blas = self._share = None
+        self._vitals.drop()
+        if self._snapshots is not None:
+            self._snapshots.take_now()
             self._snapshots.close()
 
     @property
@@ -423,12 +487,19 @@ class Server(ProcessBound):
     def take_last_snapshot(self) -> str:
         """Write what no snapshot holds yet, from any thread: for a process that ends before ``stop`` does.
 
+        In a forked child it does nothing: the files are the parent's.
+
         Returns:
             What is lost all the same, see ``lost``.
         """
-        if self._snapshots is not None:
+        if self._snapshots is not None and not self._life.owner.is_forked:
             self._snapshots.take_now()
         return self.lost
+
+    @property
+    def restored_from(self) -> str:
+        """The snapshot that the variables were restored from when the server started; "" for none."""
+        return "" if self._snapshots is None else self._snapshots.restored
 
     @property
     def lost(self) -> str:
@@ -439,7 +510,7 @@ class Server(ProcessBound):
         lost = "" if self._snapshots is None else self._snapshots.lost()
         return lost and f"{self.task}: {lost}"
 
-    async def _stop_control(self, why: str) -> None:
+    async def _stop_control(self, why: OpError) -> None:
         """Tell those who have asked for the stop what was lost, and take no more requests."""
         assert self._control is not None
         if lost := self.lost:
@@ -447,7 +518,7 @@ class Server(ProcessBound):
         await self._control.settle(lost)
         await self._control.stop(why)
 
-    async def _stop_actors(self, why: str) -> None:
+    async def _stop_actors(self, why: OpError) -> None:
         assert self._master is not None
         assert self._worker is not None
         await self._master.aclose(why)
@@ -503,7 +574,7 @@ class Server(ProcessBound):
             peak_memory=memory.peak,
             snapshot_every=0.0 if self._snapshots is None else self._snapshots.every,
             snapshot_age=0.0 if self._snapshots is None else self._snapshots.age,
-            restored_from="" if self._snapshots is None else self._snapshots.restored,
+            restored_from=self.restored_from,
             open_sessions=self._master.open_sessions(),
         )
 

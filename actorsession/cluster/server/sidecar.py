@@ -11,6 +11,7 @@ Invariant: the sidecar ends with the server. Its standard input is a pipe that n
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import logging
 import os
@@ -19,6 +20,7 @@ import socket
 import sys
 from dataclasses import replace
 
+from actorsession.cluster.launch.interpreter import flags
 from actorsession.rpc.liveness import sidecar as program
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation, HeartbeatMemory
 from actorsession.runtime.watchdog import WATCHDOG
@@ -66,6 +68,14 @@ class Vitals:
         """Seconds by which the loop was late, last and at worst."""
         return (0.0, 0.0) if self._pulse is None else (self._pulse.lag, self._pulse.worst_lag)
 
+    def drop(self) -> None:
+        """Do what ``aclose`` does without waiting, when the loop has ended."""
+        if self._pulse is not None:
+            self._pulse.close()
+        sidecar, self.sidecar = self.sidecar, None
+        if sidecar is not None:
+            sidecar.kill()
+
     async def aclose(self) -> None:
         """Stop the heartbeat and the sidecar; may be called twice."""
         if self._pulse is not None:
@@ -91,6 +101,11 @@ class Sidecar:
     def pid(self) -> int:
         """The process id."""
         return self._process.pid
+
+    def kill(self) -> None:
+        """Kill the process without waiting for its end."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
 
     async def aclose(self) -> None:
         """End the process and wait until it is gone."""
@@ -165,7 +180,7 @@ async def _spawn(sock: socket.socket, pulse: HeartbeatMemory) -> asyncio.subproc
     numbers = (os.getpid(), pulse.note.started, sock.fileno(), memory)
     return await asyncio.create_subprocess_exec(
         # Isolated and without site: it starts in 30 ms, and no installed code is loaded.
-        sys.executable, "-I", "-S", program.__file__, *map(str, numbers),
+        sys.executable, "-I", "-S", *flags(), program.__file__, *map(str, numbers),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,

@@ -51,12 +51,16 @@ from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     OpError,
+    ResourceExhaustedError,
     UnavailableError,
+    exhausted,
+    from_exception,
 )
 from actorsession.graph.codec import Buffer, pack, unpack
 from actorsession.graph.dtypes import DType
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.shape import TensorShape
+from actorsession.json_text import read_json
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.resources import Variable
@@ -106,13 +110,13 @@ class Owner(NamedTuple):
         return json.dumps(self._asdict())
 
     @classmethod
-    def of_text(cls, text: str) -> Owner:
-        """Return the owner that the text of a lock names, as far as it does."""
+    def of_text(cls, text: str) -> Owner | None:
+        """Return the owner that the text of a lock names; ``None`` if it names none, for a full disk."""
         with contextlib.suppress(ValueError):
-            match json.loads(text):
+            match read_json(text):
                 case {"cluster_id": str(cluster_id), "task": str(task), "process": str(process)}:
                     return cls(cluster_id, task, process)
-        return cls("", "a task", "another process")
+        return None
 
 
 def _called(cluster_id: str) -> str:
@@ -186,7 +190,9 @@ class SnapshotStore:
     def __init__(
         self, directory: str | os.PathLike[str], task: str, cluster_id: str | None = None
     ) -> None:
-        self._directory = Path(directory)
+        self._directory = Path(
+            os.path.abspath(directory)
+        )  # also after the process has gone elsewhere
         self._cluster_id = cluster_id
         self._task = task
         self._lock: LockedFile | None = None
@@ -265,11 +271,12 @@ class SnapshotStore:
         remove_abandoned(folder, _LOCKS)  # those that are left are locked
         for name in _locks(folder):
             holder = Owner.of_text(LockedFile.text_of(os.path.join(folder, name)))
-            if holder.cluster_id != own.cluster_id:
+            if holder is not None and holder.cluster_id != own.cluster_id:
                 raise _not_ours(folder, own, f"is used by {holder}")
             if name == f".{self._prefix}.lock":
+                who = holder or "another process"
                 raise UnavailableError(
-                    f"the snapshot_dir {folder!r} is used by {holder}, and {own} needs it"
+                    f"the snapshot_dir {folder!r} is used by {who}, and {own} needs it"
                 )
 
     def _refuse_stored(self, own: Owner) -> None:
@@ -344,18 +351,24 @@ class SnapshotStore:
             whole += not damaged
 
     def latest(self) -> Snapshot | None:
-        """Return the latest complete snapshot of this task and cluster; ``None`` if there is none."""
+        """Return the latest complete snapshot of this task and cluster; ``None`` if there is none.
+
+        Raises:
+            ResourceExhaustedError: if there is no memory for it, or no file descriptor. It is not passed
+                over, because an older one would take its place.
+        """
         for _, path in self._files():
             try:
                 with open(path, "rb", opener=regular()) as file:
                     owner, parts = _read_parts(file)
                 if self._is_ours(owner):
                     return replace(_read(parts), path=os.fspath(path), owner=owner)
-            except (_ForeignError, OpError, OSError) as exc:  # not ours to remove
-                _log.warning("snapshot %s is passed over: %s", path, exc)
             except Exception as exc:  # whatever the file contains
+                if exhausted(exc) or isinstance(exc, ResourceExhaustedError):
+                    raise from_exception(exc) from exc
                 _log.warning("snapshot %s is passed over: %s", path, exc)
-                self._damaged.add(path)
+                if not isinstance(exc, (_ForeignError, OpError, OSError)):  # not ours to remove
+                    self._damaged.add(path)
         return None
 
 
@@ -395,25 +408,28 @@ def _owners(directory: Path) -> Iterator[tuple[Path, Owner | None]]:
 
 
 def stored_cluster_id(directory: str | os.PathLike[str]) -> str | None:
-    """Return the id of the cluster whose variables a directory holds, unless a process uses it.
+    """Return the id of the cluster whose variables a directory holds.
 
     Returns:
-        The id; ``None`` if there is no owner, or more than one, or one that lives.
+        The id; ``None`` if there is no owner, or more than one.
+
+    Raises:
+        UnavailableError: if a process uses the directory.
     """
-    folder = Path(directory)
+    folder = os.fspath(directory)
     try:
-        taking = LockedFile.take(os.fspath(folder / _TAKING), "")
+        taking = LockedFile.take(os.path.join(folder, _TAKING), "")
         if taking is None:
-            return None
+            raise UnavailableError(f"{folder!r} is being taken by another process")
         try:
             if taking.is_locked:
-                remove_abandoned(os.fspath(folder), _LOCKS)
-            if _locks(os.fspath(folder)):
-                return None
-            found = {owner.cluster_id for _, owner in _owners(folder) if owner is not None}
+                remove_abandoned(folder, _LOCKS)
+            if locks := _locks(folder):
+                raise UnavailableError(f"{folder!r} is in use: {', '.join(locks)}")
+            found = {owner.cluster_id for _, owner in _owners(Path(folder)) if owner is not None}
         finally:
             taking.release()
-    except (OSError, OpError):  # it is missing, or on another machine
+    except (OSError, FailedPreconditionError):  # it is missing, or on another machine
         return None
     return found.pop() if len(found) == 1 else None
 

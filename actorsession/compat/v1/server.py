@@ -1,7 +1,8 @@
 """``tf.train.Server``: a task of a cluster, in a separate thread of the program.
 
 ``actorsession.Server`` runs on its program's event loop, and TensorFlow programs have none. So the server
-gets an event loop in a daemon thread, which ends with the program.
+gets an event loop in a daemon thread, which ends with the program. In a forked child there is no such thread:
+the server is its parent's, and ends with it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import concurrent.futures
+import os
 import re
 import socket
 import threading
@@ -16,6 +18,7 @@ from typing import Any
 
 from actorsession import cluster
 from actorsession.actors.loops import new_event_loop
+from actorsession.actors.ownership import Owner
 from actorsession.compat.v1.clusters import ClusterSpec
 from actorsession.compat.v1.messages import ServerDef
 from actorsession.compat.v1.settings import as_settings
@@ -97,8 +100,10 @@ class Server(ProcessBound):
             cluster=known.as_cluster_def(), job_name=task.job, task_index=task.task,
             protocol=protocol or "grpc", default_session_config=_as_message(config),
         )  # fmt: skip
+        self._owner = Owner("server")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ended = threading.Event()
+        self._changing = threading.Lock()  # one thread at a time makes or ends the loop
         if start:
             self.start()
 
@@ -127,18 +132,21 @@ class Server(ProcessBound):
 
     def start(self) -> None:
         """Start to listen and serve; do nothing if the server is running."""
-        if self._ended.is_set():
-            raise FailedPreconditionError("the server was stopped; create a new one")
-        if self._loop is not None:
-            return
-        loop = self._loop = new_event_loop()
-        thread = threading.Thread(
-            target=self._main, args=[loop], name="actorsession-server", daemon=True
-        )
-        thread.start()
-        _RUNNING[thread] = loop
+        self._owner.check_process()
+        with self._changing:
+            if self._ended.is_set():
+                raise FailedPreconditionError("the server was stopped; create a new one")
+            if self._loop is not None:
+                return
+            loop = self._loop = new_event_loop()
+            thread = threading.Thread(
+                target=self._main, args=[loop], name="actorsession-server", daemon=True
+            )
+            thread.start()
+            _RUNNING[thread] = loop
+            starting = asyncio.run_coroutine_threadsafe(self._server.start(), loop)
         try:
-            result_of(asyncio.run_coroutine_threadsafe(self._server.start(), loop))
+            result_of(starting)
         except BaseException:
             self.stop()
             raise
@@ -156,23 +164,27 @@ class Server(ProcessBound):
 
     def join(self) -> None:
         """Wait until another thread stops the server; Ctrl-C ends the wait."""
+        self._owner.check_process()
         while self._loop is not None and not self._ended.wait(0.1):
             pass
 
     def stop(self) -> None:
-        """Stop the server, which fails running steps; further calls have no effect."""
-        loop = self._loop
-        if loop is None or self._ended.is_set():
-            self._ended.set()
+        """Stop the server, which fails running steps; further calls, and calls in a fork, have no effect."""
+        if self._owner.is_forked:
             return
-        try:
-            stopped: concurrent.futures.Future[None] = asyncio.run_coroutine_threadsafe(
-                self._server.stop(), loop
-            )
-            result_of(stopped)
-        finally:
-            loop.call_soon_threadsafe(loop.stop)
-            self._ended.wait()
+        with self._changing:
+            loop = self._loop
+            if loop is None or self._ended.is_set():
+                self._ended.set()
+                return
+            try:
+                stopped: concurrent.futures.Future[None] = asyncio.run_coroutine_threadsafe(
+                    self._server.stop(), loop
+                )
+                result_of(stopped)
+            finally:
+                loop.call_soon_threadsafe(loop.stop)
+                self._ended.wait()
 
 
 @atexit.register
@@ -184,6 +196,10 @@ def _leave_loops() -> None:
         loop.call_soon_threadsafe(loop.stop)
     for thread in running:
         thread.join(1.0)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_RUNNING.clear)
 
 
 def _bound(

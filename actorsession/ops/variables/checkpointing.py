@@ -16,7 +16,6 @@ import numpy as np
 
 from actorsession import checkpoints
 from actorsession.checkpoints import CheckpointReader
-from actorsession.checkpoints.safetensors import SUFFIX
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, string, variant
 from actorsession.graph.node import TensorSpec
@@ -229,7 +228,7 @@ def _save_kernel(ctx: KernelContext) -> Kernel:
         chosen, specs = _lists(op, len(values), names, slices)
         # A string scalar is plain bytes, which numpy would convert to a fixed-length string type.
         arrays = [np.array(v, object) if isinstance(v, (bytes, str)) else v for v in values]
-        write(host.files.prefix(_text(op, prefix)), chosen, specs, arrays)
+        write(host.files.prefix(_text(op, prefix)), chosen, specs, arrays, host.files)
 
     return save
 
@@ -241,7 +240,9 @@ def _oldest_kernel(ctx: KernelContext) -> Kernel:
         places, values = ([""] * len(values), values) if whole else (values[0], values[1:])
         chosen, specs = _lists(op, len(values), names, places)
         arrays = [np.array(v, object) if isinstance(v, (bytes, str)) else v for v in values]
-        checkpoints.save_slices(host.files.prefix(_text(op, path)), chosen, specs, arrays)
+        checkpoints.save_slices(
+            host.files.prefix(_text(op, path)), chosen, specs, arrays, host.files
+        )
 
     return save
 
@@ -252,7 +253,7 @@ def _restore_kernel(ctx: KernelContext) -> Kernel:
     def restore(prefix: Any, names: Any, slices: Any) -> Any:
         chosen, specs = _lists(op, len(outputs), names, slices)
         path = _text(op, prefix)
-        with CheckpointReader(host.files.prefix(path), host.files.opener) as reader:
+        with CheckpointReader(host.files.prefix(path), host.files) as reader:
             found = tuple(
                 _restored(reader, path, name, spec, wanted)
                 for name, spec, wanted in zip(chosen, specs, outputs, strict=True)
@@ -267,7 +268,7 @@ def _restore_one_kernel(ctx: KernelContext) -> Kernel:
 
     def restore(pattern: Any, name: Any, place: Any = "") -> Any:
         path = _text(op, pattern)
-        with CheckpointReader(host.files.prefix(path), host.files.opener) as reader:
+        with CheckpointReader(host.files.prefix(path), host.files) as reader:
             return _restored(reader, path, _text(op, name), _text(op, place), wanted)
 
     return restore
@@ -310,12 +311,9 @@ def _merge_kernel(ctx: KernelContext) -> Kernel:
         files = host.files
         sources = [files.prefix(text) for text in _texts(op, prefixes)]
         target = files.prefix(_text(op, destination))
-        bundles = checkpoints.are_bundles(sources)
-        for source in sources:
-            # The path may be a link that leads outside.
-            files.real(source + (checkpoints.BUNDLE_SUFFIX if bundles else SUFFIX))
+        bundles = checkpoints.are_bundles(sources, files)
         join = checkpoints.merge_bundles if bundles else checkpoints.merge
-        join(sources, target, delete_old_dirs)
+        join(sources, target, delete_old_dirs, files)
 
     return merge
 

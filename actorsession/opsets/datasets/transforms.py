@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections import deque
 from collections.abc import Mapping
 from typing import Any, BinaryIO
@@ -15,6 +14,7 @@ from actorsession.errors import (
     DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
+    NotFoundError,
     OpError,
     OutOfRangeError,
     UnimplementedError,
@@ -588,22 +588,23 @@ class _Cache(_SameCount):
     def _known(self) -> list[Element] | None:
         if not self._path:
             return self.run.caches.get(self.stage)
-        files = self.run.host.files
-        if not os.path.exists(files.real(self._path)):
+        try:
+            data = whole_file(self._path, self.run.host.files.opener)
+        except NotFoundError:
             return None
-        found: list[Element] = restored(codec.unpack(whole_file(self._path, files.opener)))
+        found: list[Element] = restored(codec.unpack_file(data))
         return found
 
     def _keep(self) -> None:
         if not self._path:
             self.run.caches[self.stage] = self.held
         else:
-            data = codec.pack(plain(self.held))
+            data = codec.pack_file(plain(self.held))
 
             def write(file: BinaryIO) -> None:
                 file.write(data)
 
-            write_whole(self.run.host.files.real(self._path), write)
+            write_whole(self._path, write, files=self.run.host.files)
         self._whole, self.at = self.held, len(self.held)
 
     def save(self) -> dict[str, Any]:

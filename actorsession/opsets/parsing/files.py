@@ -6,13 +6,12 @@ runs on an event loop.
 
 from __future__ import annotations
 
-import fnmatch
+import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from actorsession.checkpoints import file_errors
-from actorsession.config.file_roots import FileRoots
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
@@ -111,11 +110,9 @@ def _write_kernel(ctx: KernelContext) -> Kernel:
 
     def write(filename: Any, contents: Any) -> None:
         path, data = os.fsdecode(_one(op, filename)), _one(op, contents)
-        with file_errors(f"cannot write {path!r}"):
-            real = host.files.real(path)
-            os.makedirs(os.path.dirname(os.path.abspath(real)), exist_ok=True)
-            with open(real, "wb", opener=host.files.opener) as file:
-                file.write(data)
+        opener = functools.partial(host.files.opener, make=True)
+        with file_errors(f"cannot write {path!r}"), open(path, "wb", opener=opener) as file:
+            file.write(data)
 
     return write
 
@@ -130,33 +127,13 @@ def _matching_kernel(ctx: KernelContext) -> Kernel:
                 f"{op} takes a string or a vector of them, got shape {list(array.shape)}"
             )
         found = sorted(
-            os.fsencode(path) for text in array.flat for path in _fitting(text, host.files)
+            os.fsencode(path)
+            for text in array.flat
+            for path in host.files.matching(os.fsdecode(text))
         )
         return string_array(found, (len(found),))
 
     return matching
-
-
-def _fitting(pattern: bytes, files: FileRoots) -> Iterator[str]:
-    """Yield the paths that match a pattern; ``glob`` would skip names with a dot and search folders."""
-    head, name = os.path.split(os.fsdecode(pattern))
-    if not _has_marks(head + name):
-        path = os.fsdecode(pattern)
-        if os.path.lexists(files.prefix(path)):
-            yield path
-        return
-    folders = list(_fitting(os.fsencode(head), files)) if _has_marks(head) else [head]
-    for folder in folders:
-        try:
-            names = os.listdir(files.real(folder or "."))
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        for found in fnmatch.filter(names, name) if name else [""]:
-            yield os.path.join(folder, found)
-
-
-def _has_marks(pattern: str) -> bool:
-    return any(mark in pattern for mark in "*?[")
 
 
 for _name, _shapes, _kernel in (

@@ -10,6 +10,7 @@ until they fill a block.
 
 from __future__ import annotations
 
+import os
 import threading
 import zlib
 from collections.abc import Callable, Iterator
@@ -305,6 +306,7 @@ class RecordWriter(ProcessBound):
         self._waiting: list[bytes] = []
         self._waiting_size = 0
         self._lock = threading.Lock()
+        self._owner = os.getpid()
         with file_errors(f"cannot write {path!r}"):
             self._file = open(path, "wb")  # noqa: SIM115 - close() does
 
@@ -364,8 +366,9 @@ class RecordWriter(ProcessBound):
                     self._file.write(self._deflate.flush())
 
     def __del__(self) -> None:
-        # For a writer that was not closed: its records are written as if they had not been held back.
-        if hasattr(self, "_file"):
+        # For a writer that was not closed: its records are written as if they had not been held back. In a
+        # forked child they are its parent's to write.
+        if hasattr(self, "_file") and self._owner == os.getpid():
             self.close()
 
     def __enter__(self) -> Self:

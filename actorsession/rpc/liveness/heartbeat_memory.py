@@ -20,6 +20,7 @@ from collections.abc import Callable
 from functools import cache
 from types import TracebackType
 
+from actorsession.actors.ownership import Owner
 from actorsession.records import dataclass
 from actorsession.rpc.liveness.lease import BEAT_SECONDS
 from actorsession.rpc.liveness.sidecar import TURNS
@@ -117,6 +118,7 @@ class HeartbeatMemory:
     def __init__(
         self, beat: float = BEAT_SECONDS, on_turn: Callable[[float], None] | None = None
     ) -> None:
+        self._owner = Owner("heartbeat")
         self._on_turn = on_turn
         self._loop = asyncio.get_running_loop()
         # Twice per heartbeat interval: a few counts without a heartbeat then prove that heartbeats are lost
@@ -141,6 +143,8 @@ class HeartbeatMemory:
         return self._memory
 
     def _turn(self) -> None:
+        if self._owner.is_forked:
+            return  # the memory counts the turns of the parent's loop
         now = self._loop.time()
         self.lag = max(0.0, now - self._due)
         self.worst_lag = max(self.lag, self.worst_lag)

@@ -40,7 +40,11 @@ class BufferPool:
         if block is None:
             # Private, because shared memory gets no huge pages.
             flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-            block = mmap.mmap(-1, max(nbytes, 1), flags=flags)
+            try:
+                block = mmap.mmap(-1, max(nbytes, 1), flags=flags)
+            except OSError:  # no address space, of which some is kept
+                self._free.clear()
+                block = mmap.mmap(-1, max(nbytes, 1), flags=flags)
             if hasattr(mmap, "MADV_HUGEPAGE"):
                 block.madvise(mmap.MADV_HUGEPAGE)
         made = np.frombuffer(block, dtype, elements)

@@ -12,8 +12,10 @@ pickled: strings are stored as bytes preceded by their lengths, bfloat16 as its 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import stat
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -25,9 +27,9 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import PRIVATE, make_private_folder
+from actorsession.checkpoints.atomic import PRIVATE, PRIVATE_FOLDER
 from actorsession.config import DebugOptions
-from actorsession.config.file_roots import ANYWHERE, FileRoots
+from actorsession.config.file_roots import ANYWHERE, FileRoots, Folder
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.node import GraphDef, tensor_name
@@ -150,6 +152,7 @@ class FileSink(DebugSink):
     ) -> None:
         self._directory = directory
         self._store = store
+        self._files = files
         self._open = partial(files.opener, mode=PRIVATE)
         self._limit = options.disk_byte_usage_limit
         self._run: Path | None = None
@@ -159,8 +162,9 @@ class FileSink(DebugSink):
     def begin(self, metadata: Mapping[str, Any]) -> None:
         """Make the run's directory and its manifest."""
         self._metadata = {"form": 1, "begin": time.time(), **metadata}
-        make_private_folder(os.fspath(self._directory))
-        self._run = _new_directory(self._directory, int(metadata["session_run_index"]))
+        with self._files.folder(str(self._directory), make=PRIVATE_FOLDER) as parent:
+            name = _new_directory(parent, int(metadata["session_run_index"]))
+        self._run = self._directory / name
         self._write("manifest.json", self._metadata)
 
     def take_graph(self, graph: GraphDef, device: str) -> None:
@@ -203,23 +207,24 @@ class FileSink(DebugSink):
         return self._run
 
     def _write(self, name: str, content: Mapping[str, Any]) -> None:
-        path = self._directory_of_run() / name
+        run = self._directory_of_run()
         # Renamed into place, so that a reader finds the old file or the new one.
-        part = path.with_suffix(".part")
-        with open(part, "w", encoding="utf-8", opener=self._open) as file:
+        part = f"{name}.part"
+        with open(run / part, "w", encoding="utf-8", opener=self._open) as file:
             file.write(json.dumps(content, indent=1))
-        part.replace(path)
+        with self._files.folder(str(run)) as folder:
+            folder.replace(part, folder, name)
 
 
-def _new_directory(parent: Path, index: int) -> Path:
-    """Return a new directory that no other run has, not even in another process."""
+def _new_directory(parent: Folder, index: int) -> str:
+    """Make a new directory that no other run has, not even in another process, and return its name."""
     for attempt in range(1_000_000):
-        path = parent / f"run_{index:08d}_{os.getpid()}_{attempt}"
+        name = f"run_{index:08d}_{os.getpid()}_{attempt}"
         try:
-            path.mkdir(0o700)
+            parent.mkdir(name, PRIVATE_FOLDER)
         except FileExistsError:
             continue
-        return path
+        return name
     raise FileExistsError(f"no name is left for run {index} below {parent}")
 
 
@@ -290,10 +295,11 @@ def sink_for(
 
 
 def _directory(url: str, files: FileRoots) -> Path:
-    path = Path(files.real(_path_of(url)))
-    if path.exists() and not path.is_dir():
-        raise InvalidArgumentError(f"debug URL {url!r} names a file, not a directory")
-    return path
+    path = files.real(_path_of(url))
+    with contextlib.suppress(OSError):
+        if not stat.S_ISDIR(files.stat(path).st_mode):
+            raise InvalidArgumentError(f"debug URL {url!r} names a file, not a directory")
+    return Path(path)
 
 
 def _path_of(url: str) -> str:

@@ -14,6 +14,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from actorsession.actors.ownership import Owner
 from actorsession.config import RunOptions
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError
 from actorsession.graph.operation import Tensor
@@ -321,7 +322,10 @@ class _PartialRun(ProcessBound):
 
     def _set_handle(self, handle: str) -> None:
         self._handle = handle
-        self._finalizer = weakref.finalize(self, _abort_dropped, weakref.ref(self._runs), handle)
+        owner = self._session._owner
+        self._finalizer = weakref.finalize(
+            self, _abort_dropped, weakref.ref(self._runs), handle, owner
+        )
         self._finalizer.atexit = False
 
     def _exit_error(self) -> CancelledError:
@@ -335,9 +339,9 @@ class _PartialRun(ProcessBound):
         return f"<{type(self).__name__} {state}>"
 
 
-def _abort_dropped(runs: weakref.ref[PartialRuns[Any]], handle: str) -> None:
+def _abort_dropped(runs: weakref.ref[PartialRuns[Any]], handle: str, owner: Owner) -> None:
     found = runs()
-    if found is not None:
+    if found is not None and not owner.is_forked:
         found.abort_here(handle, CancelledError(f"partial run {handle!r} was dropped"))
 
 
@@ -357,6 +361,8 @@ class PartialRun(_PartialRun):
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
         runs, error = self._runs, self._exit_error()
+        if self._session._owner.is_forked:
+            return  # the run is the parent's
         if not runs.is_on_loop(self.handle):
             runs.abort_here(self.handle, error)
         elif not self._session.closed:
@@ -369,6 +375,7 @@ class AsyncPartialRun(_PartialRun):
     """A partial run of an ``AsyncSession``; made by ``AsyncSession.partial``."""
 
     async def __aenter__(self) -> AsyncPartialRun:
+        self._session._check_usable()
         self._check_new()
         self._set_handle(await self._session.partial_run_setup(*self._asked))
         return self
@@ -380,4 +387,7 @@ class AsyncPartialRun(_PartialRun):
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        await self._runs.abort(self.handle, self._exit_error())
+        owner = self._session._owner
+        if not owner.loop_has_ended and not owner.is_forked:
+            owner.check()
+            await self._runs.abort(self.handle, self._exit_error())

@@ -111,9 +111,13 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         self._share = share
         idle_limit = config.partial_run_idle_limit_in_ms / 1000
         self.thread_runs = ThreadPartialRunMgr(idle_limit)
-        self.actor = PartialRunActor(idle_limit)
-        self._ref = self.actor.ref
+        self._idle_limit = idle_limit
+        self._make_actor()
         self._turn_ends = 0.0
+
+    def _make_actor(self) -> None:
+        self.actor = PartialRunActor(self._idle_limit)
+        self._ref = self.actor.ref
 
     def __len__(self) -> int:
         return len(self.actor.runs) + len(self.thread_runs)
@@ -205,6 +209,10 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
             await self._yield_loop()
         if options is not None:
             await self._prepare_debug(plan, options)
+        if self.actor.loop is not None and self.actor.loop.is_closed():
+            # The session has another loop now; the runs of the former have ended with it.
+            self.actor.runs.abort_all(CancelledError("the event loop of the partial run has ended"))
+            self._make_actor()
         runs, (step, graph) = self.actor.runs, self._new_step(plan, True, options)
         local = LocalPartialStep(step, partial(graph.begin, step, ()), self._end_step)
         state = runs.new_state(plan.label, plan.parts)

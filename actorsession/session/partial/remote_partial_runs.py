@@ -20,6 +20,7 @@ from actorsession.errors import (
     DeadlineExceededError,
     InvalidArgumentError,
     OpError,
+    ResourceExhaustedError,
     error_to_wire,
 )
 from actorsession.messages.done import Done
@@ -251,7 +252,8 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
             return await session.ask_values(
                 message, DEFAULT_STEP_TIMEOUT if limit is None else limit, delivery
             )
-        except DeadlineExceededError as error:
+        except (DeadlineExceededError, ResourceExhaustedError) as error:
+            # The master may not know of the call, or not of its end: there was no memory for it.
             self._drop_soon(handle, error)
             raise
         except asyncio.CancelledError:

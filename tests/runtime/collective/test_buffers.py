@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import mmap
 from typing import Any
 
 import numpy as np
+import pytest
 
 from actorsession.runtime.collective import buffers
 from actorsession.runtime.collective.buffers import BufferPool
@@ -54,3 +57,19 @@ def test_a_pool_keeps_no_more_than_its_limit_and_drops_what_was_unused_longest()
 
 def test_an_array_may_be_empty() -> None:
     assert BufferPool().array(0, FLOAT).shape == (0,)
+
+
+def test_what_is_kept_unused_makes_room_where_there_is_no_address_space(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pool, make = BufferPool(), mmap.mmap
+    pool.array(1000, FLOAT)
+    assert pool.kept
+
+    def limited(*args: Any, **how: Any) -> mmap.mmap:
+        if pool.kept:
+            raise OSError(errno.ENOMEM, "Cannot allocate memory")
+        return make(*args, **how)
+
+    monkeypatch.setattr("actorsession.runtime.collective.buffers.mmap.mmap", limited)
+    assert pool.array(2000, FLOAT).shape == (2000,)

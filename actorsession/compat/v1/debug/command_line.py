@@ -8,7 +8,6 @@ import shlex
 import shutil
 import sys
 import tempfile
-import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from actorsession.compat.v1.debug.watches import WatchOptions
 from actorsession.errors import OpError
 from actorsession.graph.graph import Graph
 from actorsession.observe.debug import DebugTensorDatum, Predicate
+from actorsession.process_bound import finalize_here
 
 __all__ = ["Prompt"]
 
@@ -69,7 +69,7 @@ class Prompt:
         self._keeps = dump_root is not None
         if dump_root is None:
             self._root = Path(tempfile.mkdtemp(prefix="tfdbg_"))
-            weakref.finalize(self, shutil.rmtree, self._root, ignore_errors=True)
+            finalize_here(self, shutil.rmtree, self._root, True)  # whatever is gone by then
         else:
             self._root = empty_directory(dump_root, "dump_root")
         self._filters: dict[str, Predicate] = {"has_inf_or_nan": has_inf_or_nan}
