@@ -15,11 +15,12 @@ import numpy as np
 
 from actorsession.config.limits import check_graph_size
 from actorsession.errors import InvalidArgumentError, NotFoundError
+from actorsession.graph.function import function_fault
 from actorsession.graph.names import OP_NAME, is_op_name
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.op_signatures import REQUIRED, Signature, tensorflow_signature
 from actorsession.graph.registry import is_registered, lookup
-from actorsession.graph.validation import class_fault
+from actorsession.graph.validation import attribute_fault, class_fault
 from actorsession.interop import protos
 from actorsession.interop.attributes import attr_of, is_of_kind
 from actorsession.interop.signatures import GRAPH_DEF_VERSION, PRIVATE
@@ -96,6 +97,10 @@ def plan_plain(graph_def: PlainGraphDef) -> list[Planned]:
         ValueError: if the graph is invalid for any other reason.
     """
     _check_types([node.op for node in graph_def.nodes])
+    for node in graph_def.nodes:
+        fault = attribute_fault(node) or function_fault(node, check=attribute_fault)
+        if fault is not None:
+            raise ValueError(f"node {node.name!r} {fault}")
     planned = [
         Planned(n.name, n.op, n.op, n.inputs, n.control_inputs, n.device, n.attrs, {},
                 tuple([spec.shape for spec in n.outputs]))
