@@ -92,6 +92,8 @@ __all__ = ["Link", "LinkStatistics"]
 _READ_APART = 2**18
 
 _BEAT = Beat()
+# Seconds between looks at a process that closes its connections as it ends, which takes milliseconds.
+_PAUSES = (0.001, 0.002, 0.005, 0.01, 0.03)
 # Characters of a peer's reason for the end that are kept.
 _WORDS = 500
 # The part of a link that handles an envelope, and how; a heartbeat has done its work when it arrives.
@@ -408,7 +410,9 @@ class Link:
     # -- frames ----------------------------------------------------------------------------------
 
     def _on_connection_end(self, error: Exception) -> None:
-        if isinstance(error, ConnectionClosed):
+        if isinstance(error, ConnectionClosed) and not (error.by_us or self._last_words):
+            self._end_with_process(str(error), self._monitor.fate())
+        elif isinstance(error, ConnectionClosed):
             self._end(str(error), ours=error.by_us)
         elif isinstance(error, TransportError):  # bytes that are not a frame
             self._end(self._told(f"was given up: {error}"), ours=False, abort=True)
@@ -609,6 +613,24 @@ class Link:
         watchers, self._watchers = self._watchers, {}
         for callback in watchers.values():
             self._notify(callback)
+
+    def _end_with_process(self, reason: str, fate: str | None) -> None:
+        """End the link whose peer has closed it, with the end of its process, if that is known."""
+        if fate == "":  # the connections of a process are closed before its end
+            work = self._await_process(reason)
+            _ = self._children.start(work, name=f"end of the process of {self.peer_name}")
+            return
+        who = f"{self.peer_name} (pid {self.peer.pid}) {fate}: " if fate else ""
+        self._end(f"{who}{reason}", ours=False)
+
+    async def _await_process(self, reason: str) -> None:
+        fate: str | None = ""
+        for pause in _PAUSES:
+            await asyncio.sleep(pause)
+            fate = self._monitor.fate()
+            if fate != "":
+                break
+        self._end_with_process(reason, fate or None)
 
     def _told(self, how: str) -> str:
         return f"the connection to {self.peer_name} at {self.address} {how}"

@@ -16,14 +16,14 @@ import pytest
 from actorsession import ops
 from actorsession.actors.context import CallContext
 from actorsession.actors.loops import run as run_to_end
-from actorsession.cluster import LocalCluster, SecurityConfig, Server, stop_server
+from actorsession.cluster import LocalCluster, SecurityConfig, Server, read_statistics, stop_server
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import AbortedError, OpError, UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.messages.session import CloseSession
 from actorsession.rpc import exit_reports
 from actorsession.session import AsyncSession
-from tests.cluster.kit import W0, W1, eventually, on, soon
+from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
 from tests.cluster.script import command, environment, running
 from tests.cluster.test_child import line_of
 from tests.ports import HoldPorts
@@ -105,6 +105,37 @@ def test_a_session_lives_the_same_life_over_every_wire(
     scheme: str, workers: list[str], files: SecurityConfig
 ) -> None:
     run_to_end(Life().lead(workers[0], options(files if scheme == "tls" else None)))
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("scheme", ["tcp", "tls"])
+async def test_a_killed_server_of_the_command_line_is_named_with_its_process_and_signal(
+    scheme: str, workers: list[str], files: SecurityConfig
+) -> None:
+    """The program of the session has not started it; whoever did has not collected its status yet.
+
+    1. The master names the task that a step waits for.
+    2. The client names the master, at each call.
+    """
+    security = files if scheme == "tls" else None
+    pids = [(await read_statistics(address, security=security)).pid for address in workers]
+    graph = Graph()
+    with graph.as_default(), on(W1):
+        taken = ops.FIFOQueue(1, "float32", shapes=[[]]).dequeue()
+    async with AsyncSession(workers[0], graph, options(security)) as session:
+        waiting = asyncio.create_task(session.run(taken))
+        async with asyncio.timeout(PATIENCE):
+            while not (await read_statistics(workers[1], security=security)).steps:
+                pass
+        os.kill(pids[1], signal.SIGKILL)
+        error = await raised(waiting)
+        assert error.message.startswith(
+            f"{W1} (pid {pids[1]}) was killed by SIGKILL: the connection to"
+        )
+        os.kill(pids[0], signal.SIGKILL)
+        for _ in range(2):
+            error = await raised(session.list_devices())
+            assert error.message.startswith(f"{W0} (pid {pids[0]}) was killed by SIGKILL: ")
 
 
 @pytest.mark.parametrize("wire", [False, True])
