@@ -2,7 +2,7 @@
 
 Each format writes some files, and reads them as values. With any bit changed, reading must raise an error of
 ours or find nothing, or find what is before the damage where a file is read as a stream; never a value. The
-tests flip some bits of each byte of some, and a soak all bits of all: ``python -m tests.flips [FORMAT ...]``.
+tests flip some bits, a soak others, and ``python -m tests.flips [FORMAT ...]`` every one.
 """
 
 from __future__ import annotations
@@ -57,12 +57,13 @@ class Report:
     faults: list[str] = field(default_factory=list)
 
 
-def flipped(name: str, *, every: bool = False) -> Report:
+def flipped(name: str, *, every: bool = False, first: int = 0) -> Report:
     """Reads the files of a format with each of their bits flipped, or with some.
 
     Args:
         name: a key of ``FORMATS``.
         every: whether it is each bit; else as many as the format says, evenly spread.
+        first: of these, which one comes first.
     """
     form, report = FORMATS[name], Report()
     with tempfile.TemporaryDirectory() as place:
@@ -72,7 +73,7 @@ def flipped(name: str, *, every: bool = False) -> Report:
         assert whole is not None, name
         bits = [(path, bit) for path in _files(folder, form.files) for bit in _bits(path)]
         step = 1 if every else max(1, len(bits) // form.flips) | 1  # odd, for each place in a byte
-        for path, bit in bits[::step]:
+        for path, bit in bits[first % step :: step]:
             with _changed(path, bit):
                 report.flips += 1
                 wrong = _read(form, folder, whole)

@@ -42,6 +42,7 @@ from actorsession.errors import (
     OpError,
     ResourceExhaustedError,
     UnimplementedError,
+    exhausted,
     from_exception,
 )
 from actorsession.records import dataclass
@@ -281,7 +282,8 @@ class Actor:
     ) -> None:
         """Handle a tell; the implementation of ``Ref.tell``.
 
-        An exception of the handler fails the actor, not the caller.
+        An exception of the handler fails the actor, not the caller. Where memory or threads have run out only
+        the message has failed.
 
         Args:
             message: the message.
@@ -462,6 +464,8 @@ class Actor:
     def _failed(self, delivery: Delivery, error: OpError) -> None:
         if delivery.answer is not None:
             delivery.fail(error)
+        elif exhausted(error.__cause__ or error):  # what the next message may have enough of
+            logger.error("actor %r: %s failed", self.name, delivery, exc_info=error)
         else:
             self._fail(f"{delivery} failed", error)
 

@@ -68,6 +68,8 @@ _EXT_VARIANT, _EXT_PACKED, _EXT_DATASET, _EXT_OBJECTS = 7, 8, 9, 10
 # counts as one, since it takes as long to read, and so do eight items of a list.
 _MAX_CONTAINERS = 2**22
 _ITEMS = 8
+# Items of one list, which is made in one call, with the interpreter lock: some 10 ms.
+_MAX_ITEMS = 2**20
 # Bytes of functions inside functions that are held at the same time, since each level is a copy of the next.
 _MAX_NESTED_BYTES = 2**30
 # Those of a packed graph, for each node that it may have: a node has four, and one for each input and output.
@@ -430,7 +432,7 @@ class _Reader:
 
     def _counting(self) -> Mapping[str, Any]:
         """Return the arguments for msgpack with which too many lists and maps end the decoding."""
-        most = _ITEMS * self._left + _ITEMS
+        most = min(_ITEMS * self._left + _ITEMS, _MAX_ITEMS)
         hook = self._count
         return {"list_hook": hook, "object_hook": hook, "max_array_len": most, "max_map_len": most}
 

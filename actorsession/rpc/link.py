@@ -198,6 +198,8 @@ class Link:
         self._closed = Event()
         self._watchers: dict[object, Callable[[], None]] = {}
         self._tells_sent = 0
+        self._is_apart = False  # a thread decodes, and nothing is read meanwhile
+        self._looks_apart = 0
         add_link(self)
 
     @property
@@ -491,6 +493,7 @@ class Link:
                 loop.call_soon_threadsafe(self._go_on, frame, handle)
 
         self._connection.pause()
+        self._is_apart = True
         try:
             threading.Thread(target=work, name="actorsession-decoding", daemon=True).start()
         except RuntimeError:  # there can be no more threads
@@ -504,6 +507,7 @@ class Link:
         except Exception as error:
             self._on_connection_end(error)
         finally:
+            self._is_apart = False
             self._connection.resume()
 
     def _send(self, envelope: Envelope, *, bulk: bool = False) -> None:
@@ -563,9 +567,9 @@ class Link:
     def _look(self) -> bool:
         """Judge whether the peer lives, and let it know that this end does; return whether to go on."""
         seen = self._connection.statistics()
-        look = self._lease.look(
-            self._clock.now(), received=seen.bytes_received, sent=seen.frames_sent
-        )
+        self._looks_apart += self._is_apart  # a peer that is not read from is not silent
+        heard = seen.bytes_received + self._looks_apart
+        look = self._lease.look(self._clock.now(), received=heard, sent=seen.frames_sent)
         why, work = self._monitor.judge(look, self._clock.now())
         if work is not None:
             _ = self._children.start(work, name=f"probe {self.peer_name}")

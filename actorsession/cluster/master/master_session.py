@@ -41,6 +41,7 @@ from actorsession.cluster.unsent import unsent_fetch
 from actorsession.cluster.wait_graphs import collect_wait_graphs
 from actorsession.cluster.worker.worker_session import BeginPart, BindPart
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions, whose_limit
+from actorsession.config.limits import check_run_size
 from actorsession.durations import checked_milliseconds
 from actorsession.errors import (
     AbortedError,
@@ -865,12 +866,14 @@ def _signature(
 
     Raises:
         InvalidArgumentError: if a step to run has debug options without a debugged run, or the reverse.
+        ResourceExhaustedError: if there are too many names.
     """
     wiring = [] if isinstance(message, PartialRunSetup) else message.wiring
     plain = RunSignature(
         tuple(message.feeds), tuple(message.fetches), tuple(message.targets),
         Wiring.from_wire(wiring), options.experimental.collective_graph_key,
     )  # fmt: skip
+    check_run_size(plain.size)
     debug = options.debug_options
     if not isinstance(message, PrepareStep) and debug.active != (message.debug_run is not None):
         raise InvalidArgumentError(

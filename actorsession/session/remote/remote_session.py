@@ -31,7 +31,7 @@ from actorsession.config import (
     RunOptions,
     StepStats,
 )  # fmt: skip
-from actorsession.config.limits import check_graph_size
+from actorsession.config.limits import check_graph_size, check_run_size
 from actorsession.config.remote_settings import refuse_local_settings
 from actorsession.durations import checked_seconds
 from actorsession.errors import (
@@ -486,6 +486,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     async def prepare(self, signature: RunSignature) -> RemotePlan:
         """Return the plan of a signature once everything that it names was sent to the master."""
+        check_run_size(signature.size)
         await self._send_graph()
         ordered = signature.sorted()
         wiring = ordered.wiring.to_wire()
