@@ -9,7 +9,6 @@ lost task is dialled.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,6 +31,7 @@ from actorsession.cli.console import (
     whole_number,
 )
 from actorsession.collector import pause_collector
+from actorsession.json_text import read_json
 
 if TYPE_CHECKING:
     from actorsession.cluster import SecurityConfig
@@ -188,7 +188,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def _cluster(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
+        value = read_json(text)
     except ValueError as exc:
         raise argparse.ArgumentTypeError(f"not JSON: {exc}") from None
     if not isinstance(value, dict):

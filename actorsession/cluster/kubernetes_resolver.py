@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import json
 import os
 import re
 import socket
@@ -30,6 +29,7 @@ from actorsession.errors import (
     UnauthenticatedError,
     UnavailableError,
 )
+from actorsession.json_text import read_json
 
 __all__ = ["PORT", "KubernetesClusterResolver"]
 
@@ -226,7 +226,7 @@ class KubernetesClusterResolver(DescribedClusterResolver):
 
 def _json_object(text: bytes) -> Mapping[str, Any]:
     with contextlib.suppress(ValueError):
-        found = json.loads(text)
+        found = read_json(text)
         if isinstance(found, dict):
             return found
     return {}

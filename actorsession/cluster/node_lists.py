@@ -19,8 +19,8 @@ _MOST = 65_536
 
 _PIECE = re.compile(r"\[([^\[\]]*)\]|([^\[\],\s]+)")
 _NAME = re.compile(r"(?:\[[^\[\]]*\]|[^\[\],\s])+")
-_RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
-_COUNT = re.compile(r"([0-9]+)(?:\(x([0-9]+)\))?")
+_RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
+_COUNT = re.compile(r"([0-9]{1,18})(?:\(x([0-9]{1,18})\))?")
 
 
 def expand_node_list(text: str) -> list[str]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import threading
 from collections.abc import Mapping
@@ -24,6 +23,7 @@ from typing import Any, Protocol, runtime_checkable
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster.spec import ClusterSpec, full_address
 from actorsession.errors import UnavailableError
+from actorsession.json_text import read_json_object
 
 __all__ = [
     "TF_CONFIG", "ClusterResolver", "DescribedClusterResolver", "FileClusterResolver",
@@ -293,7 +293,12 @@ class FileClusterResolver(DescribedClusterResolver):
         return str(self.path)
 
     def _read(self) -> Mapping[str, Any]:
-        text = self.path.read_text(encoding="utf-8")
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as exc:
+            raise ValueError(
+                f"{self._where} is no UTF-8: {exc.reason} at byte {exc.start}"
+            ) from None
         if self.path.suffix != ".toml":
             found = _json(text, self._where)
         else:
@@ -301,7 +306,7 @@ class FileClusterResolver(DescribedClusterResolver):
 
             try:
                 found = tomllib.loads(text)
-            except tomllib.TOMLDecodeError as exc:
+            except (ValueError, RecursionError) as exc:
                 raise ValueError(f"{self._where} is not TOML: {exc}") from None
         unknown = sorted(found.keys() - _KEYS)
         if unknown:
@@ -310,13 +315,7 @@ class FileClusterResolver(DescribedClusterResolver):
 
 
 def _json(text: str, where: str) -> Mapping[str, Any]:
-    try:
-        found = json.loads(text)
-    except ValueError as exc:
-        raise ValueError(f"{where} is not JSON: {exc}") from None
-    if not isinstance(found, dict):
-        raise TypeError(f'{where} is an object with "cluster" and "task", got {found!r:.100}')
-    return found
+    return read_json_object(text, where, 'an object with "cluster" and "task"')
 
 
 def _url(address: str, scheme: str | None) -> str:

@@ -18,6 +18,7 @@ from actorsession.interop.enums import ENUMS, label_of
 from actorsession.interop.fields import Field
 from actorsession.interop.message import Message
 from actorsession.interop.text_format import shortest
+from actorsession.json_text import read_json
 
 __all__ = ["MessageToDict", "MessageToJson", "Parse", "ParseDict", "ParseError"]
 
@@ -124,7 +125,7 @@ def Parse(text: str | bytes, message: M, ignore_unknown_fields: bool = False, **
         ParseError: for text that is not a valid message of this class.
     """
     try:
-        found = json.loads(text)
+        found = read_json(text)
     except ValueError as exc:
         raise ParseError(f"the text is not JSON: {exc}") from exc
     return ParseDict(found, message, ignore_unknown_fields)

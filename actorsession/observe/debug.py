@@ -9,7 +9,6 @@ written by then. This module is for users; it imports nothing that runs graphs.
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -20,6 +19,7 @@ import numpy as np
 from actorsession.checkpoints.atomic import read_regular, regular
 from actorsession.errors import DataLossError, OpError
 from actorsession.graph.dtypes import as_dtype
+from actorsession.json_text import read_json
 from actorsession.records import dataclass
 from actorsession.runtime.debug.dump import DebugNodeKey
 
@@ -83,7 +83,7 @@ class DebugTensorDatum:
             with open(self.file_path, "rb", opener=regular()) as file:
                 stored = np.load(file, allow_pickle=False)
             return _restored(stored, self.dtype, self.shape)
-        except (OSError, OpError, ValueError, TypeError, EOFError) as exc:
+        except Exception as exc:  # numpy reads the header of a file with Python's tokenizer
             raise DataLossError(
                 f"{self.file_path} does not contain the {self.dtype} of shape "
                 f"{list(self.shape)} that its manifest lists: {exc}"
@@ -306,13 +306,13 @@ class DebugDumpDir:
 
 def _run(path: Path) -> DumpedRun:
     try:
-        manifest = json.loads(read_regular(path / "manifest.json"))
+        manifest = read_json(read_regular(path / "manifest.json"))
         if manifest["form"] != _FORM:
             raise ValueError(
                 f"the manifest has version {manifest['form']!r}; this library reads version {_FORM}"
             )
         index = int(manifest["session_run_index"])
-        graphs = [json.loads(read_regular(p)) for p in sorted(path.glob("graph_*.json"))]
+        graphs = [read_json(read_regular(p)) for p in sorted(path.glob("graph_*.json"))]
         return DumpedRun(
             path=path, session_run_index=index,
             executor_step_index=int(manifest["executor_step_index"]),
@@ -324,7 +324,9 @@ def _run(path: Path) -> DumpedRun:
             error=str(manifest.get("error", "")), left_out=int(manifest.get("left_out", 0)),
             data=tuple(_data(path, index)), graphs={g["device"]: g["nodes"] for g in graphs},
         )  # fmt: skip
-    except (OSError, OpError, ValueError, KeyError, TypeError) as exc:
+    except (
+        OSError, OpError, ValueError, KeyError, TypeError, AttributeError, OverflowError,
+    ) as exc:  # fmt: skip
         raise DataLossError(f"{path} is not a run of the debugger: {exc!r}") from exc
 
 
@@ -336,7 +338,7 @@ def _data(path: Path, index: int) -> Iterator[DebugTensorDatum]:
     for line in read_regular(lines).decode().splitlines(keepends=True):
         if not line.endswith("\n"):
             return
-        entry = json.loads(line)
+        entry = read_json(line)
         name = str(entry["file"])
         if not _VALUE_FILE.fullmatch(name):
             raise ValueError(f"{name!r} is not the name of a file with a value")

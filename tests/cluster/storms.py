@@ -32,12 +32,16 @@ from actorsession.session import AsyncSession
 from tests.cluster.holding import hold
 from tests.cluster.test_kernels import holding_worker
 from tests.crashes import SCENARIOS, storm
+from tests.flips import FORMATS, flipped
+from tests.fuzz.readers import READERS, spoil_files
 from tests.transports.test_users import DIAL, nobody, said
 
 __all__ = ["STORMS", "Storm"]
 
 # Seconds by when nothing may be left of a step.
 _SETTLE = 30.0
+# Files of one reader before the next has its turn.
+_SPOILT_AT_ONCE = 20
 
 
 @dataclass
@@ -192,6 +196,19 @@ async def crash_points(seconds: float, seed: int) -> Storm:
     raise AssertionError("there are no scenarios")
 
 
+async def flipped_bits(seconds: float, seed: int) -> Storm:
+    """Whatever is written is read again with a bit changed; it is an error, and never a value."""
+    seen, choice = Storm(), random.Random(seed)
+    until = time.monotonic() + seconds
+    for name in itertools.cycle(FORMATS):
+        report = await asyncio.to_thread(flipped, name, first=choice.randrange(1 << 20))
+        seen.count("flipped bits", report.flips)
+        seen.wrong += [f"{name}: {fault}" for fault in report.faults]
+        if time.monotonic() >= until:
+            return seen
+    raise AssertionError("there are no formats")
+
+
 # -- other users -----------------------------------------------------------------------------------
 
 
@@ -266,10 +283,26 @@ async def _overdue(session: AsyncSession, held: Any, begun: Path) -> asyncio.Fut
         limit *= 2
 
 
+async def spoilt_files(seconds: float, seed: int) -> Storm:
+    """Files, variables and words of others are spoilt and read, by all readers and commands in turn."""
+    seen, until = Storm(), time.monotonic() + seconds
+    for turn in itertools.count(seed):
+        for name in READERS:
+            with tempfile.TemporaryDirectory() as folder:
+                wrong = spoil_files(name, Path(folder), turn, _SPOILT_AT_ONCE, until)
+            seen.wrong += wrong
+            seen.count("rounds of spoilt files")
+            if time.monotonic() > until:
+                return seen
+    raise AssertionError("the numbers have come to an end")
+
+
 STORMS: dict[str, Callable[[float, int], Coroutine[Any, Any, Storm]]] = {
     "cancelled dequeues": cancelled_dequeues,
     "orderly stops": orderly_stops,
     "crash points of writers": crash_points,
+    "flipped bits": flipped_bits,
     "another user": another_user,
     "kernels that never end": endless_kernels,
+    "spoilt files": spoilt_files,
 }

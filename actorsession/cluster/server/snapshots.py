@@ -60,6 +60,7 @@ from actorsession.graph.codec import Buffer, pack, unpack
 from actorsession.graph.dtypes import DType
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.shape import TensorShape
+from actorsession.json_text import read_json
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.resources import Variable
@@ -112,7 +113,7 @@ class Owner(NamedTuple):
     def of_text(cls, text: str) -> Owner | None:
         """Return the owner that the text of a lock names; ``None`` if it names none, for a full disk."""
         with contextlib.suppress(ValueError):
-            match json.loads(text):
+            match read_json(text):
                 case {"cluster_id": str(cluster_id), "task": str(task), "process": str(process)}:
                     return cls(cluster_id, task, process)
         return None
@@ -189,7 +190,9 @@ class SnapshotStore:
     def __init__(
         self, directory: str | os.PathLike[str], task: str, cluster_id: str | None = None
     ) -> None:
-        self._directory = Path(directory)
+        self._directory = Path(
+            os.path.abspath(directory)
+        )  # also after the process has gone elsewhere
         self._cluster_id = cluster_id
         self._task = task
         self._lock: LockedFile | None = None

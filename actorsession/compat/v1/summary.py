@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from actorsession.compat.v1.graphs import get_default_graph
@@ -14,6 +13,7 @@ from actorsession.interop.event_protos import (
     SummaryDescription,
     TaggedRunMetadata,
 )
+from actorsession.json_text import read_json_object
 from actorsession.opsets.summaries.functions import (
     audio,
     histogram,
@@ -44,7 +44,7 @@ def get_summary_description(node_def: Any) -> SummaryDescription:
     if node_def.op != "TensorSummary":
         raise ValueError(f"Can't get_summary_description on {node_def.op}")
     said = node_def.attr["description"].s
-    found = json.loads(said) if said else {}
+    found = read_json_object(said or b"{}", "the description")
     return SummaryDescription(type_hint=found.get("typeHint", found.get("type_hint")))
 
 

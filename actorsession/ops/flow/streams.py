@@ -22,7 +22,9 @@ import threading
 from collections import deque
 from typing import Any
 
-__all__ = ["relay_standard_streams", "write_line"]
+from actorsession.terminal_text import visible
+
+__all__ = ["relay_standard_streams", "serve_others", "write_line"]
 
 # Maximum number of bytes in the queue.
 _MOST = 1 << 20
@@ -121,8 +123,19 @@ if hasattr(os, "register_at_fork"):
 atexit.register(lambda: _writer.flush(_LAST))
 
 
+_serves_others = False
+
+
+def serve_others() -> None:
+    """Say that what nodes print comes from others, who do not see the terminal or log of this process."""
+    global _serves_others
+    _serves_others = True
+
+
 def write_line(stream: Any, line: str) -> None:
     """Write a line to a stream without waiting for a reader.
+
+    In a process that serves others, what would act on the terminal of its operator is made visible.
 
     Args:
         stream: a stream such as ``sys.stderr``; ``None``, as in a program that has none, to write nothing.
@@ -130,6 +143,8 @@ def write_line(stream: Any, line: str) -> None:
     """
     if stream is None:
         return
+    if _serves_others:
+        line = "\n".join("\t".join(map(visible, row.split("\t"))) for row in line.split("\n"))
     descriptor = _descriptor_that_may_wait(stream)
     if descriptor is None:
         stream.write(f"{line}\n")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import functools
-import json
 import struct
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE
+from actorsession.json_text import read_json
 from actorsession.ops import raw
 from actorsession.ops.rows import checked, op, same
 from actorsession.opsets.text.kernels import each
@@ -98,7 +98,7 @@ def _feature(value: Any) -> bytes:
 
 def _example(text: bytes) -> bytes:
     try:
-        features = _fields(json.loads(text), "features").get("features")
+        features = _fields(read_json(text), "features").get("features")
         if features is None:
             return b""
         by_key = _fields(features, "feature").get("feature", {})

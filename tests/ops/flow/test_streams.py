@@ -12,7 +12,7 @@ from typing import TextIO
 import pytest
 
 from actorsession.ops.flow import streams
-from actorsession.ops.flow.streams import relay_standard_streams, write_line
+from actorsession.ops.flow.streams import relay_standard_streams, serve_others, write_line
 
 LINE = "x" * 999
 
@@ -74,6 +74,19 @@ def test_a_file_is_written_at_once(tmp_path: Path, pipe: tuple[TextIO, TextIO]) 
         write_line(sink, "now")
         assert path.read_text() == "now\n"
     assert streams._writer._thread is None
+
+
+def test_what_others_print_is_visible_in_a_process_that_serves_them(
+    pipe: tuple[TextIO, TextIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "_serves_others", False)
+    source, sink = pipe
+    write_line(sink, "\x1b[31mown\tprogram")
+    assert source.readline() == "\x1b[31mown\tprogram\n"
+    serve_others()
+    write_line(sink, "\x1b[31mof a\tclient\r\u202e\nsecond\x7f")
+    assert source.readline() == "\\x1b[31mof a\tclient\\r\\u202e\n"
+    assert source.readline() == "second\\x7f\n"
 
 
 def test_all_that_a_process_says_may_go_that_way(

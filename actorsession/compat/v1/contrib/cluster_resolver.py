@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from typing import Any
 
-from actorsession.compat.v1.clusters import ClusterSpec
+from actorsession.compat.v1.clusters import ClusterSpec, task_of
+from actorsession.json_text import read_json_object
 
 __all__ = [
     "ClusterResolver", "SimpleClusterResolver", "TFConfigClusterResolver", "TPUClusterResolver",
@@ -108,16 +108,15 @@ class TFConfigClusterResolver(ClusterResolver):
         environment: str | None = None,
     ) -> None:
         known = self._known()
-        task = known.get("task", {})
-        self.task_type = task_type or task.get("type")
-        self.task_id = int(task.get("index", 0)) if task_id is None else task_id
+        job, index = task_of(known)
+        self.task_type = task_type or job
+        self.task_id = index if task_id is None else task_id
         self.rpc_layer = rpc_layer or known.get("rpc_layer")
         self.environment = environment or known.get("environment", "")
 
     @staticmethod
     def _known() -> Mapping[str, Any]:
-        found: Mapping[str, Any] = json.loads(os.environ.get("TF_CONFIG") or "{}")
-        return found
+        return read_json_object(os.environ.get("TF_CONFIG") or "{}", "TF_CONFIG")
 
     def cluster_spec(self) -> ClusterSpec:
         """Return the cluster of the variable."""

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from actorsession.json_text import read_json_object
+
 __all__ = ["HParams", "parse_values"]
 
 # ``name``, perhaps ``[index]``, and ``=`` with either a list in brackets or the text up to a comma.
@@ -60,6 +62,8 @@ class HParams:
             KeyError: if it does not exist.
             ValueError: for a value of another type, or a list in the place of one value.
         """
+        if name not in self._hparam_types:
+            raise KeyError(f"there is no setting {name!r}; there are {sorted(self._hparam_types)}")
         kind, several = self._hparam_types[name]
         if isinstance(value, list):
             if not several:
@@ -109,7 +113,7 @@ class HParams:
         Returns:
             This object.
         """
-        return self.override_from_dict(json.loads(values_json))
+        return self.override_from_dict(read_json_object(values_json, "values_json"))
 
     def set_model_structure(self, model_structure: Any) -> None:
         """Keep an object of the model."""

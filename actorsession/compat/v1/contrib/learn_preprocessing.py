@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.json_text import read_json_object
+
 __all__ = ["ByteProcessor", "CategoricalVocabulary", "VocabularyProcessor", "tokenizer"]
 
 # Words: capitals by themselves, words within camel case, and others with apostrophes and hyphens.
@@ -201,14 +203,20 @@ class VocabularyProcessor:
 
         Args:
             filename: the file.
+
+        Raises:
+            ValueError: if it is another file.
         """
-        content = json.loads(Path(filename).read_text(encoding="utf-8"))
-        made = cls(content["max_document_length"], content["min_frequency"])
-        unknown, *words = content["words"]
-        made.vocabulary_ = CategoricalVocabulary(unknown)
-        for word, count in zip(words, content["counts"][1:], strict=True):
-            made.vocabulary_.add(word, count)
-        made.vocabulary_.freeze(content["frozen"])
+        content = read_json_object(Path(filename).read_bytes(), str(filename))
+        try:
+            made = cls(content["max_document_length"], content["min_frequency"])
+            unknown, *words = content["words"]
+            made.vocabulary_ = CategoricalVocabulary(unknown)
+            for word, count in zip(words, content["counts"][1:], strict=True):
+                made.vocabulary_.add(word, count)
+            made.vocabulary_.freeze(content["frozen"])
+        except (KeyError, TypeError, ValueError) as exc:
+            raise ValueError(f"{filename} was not written by save(): {exc!r:.200}") from exc
         return made
 
 

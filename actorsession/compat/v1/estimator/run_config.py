@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-import json
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from actorsession.compat.v1.clusters import ClusterSpec
+from actorsession.compat.v1.clusters import ClusterSpec, task_of
+from actorsession.json_text import read_json_object
 
 __all__ = ["RunConfig"]
 
@@ -81,7 +81,7 @@ class RunConfig:
             save_checkpoints_secs = None
         elif save_checkpoints_steps is _USE_DEFAULT:
             save_checkpoints_steps = None
-        environment = json.loads(os.environ.get("TF_CONFIG") or "{}")
+        environment = read_json_object(os.environ.get("TF_CONFIG") or "{}", "TF_CONFIG")
         if model_dir is None:
             model_dir = environment.get("model_dir")
         values = locals()
@@ -117,8 +117,8 @@ class RunConfig:
         self._service = environment.get("service")
         self._cluster_spec = ClusterSpec(environment.get("cluster", {}))
         jobs = self._cluster_spec.as_dict()
-        self._task_type = task.get("type", _WORKER)
-        self._task_id = int(task.get("index", 0))
+        job, self._task_id = task_of(environment)
+        self._task_type = _WORKER if job is None else job
         if jobs:
             if not task:
                 raise ValueError('If "cluster" is set in TF_CONFIG, it must have a "task" as well.')

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import gzip
 import os
+import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from actorsession.errors import NotFoundError
+from actorsession.errors import DataLossError, NotFoundError
 from actorsession.graph.dtypes import as_dtype, float32, uint8
 
 __all__ = [
@@ -51,7 +52,15 @@ def _read(file: Any, first: int, count: int) -> tuple[list[int], Any]:
 
     Raises:
         ValueError: if it begins otherwise.
+        DataLossError: if it is damaged.
     """
+    try:
+        return _sizes_and_bytes(file, first, count)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as exc:
+        raise DataLossError(f"MNIST file {file.name} is damaged: {exc}") from exc
+
+
+def _sizes_and_bytes(file: Any, first: int, count: int) -> tuple[list[int], Any]:
     with gzip.GzipFile(fileobj=file) if _is_zipped(file) else file as opened:
         head = np.frombuffer(opened.read(4 * (count + 1)), ">u4")
         if len(head) <= count or head[0] != first:
