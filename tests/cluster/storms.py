@@ -32,7 +32,7 @@ from actorsession.session import AsyncSession
 from tests.cluster.holding import hold
 from tests.cluster.test_kernels import holding_worker
 from tests.crashes import SCENARIOS, storm
-from tests.fuzz.readers import READERS, spoil_files
+from tests.fuzz.readers import READERS, spoil_arguments, spoil_files
 from tests.transports.test_users import DIAL, nobody, said
 
 __all__ = ["STORMS", "Storm"]
@@ -273,6 +273,7 @@ async def spoilt_files(seconds: float, seed: int) -> Storm:
     """Files, variables and words of others are spoilt and read, by all readers and commands in turn."""
     seen, until = Storm(), time.monotonic() + seconds
     for turn in itertools.count(seed):
+        seen.wrong += spoil_arguments(turn)
         for name in READERS:
             with tempfile.TemporaryDirectory() as folder:
                 wrong = spoil_files(name, Path(folder), turn, _SPOILT_AT_ONCE, until)
