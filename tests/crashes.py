@@ -42,7 +42,7 @@ __all__ = ["SCENARIOS", "Report", "Scenario", "storm", "storms", "unsynced"]
 
 _ROOT = Path(__file__).resolve().parent.parent
 # Seconds for a storm; one point takes some milliseconds.
-_LIMIT = 300.0
+_LIMIT = 900.0
 # In memory where there is such a place: a sync takes tens of milliseconds on a disk that others use.
 _PLACE = "/dev/shm" if os.path.isdir("/dev/shm") else None
 # A scenario that has more points than this does not end.

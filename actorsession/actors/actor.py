@@ -42,6 +42,7 @@ from actorsession.errors import (
     OpError,
     ResourceExhaustedError,
     UnimplementedError,
+    exhausted,
     from_exception,
 )
 from actorsession.records import dataclass
@@ -173,7 +174,8 @@ class Actor:
     # With slots here the attributes of the actors of sessions are few enough for CPython to keep them without
     # a dictionary of each.
     __slots__ = (
-        "_asks", "_busy", "_in_flight", "_mailbox", "_on_failure", "_pumping", "_requests", "_stopped",
+        "_asks", "_busy", "_in_flight", "_mailbox", "_on_failure", "_pumping", "_requests", "_stop_kind",
+        "_stopped",
         "children", "loop", "name", "ref", "tells",
     )  # fmt: skip
     _dispatch: ClassVar[Mapping[type[Any], _Dispatch]] = {}
@@ -191,6 +193,7 @@ class Actor:
         self._busy = False  # a handler is on the stack
         self._pumping = False  # a call of _pump is scheduled
         self._stopped: str | None = None
+        self._stop_kind: type[OpError] = AbortedError
         self._asks = self.tells = 0
         self._requests = RecentRequests()
         self.ref = LocalRef(self)
@@ -227,14 +230,15 @@ class Actor:
             stopped=self._stopped,
         )
 
-    async def stop(self, reason: str = "stopped", grace: float = STOP_GRACE) -> None:
-        """Accept no more messages, answer every waiter with ``AbortedError``, and end all children.
+    async def stop(self, reason: str | OpError = "stopped", grace: float = STOP_GRACE) -> None:
+        """Accept no more messages, answer every waiter with an error, and end all children.
 
         The method must be called on the actor's loop. It may be called again. It may also be called by a
         handler; the child of that handler is left to end and to answer by itself.
 
         Args:
-            reason: the reason in the errors of the waiters; that of the first call counts.
+            reason: the reason in the errors of the waiters, which are of the class of this one, or
+                ``AbortedError`` for a text; that of the first call counts.
             grace: seconds that cancelled children have to end; those that take longer are logged.
         """
         self._shut(reason)
@@ -251,7 +255,7 @@ class Actor:
 
         Raises:
             OpError: the error of a handler that needed no child; ``UnimplementedError`` for a message
-                without a handler, ``AbortedError`` once stopped.
+                without a handler, ``AbortedError``, or that of ``stop``, once stopped.
         """
         kind = type(message)
         actor: Actor = self
@@ -278,7 +282,8 @@ class Actor:
     ) -> None:
         """Handle a tell; the implementation of ``Ref.tell``.
 
-        An exception of the handler fails the actor, not the caller.
+        An exception of the handler fails the actor, not the caller. Where memory or threads have run out only
+        the message has failed.
 
         Args:
             message: the message.
@@ -459,6 +464,8 @@ class Actor:
     def _failed(self, delivery: Delivery, error: OpError) -> None:
         if delivery.answer is not None:
             delivery.fail(error)
+        elif exhausted(error.__cause__ or error):  # what the next message may have enough of
+            logger.error("actor %r: %s failed", self.name, delivery, exc_info=error)
         else:
             self._fail(f"{delivery} failed", error)
 
@@ -479,9 +486,11 @@ class Actor:
         except Exception:
             logger.exception("the supervisor of actor %r has failed", self.name)
 
-    def _shut(self, reason: str) -> None:
+    def _shut(self, reason: str | OpError) -> None:
         if self._stopped is not None:
             return
+        if isinstance(reason, OpError):
+            self._stop_kind, reason = type(reason), reason.message
         self._stopped = reason
         # A handler that stops its own actor still answers its own message.
         own = asyncio.current_task() if self._called_by_child() else None
@@ -489,9 +498,9 @@ class Actor:
             if own is None or delivery.child is not own:
                 delivery.fail(self._aborted(delivery.message))
 
-    def _aborted(self, message: Any) -> AbortedError:
+    def _aborted(self, message: Any) -> OpError:
         name = type(message).__name__
-        return AbortedError(
+        return self._stop_kind(
             f"actor {self.name!r} was stopped ({self._stopped}); {name} has no answer"
         )
 

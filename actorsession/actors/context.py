@@ -56,6 +56,11 @@ class CallContext:
         self.programs = programs
 
     @property
+    def caller(self) -> str:
+        """Who the caller is, for errors and logs."""
+        return "its own process" if self.peer == LOCAL else f"{self.peer} at {self.address}"
+
+    @property
     def deadline(self) -> Deadline:
         """The end of the caller's wait; for a tell there is none."""
         if self._deadline is None:

@@ -145,7 +145,7 @@ class LifeCycle:
         self.check(Call.START)
         self.state = State.STARTING
         child = self._change(self._start(work, undo), "start")
-        await self._attend(child, child.cancel)
+        await self._attend(child, lambda: _interrupt(child))
         if child.cancelled():
             raise FailedPreconditionError(f"{self._name} was stopped while it was being started")
         child.result()
@@ -193,7 +193,7 @@ class LifeCycle:
         if effect is Effect.INTERRUPT:
             assert child is not None
             self.state = State.STOPPING
-            child.cancel()
+            _interrupt(child)
         elif effect is Effect.ACT or child is None or child.done():
             self.state = State.STOPPING
             child = self._change(self._stop(work), "stop")
@@ -239,6 +239,11 @@ class LifeCycle:
             raise
         finally:
             self._waiting -= 1
+
+
+def _interrupt(child: asyncio.Task[None]) -> None:
+    """Cancel a start once it has begun: one that is cancelled before does not undo itself."""
+    asyncio.get_running_loop().call_soon(child.cancel)
 
 
 def _retrieve(child: asyncio.Task[None]) -> None:

@@ -15,13 +15,20 @@ import errno
 import os
 import re
 import secrets
-import stat
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, ClassVar, cast
 
-from actorsession.config.file_roots import ANYWHERE, FileRoots, Folder
+from actorsession.config.file_roots import (
+    ANYWHERE,
+    FILE,
+    FOLDER,
+    FileRoots,
+    Folder,
+    Opener,
+    check_regular,
+)
 from actorsession.errors import (
     AbortedError,
     DataLossError,
@@ -38,14 +45,16 @@ if sys.platform != "win32":
     import fcntl
 
 __all__ = [
-    "PRIVATE", "UNFINISHED", "LockedFile", "create_file", "drop_files", "file_errors", "keep_file",
-    "link_file", "make_private_folder", "open_kept", "open_regular", "read_regular", "regular",
-    "remove_abandoned",
-    "remove_unused", "replace_file", "sync_folder", "write_whole",
+    "PRIVATE", "PRIVATE_FOLDER", "UNFINISHED", "LockedFile", "create_file", "drop_files", "file_errors",
+    "keep_file", "make_folder", "make_private_folder", "open_kept", "open_regular", "read_regular",
+    "regular", "remove_abandoned", "remove_unused", "replace_file", "sync_folder", "write_whole",
 ]  # fmt: skip
 
 PRIVATE = 0o600
 """The mode of files that only their owner may read: snapshots, logs, dumps."""
+
+PRIVATE_FOLDER = 0o700
+"""The mode of folders that only their owner may enter."""
 
 # An open that does not wait for the other end of a FIFO, takes no terminal, and is not inherited.
 _UNBLOCKED = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -92,64 +101,31 @@ def file_errors(what: str) -> Iterator[None]:
 # -- opening ---------------------------------------------------------------------------------------
 
 
-def _open_plain(path: str, flags: int) -> int:
-    return os.open(path, flags, PRIVATE)
-
-
-def regular(opener: Callable[[str, int], int] | None = None) -> Callable[[str, int], int]:
+def regular(files: FileRoots = ANYWHERE) -> Opener:
     """Return an ``opener`` of ``open`` for files whose names others may take: it opens regular files only.
 
     A FIFO would keep the process waiting for its other end, and a device might do anything. Files that it
     makes are private.
 
     Args:
-        opener: opens the file, with the flags that it is given; ``os.open`` if left out.
+        files: the folders in which files may be opened; where these are few, their opener does as much.
 
     Returns:
         The opener; it raises ``FailedPreconditionError`` for what is no regular file.
     """
-
-    def checked(path: str, flags: int) -> int:
-        if opener is None:  # before, too: opening may have effects
-            _check_regular(path, lambda: os.stat(path), missing=True)
-        try:
-            descriptor = (opener or _open_plain)(path, flags | _UNBLOCKED)
-        except OSError as exc:
-            if exc.errno == errno.ENXIO:
-                raise FailedPreconditionError(
-                    f"{path!r} is a FIFO or a socket, and no regular file"
-                ) from exc
-            raise
-        try:
-            _check_regular(path, lambda: os.fstat(descriptor))
-        except BaseException:
-            os.close(descriptor)
-            raise
-        return descriptor
-
-    return checked
+    return _open_checked if files.roots is None else files.opener
 
 
-def _check_regular(
-    path: str, status: Callable[[], os.stat_result], *, missing: bool = False
-) -> None:
-    """Check that a name belongs to a regular file; ``missing`` if it may belong to none.
-
-    Raises:
-        FailedPreconditionError: if it belongs to something else.
-    """
+def _open_checked(path: str, flags: int) -> int:
+    with contextlib.suppress(OSError):  # opening it has the error that counts
+        check_regular(path, os.stat(path).st_mode)  # before: opening may have effects
+    descriptor = os.open(path, flags | _UNBLOCKED, PRIVATE)
     try:
-        mode = status().st_mode
-    except OSError:
-        if missing:
-            return  # opening it has the error that counts
+        check_regular(path, os.fstat(descriptor).st_mode)
+    except BaseException:
+        os.close(descriptor)
         raise
-    if not stat.S_ISREG(mode):
-        kinds = (
-            (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"),
-        )  # fmt: skip
-        kind = next((name for holds, name in kinds if holds(mode)), "a device")
-        raise FailedPreconditionError(f"{path!r} is {kind}, and no regular file")
+    return descriptor
 
 
 def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
@@ -179,7 +155,7 @@ def make_private_folder(path: str) -> None:
     Raises:
         OSError: the system refuses.
     """
-    with ANYWHERE.folder(path, make=True, mode=0o700):
+    with ANYWHERE.folder(path, make=PRIVATE_FOLDER):
         pass
 
 
@@ -188,11 +164,11 @@ def make_private_folder(path: str) -> None:
 
 def write_whole(
     path: str,
-    write: Callable[[BinaryIO], None],
-    files: FileRoots = ANYWHERE,
-    *,
+    write: Callable[[BinaryIO], object],
     newer_than: Iterable[str] = (),
+    *,
     private: bool = False,
+    files: FileRoots = ANYWHERE,
 ) -> None:
     """Create or replace a file, and create missing folders.
 
@@ -201,18 +177,18 @@ def write_whole(
     Args:
         path: the destination.
         write: writes the content to the file that it is given. If it raises, nothing is left behind.
-        files: the folders in which files may be written.
         newer_than: files than which it gets a later time of change, whatever the clock says.
         private: whether only the owner may read the file, whatever the umask.
+        files: the folders in which files may be written.
 
     Raises:
         PermissionDeniedError: if the destination is outside of ``files``.
         OpError: as in ``file_errors``.
     """
     above, name = os.path.split(os.path.abspath(path))
-    with file_errors(f"cannot write {path!r}"), files.folder(above, make=True) as folder:
+    with file_errors(f"cannot write {path!r}"), files.folder(above, make=FOLDER) as folder:
         _remove_abandoned(folder, re.compile(rf"\.{re.escape(name)}{UNFINISHED}"))
-        file, unfinished = _new_file(folder, name, PRIVATE if private else 0o666)
+        file, unfinished = _new_file(folder, name, PRIVATE if private else FILE)
         try:
             # Locked until it has its name, so that it does not count as abandoned.
             with _lock_held(file.fileno()):
@@ -234,7 +210,7 @@ def write_whole(
 def _date(descriptor: int, newer_than: Iterable[str], files: FileRoots) -> None:
     latest = 0
     for other in newer_than:
-        with contextlib.suppress(OSError, OpError):
+        with contextlib.suppress(OSError, PermissionDeniedError):
             latest = max(latest, files.stat(other).st_mtime_ns)
     for step in (1, 2 * 10**9):  # some file systems count in two seconds
         if os.fstat(descriptor).st_mtime_ns > latest:
@@ -266,7 +242,7 @@ def create_file(path: str, files: FileRoots = ANYWHERE) -> BinaryIO:
                 return file
 
 
-def _created(folder: Folder, name: str, mode: int = 0o666) -> BinaryIO | None:
+def _created(folder: Folder, name: str, mode: int = FILE) -> BinaryIO | None:
     """Return a new and locked file; ``None`` if another process removed it as abandoned before that."""
     file = folder.create(name, mode)
     if _lock(file.fileno()) and os.fstat(file.fileno()).st_nlink:
@@ -282,41 +258,23 @@ def replace_file(source: str, destination: str, files: FileRoots = ANYWHERE) -> 
         PermissionDeniedError: if one of the two is outside of ``files``.
         OpError: as in ``file_errors``.
     """
-    with (
-        file_errors(f"cannot move {source!r} to {destination!r}"),
-        _folders(source, destination, files) as (folder, name, to, wanted),
-    ):
-        folder.replace(name, to, wanted)
-        to.sync()
+    with file_errors(f"cannot move {source!r} to {destination!r}"):
+        with files.folder(os.path.dirname(os.path.abspath(destination)), make=FOLDER) as folder:
+            files.replace(source, destination)
+            folder.sync()
 
 
-def link_file(source: str, destination: str, files: FileRoots = ANYWHERE) -> None:
-    """Give a file another name, which nothing has yet.
-
-    Raises:
-        FileExistsError: if something has it.
-        OSError: the system refuses, as it does where there are no links.
-    """
-    with _folders(source, destination, files) as (folder, name, to, wanted):
-        folder.link(name, to, wanted)
-
-
-@contextlib.contextmanager
-def _folders(
-    source: str, destination: str, files: FileRoots
-) -> Iterator[tuple[Folder, str, Folder, str]]:
-    """Open the folders of two files, and make that of the second; yield each with the name in it."""
-    (old, name), (new, wanted) = (
-        os.path.split(os.path.abspath(path)) for path in (source, destination)
-    )
-    with files.folder(new, make=True) as to, files.folder(old) as folder:
-        yield folder, name, to, wanted
+def make_folder(path: str, files: FileRoots = ANYWHERE) -> None:
+    """Create a folder and the missing ones above it; they survive a crash of the machine, as files do."""
+    with files.folder(path, make=FOLDER):
+        pass
 
 
 def drop_files(*paths: str, files: FileRoots = ANYWHERE) -> None:
     """Remove files; missing ones are ignored.
 
     Raises:
+        PermissionDeniedError: if the folder of one is outside of ``files``.
         OpError: as in ``file_errors``.
     """
     for path in paths:
@@ -338,8 +296,8 @@ def keep_file(path: str, files: FileRoots = ANYWHERE) -> Iterator[None]:
     """Prevent the removal of a file as unused for the length of the block.
 
     Raises:
-        PermissionDeniedError: if it is outside of ``files``.
         AbortedError: if another process is removing it.
+        PermissionDeniedError: if it is outside of ``files``.
         OpError: as in ``file_errors``.
     """
     with open_kept(path, files):
@@ -349,8 +307,7 @@ def keep_file(path: str, files: FileRoots = ANYWHERE) -> Iterator[None]:
 def open_kept(path: str, files: FileRoots = ANYWHERE) -> BinaryIO:
     """Open a file for reading, and keep it as ``keep_file`` does while it is open; errors are the same."""
     with file_errors(f"cannot read {path!r}"):
-        opener = regular(files.opener)
-        file = open(path, "rb", buffering=0, opener=opener)  # noqa: SIM115 - the caller closes it
+        file = open(path, "rb", buffering=0, opener=regular(files))  # noqa: SIM115 - the caller closes it
     if not _lock(file.fileno(), shared=True) or not os.fstat(file.fileno()).st_nlink:
         file.close()
         raise AbortedError(f"{path!r} is being removed by another process")
@@ -397,7 +354,8 @@ def _remove_unused(folder: Folder, name: str, wanted: Callable[[], bool]) -> Non
         return  # nothing shows whether a file is in use
     # The file stays if it is another user's, or on a file system without locks.
     with contextlib.suppress(OSError, OpError):
-        descriptor = regular(folder.open)(name, os.O_RDWR)
+        check_regular(name, folder.stat(name).st_mode)
+        descriptor = folder.open(name, os.O_RDWR | _UNBLOCKED)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not wanted():

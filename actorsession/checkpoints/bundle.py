@@ -180,10 +180,7 @@ def read_index(prefix: str, files: FileRoots = ANYWHERE) -> tuple[dict[bytes, by
         UnimplementedError: if it was written by a big-endian machine, or a later version.
     """
     path = prefix + ".index"
-    with (
-        file_errors(f"cannot read {path!r}"),
-        open(path, "rb", opener=regular(files.opener)) as file,
-    ):
+    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
         table = read_table(file.read(), path)
     try:
         return table, _read_header(table.pop(b"", b""), path)
@@ -194,10 +191,7 @@ def read_index(prefix: str, files: FileRoots = ANYWHERE) -> tuple[dict[bytes, by
 def _mapped(path: str, files: FileRoots) -> mmap.mmap | None:
     """Return the content of a data file; ``None`` if it is empty."""
     try:
-        with (
-            file_errors(f"cannot read {path!r}"),
-            open(path, "rb", opener=regular(files.opener)) as file,
-        ):
+        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
             size = os.fstat(file.fileno()).st_size
             return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else None
     except NotFoundError as exc:

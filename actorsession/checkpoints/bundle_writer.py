@@ -19,10 +19,9 @@ from actorsession.checkpoints.atomic import (
     create_file,
     drop_files,
     file_errors,
-    link_file,
+    make_folder,
     open_kept,
     remove_unused,
-    replace_file,
     sync_folder,
     write_whole,
 )
@@ -160,10 +159,8 @@ def _write_index(
     sync_folder(os.path.dirname(os.path.abspath(prefix)), files)
     header = integer_field(1, shards) + length_field(3, integer_field(1, 1))
     table = write_table({b"": header, **entries})
-    write_whole(
-        prefix + BUNDLE_SUFFIX, lambda file: file.writelines([table]), files,
-        newer_than=main_files(prefix),
-    )  # fmt: skip
+    index, others = prefix + BUNDLE_SUFFIX, main_files(prefix)
+    write_whole(index, lambda file: file.writelines([table]), others, files=files)
 
 
 # -- data files ------------------------------------------------------------------------------------
@@ -184,9 +181,8 @@ def _replacing(prefix: str, files: FileRoots) -> Iterator[dict[str, BinaryIO]]:
         The data files that were made, by their paths; the block adds them.
     """
     check_prefix(prefix)
-    above = os.path.dirname(os.path.abspath(prefix))
-    with file_errors(f"cannot write {prefix!r}"), files.folder(above, make=True):
-        pass
+    with file_errors(f"cannot write {prefix!r}"):
+        make_folder(os.path.dirname(os.path.abspath(prefix)), files)
     remove_remains(prefix, files)
     old = _named(prefix, files) or set()
     _remove_unnamed(prefix, files)
@@ -196,8 +192,8 @@ def _replacing(prefix: str, files: FileRoots) -> Iterator[dict[str, BinaryIO]]:
     except BaseException:
         for file in made.values():
             file.close()
-        with contextlib.suppress(OSError, OpError):
-            for path in set(made) - (_named(prefix, files) or set()):
+        for path in set(made) - (_named(prefix, files) or set()):
+            with contextlib.suppress(OSError, OpError):
                 files.unlink(path)
         raise
     drop_files(*sorted(old - set(made)), files=files)
@@ -222,9 +218,10 @@ def _new_files(
             try:
                 for number, source in enumerate(sources):
                     path = data_file(prefix, number, count)
-                    made[path] = (
-                        create_file(path, files) if source is None else _linked(source, path, files)
-                    )
+                    if source is None:
+                        made[path] = create_file(path, files)
+                    else:
+                        made[path] = _linked(source, path, files)
                 return count
             except FileExistsError:  # another save has taken the number meanwhile
                 for path, file in made.items():
@@ -241,27 +238,26 @@ def _linked(source: str, path: str, files: FileRoots) -> BinaryIO:
     """
     file = open_kept(source, files)
     try:
-        link_file(source, path, files)
-        return file
-    except BaseException as exc:
+        files.link(source, path)
+    except (FileExistsError, OpError):
         file.close()
-        prefix = path.rpartition(".data-")[0]
-        # A file that an index names must stay, until another one does.
-        if not _is_without_links(exc) or source.startswith(prefix + ".data-"):
+        raise
+    except OSError:
+        file.close()
+        # A file system without links. A file that an index names must stay, until another one does.
+        if files.exists(path) or source.startswith(path.rpartition(".data-")[0] + ".data-"):
             raise
-        if path in data_files(prefix, files):
-            raise FileExistsError(path) from exc
-    replace_file(source, path, files)
-    return open_kept(path, files)
-
-
-def _is_without_links(error: BaseException) -> bool:
-    """Return whether an error says that a file system has no links."""
-    return isinstance(error, OSError) and not isinstance(error, FileExistsError)
+        files.replace(source, path)
+        return open_kept(path, files)
+    return file
 
 
 def _renumber(
-    prefix: str, entries: Mapping[bytes, bytes], parts: Sequence[str], count: int, files: FileRoots
+    prefix: str,
+    entries: Mapping[bytes, bytes],
+    parts: Sequence[str],
+    count: int,
+    files: FileRoots,
 ) -> None:
     """Give the data files of a new checkpoint the names that they have where there was none before.
 
@@ -280,11 +276,11 @@ def _named(prefix: str, files: FileRoots) -> set[str] | None:
     """Return the data files that the index of a prefix names; ``None`` if it cannot be read."""
     try:
         shards = read_index(prefix, files)[1]
+        return {path for path, count in data_files(prefix, files).items() if count == shards}
     except NotFoundError:
         return set()
     except OpError:
         return None
-    return {path for path, count in data_files(prefix, files).items() if count == shards}
 
 
 def _remove_unnamed(prefix: str, files: FileRoots) -> None:

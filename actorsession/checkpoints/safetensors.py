@@ -28,12 +28,13 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from actorsession.checkpoints.atomic import file_errors, regular, write_whole
+from actorsession.checkpoints.seals import check_unsealed, is_sealed, seal
 from actorsession.checkpoints.slices import Array, Shape, check_shape
 from actorsession.checkpoints.strings import pack_strings, unpack_strings
 from actorsession.config.file_roots import ANYWHERE, FileRoots
@@ -43,8 +44,7 @@ from actorsession.json_text import read_json
 from actorsession.records import dataclass
 
 __all__ = [
-    "SUFFIX", "VERSION", "Header", "SafetensorsFile", "Stored", "check_unsealed", "is_sealed", "seal",
-    "write_file",
+    "SUFFIX", "VERSION", "Header", "SafetensorsFile", "Stored", "write_file",
 ]  # fmt: skip
 
 SUFFIX = ".safetensors"
@@ -108,8 +108,8 @@ def write_file(
     path: str,
     tensors: Mapping[str, Any],
     parts: Mapping[str, tuple[str, str]] | None = None,
-    files: FileRoots = ANYWHERE,
     newer_than: Iterable[str] = (),
+    files: FileRoots = ANYWHERE,
 ) -> int:
     """Write a file atomically.
 
@@ -117,8 +117,8 @@ def write_file(
         path: the file; replaced if it exists.
         tensors: arrays by name; borrowed.
         parts: of those that are slices, the name of the whole and the ``shape_and_slice``.
-        files: the folders in which files may be written.
         newer_than: as for ``write_whole``.
+        files: the folders in which files may be written.
 
     Returns:
         The checksum of the header, which distinguishes such files.
@@ -154,7 +154,7 @@ def write_file(
         for _, _, array in ready:
             file.write(_bytes_of(array))
 
-    write_whole(path, write, files, newer_than=newer_than)
+    write_whole(path, write, newer_than, files=files)
     return zlib.crc32(header)
 
 
@@ -193,46 +193,6 @@ def _header_bytes(ready: Iterable[tuple[str, str, Array]], metadata: dict[str, s
     return seal(text + b" " * (-len(text) % _ALIGNMENT), _BEGIN)
 
 
-# -- checksums of texts ----------------------------------------------------------------------------
-
-
-def seal(text: bytes, begin: bytes, covered: Callable[[bytes], bytes] = bytes) -> bytes:
-    """Return a text with its checksum in it, in place of the eight digits that follow its beginning.
-
-    Args:
-        text: the text.
-        begin: its beginning.
-        covered: from the text to that which the checksum is of, with the same beginning.
-    """
-    return begin + _seal_of(covered(text), begin) + text[len(begin) + 8 :]
-
-
-def is_sealed(text: bytes, begin: bytes, covered: Callable[[bytes], bytes] = bytes) -> bool:
-    """Return whether a text has that beginning, and then its checksum; see ``seal``."""
-    return text.startswith(begin + _seal_of(covered(text), begin))
-
-
-def check_unsealed(metadata: Mapping[str, Any]) -> None:
-    """Refuse the metadata of a text without the right checksum, unless its writer gave it none.
-
-    Raises:
-        ValueError: if it is of this library, in a version that writes checksums.
-    """
-    ours = metadata.get(_OURS)
-    if "own_crc32" not in metadata:
-        if ours is not None and read_json(ours)["version"] == 1:
-            return
-        if ours is None and metadata.get("format") != _OURS:
-            return
-    raise ValueError("it does not have its checksum")
-
-
-def _seal_of(text: bytes, begin: bytes) -> bytes:
-    rest = memoryview(text)[len(begin) + 8 :]
-    # With the length, which is stored elsewhere.
-    return b"%08x" % zlib.crc32(rest, zlib.crc32(begin, zlib.crc32(_LENGTH.pack(len(text)))))
-
-
 # -- reading ---------------------------------------------------------------------------------------
 
 
@@ -267,10 +227,7 @@ class SafetensorsFile:
         self.path = path
         self._map: mmap.mmap | None = None
         self._checked: set[str] = set()
-        with (
-            file_errors(f"cannot read {path!r}"),
-            open(path, "rb", opener=regular(files.opener)) as file,
-        ):
+        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
             size = os.fstat(file.fileno()).st_size
             self.header = _read_header(file, size, path)
             if size > self.header.start:
@@ -332,7 +289,7 @@ def _read_header(file: BinaryIO, size: int, path: str) -> Header:
     try:
         header = read_json(text)
         if not is_sealed(text, _BEGIN):
-            check_unsealed(header.get(_METADATA, {}))
+            check_unsealed(text, header.get(_METADATA, {}))
         tensors = _tensors(header)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as exc:
         raise DataLossError(f"the header of {path!r} is damaged: {exc}") from exc

@@ -42,11 +42,9 @@ from actorsession.checkpoints.safetensors import (
     VERSION,
     SafetensorsFile,
     Stored,
-    check_unsealed,
-    is_sealed,
-    seal,
     write_file,
 )
+from actorsession.checkpoints.seals import check_unsealed, is_sealed, seal
 from actorsession.checkpoints.slices import Extent, parse_spec
 from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
@@ -151,7 +149,7 @@ def save(
         if partial:
             parts[key] = (name, spec)
     old = _shards_named(prefix, files)
-    write_file(prefix + SUFFIX, tensors, parts, files, main_files(prefix))
+    write_file(prefix + SUFFIX, tensors, parts, main_files(prefix), files)
     drop_files(prefix + INDEX_SUFFIX, *old, files=files)
 
 
@@ -260,16 +258,15 @@ def _install(
             replace_file(prefix + SUFFIX, target, files)
     index = {
         "metadata": {
-            "own_crc32": "0" * 8, "total_size": total,
+            "own_crc32": "0" * 8,
+            "total_size": total,
             _OURS: json.dumps({"version": VERSION, "headers": headers}),
         },
         "weight_map": weights,
-    }  # fmt: skip
+    }
     text = seal(json.dumps(index, indent=1).encode(), _BEGIN, _without_nonces)
-    write_whole(
-        destination + INDEX_SUFFIX, lambda file: file.writelines([text]), files,
-        newer_than=main_files(destination),
-    )  # fmt: skip
+    index_file, others = destination + INDEX_SUFFIX, main_files(destination)
+    write_whole(index_file, lambda file: file.writelines([text]), others, files=files)
 
 
 # -- removing --------------------------------------------------------------------------------------
@@ -281,13 +278,12 @@ def remove_files_of(prefix: str) -> None:
     Raises:
         OpError: if the file system refuses.
     """
-    shards = [path for path, _ in _shards(prefix, ANYWHERE)]
-    drop_files(prefix + INDEX_SUFFIX, prefix + SUFFIX, *shards)
+    drop_files(prefix + INDEX_SUFFIX, prefix + SUFFIX, *[path for path, _ in _shards(prefix)])
     remove_remains(prefix)
 
 
 def _shards(
-    prefix: str, files: FileRoots, suffix: str = re.escape(SUFFIX)
+    prefix: str, files: FileRoots = ANYWHERE, suffix: str = re.escape(SUFFIX)
 ) -> list[tuple[str, str | None]]:
     """Return the existing shards of a prefix, of any checkpoint, with their nonces."""
     above, name = os.path.split(prefix)
@@ -432,19 +428,18 @@ def _add(entries: dict[str, Entry], name: str, stored: Stored, file: Safetensors
     add_piece(entries, name_of_whole, Entry(stored.dtype, kind, shape, [piece]), file.path)
 
 
-def _read_index(path: str, files: FileRoots) -> tuple[Mapping[str, str], Mapping[str, str]]:
+def _read_index(
+    path: str, files: FileRoots = ANYWHERE
+) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the maps from tensor to file, and from file to the checksum of its header."""
-    with (
-        file_errors(f"cannot read {path!r}"),
-        open(path, "rb", opener=regular(files.opener)) as file,
-    ):
+    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
         text = file.read()
     try:
         index = read_json(text)
         metadata = index.get("metadata", {})
         sealed = is_sealed(text, _BEGIN, _without_nonces)
         if not sealed:
-            check_unsealed(metadata)
+            check_unsealed(text, metadata)
         weights = dict(index["weight_map"])
         ours = read_json(metadata.get(_OURS, "{}"))
         headers = dict(ours.get("headers", {}))

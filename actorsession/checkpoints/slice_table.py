@@ -8,6 +8,7 @@ them; they are read whole, and written whole.
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import stat
@@ -70,7 +71,10 @@ def filespec(prefix: str, shards: int) -> str:
 
 def files_of(prefix: str, files: FileRoots = ANYWHERE) -> list[str]:
     """Return the files that a path or a pattern names, if they are tables."""
-    found = sorted(files.matching(prefix)) if _PATTERN.search(prefix) else [prefix]
+    found = [prefix]
+    if _PATTERN.search(prefix):
+        start, shards = prefix[:-14], prefix[-14:]
+        found = sorted(files.matching(glob.escape(start) + shards))
     return [path for path in found if _is_table(path, files)]
 
 
@@ -78,7 +82,7 @@ def _is_table(path: str, files: FileRoots) -> bool:
     try:
         if path.endswith(".index") or not stat.S_ISREG(files.stat(path).st_mode):
             return False
-        with open(path, "rb", opener=regular(files.opener)) as file:
+        with open(path, "rb", opener=regular(files)) as file:
             file.seek(-len(MAGIC), os.SEEK_END)
             return file.read() == MAGIC
     except (OSError, ValueError):
@@ -161,10 +165,7 @@ def _whole(prefix: str, files: FileRoots = ANYWHERE) -> list[str]:
 
 
 def _read(path: str, files: FileRoots = ANYWHERE) -> dict[bytes, bytes]:
-    with (
-        file_errors(f"cannot read {path!r}"),
-        open(path, "rb", opener=regular(files.opener)) as file,
-    ):
+    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=regular(files)) as file:
         return read_table(file.read(), path)
 
 
@@ -265,10 +266,8 @@ def save_slices(
     )
     # The version of what wrote it, as in TensorFlow.
     table[b""] = length_field(1, listed + length_field(2, integer_field(1, 1)))
-    write_whole(
-        path, lambda file: file.writelines([write_table(table)]), files,
-        newer_than=main_files(path),
-    )  # fmt: skip
+    content = write_table(table)
+    write_whole(path, lambda file: file.writelines([content]), main_files(path), files=files)
 
 
 def join_tables(pattern: str, prefix: str) -> str:

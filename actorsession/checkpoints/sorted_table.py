@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from actorsession.checkpoints import snappy
 from actorsession.checkpoints.crc32c import crc32c, masked
 from actorsession.errors import DataLossError
-from actorsession.protobuf.wire import read_varint
+from actorsession.protobuf.wire import read_varint, write_varint
 
 __all__ = ["MAGIC", "is_table", "read_table"]
 
@@ -43,14 +43,18 @@ def read_table(data: bytes, path: str) -> dict[bytes, bytes]:
             "magic number of a table"
         )
     try:
-        # The footer has no checksum: every byte of it is compared, or leads to a block with one.
         footer = data[-_FOOTER:]
-        offset, size, position = _handle(footer, 0)
-        _block(data, offset, size)
-        offset, size, position = _handle(footer, position)
-        index = _block(data, offset, size)
-        if footer[position : -len(MAGIC)].strip(b"\0"):
-            raise ValueError("the end of its footer is not empty")
+        handles: list[int] = []
+        position = 0
+        for _ in range(2):
+            offset, size, position = _handle(footer, position)
+            handles += (offset, size)
+        # The footer has no checksum: each byte of it leads to a block with one, or is compared.
+        written = b"".join(map(write_varint, handles)).ljust(_FOOTER - len(MAGIC), b"\0")
+        if footer != written + MAGIC:
+            raise ValueError("its footer is not that of a table")
+        _block(data, *handles[:2])
+        index = _block(data, *handles[2:])
         found: dict[bytes, bytes] = {}
         for _, pointer in _entries(index):
             found.update(_entries(_block(data, *_handle(pointer, 0)[:2])))

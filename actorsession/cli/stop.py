@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import platform
 from typing import Any
 
 from actorsession.cli.console import (
@@ -27,7 +29,6 @@ exit status: 0 every requested server has ended; 1 a server has not ended, or ha
 its last snapshot could not be written; 2 invalid arguments.
 environment: ACTORSESSION_TOKEN is the secret that servers and clients share.
 """
-_REASON = "actorsession stop"
 
 
 def add_to(commands: Any) -> None:
@@ -73,11 +74,12 @@ async def _stop(
     from actorsession.errors import OpError
 
     deadline = Deadline.after(limit)
+    who = f"actorsession stop, process {os.getpid()} on {platform.node()}"
 
     async def stop_one(where: str, task: str | None, cluster_id: str | None) -> None:
         try:
             task = await stop_server(
-                where, reason=_REASON, task=task, cluster_id=cluster_id, deadline=deadline
+                where, reason=who, task=task, cluster_id=cluster_id, deadline=deadline
             )
             ended[task] = where
         except OpError as error:

@@ -480,6 +480,11 @@ class WorkerCache:
 
     # -- end -----------------------------------------------------------------------------------
 
+    def say_goodbye(self, reason: str) -> None:
+        """Tell all peers and clients why their connections are going to end."""
+        for owner in [*self._open, *self._to_close]:
+            owner.say_goodbye(reason)
+
     async def aclose(self, grace: float) -> None:
         """Close all links to other tasks at once; takes at most ``grace`` seconds and as many again."""
         owners: list[Link | WorkerCache] = [*self._links.values(), *self._to_close]

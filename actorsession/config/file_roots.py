@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fnmatch
+import functools
 import logging
 import os
 import stat
@@ -26,7 +27,7 @@ from typing import BinaryIO, TypeAlias
 
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, PermissionDeniedError
 
-__all__ = ["ANYWHERE", "FileRoots", "Folder", "Opener"]
+__all__ = ["ANYWHERE", "FILE", "FOLDER", "FileRoots", "Folder", "Opener", "check_regular"]
 
 Opener: TypeAlias = Callable[[str, int], int]
 """Opens a file by its path and flags, as the ``opener`` of ``open``."""
@@ -38,6 +39,8 @@ _READ_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FOLDER = os.O_PATH | _READ_FOLDER if _SEARCHES else _READ_FOLDER
 # What a link that takes the place of a file or a folder gives.
 _LINK = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
+# Modes before the umask, which are the usual ones.
+FILE, FOLDER = 0o666, 0o777
 _HINT = (
     "--file-root DIR of its command, or Server(file_roots=[...]), names a folder for its sessions"
 )
@@ -59,8 +62,8 @@ class Folder:
         self._path = path
         self._at = at
 
-    def open(self, name: str, flags: int, mode: int = 0o666) -> int:
-        """Return the descriptor of a file; ``mode`` is that of a new one, before the umask.
+    def open(self, name: str, flags: int, mode: int = FILE) -> int:
+        """Return the descriptor of a file; ``mode`` is that of a new one before the umask.
 
         Raises:
             PermissionDeniedError: a link has taken its place.
@@ -75,33 +78,23 @@ class Folder:
                     self._of(name), flags | os.O_NOFOLLOW | os.O_NONBLOCK, mode, dir_fd=self._at
                 )
             except OSError as exc:
-                if exc.errno == errno.ENXIO:  # a pipe without a reader, or a socket
-                    raise self._no_file(name) from exc
+                if exc.errno == errno.ENXIO:  # a FIFO without a reader, or a socket
+                    check_regular(os.path.join(self._path, name), self.stat(name).st_mode)
                 raise
-        kind = os.fstat(opened).st_mode
-        if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
+        try:
+            mode = os.fstat(opened).st_mode
+            if not stat.S_ISDIR(mode):  # which the caller cannot read
+                check_regular(os.path.join(self._path, name), mode)
+        except BaseException:
             os.close(opened)
-            raise self._no_file(name)
+            raise
         return opened
 
-    def create(self, name: str, mode: int = 0o666) -> BinaryIO:
-        """Return a new file that is open for writing, and that the caller closes.
-
-        Args:
-            name: of the file.
-            mode: before the umask.
-        """
-        return open(self._of(name), "xb", opener=lambda _, flags: self.open(name, flags, mode))
-
-    def link(self, name: str, to: Folder, new: str) -> None:
-        """Give a file another name, which nothing has yet."""
-        os.link(
-            self._of(name),
-            to._of(new),
-            src_dir_fd=self._at,
-            dst_dir_fd=to._at,
-            follow_symlinks=False,
-        )
+    def create(self, name: str, mode: int = FILE) -> BinaryIO:
+        """Return a new file that is open for writing, and that the caller closes."""
+        if self._at is None and mode == FILE:
+            return open(self._of(name), "xb")
+        return open(name, "xb", opener=functools.partial(self.open, mode=mode))
 
     def replace(self, name: str, to: Folder, new: str) -> None:
         """Move a file to another folder, or to another name, where it replaces any other file."""
@@ -109,12 +102,19 @@ class Folder:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         os.replace(self._of(name), to._of(new), src_dir_fd=self._at, dst_dir_fd=to._at)
 
+    def link(self, name: str, to: Folder, new: str) -> None:
+        """Give a file another name, which must not exist."""
+        os.link(
+            self._of(name), to._of(new), src_dir_fd=self._at, dst_dir_fd=to._at,
+            follow_symlinks=False,
+        )  # fmt: skip
+
     def unlink(self, name: str) -> None:
         """Remove a file."""
         os.unlink(self._of(name), dir_fd=self._at)
 
-    def mkdir(self, name: str, mode: int = 0o777) -> None:
-        """Make a folder; ``mode`` is before the umask."""
+    def mkdir(self, name: str, mode: int = FOLDER) -> None:
+        """Make a folder; ``mode`` is that before the umask."""
         os.mkdir(self._of(name), mode, dir_fd=self._at)
 
     def rmdir(self, name: str) -> None:
@@ -160,11 +160,6 @@ class Folder:
             raise InvalidArgumentError(f"{name!r:.200} is not a name in a folder")
         return name or os.curdir
 
-    def _no_file(self, name: str) -> FailedPreconditionError:
-        return FailedPreconditionError(
-            f"{os.path.join(self._path, name)!r} is no regular file; under file roots nothing else is opened"
-        )
-
     @contextlib.contextmanager
     def _no_link(self, name: str) -> Iterator[None]:
         """Tell of a link in place of what was judged; there was none."""
@@ -174,6 +169,20 @@ class Folder:
             if exc.errno in _LINK and _is_link(name, self._at):
                 raise _replaced(os.path.join(self._path, name)) from exc
             raise
+
+
+def check_regular(path: str, mode: int) -> None:
+    """Check that a name belongs to a regular file, by its mode.
+
+    Raises:
+        FailedPreconditionError: it belongs to something else.
+    """
+    if not stat.S_ISREG(mode):
+        kinds = (
+            (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"),
+        )  # fmt: skip
+        kind = next((name for holds, name in kinds if holds(mode)), "a device")
+        raise FailedPreconditionError(f"{path!r} is {kind}, and no regular file")
 
 
 def _is_link(name: str, at: int | None) -> bool:
@@ -229,13 +238,13 @@ class FileRoots:
         folder, name = os.path.split(path)
         return path if self.roots is None else os.path.join(self.real(folder or "."), name)
 
-    def opener(self, path: str, flags: int, mode: int = 0o666, *, make: bool = False) -> int:
+    def opener(self, path: str, flags: int, mode: int = FILE, *, make: bool = False) -> int:
         """Open a file, as the ``opener`` of ``open``.
 
         Args:
             path: the file.
             flags: as for ``os.open``.
-            mode: that of a new file, before the umask.
+            mode: of a new file, before the umask.
             make: whether missing folders are made.
 
         Raises:
@@ -245,32 +254,31 @@ class FileRoots:
         """
         if self.roots is None:
             if make:
-                _make_folder(os.path.dirname(path))
+                _make(os.path.dirname(os.path.abspath(path)), FOLDER)
             return os.open(path, flags, mode)
-        with self._parent(path, make) as (folder, name):
+        with self._parent(path, FOLDER if make else None) as (folder, name):
             return folder.open(name, flags, mode)
 
     @contextlib.contextmanager
-    def folder(self, path: str, *, make: bool = False, mode: int = 0o777) -> Iterator[Folder]:
+    def folder(self, path: str, *, make: int | None = None) -> Iterator[Folder]:
         """Open a folder for the length of the block.
 
         Args:
             path: the folder; empty for the current one.
-            make: whether it is made if it is missing, and those above it; they survive a crash of the
-                machine, as files do.
-            mode: that of the folders that are made, before the umask.
+            make: if it is missing, it is made with this mode, as are those above it; they survive a crash of
+                the machine, as files do. ``None`` to make none.
 
         Raises:
             PermissionDeniedError: it is outside of the roots.
             OSError: the system refuses, as it does if there is no such folder.
         """
         if self.roots is None:
-            if make:
-                _make_folder(path, mode)
+            if make is not None:
+                _make(os.path.abspath(path), make)
             yield Folder(path or os.curdir)
             return
         root, real = self._resolve(path or os.curdir)
-        with _opened(root, real, make, mode) as folder:
+        with _opened(root, real, make) as folder:
             yield folder
 
     def stat(self, path: str) -> os.stat_result:
@@ -298,6 +306,27 @@ class FileRoots:
         above, name = os.path.split(path)
         with contextlib.suppress(FileNotFoundError), self.folder(above) as folder:
             folder.unlink(name)
+
+    def replace(self, source: str, destination: str) -> None:
+        """Move a file to another name, where it replaces any other file.
+
+        Raises:
+            PermissionDeniedError: one of the two folders is outside of the roots.
+            OSError: the system refuses.
+        """
+        with self._two(source, destination) as (old, name, new, wanted):
+            old.replace(name, new, wanted)
+
+    def link(self, source: str, destination: str) -> None:
+        """Give a file another name, which must not exist; errors are those of ``replace``."""
+        with self._two(source, destination) as (old, name, new, wanted):
+            old.link(name, new, wanted)
+
+    @contextlib.contextmanager
+    def _two(self, source: str, destination: str) -> Iterator[tuple[Folder, str, Folder, str]]:
+        (above, name), (beside, wanted) = os.path.split(source), os.path.split(destination)
+        with self.folder(above) as old, self.folder(beside) as new:
+            yield old, name, new, wanted
 
     def remove_empty(self, path: str) -> None:
         """Remove a folder if it is empty, and neither a root nor above one; what cannot be removed stays.
@@ -329,7 +358,7 @@ class FileRoots:
         """
         head, name = os.path.split(pattern)
         if not _has_marks(pattern):
-            if self._exists(pattern):
+            if self.exists(pattern):
                 yield pattern
             return
         for found in self.matching(head) if _has_marks(head) else [head]:
@@ -341,8 +370,12 @@ class FileRoots:
             for each in fnmatch.filter(names, name) if name else [""]:
                 yield os.path.join(found, each)
 
-    def _exists(self, path: str) -> bool:
-        """Return whether there is something with a name, be it a link."""
+    def exists(self, path: str) -> bool:
+        """Return whether there is something with a name, be it a link.
+
+        Raises:
+            PermissionDeniedError: its folder is outside of the roots.
+        """
         above, name = os.path.split(path)
         with contextlib.suppress(OSError):
             if self.roots is None:
@@ -356,7 +389,7 @@ class FileRoots:
         return False
 
     @contextlib.contextmanager
-    def _parent(self, path: str, make: bool = False) -> Iterator[tuple[Folder, str]]:
+    def _parent(self, path: str, make: int | None = None) -> Iterator[tuple[Folder, str]]:
         """Open the folder of the target of a name, and yield it with the target's name in it."""
         root, real = self._resolve(path)
         above, name = (root, "") if real == root else os.path.split(real)
@@ -388,32 +421,17 @@ class FileRoots:
         return f"FileRoots({self.roots})"
 
 
-def _make_folder(path: str, mode: int = 0o777) -> None:
-    """Make a folder and the missing ones above it; nothing if they are there."""
-    path = os.path.abspath(path)
-    if os.path.isdir(path):
-        return
-    above = os.path.dirname(path)
-    _make_folder(above, mode)
-    try:
-        os.mkdir(path, mode)
-    except FileExistsError:  # by another process, meanwhile
-        if not os.path.isdir(path):
-            raise
-    Folder(above).sync()
-
-
 @contextlib.contextmanager
-def _opened(root: str, path: str, make: bool, mode: int = 0o777) -> Iterator[Folder]:
+def _opened(root: str, path: str, make: int | None) -> Iterator[Folder]:
     """Open a folder of a root, and each above it, without following a link."""
     start = os.sep if _SEARCHES else root  # folders above need not be readable
-    if make and start is root:
-        _make_folder(root, mode)
+    if make is not None and start is root:
+        _make(root, make)
     at = os.open(start, _FOLDER)
     try:
         above = start
         for name in filter(None, path[len(start) :].split(os.sep)):
-            inner = _inner(Folder(above, at), name, at, mode if make else None)
+            inner = _inner(Folder(above, at), name, at, make)
             os.close(at)
             at, above = inner, os.path.join(above, name)
         yield Folder(path, at)
@@ -421,18 +439,31 @@ def _opened(root: str, path: str, make: bool, mode: int = 0o777) -> Iterator[Fol
         os.close(at)
 
 
-def _inner(folder: Folder, name: str, at: int, mode: int | None) -> int:
-    """Open a folder in another one; a missing one is made if there is a mode for it."""
+def _inner(folder: Folder, name: str, at: int, make: int | None) -> int:
     with folder._no_link(name):
         try:
             return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
         except FileNotFoundError:
-            if mode is None:
+            if make is None:
                 raise
         with contextlib.suppress(FileExistsError):
-            folder.mkdir(name, mode)
+            folder.mkdir(name, make)
             folder.sync()
         return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
+
+
+def _make(path: str, mode: int) -> None:
+    """Make a folder and those above it, as far as they are missing; where there are no roots."""
+    above = os.path.dirname(path)
+    if os.path.isdir(path) or above == path:
+        return
+    _make(above, mode)
+    try:
+        os.mkdir(path, mode)
+    except FileExistsError:  # by another process, meanwhile
+        if not os.path.isdir(path):
+            raise
+    Folder(above).sync()
 
 
 def _is_in(path: str, folder: str) -> bool:

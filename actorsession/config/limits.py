@@ -7,8 +7,8 @@ from actorsession.errors import ResourceExhaustedError
 
 __all__ = [
     "CONNECT_TIMEOUT", "DEFAULT_STEP_TIMEOUT", "MAX_GRAPH_NODES", "MAX_GRAPH_NODES_VARIABLE",
-    "MAX_INFLIGHT_BYTES", "MAX_INFLIGHT_STEPS", "MAX_SERVER_STEPS", "check_graph_size", "max_graph_nodes",
-    "whose_limit",
+    "MAX_INFLIGHT_BYTES", "MAX_INFLIGHT_STEPS", "MAX_SERVER_STEPS", "check_graph_size", "check_run_size",
+    "max_graph_nodes", "whose_limit",
 ]  # fmt: skip
 
 # Seconds to reach a master or create a session when the caller sets no limit: long enough for a cluster
@@ -29,12 +29,36 @@ MAX_SERVER_STEPS = 10 * MAX_INFLIGHT_STEPS
 # 100 us to plan it, so this is 1 GB and a minute. The largest graphs that were seen have a tenth of them.
 MAX_GRAPH_NODES = 500_000
 MAX_GRAPH_NODES_VARIABLE = "ACTORSESSION_MAX_GRAPH_NODES"
+# Names of feeds, fetches and targets of one run of a cluster: they are hashed and sorted on event loops, in
+# some 20 ms.
+MAX_RUN_NAMES = 2**16
+_MAX_RUN_NAMES_VARIABLE = "ACTORSESSION_MAX_RUN_NAMES"
 
 
 def max_graph_nodes() -> int:
     """Return how many nodes one graph of a cluster, or one function, may have."""
     given = environment_number(MAX_GRAPH_NODES_VARIABLE)
     return given if given > 0 else MAX_GRAPH_NODES
+
+
+def check_run_size(names: int) -> None:
+    """Check the number of names of a run before anything is done with them.
+
+    Args:
+        names: the number of its feeds, fetches and targets together.
+
+    Raises:
+        ResourceExhaustedError: if there are too many.
+    """
+    if names <= MAX_RUN_NAMES:  # nearly all, and the environment takes a microsecond
+        return
+    most = max(environment_number(_MAX_RUN_NAMES_VARIABLE), MAX_RUN_NAMES)
+    if names > most:
+        raise ResourceExhaustedError(
+            f"the run has {names} feeds, fetches and targets, and the limit is {most}: pack tensors, group "
+            f"targets, or run several steps. The environment variable {_MAX_RUN_NAMES_VARIABLE} raises it, "
+            "here and at the servers"
+        )
 
 
 def check_graph_size(nodes: int, what: str = "the graph", times: int = 1) -> None:

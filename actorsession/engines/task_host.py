@@ -43,6 +43,7 @@ class TaskHost:
         self._host = f"[{host}]" if ":" in host else host
         self._server: Server | None = None
         self._thread: LoopThread | None = None
+        self._serving: asyncio.Task[str] | None = None
         self._log = _LastLines(_KEPT_LINES)
         self.address = ""
 
@@ -66,6 +67,7 @@ class TaskHost:
         return self.address
 
     async def _serve(self) -> str:
+        self._serving = asyncio.current_task()
         server = await self._listen()
         server.keep(self._order.keep)
         self._server = server
@@ -126,11 +128,21 @@ class TaskHost:
         """Stop without waiting, for a host that its engine drops without a word; not in a forked child."""
         thread, self._thread = self._thread, None
         if thread is not None and not thread.is_forked:
-            if self._server is not None:
-                thread.submit(self._server.stop(0.0))
+            thread.submit(self._end())
             thread.request_stop()
         forget_token([self.address])
         self._log.detach()
+
+    async def _end(self) -> None:
+        """End the server, also one that is being started, whose start undoes itself."""
+        if self._serving is not None:
+            if (
+                not self._serving.cancelling()
+            ):  # a second cancellation would not wait for the undoing
+                self._serving.cancel()
+            await asyncio.wait({self._serving})
+        if self._server is not None:
+            await self._server.stop(0.0)
 
 
 class _LastLines(logging.Handler):

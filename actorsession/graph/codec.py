@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import reprlib
 import threading
+import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -39,7 +40,7 @@ from actorsession.graph.shape import TensorShape
 
 __all__ = [
     "INLINE_LIMIT", "NESTED_CLASSES", "Buffer", "NestedClass", "Packed", "bytes_held", "not_encoded",
-    "opened", "pack", "packed", "tensor_bytes", "unpack", "unpack_start",
+    "opened", "pack", "pack_file", "packed", "tensor_bytes", "unpack", "unpack_file", "unpack_start",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -56,6 +57,9 @@ _BIGINT_DIGITS = 64
 
 _MAX_RANK = 64  # numpy's own limit
 
+# The beginning of files; four bytes with a checksum follow.
+_FILE = b"acts-1\r\n"
+
 _EXT_TENSOR, _EXT_DTYPE, _EXT_SHAPE, _EXT_STRINGS, _EXT_BIGINT, _EXT_FUNCTION = 1, 2, 3, 4, 5, 6
 _EXT_VARIANT, _EXT_PACKED, _EXT_DATASET, _EXT_OBJECTS = 7, 8, 9, 10
 
@@ -64,6 +68,8 @@ _EXT_VARIANT, _EXT_PACKED, _EXT_DATASET, _EXT_OBJECTS = 7, 8, 9, 10
 # counts as one, since it takes as long to read, and so do eight items of a list.
 _MAX_CONTAINERS = 2**22
 _ITEMS = 8
+# Items of one list, which is made in one call, with the interpreter lock: some 10 ms.
+_MAX_ITEMS = 2**20
 # Bytes of functions inside functions that are held at the same time, since each level is a copy of the next.
 _MAX_NESTED_BYTES = 2**30
 # Those of a packed graph, for each node that it may have: a node has four, and one for each input and output.
@@ -359,6 +365,26 @@ def _not_decoded(exc: Exception) -> ProtocolError:
     return ProtocolError(f"cannot decode a message: {type(exc).__name__}: {exc}")
 
 
+def pack_file(value: Any) -> bytes:
+    """Encode a value for a file, with a checksum; the errors are those of ``pack``."""
+    content = pack(value)
+    return b"%b%b%b" % (_FILE, zlib.crc32(content).to_bytes(4, "little"), content)
+
+
+def unpack_file(data: bytes) -> Any:
+    """Decode the result of ``pack_file``, or of ``pack``, as earlier versions wrote it.
+
+    Raises:
+        ProtocolError: for bytes of any other form, or another checksum.
+    """
+    if not data.startswith(_FILE):  # what ``pack`` makes of a list or map begins otherwise
+        return unpack(data)
+    content = memoryview(data)[len(_FILE) + 4 :]
+    if zlib.crc32(content) != int.from_bytes(data[len(_FILE) : len(_FILE) + 4], "little"):
+        raise ProtocolError("the file is damaged: it does not have its checksum")
+    return unpack(content)
+
+
 def unpack_start(data: Buffer, count: int) -> list[Any]:
     """Decode the first items of a list of which only the beginning is there.
 
@@ -406,7 +432,7 @@ class _Reader:
 
     def _counting(self) -> Mapping[str, Any]:
         """Return the arguments for msgpack with which too many lists and maps end the decoding."""
-        most = _ITEMS * self._left + _ITEMS
+        most = min(_ITEMS * self._left + _ITEMS, _MAX_ITEMS)
         hook = self._count
         return {"list_hook": hook, "object_hook": hook, "max_array_len": most, "max_map_len": most}
 

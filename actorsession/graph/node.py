@@ -183,8 +183,8 @@ class GraphDef:
         raise ProtocolError(f"not the wire form of a graph: {reprlib.repr(value)}")
 
     def to_bytes(self) -> bytes:
-        """Return the graph as one msgpack blob with everything inside."""
-        return codec.pack(self.to_wire())
+        """Return the graph as one msgpack blob with everything inside, and a checksum before it."""
+        return codec.pack_file(self.to_wire())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> GraphDef:
@@ -193,7 +193,7 @@ class GraphDef:
         Raises:
             ProtocolError: for bytes of any other form.
         """
-        return cls.from_wire(codec.unpack(data))
+        return cls.from_wire(codec.unpack_file(data))
 
 
 def spec(dtype: Any, shape: Any) -> TensorSpec:

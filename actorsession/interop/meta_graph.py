@@ -15,6 +15,7 @@ from typing import Any
 
 from actorsession.checkpoints import write_whole
 from actorsession.checkpoints.atomic import read_regular
+from actorsession.checkpoints.seals import open_message, open_text, seal_message, seal_text
 from actorsession.errors import DataLossError
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.op_signatures import REQUIRED, tensorflow_signature
@@ -144,9 +145,10 @@ def _list_ops(made: protos.MetaGraphDef) -> None:
 
 
 def _write(message: protos.MetaGraphDef, path: Path, as_text: bool) -> None:
-    content = (
-        text_format.MessageToString(message).encode() if as_text else message.SerializeToString()
-    )
+    if as_text:
+        content = seal_text(text_format.MessageToString(message).encode())
+    else:
+        content = seal_message(message.SerializeToString())
     write_whole(os.fspath(path), lambda file: file.writelines([content]))
 
 
@@ -181,12 +183,14 @@ def read_meta_graph(filename: str | os.PathLike[str]) -> protos.MetaGraphDef:
         OSError: if the file cannot be read; ``FileNotFoundError`` if it does not exist.
         FailedPreconditionError: if it is no regular file.
         InvalidArgumentError: if it is in neither form.
+        DataLossError: if it does not have the checksum that it was written with.
     """
-    content = read_regular(filename)
+    content = open_message(read_regular(filename), os.fspath(filename))
     try:
         return protos.MetaGraphDef.FromString(content)
     except DataLossError:
-        return text_format.Parse(content, protos.MetaGraphDef())
+        text = open_text(content, os.fspath(filename))
+        return text_format.Parse(text, protos.MetaGraphDef())
 
 
 def import_meta_graph(

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 from actorsession.checkpoints import write_whole
+from actorsession.checkpoints.seals import open_message, open_text, seal_message, seal_text
 from actorsession.errors import DataLossError
 from actorsession.interop import text_format
 from actorsession.interop.message import Message
@@ -42,8 +43,8 @@ def read_saved_model(export_dir: str | os.PathLike[str]) -> SavedModel:
         content = path.read_bytes()
         try:
             if name == FILENAME:
-                return SavedModel.FromString(content)
-            return text_format.Parse(content, SavedModel())
+                return SavedModel.FromString(open_message(content, os.fspath(path)))
+            return text_format.Parse(open_text(content, os.fspath(path)), SavedModel())
         except (ValueError, DataLossError) as exc:
             raise OSError(f"Cannot parse file {path}: {exc}.") from exc
     raise OSError(f"SavedModel file does not exist at: {folder}/{{{TEXT_FILENAME}|{FILENAME}}}")
@@ -58,6 +59,9 @@ def write_saved_model(
         OpError: if the file system refuses.
     """
     path = Path(os.fsdecode(export_dir)) / (TEXT_FILENAME if as_text else FILENAME)
-    content = text_format.MessageToString(model).encode() if as_text else model.SerializeToString()
+    if as_text:
+        content = seal_text(text_format.MessageToString(model).encode())
+    else:
+        content = seal_message(model.SerializeToString())
     write_whole(os.fspath(path), lambda file: file.writelines([content]))
     return str(path)

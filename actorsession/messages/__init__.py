@@ -10,7 +10,16 @@ from __future__ import annotations
 from actorsession.messages.checks import Tensor
 from actorsession.messages.codec import UnreadableMessage, decode, encode, lost_message
 from actorsession.messages.done import Done
-from actorsession.messages.envelope import Beat, Call, Cancel, Envelope, Failure, Reply, Tell
+from actorsession.messages.envelope import (
+    Beat,
+    Call,
+    Cancel,
+    Envelope,
+    Failure,
+    Goodbye,
+    Reply,
+    Tell,
+)
 from actorsession.messages.registry import VOCABULARY, Registry, Spec, message
 from actorsession.messages.server import SERVER, ClusterView, GetCluster, StopServer
 from actorsession.messages.session import (
@@ -51,7 +60,7 @@ __all__ = [
     "MASTER", "SERVER", "VOCABULARY", "WORKER", "Beat", "Call", "Cancel", "CleanupAll",
     "CleanupGraph", "CloseSession", "ClusterView", "CreateSession", "CreateWorkerSession",
     "DeleteWorkerSession", "DeregisterGraph", "DeviceList", "Done", "Envelope", "ExtendSession",
-    "Failure", "GetCluster", "GetStatus", "GraphDone", "GraphRegistered", "ListDevices",
+    "Failure", "GetCluster", "GetStatus", "Goodbye", "GraphDone", "GraphRegistered", "ListDevices",
     "PartialRun", "PartialRunDrop", "PartialRunReady", "PartialRunSetup", "PrepareStep", "PushTensors",
     "RegisterGraph", "Registry", "Reply", "ResetContainers", "RunGraph", "RunStep",
     "SessionCreated", "SessionExtended", "Spec", "StepDone", "StopServer", "Tell", "Tensor",

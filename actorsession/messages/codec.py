@@ -24,12 +24,22 @@ from actorsession.errors import (
     error_to_wire,
 )
 from actorsession.graph.codec import Buffer, not_encoded, pack, unpack, unpack_start
-from actorsession.messages.envelope import Beat, Call, Cancel, Envelope, Failure, Reply, Tell
+from actorsession.messages.envelope import (
+    Beat,
+    Call,
+    Cancel,
+    Envelope,
+    Failure,
+    Goodbye,
+    Reply,
+    Tell,
+)
 from actorsession.messages.registry import VOCABULARY
 
 __all__ = ["UnreadableMessage", "decode", "encode", "lost_message"]
 
 _BEAT, _CALL, _TELL, _REPLY, _FAILURE, _CANCEL = range(6)
+_GOODBYE = 12  # those between are the kinds of step frames
 
 _CALL_ID_LIMIT = 2**63  # the range that every msgpack implementation supports
 
@@ -99,10 +109,9 @@ def decode(header: Buffer, segments: tuple[Buffer, ...] = ()) -> Envelope:
         if type(wire) is not list or not wire:
             raise ProtocolError(f"an envelope must be a list, found {reprlib.repr(wire)}")
         kind = wire[0]
-        if type(kind) is not int or not 0 <= kind < len(_READERS):
-            last = len(_READERS) - 1
+        if type(kind) is not int or kind not in _READERS:
             raise ProtocolError(
-                f"the kind of an envelope must be 0 to {last}, found {reprlib.repr(kind)}"
+                f"the kind of an envelope must be 0 to {_CANCEL} or {_GOODBYE}, found {reprlib.repr(kind)}"
             )
         return _READERS[kind](wire)
     except ProtocolError:
@@ -163,6 +172,7 @@ _WRITERS: dict[type[Any], Callable[[Any], list[Any]]] = {
     Reply: _write_reply,
     Failure: _write_failure,
     Cancel: lambda cancel: [_CANCEL, cancel.call_id],
+    Goodbye: lambda goodbye: [_GOODBYE, goodbye.reason],
 }
 
 
@@ -217,11 +227,17 @@ def _read_cancel(wire: list[Any]) -> Cancel:
     return Cancel(wire[1])
 
 
+def _read_goodbye(wire: list[Any]) -> Goodbye:
+    _require(len(wire) == 2 and type(wire[1]) is str, "a goodbye must have a reason", wire)
+    return Goodbye(wire[1])
+
+
 _THE_BEAT = Beat()
 
-_READERS: tuple[Callable[[list[Any]], Envelope], ...] = (
-    _read_beat, _read_call, _read_tell, _read_reply, _read_failure, _read_cancel,
-)  # fmt: skip
+_READERS: dict[int, Callable[[list[Any]], Envelope]] = {
+    _BEAT: _read_beat, _CALL: _read_call, _TELL: _read_tell, _REPLY: _read_reply,
+    _FAILURE: _read_failure, _CANCEL: _read_cancel, _GOODBYE: _read_goodbye,
+}  # fmt: skip
 
 
 def _require(condition: bool, rule: str, wire: list[Any]) -> None:

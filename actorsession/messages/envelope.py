@@ -86,4 +86,15 @@ class Beat:
     """A heartbeat, without content."""
 
 
-Envelope: TypeAlias = Call | Tell | Reply | Failure | Cancel | Beat
+@dataclass(frozen=True, slots=True)
+class Goodbye:
+    """The reason for the end of the connection, which follows.
+
+    Attributes:
+        reason: a sentence, in which the sender is named.
+    """
+
+    reason: str
+
+
+Envelope: TypeAlias = Call | Tell | Reply | Failure | Cancel | Beat | Goodbye

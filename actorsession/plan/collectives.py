@@ -6,7 +6,7 @@ whose keys are computed in the step, or that stand in a loop or function, are ch
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -57,8 +57,8 @@ def check_collectives(
                 "RunOptions.experimental.collective_graph_key"
             )
         places = [device_of[name] for name in names]
-        shared = next((place for place in places if places.count(place) > 1), None)
-        if shared is not None:
+        ((shared, times),) = Counter(places).most_common(1)
+        if times > 1:
             same = [name for name in names if device_of[name] == shared]
             raise InvalidArgumentError(
                 f"the members of {what} are on different devices, but {', '.join(same)} are on {shared}"

@@ -13,6 +13,7 @@ the view: every name, output and operation type in it exists.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -185,8 +186,8 @@ def prune(view: GraphView, signature: RunSignature) -> StepGraph:
     fetches = tuple(_tensor(view, name, "fetch") for name in signature.fetches)
     fed = {feed: arg_name(feed) for feed in feeds}
     if len(fed) != len(feeds):
-        twice = next(f"{name}:{index}" for name, index in feeds if feeds.count((name, index)) > 1)
-        raise InvalidArgumentError(f"tensor {twice!r} is fed more than once")
+        ((name, index), _) = Counter(feeds).most_common(1)[0]
+        raise InvalidArgumentError(f"tensor {f'{name}:{index}'!r} is fed more than once")
     sources = find_sources(view.get, signature.wiring, fed, fetches)
     own = _own_nodes(view, signature, fed, fetches, sources)
     _check_targets(view, signature.targets, sources)

@@ -7,6 +7,7 @@ partitions have no debug nodes.
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,9 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.records import dataclass
 
 __all__ = ["PLAIN", "DebugSignature", "RunSignature", "Wiring"]
+
+# Names of each kind that errors and logs show.
+_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +105,25 @@ class RunSignature:
             targets=tuple(sorted(self.targets)),
         )
 
+    @property
+    def size(self) -> int:
+        """The number of its names, with those of its wiring."""
+        wiring = self.wiring
+        changed = (wiring.connections, wiring.feed_devices, wiring.fetch_devices)
+        return sum(map(len, (self.feeds, self.fetches, self.targets, *changed)))
+
     def __str__(self) -> str:
-        names = f"{','.join(self.feeds)}->{','.join(self.fetches)}/{','.join(self.targets)}"
+        names = f"{_listed(self.feeds)}->{_listed(self.fetches)}/{_listed(self.targets)}"
         wiring = self.wiring
         connected = [f"{source} for {replaced}" for source, replaced in wiring.connections]
         placed = [f"{t} at {d}" for t, d in (*wiring.feed_devices, *wiring.fetch_devices)]
         changed = ", ".join([*connected, *placed])
         return f"{names} with {changed}" if changed else names
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f",... ({len(names) - _LISTED} more)" if len(names) > _LISTED else ""
+    return ",".join(names[:_LISTED]) + more
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ Nothing here waits for a process that is still running.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
@@ -74,6 +75,10 @@ async def add_exit_status(error: UnavailableError, target: str) -> UnavailableEr
         # Several waiters on one connection may share its error.
         how, mark, lines = status.partition(LAST_LINES)
         if how and how not in error.message:
-            found = error.message.replace(error.task, "it") if error.task else error.message
+            found = error.message
+            if error.task:
+                # What the link could see of the end of the process is part of its exit status.
+                ours = re.escape(error.task)
+                found = re.sub(rf"^{ours} \(pid \d+\) [^:]*: ", "", found).replace(error.task, "it")
             error.message = f"{how}: {found}{mark}{lines}"
     return error

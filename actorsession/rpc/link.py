@@ -53,6 +53,7 @@ from actorsession.messages import (
     Cancel,
     Envelope,
     Failure,
+    Goodbye,
     PushTensors,
     Reply,
     Tell,
@@ -71,6 +72,7 @@ from actorsession.rpc.liveness.peer_monitor import PeerMonitor, ProbeFactory, pr
 from actorsession.rpc.pending_calls import MAX_PENDING, PendingCalls
 from actorsession.rpc.service import Service
 from actorsession.rpc.step_calls import LONG_HEADER, StepCalls
+from actorsession.terminal_text import visible
 from transports import (
     Buffer,
     Connection,
@@ -90,6 +92,10 @@ __all__ = ["Link", "LinkStatistics"]
 _READ_APART = 2**18
 
 _BEAT = Beat()
+# Seconds between looks at a process that closes its connections as it ends, which takes milliseconds.
+_PAUSES = (0.001, 0.002, 0.005, 0.01, 0.03)
+# Characters of a peer's reason for the end that are kept.
+_WORDS = 500
 # The part of a link that handles an envelope, and how; a heartbeat has done its work when it arrives.
 _HANDLERS: dict[type[Envelope], tuple[str, Callable[[Any, Any], None]]] = {
     Beat: ("_pending", lambda _, beat: None),
@@ -98,6 +104,7 @@ _HANDLERS: dict[type[Envelope], tuple[str, Callable[[Any, Any], None]]] = {
     Reply: ("_pending", PendingCalls.replied),
     Failure: ("_pending", PendingCalls.failed),
     Cancel: ("_service", Service.cancel),
+    Goodbye: ("_last_words", lambda words, goodbye: words.append(visible(goodbye.reason[:_WORDS]))),
 }
 # Makes a frame without a call of Python's, which the class would make.
 _new = tuple.__new__
@@ -187,9 +194,12 @@ class Link:
         self._running = False
         self._tick: asyncio.TimerHandle | None = None
         self._over: OpError | None = None
+        self._last_words: list[str] = []  # of the peer, about the end that follows
         self._closed = Event()
         self._watchers: dict[object, Callable[[], None]] = {}
         self._tells_sent = 0
+        self._is_apart = False  # a thread decodes, and nothing is read meanwhile
+        self._looks_apart = 0
         add_link(self)
 
     @property
@@ -326,6 +336,11 @@ class Link:
             self._send(Tell(target, message), bulk=ordered)
             self._tells_sent += 1
 
+    def say_goodbye(self, reason: str) -> None:
+        """Tell the peer why the connection is going to end at this end, if it can still be told."""
+        with contextlib.suppress(OpError):
+            self._send(Goodbye(reason))
+
     async def aclose(self, grace: float = STOP_GRACE) -> None:
         """End the link: send what was written, and fail pending asks with ``CancelledError``.
 
@@ -395,7 +410,9 @@ class Link:
     # -- frames ----------------------------------------------------------------------------------
 
     def _on_connection_end(self, error: Exception) -> None:
-        if isinstance(error, ConnectionClosed):
+        if isinstance(error, ConnectionClosed) and not (error.by_us or self._last_words):
+            self._end_with_process(str(error), self._monitor.fate())
+        elif isinstance(error, ConnectionClosed):
             self._end(str(error), ours=error.by_us)
         elif isinstance(error, TransportError):  # bytes that are not a frame
             self._end(self._told(f"was given up: {error}"), ours=False, abort=True)
@@ -476,6 +493,7 @@ class Link:
                 loop.call_soon_threadsafe(self._go_on, frame, handle)
 
         self._connection.pause()
+        self._is_apart = True
         try:
             threading.Thread(target=work, name="actorsession-decoding", daemon=True).start()
         except RuntimeError:  # there can be no more threads
@@ -489,6 +507,7 @@ class Link:
         except Exception as error:
             self._on_connection_end(error)
         finally:
+            self._is_apart = False
             self._connection.resume()
 
     def _send(self, envelope: Envelope, *, bulk: bool = False) -> None:
@@ -548,9 +567,9 @@ class Link:
     def _look(self) -> bool:
         """Judge whether the peer lives, and let it know that this end does; return whether to go on."""
         seen = self._connection.statistics()
-        look = self._lease.look(
-            self._clock.now(), received=seen.bytes_received, sent=seen.frames_sent
-        )
+        self._looks_apart += self._is_apart  # a peer that is not read from is not silent
+        heard = seen.bytes_received + self._looks_apart
+        look = self._lease.look(self._clock.now(), received=heard, sent=seen.frames_sent)
         why, work = self._monitor.judge(look, self._clock.now())
         if work is not None:
             _ = self._children.start(work, name=f"probe {self.peer_name}")
@@ -578,6 +597,8 @@ class Link:
         if self._over is not None:
             return
         kind: type[OpError] = CancelledError if ours else UnavailableError
+        if self._last_words and not ours:
+            reason = f"{self._last_words[-1]}: {reason}"
         # An end caused here is not an error of the peer's task.
         self._over = kind(reason, task=None if ours else self.peer_name)
         if abort:
@@ -592,6 +613,24 @@ class Link:
         watchers, self._watchers = self._watchers, {}
         for callback in watchers.values():
             self._notify(callback)
+
+    def _end_with_process(self, reason: str, fate: str | None) -> None:
+        """End the link whose peer has closed it, with the end of its process, if that is known."""
+        if fate == "":  # the connections of a process are closed before its end
+            work = self._await_process(reason)
+            _ = self._children.start(work, name=f"end of the process of {self.peer_name}")
+            return
+        who = f"{self.peer_name} (pid {self.peer.pid}) {fate}: " if fate else ""
+        self._end(f"{who}{reason}", ours=False)
+
+    async def _await_process(self, reason: str) -> None:
+        fate: str | None = ""
+        for pause in _PAUSES:
+            await asyncio.sleep(pause)
+            fate = self._monitor.fate()
+            if fate != "":
+                break
+        self._end_with_process(reason, fate or None)
 
     def _told(self, how: str) -> str:
         return f"the connection to {self.peer_name} at {self.address} {how}"

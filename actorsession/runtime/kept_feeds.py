@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from actorsession.errors import CancelledError
+from actorsession.errors import CancelledError, exhausted, from_exception
 from actorsession.runtime.kernel_pool import KernelPool
 
 __all__ = ["LARGE", "aside", "kept_feed", "kept_feeds", "large_arrays"]
@@ -104,5 +104,7 @@ async def aside(pool: KernelPool, work: Callable[[], T]) -> T:
     try:
         pool.beside(run)
     except RuntimeError as exc:
+        if exhausted(exc):
+            raise from_exception(exc) from exc
         raise CancelledError("Session has been closed.") from exc
     return await done

@@ -349,7 +349,11 @@ class Session(SyncPartialRuns, BaseSession):
                 coroutine.close()
                 raise CancelledError(_CLOSED)
             if self._thread is None:
-                self._thread = _LoopThread(_THREAD)
+                try:
+                    self._thread = _LoopThread(_THREAD)
+                except BaseException:
+                    coroutine.close()
+                    raise
                 if self._local is not None:
                     # A local session has no connection, so nothing is left on its loop once it is dropped.
                     weakref.finalize(self, self._thread.request_stop).atexit = False

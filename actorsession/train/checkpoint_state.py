@@ -18,6 +18,7 @@ from typing import Any
 from actorsession import checkpoints
 from actorsession.checkpoints import file_errors
 from actorsession.checkpoints.atomic import regular
+from actorsession.checkpoints.seals import open_text, seal_text
 from actorsession.errors import OpError
 from actorsession.records import dataclass
 
@@ -202,7 +203,7 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> None:
-    """Write the state file of a folder atomically.
+    """Write the state file of a folder atomically, as TensorFlow does, without a checksum.
 
     Args:
         save_dir: the folder; made if it is missing.
@@ -219,7 +220,7 @@ def update_checkpoint_state(
     """
     write_state(
         save_dir, model_checkpoint_path, all_model_checkpoint_paths, latest_filename,
-        all_model_checkpoint_timestamps, last_preserved_timestamp, relative=False,
+        all_model_checkpoint_timestamps, last_preserved_timestamp, sealed=False,
     )  # fmt: skip
 
 
@@ -227,13 +228,17 @@ def write_state(
     save_dir: str,
     model_checkpoint_path: str,
     all_model_checkpoint_paths: Sequence[str] | None,
-    latest_filename: str | None,
-    timestamps: Sequence[float] | None,
-    last_preserved_timestamp: float | None,
+    latest_filename: str | None = None,
+    timestamps: Sequence[float] | None = None,
+    last_preserved_timestamp: float | None = None,
     *,
-    relative: bool,
+    relative: bool = False,
+    sealed: bool = True,
 ) -> None:
-    """Do the work of ``update_checkpoint_state``; ``relative`` makes absolute paths relative too."""
+    """Do the work of ``update_checkpoint_state``.
+
+    With ``relative`` absolute paths become relative too, and with ``sealed`` the file has a checksum.
+    """
     file = _state_file(save_dir, latest_filename)
     paths = list(all_model_checkpoint_paths or ())
     if relative:
@@ -253,6 +258,8 @@ def write_state(
             "file in its folder; choose another name, or another latest_filename"
         )
     text = state.to_text().encode("ascii")
+    if sealed:
+        text = seal_text(text)
 
     def write(out: Any) -> None:
         out.write(text)
@@ -299,11 +306,15 @@ def get_checkpoint_state(
 
     Returns:
         The state, or ``None`` if there is no state file or it cannot be read; the reason is then logged.
+
+    Raises:
+        DataLossError: if it does not have the checksum that it was written with.
     """
     file = _state_file(os.fspath(checkpoint_dir), latest_filename)
     try:
         with open(file, "rb", opener=regular()) as opened:
-            state = CheckpointState.from_text(opened.read().decode("utf-8", "surrogateescape"))
+            text = open_text(opened.read(), file).decode("utf-8", "surrogateescape")
+        state = CheckpointState.from_text(text)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, OpError, ValueError) as exc:

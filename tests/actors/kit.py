@@ -84,6 +84,7 @@ class Stranger:
 ERRORS: dict[str, type[Exception]] = {
     "ours": FailedPreconditionError,
     "foreign": ZeroDivisionError,
+    "memory": MemoryError,
 }
 
 

@@ -185,6 +185,23 @@ async def test_a_failing_tell_fails_the_actor_and_its_supervisor_hears_of_it(lat
     assert desk.has("a cancelled")
 
 
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "in a child"])
+async def test_a_tell_that_fails_for_lack_of_memory_fails_alone(
+    late: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard: list[OpError] = []
+    desk = Desk(on_failure=lambda _, error: heard.append(error))
+    asker = asyncio.create_task(desk.ref.ask(Hold(name="a")))
+    await desk.until("a began")
+    desk.ref.tell(Break(kind="memory", late=late))
+    assert await soon(desk.ref.ask(Say(text="next"))) == Said(text="next")
+    desk.let_go("a")
+    assert await soon(asker) == Said(text="a")
+    assert not heard
+    assert "actor 'desk': Break to actor 'desk' failed" in caplog.text
+    await desk.stop()
+
+
 async def test_without_a_supervisor_a_failing_tell_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

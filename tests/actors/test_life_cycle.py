@@ -168,6 +168,21 @@ async def test_a_start_that_fails_is_undone(retries: bool) -> None:
     await check_after_failed_start(thing, retries=retries)
 
 
+@pytest.mark.parametrize("by", ["stop", "cancellation"])
+async def test_a_start_that_has_hardly_begun_is_undone_too(by: str) -> None:
+    thing = Thing()
+    child = asyncio.create_task(thing.start())
+    await asyncio.sleep(0)  # the call has begun, and not its work
+    if by == "stop":
+        await within(thing.stop())
+    else:
+        child.cancel()
+    with pytest.raises((FailedPreconditionError, asyncio.CancelledError)):
+        await within(child)
+    assert thing.done[-1:] == ["undone"]
+    assert thing.life.state is State.STOPPED
+
+
 async def test_a_second_cancellation_does_not_interrupt_what_undoes_a_start() -> None:
     thing = Thing()
     child = await thing.begin(thing.start())

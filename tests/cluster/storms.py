@@ -32,6 +32,7 @@ from actorsession.session import AsyncSession
 from tests.cluster.holding import hold
 from tests.cluster.test_kernels import holding_worker
 from tests.crashes import SCENARIOS, storm
+from tests.flips import FORMATS, flipped
 from tests.fuzz.readers import READERS, spoil_arguments, spoil_files
 from tests.transports.test_users import DIAL, nobody, said
 
@@ -195,6 +196,19 @@ async def crash_points(seconds: float, seed: int) -> Storm:
     raise AssertionError("there are no scenarios")
 
 
+async def flipped_bits(seconds: float, seed: int) -> Storm:
+    """Whatever is written is read again with a bit changed; it is an error, and never a value."""
+    seen, choice = Storm(), random.Random(seed)
+    until = time.monotonic() + seconds
+    for name in itertools.cycle(FORMATS):
+        report = await asyncio.to_thread(flipped, name, first=choice.randrange(1 << 20))
+        seen.count("flipped bits", report.flips)
+        seen.wrong += [f"{name}: {fault}" for fault in report.faults]
+        if time.monotonic() >= until:
+            return seen
+    raise AssertionError("there are no formats")
+
+
 # -- other users -----------------------------------------------------------------------------------
 
 
@@ -288,6 +302,7 @@ STORMS: dict[str, Callable[[float, int], Coroutine[Any, Any, Storm]]] = {
     "cancelled dequeues": cancelled_dequeues,
     "orderly stops": orderly_stops,
     "crash points of writers": crash_points,
+    "flipped bits": flipped_bits,
     "another user": another_user,
     "kernels that never end": endless_kernels,
     "spoilt files": spoilt_files,

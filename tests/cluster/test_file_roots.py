@@ -335,6 +335,10 @@ async def test_where_only_this_machine_comes_in_all_is_open_unless_roots_are_nam
 # -- what was judged is what is used ---------------------------------------------------------------
 
 
+# Each of the first; what takes very many is looked at here and there.
+MOMENTS = [*range(1, 40), *range(40, 1000, 7)]
+
+
 class Swap:
     """A folder or a file that becomes a link at a chosen moment of what is done with files.
 
@@ -428,7 +432,7 @@ def test_what_becomes_a_link_out_at_any_moment_leads_nowhere(
     made, moved, listed or removed: in the folder that was judged, or not at all."""
     before = contents(outside)
     swapping = Swap(monkeypatch)
-    for moment in range(1, 100):
+    for moment in MOMENTS:
         deep = afresh(root / "deep")
         fetch = (OPENERS | MORE)[op](f"{deep}/x")
         swapping.at(moment, deep / file, outside / file)
@@ -436,7 +440,7 @@ def test_what_becomes_a_link_out_at_any_moment_leads_nowhere(
         assert contents(outside) == before, moment
         if not swapping.happened:
             break
-    assert 1 < moment < 99
+    assert 1 < moment < MOMENTS[-1]
 
 
 @pytest.mark.parametrize("op", ["SaveV2", "WriteFile in a new folder", "RestoreV2"])
@@ -477,7 +481,7 @@ def test_dumps_of_the_debugger_stay_in_the_folder_that_was_judged(
         op_type="Const", value=np.ones(1, np.float32), timestamp=0.0, global_step=-1,
         session_run_index=0, executor_step_index=0,
     )  # fmt: skip
-    for moment in range(1, 100):
+    for moment in MOMENTS:
         deep = afresh(root / "deep")
         swapping.at(moment, deep, outside)
         with contextlib.suppress(OpError, OSError):
@@ -519,8 +523,27 @@ def test_a_root_that_is_missing_is_made_with_the_folders_above(
 ) -> None:
     monkeypatch.setattr(file_roots, "_SEARCHES", searches)
     files = FileRoots([tmp_path / "a" / "b"])
-    write_whole(str(tmp_path / "a" / "b" / "c" / "x"), lambda file: file.writelines([b"1"]), files)
+    path = str(tmp_path / "a" / "b" / "c" / "x")
+    write_whole(path, lambda file: file.writelines([b"1"]), files=files)
     assert (tmp_path / "a" / "b" / "c" / "x").read_bytes() == b"1"
+
+
+def test_a_root_that_becomes_a_link_at_any_moment_leads_nowhere(
+    root: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = contents(outside)
+    swapping, files = Swap(monkeypatch), FileRoots([root])
+    for moment in MOMENTS:
+        root = afresh(root)
+        swapping.at(moment, root, outside)
+        with contextlib.suppress(PermissionDeniedError):
+            with open(root / "x.txt", opener=files.opener) as file:
+                assert file.read() == "old"
+            write_whole(str(root / "y"), lambda file: file.writelines([b"1"]), files)
+        assert contents(outside) == before
+        if not swapping.happened:
+            return
+    pytest.fail("this does not end")
 
 
 def test_a_root_in_a_root_that_becomes_a_link_leads_nowhere(root: Path, outside: Path) -> None:

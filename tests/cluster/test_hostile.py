@@ -20,14 +20,21 @@ from actorsession.actors.supervision import Children
 from actorsession.cluster.master.master_session import MasterSession
 from actorsession.cluster.server.process_memory import process_memory
 from actorsession.config import ConfigProto
-from actorsession.errors import InvalidArgumentError, OpError, ProtocolError
+from actorsession.config.limits import MAX_RUN_NAMES
+from actorsession.errors import InvalidArgumentError, OpError, ProtocolError, ResourceExhaustedError
 from actorsession.graph.dtypes import float32, int32
 from actorsession.graph.function import FunctionDef
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef, NodeDef, TensorSpec
 from actorsession.graph.shape import TensorShape
 from actorsession.messages.done import Done
-from actorsession.messages.session import MASTER, CloseSession, CreateSession, ExtendSession
+from actorsession.messages.session import (
+    MASTER,
+    CloseSession,
+    CreateSession,
+    ExtendSession,
+    PrepareStep,
+)
 from actorsession.messages.worker import (
     WORKER,
     CreateWorkerSession,
@@ -202,6 +209,25 @@ async def test_a_partition_that_is_none_is_refused_by_the_worker(cluster: InProc
             (answer,) = await asyncio.gather(link.ask(WORKER, message), return_exceptions=True)
             assert isinstance(answer, ProtocolError), name
             assert "not a partition" in str(answer), name
+
+
+async def test_a_run_of_too_many_names_is_refused_and_told_how_to_raise_that(
+    cluster: InProcess, graph: Graph
+) -> None:
+    ops.constant(1.0, name="c")
+    names = ["c:0"] * (MAX_RUN_NAMES + 1)
+    told = r"the run has 65537 feeds, .* limit is 65536: .* ACTORSESSION_MAX_RUN_NAMES raises it"
+    async with linked(cluster.target()) as link:
+        created = await link.ask(MASTER, create(graph))
+        step = PrepareStep(
+            session_handle=created.session_handle,
+            feeds=[],
+            fetches=names,
+            targets=[],
+            partial=False,
+        )
+        with pytest.raises(ResourceExhaustedError, match=told):
+            await link.ask(MASTER, step)
 
 
 async def test_values_nested_as_deep_as_the_wire_allows_are_refused_or_carried(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import socket
 import threading
@@ -30,6 +31,7 @@ from actorsession.graph.graph import Graph
 from actorsession.rpc.security import TOKEN_VARIABLE
 from actorsession.session import AsyncSession
 from tests.cluster.kit import PS0, W0, W1, InProcess, chain, eventually, in_process, on, soon
+from tests.cluster.script import script
 from tests.leaks import take_holdings
 from tests.ports import HoldPorts
 from transports import Hello, WrongPeer, connect
@@ -62,6 +64,52 @@ async def test_a_server_has_no_address_before_it_is_started() -> None:
 async def test_a_server_is_started_once() -> None:
     async with Server(ONE, "worker") as server:
         with pytest.raises(FailedPreconditionError, match="started already"):
+            await server.start()
+
+
+async def test_each_call_of_a_server_has_a_defined_effect_in_each_state() -> None:
+    server = Server(ONE, "worker")
+    await server.stop()  # there is nothing to stop
+
+    async def keep() -> None:
+        server.keep(1.0)
+
+    for call in (server.serve_forever, keep):
+        with pytest.raises(FailedPreconditionError, match="was not started"):
+            await call()
+    starting = asyncio.create_task(server.start())
+    await asyncio.sleep(0)
+    for again in (server.start, server.__aenter__):
+        with pytest.raises(FailedPreconditionError, match="is being started"):
+            await again()
+    await soon(starting)
+    for again in (server.start, server.__aenter__):
+        with pytest.raises(FailedPreconditionError, match="was started already"):
+            await again()
+    async with AsyncSession(server.target, graph=Graph()) as session:
+        assert await session.list_devices()
+    await soon(server.stop())
+    await server.stop()
+    await soon(server.serve_forever())
+    for again in (server.start, server.__aenter__):
+        with pytest.raises(FailedPreconditionError, match=r"was stopped; .* make another one"):
+            await again()
+    with pytest.raises(FailedPreconditionError, match="was stopped"):
+        server.keep(1.0)
+
+
+async def test_a_stop_during_the_start_of_a_server_ends_it() -> None:
+    for turns in range(1, 6):
+        server = Server(ONE, "worker")
+        starting = asyncio.create_task(server.start())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await soon(server.stop())
+        with contextlib.suppress(FailedPreconditionError):  # unless it was started by then
+            await soon(starting)
+        assert not server.is_serving
+        await soon(server.serve_forever())
+        with pytest.raises(FailedPreconditionError, match="was stopped"):
             await server.start()
 
 
@@ -511,3 +559,45 @@ async def test_variables_of_two_servers_in_one_process_are_apart(graph: Graph) -
                 await second.run(v.initializer)
                 assert await second.run(v) == 1.0
             assert await session.run(v) == 2.0
+
+
+FORKS = """
+    import asyncio, os, signal, sys
+    import actorsession as acts
+    from actorsession.actors import loops
+
+    folder = os.getcwd()
+    v = acts.Variable(1.0)
+    more = v.assign_add(1.0)
+
+    def status_of(child):
+        signal.alarm(60)
+        return os.waitpid(child, 0)[1] >> 8
+
+    async def main():
+        where = {"worker": [f"unix://{folder}/socket"]}
+        async with acts.Server(where, "worker", snapshot_dir=folder + "/snapshots") as server:
+            async with acts.AsyncSession(server.target) as session:
+                await session.run(v.initializer)
+                await session.run(more)
+                child = os.fork()
+                if not child:
+                    signal.alarm(60)
+                    sys.exit(7)
+                print("left", await asyncio.to_thread(status_of, child))
+                print("step", await session.run(more), os.path.exists("socket"))
+            kept = [name for name in os.listdir("snapshots") if name.endswith(".snapshot")]
+            async with acts.AsyncSession(server.target) as other:
+                print("another", await other.run(more), kept)
+        print("end", os.path.exists("socket"), len(os.listdir("snapshots")))
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("run", ["loops", "asyncio"], ids=["ours", "stock"])
+def test_a_forked_child_leaves_the_server_of_its_parent_alone(tmp_path: Any, run: str) -> None:
+    """It leaves the blocks of server and session: nothing is said to anybody, written or removed."""
+    with script(tmp_path, f"{FORKS}\n    {run}.run(main())") as process:
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert out == "left 7\nstep 3.0 True\nanother 4.0 []\nend False 1\n"

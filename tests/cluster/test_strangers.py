@@ -102,21 +102,25 @@ def few_descriptors() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
 
 
-def save_and_restore(target: str, graph: Graph, prefix: Path) -> None:
-    """Do what a client does, in a session of its own."""
-    with graph.as_default(), Session(target, graph=graph) as session:
-        v = ops.Variable(1.0, name="v")
+def save_and_restore(session: Session, prefix: Path) -> None:
+    """Do what a client does."""
+    with session.graph.as_default():
+        v = ops.Variable(1.0)
         session.run(v.initializer)
         saver = Saver([v], sharded=True)
         saver.save(session, str(prefix))
         session.run(v.assign(2.0))
-        saver.restore(session, f"{prefix}")
+        saver.restore(session, str(prefix))
         assert session.run(v) == 1.0
 
 
-def test_strangers_who_say_nothing_leave_descriptors_for_files_and_clients(
-    graph: Graph, tmp_path: Path
-) -> None:
+def come_and_save(target: str, prefix: Path) -> None:
+    """Do so in a session of one's own."""
+    with Session(target, graph=Graph()) as session:
+        save_and_restore(session, prefix)
+
+
+def test_strangers_who_say_nothing_leave_descriptors_for_files_and_clients(tmp_path: Path) -> None:
     snapshots = ("--snapshot-dir", str(tmp_path / "snapshots"), "--snapshot-every", "3600")
     with (
         ExitStack() as held,
@@ -126,7 +130,7 @@ def test_strangers_who_say_nothing_leave_descriptors_for_files_and_clients(
         for number in range(600):
             held.enter_context(socket.create_connection((address.host, address.port)))
             if number in (0, 300, 599):
-                save_and_restore(target, Graph(), tmp_path / f"m{number}")
+                come_and_save(target, tmp_path / f"m{number}")
         process.send_signal(signal.SIGTERM)
         assert process.communicate(timeout=PATIENCE) == ("", "")
         assert process.returncode == 0
@@ -144,11 +148,15 @@ async def test_clients_leave_descriptors_for_files_and_come_in_again_when_others
             clients.append(await soon(connect(target, hello, timeout=PATIENCE)))
 
     with worker(0, ONE, preexec_fn=few_descriptors) as (_, target):
+        session = Session(target, graph=Graph())
+        await asyncio.to_thread(save_and_restore, session, tmp_path / "m")
         with pytest.raises(ConnectError, match="are kept for its files"):
             await all_that_come_in(target)
         assert len(clients) > 64
+        await asyncio.to_thread(save_and_restore, session, tmp_path / "m")
         for _ in range(4):  # a session takes several descriptors, those of shared memory among them
             await soon(clients.pop().aclose())
-        await asyncio.to_thread(save_and_restore, target, Graph(), tmp_path / "m")
+        await asyncio.to_thread(come_and_save, target, tmp_path / "m")
+        await asyncio.to_thread(session.close)
         for client in clients:
             client.abort()

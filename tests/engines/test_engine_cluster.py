@@ -99,6 +99,46 @@ async def test_what_an_engine_does_not_have_ends_the_start_and_leaves_nothing() 
         await cluster.add("worker")
 
 
+async def test_a_cluster_on_an_engine_is_started_once() -> None:
+    cluster = DeskCluster({"worker": 1})
+    starting = asyncio.create_task(cluster.start())
+    await asyncio.sleep(0)
+    with pytest.raises(FailedPreconditionError, match="is being started"):
+        await cluster.start()
+    await soon(starting)
+    with pytest.raises(FailedPreconditionError, match="was started already"):
+        await cluster.start()
+    assert cluster.desk.opened == 1
+    await soon(asyncio.gather(cluster.stop(), cluster.stop()))
+    assert cluster.desk.closed == 1
+    with pytest.raises(FailedPreconditionError, match="was stopped"):
+        await cluster.__aenter__()
+
+
+async def test_a_stop_during_the_start_gives_back_what_the_engine_has_reserved() -> None:
+    cluster = DeskCluster({"worker": 1})
+    starting = asyncio.create_task(cluster.start())
+    await eventually(lambda: bool(cluster.desk.orders))
+    await soon(cluster.stop())
+    with pytest.raises(FailedPreconditionError, match="stopped while it was being started"):
+        await starting
+    assert cluster.desk.closed == 1
+    assert not any(process.alive for process in cluster.processes.values())
+
+
+async def test_a_stop_that_is_cancelled_ends_the_tasks_and_gives_all_back() -> None:
+    cluster = DeskCluster({"worker": 2})
+    await soon(cluster.start())
+    stopping = asyncio.create_task(cluster.stop(grace=600.0))
+    await asyncio.sleep(0)
+    stopping.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await soon(stopping)
+    await soon(cluster.stop())
+    assert cluster.desk.closed == 1
+    await eventually(lambda: not any(place.host.serving for place in cluster.desk.places.values()))
+
+
 # -- the token -------------------------------------------------------------------------------------
 
 

@@ -19,8 +19,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from actorsession.errors import InvalidArgumentError, ProtocolError
-from actorsession.graph import dtypes
+from actorsession.errors import InvalidArgumentError, ProtocolError, ResourceExhaustedError
+from actorsession.graph import codec, dtypes
 from actorsession.graph.codec import (
     INLINE_LIMIT,
     Buffer,
@@ -472,3 +472,64 @@ def test_bytes_that_hold_no_value_are_found_when_they_are_opened(data: bytes) ->
     found = unpack(extension(PACKED, [0, 0]), [data])
     with pytest.raises(ProtocolError):
         list(opened(found, lambda count: None))
+
+
+# -- bounds on work ----------------------------------------------------------------------------------
+
+_LONG = b"x" * 2**18  # a value beside it is counted
+
+
+@for_each(
+    "value",
+    [
+        [[]] * 200,
+        {"a": {}, "b": [[]] * 200},
+        [dtypes.int32] * 200,
+        [0] * 2000,
+        [list(range(100))] * 20,
+    ],
+    ids=["lists", "maps", "extension types", "a long list", "lists of items"],
+)
+def test_a_long_message_holds_a_limited_number_of_things(
+    monkeypatch: pytest.MonkeyPatch, value: Any
+) -> None:
+    data = pack([_LONG, value])
+    unpack(data)
+    monkeypatch.setattr(codec, "_MAX_CONTAINERS", 100)
+    with pytest.raises(ProtocolError):
+        unpack(data)
+
+
+def test_no_list_of_a_long_message_is_longer_than_is_made_at_once() -> None:
+    with pytest.raises(ProtocolError, match="max_array_len"):
+        unpack(msgpack.packb([_LONG, [1] * (2**20 + 1)]))
+
+
+def test_functions_inside_each_other_take_a_limited_number_of_bytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = msgpack.packb("x" * 100)
+    for _ in range(5):
+        data = msgpack.packb(msgpack.ExtType(6, data))
+    monkeypatch.setattr(codec, "_MAX_NESTED_BYTES", 400)
+    with pytest.raises(ResourceExhaustedError, match=r"functions inside each other, 4 deep"):
+        unpack(data)
+
+
+def test_many_strings_come_back_and_are_counted() -> None:
+    strings = np.array([b"%d" % k for k in range(60_000)], object).reshape(300, 200)
+    np.testing.assert_array_equal(unpack(pack(strings)), strings)
+    with pytest.raises(ProtocolError, match="does not have 60000 elements"):
+        unpack(extension(4, [[1], list(strings.flat)]))
+    with pytest.raises(ProtocolError):
+        unpack(extension(4, [[1], list(strings.flat), 1]))
+
+
+def test_a_packed_graph_holds_a_limited_number_of_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACTORSESSION_MAX_GRAPH_NODES", "10")
+    most = 16 * 10
+    items = [[[], [[]]]] * (most // 3 + 1)
+    with pytest.raises(ResourceExhaustedError, match="ACTORSESSION_MAX_GRAPH_NODES"):
+        packed(items, lambda item: item)
+    with pytest.raises(ResourceExhaustedError, match="ACTORSESSION_MAX_GRAPH_NODES"):
+        list(opened(Packed(msgpack.packb(items), ()), lambda count: None))

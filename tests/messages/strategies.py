@@ -23,6 +23,7 @@ from actorsession.messages import (
     Cancel,
     Envelope,
     Failure,
+    Goodbye,
     Reply,
     Spec,
     Tell,
@@ -108,6 +109,7 @@ def errors(draw: st.DrawFn) -> OpError:
 
 envelopes: st.SearchStrategy[Envelope] = st.one_of(
     st.just(Beat()),
+    st.builds(Goodbye, st.text()),
     st.builds(Call, call_ids, texts, times, any_message),
     st.builds(Tell, texts, any_message),
     st.builds(Reply, call_ids, any_message),

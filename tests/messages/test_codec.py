@@ -23,6 +23,7 @@ from actorsession.messages import (
     Done,
     Envelope,
     Failure,
+    Goodbye,
     GraphDone,
     PushTensors,
     Reply,
@@ -109,7 +110,7 @@ BAD_ENVELOPES: list[tuple[Any, str]] = [
     (None, "an envelope must be a list"),
     ({}, "an envelope must be a list"),
     ([], "an envelope must be a list"),
-    (["call"], "the kind of an envelope must be 0 to 5, found 'call'"),
+    (["call"], "the kind of an envelope must be 0 to 5 or 12, found 'call'"),
     ([6], "found 6"),
     ([-1], "found -1"),
     ([True], "found True"),
@@ -179,6 +180,7 @@ EXAMPLES: list[Envelope] = [
     Reply(1, GraphDone(values=[np.zeros(3), np.zeros(INLINE_LIMIT)], stats=None)),
     Failure(1, ProtocolError("x", task="t")),
     Cancel(300),
+    Goodbye("the server was stopped"),
 ]
 
 
@@ -232,7 +234,7 @@ def assert_bounded(header: bytes, segments: tuple[Any, ...]) -> None:
         got = decode(header, segments)
     except ProtocolError:
         return
-    assert isinstance(got, (Beat, Call, Tell, Reply, Failure, Cancel))
+    assert isinstance(got, (Beat, Call, Tell, Reply, Failure, Cancel, Goodbye))
 
 
 @for_each("depth", [100, 510, 1020, 1025, 5_000, 1_000_000])

@@ -40,6 +40,13 @@ async def test_it_comes_first_and_the_last_lines_come_last() -> None:
 
 
 @pytest.mark.usefixtures("ended")
+async def test_it_replaces_what_the_link_has_seen_of_the_end_of_the_process() -> None:
+    seen = f"{TASK} (pid 7) has ended: the connection to {TASK} was closed by the peer"
+    error = await add_exit_status(UnavailableError(seen, task=TASK), TARGET)
+    assert error.message.startswith(f"{HOW}: the connection to it was closed by the peer; ")
+
+
+@pytest.mark.usefixtures("ended")
 async def test_of_other_tasks_and_targets_nothing_is_known() -> None:
     for task, target in ((None, TARGET), ("/job:ps/replica:0/task:0", TARGET), (TASK, "tcp://b:1")):
         error = UnavailableError("lost", task=task)

@@ -17,7 +17,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.config import ConfigProto, RunOptions, ThreadPoolOptionProto
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import InvalidArgumentError, ResourceExhaustedError
 from actorsession.graph.graph import Graph
 from actorsession.runtime.blas_threads import blas_threads
 from actorsession.session import AsyncSession, Session
@@ -264,6 +264,30 @@ async def test_a_dequeue_inside_a_first_run_keeps_no_thread_of_the_pool(
         for _ in range(2 * runs):
             await session.run(fill)
         assert sum(await asyncio.gather(*waiting)) == 4.0 * runs
+
+
+@for_each("work", ["a kernel", "a function that blocks"])
+async def test_without_threads_the_runs_that_need_one_fail_and_the_session_goes_on(
+    work: str, make_session: Make, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = ops.constant(3.0)
+    y = Probe("no threads")(x) if work == "a kernel" else ops.py_func(lambda v: v, [x], "float32")
+    cheap = ops.placeholder("float32", []) + 1.0
+    session = make_session(OWN_THREADS)
+    begin = threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name.startswith("actorsession"):
+            raise RuntimeError("can't start new thread")
+        begin(thread)  # one of the test
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        for _ in range(2):
+            with pytest.raises(ResourceExhaustedError, match="no threads left"):
+                await session.run(y)
+    assert await session.run(y) == 3.0
+    assert await session.run(cheap, {cheap.op.inputs[0]: 1.0}) == 2.0
 
 
 # -- functions that block ---------------------------------------------------------------------------

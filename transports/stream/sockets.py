@@ -54,9 +54,10 @@ def bind_tcp(address: Address, family: int, host: str) -> socket.socket:
 def bind_unix(address: Address) -> socket.socket:
     """Return a socket bound to the address's path, which only its owner may connect to.
 
-    The file has these rights from the first moment on Linux, which makes it with those of the socket; elsewhere
-    it gets them before ``listen()``, until when nobody can connect. The umask belongs to all threads and stays
-    as it is. A socket file without a listener, left by a process that died, is removed first.
+    The file has these rights from the first moment on Linux, which makes it with those of the socket;
+    elsewhere it gets them before ``listen()``, until when nobody can connect. The umask belongs to all
+    threads and stays as it is. A socket file without a listener, left by a process that died, is removed
+    first.
 
     Args:
         address: An address with a path.

@@ -127,9 +127,14 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
         sidecar=options.sidecar, file_roots=options.file_roots, restart_wait=options.restart_wait,
     )  # fmt: skip
     ended = asyncio.Event()
-    parent = _Parent(loop, server, ended.set, options.grace)
+
+    def end(why: str) -> None:
+        server.end_reason = server.end_reason or why
+        ended.set()
+
+    parent = _Parent(loop, server, end, options.grace)
     with (
-        _ended_by_signals(loop, ended.set), guard.watching(_ENDING),
+        _ended_by_signals(loop, end), guard.watching(_ENDING),
         _probes(options, loop, server) as probe_port,
     ):  # fmt: skip
         async with server:
@@ -159,11 +164,13 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
 
 
 @contextlib.contextmanager
-def _ended_by_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> Iterator[None]:
+def _ended_by_signals(
+    loop: asyncio.AbstractEventLoop, end: Callable[[str], None]
+) -> Iterator[None]:
     """Call a function on SIGTERM and Ctrl-C; restore the handler of Ctrl-C afterwards."""
     on_interrupt = signal.getsignal(signal.SIGINT)
     for number in _ENDING:
-        loop.add_signal_handler(number, end)
+        loop.add_signal_handler(number, end, f"by {number.name}")
     try:
         yield
     finally:
@@ -267,7 +274,7 @@ class _Parent:
         self,
         loop: asyncio.AbstractEventLoop,
         server: Server,
-        ended: Callable[[], None],
+        ended: Callable[[str], None],
         grace: float,
     ) -> None:
         self._loop = loop
@@ -294,7 +301,9 @@ class _Parent:
             if line != LAST_WORD and (not line or self._understands(line)):
                 self._broke_off = not self._hears_last_word(pipe.fileno())
         _end_in(self._grace, self._server, announce=True)
-        self._loop.call_soon_threadsafe(self._ended)
+        parent = f"process {self._pid}, which had started it"
+        how = f"because {parent}, is gone" if self.is_gone else f"by {parent}"
+        self._loop.call_soon_threadsafe(self._ended, how)
 
     def _understands(self, line: bytes) -> bool:
         try:

@@ -83,6 +83,7 @@ class WorkerProcess:
         self._stderr: StderrReader | None = None
         self._memory: MemoryUsage | None = None
         self._killed = False  # by this object
+        self._stopped = False  # likewise
 
     async def start(
         self, cluster: Mapping[str, Any], cluster_id: str, devices: int, more: Sequence[str] = ()
@@ -183,6 +184,7 @@ class WorkerProcess:
 
     async def _end(self, process: asyncio.subprocess.Process, grace: float) -> None:
         if process.returncode is None:
+            self._stopped = True
             if process.stdin is not None:
                 if not process.stdin.is_closing():
                     process.stdin.write(LAST_WORD)
@@ -308,6 +310,8 @@ class WorkerProcess:
             how = f"killed by {signal.Signals(-code).name}"
             if self.killed_for_memory:
                 how += ", by the kernel for lack of memory (OOM kill)"
+            elif self._stopped:
+                how += ", by the program that had started it"
         else:
             how = f"exit code {code}"
         if self.sequel:

@@ -121,7 +121,7 @@ class ClientGraphs:
             OpError: if a worker refused the registration or could not be reached.
         """
         while (graph := self._cache.get(signature)) is None:
-            if self._planning.must_wait(self._size()):
+            if self._planning.must_wait(self._size() + signature.size):
                 making = asyncio.shield(self._make(signature.sorted()))
                 made = await deadline.wait(making, what=f"the plan of a step, {signature}")
                 await self._has_waited(made, deadline)

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from typing import Any
 
 from actorsession.actors.actor import Actor, answers, handles, routes
@@ -25,7 +25,7 @@ from actorsession.cluster.master.master_session import MasterSession
 from actorsession.cluster.server.statistics import OpenSession
 from actorsession.config import MAX_SERVER_STEPS, ConfigProto
 from actorsession.config.remote_settings import refuse_local_settings
-from actorsession.errors import AbortedError, OpError, UnavailableError
+from actorsession.errors import AbortedError, CancelledError, OpError, UnavailableError
 from actorsession.graph.function import nodes_in
 from actorsession.graph.node import GraphDef
 from actorsession.messages.done import Done
@@ -61,6 +61,9 @@ __all__ = ["Master"]
 
 _log = logging.getLogger("actorsession.cluster")
 
+# Sessions that have ended, of which the reason is kept for requests that come later.
+_ENDED = 1000
+
 
 class Master(Actor):
     """The actor that creates sessions and routes requests to them.
@@ -84,7 +87,10 @@ class Master(Actor):
         self._names: SessionNames[MasterSession] = SessionNames()
         self._creations = Creations(lambda made: made.session_handle in self._sessions)
         self._clients: Counter[str] = Counter()  # links over which each session was created
-        self._closing = False
+        self._ended: OrderedDict[str, OpError] = (
+            OrderedDict()
+        )  # why each of the last sessions ended
+        self._closing: OpError | None = None
 
     # -- messages ------------------------------------------------------------------------------
 
@@ -97,12 +103,30 @@ class Master(Actor):
     def _session(self, handle: str) -> MasterSession:
         session = self._sessions.get(handle)
         if session is None:
-            raise AbortedError(
-                f"session {handle!r} is not known to the master {self._env.task}: it was closed, was idle "
-                "for longer than the server allows, or the master restarted",
-                task=self._env.task,
-            )
+            raise self._unknown(handle)
         session.last_used = time.monotonic()
+        return session
+
+    def _unknown(self, handle: str) -> OpError:
+        """Return the error of a request for a session that is not open here."""
+        why, task = self._ended.get(handle) or self._closing, self._env.task
+        what = f"session {handle!r} is not known to the master {task}"
+        if why is not None:
+            return type(why)(f"{what} any more: {why.message}", task=task)
+        return AbortedError(
+            f"{what}: another process of the task has created it, which has ended since, or it is not among "
+            f"the last {_ENDED} that have ended here",
+            task=task,
+        )
+
+    def _end(self, handle: str, why: OpError) -> MasterSession | None:
+        """Take a session out of the open ones, and keep the reason; it is to be closed by the caller."""
+        session = self._sessions.pop(handle, None)
+        if session is not None:
+            # A copy: the error itself would keep the frames that raised it alive.
+            self._ended[handle] = type(why)(why.message)
+            if len(self._ended) > _ENDED:
+                self._ended.popitem(last=False)
         return session
 
     def explain_unsent(self, request: Any, answer: Any, error: OpError) -> OpError:
@@ -161,7 +185,7 @@ class Master(Actor):
         try:
             version = await session.open(graph, session.limited(limit))
         except BaseException:
-            await session.close("the session could not be opened")
+            await session.close(CancelledError("the session could not be opened"))
             raise
         self._sessions[handle] = session
         _log.info("%s has opened session %s", self._env.task, handle)
@@ -176,10 +200,11 @@ class Master(Actor):
         if self._clients[handle] > 0:
             return
         del self._clients[handle]
-        session = self._sessions.pop(handle, None)
+        why = AbortedError("the connection to its client was lost")
+        session = self._end(handle, why)
         if session is not None and not self._closing:
             _log.info("closing session %s: its client is gone", handle)
-            _ = self.children.start(session.close("its client is gone"), name=f"collect {handle}")
+            _ = self.children.start(session.close(why), name=f"collect {handle}")
 
     def _watch_idle(self) -> None:
         """Start the timer that closes idle sessions, if there are any sessions."""
@@ -192,21 +217,24 @@ class Master(Actor):
         now = time.monotonic()
         for handle, session in list(self._sessions.items()):
             if session.idle_for(now) > self._idle_limit:
-                del self._sessions[handle]
-                why = f"the session was idle for {self._idle_limit:g} s"
-                _log.info("closing session %s: %s", handle, why)
+                why = AbortedError(
+                    f"it was idle for {self._idle_limit:g} s, the limit of the server"
+                )
+                self._end(handle, why)
+                _log.info("closing session %s: %s", handle, why.message)
                 _ = self.children.start(session.close(why), name=f"collect {handle}")
         self._watch_idle()
 
     @answers(CloseSession)
     async def on_close_session(self, message: CloseSession, call: CallContext) -> Done:
         """Close a session and cancel its steps; closing a closed session is not an error."""
-        session = self._sessions.pop(message.session_handle, None)
+        why = AbortedError(f"it was closed by {call.caller}")
+        session = self._end(message.session_handle, why)
         self._clients.pop(message.session_handle, None)
         if session is not None:
             _log.info("closing session %s: its client has closed it", message.session_handle)
             # The caller may disconnect meanwhile; that must not leave the session half closed.
-            closing = session.close("Session has been closed.")
+            closing = session.close(why)
             await asyncio.shield(self.children.start(closing, name=f"close {session.handle}"))
         return Done()
 
@@ -219,7 +247,7 @@ class Master(Actor):
                 the containers of the other tasks are cleared in any case.
         """
         deadline = sooner(call.deadline)
-        ending = self._close_all("the master was reset")
+        ending = self._close_all(AbortedError(f"the master was reset by {call.caller}"))
         closing = self.children.start(ending, name="close all sessions")
         # Steps end before their variables are deleted. A worker that does not answer delays that, but only up
         # to half of the time left.
@@ -246,19 +274,21 @@ class Master(Actor):
 
     # -- the end -------------------------------------------------------------------------------
 
-    async def aclose(self, why: str) -> None:
+    async def aclose(self, why: OpError) -> None:
         """Stop the actor and close all sessions at once."""
-        self._closing = True
+        self._closing = why
         if self._alarm is not None:
             self._alarm.cancel()
         await self.stop(why)
         await self._close_all(why)
 
-    async def _close_all(self, why: str) -> None:
-        sessions, self._sessions = self._sessions, {}
+    async def _close_all(self, why: OpError) -> None:
+        sessions = [
+            session for handle in list(self._sessions) if (session := self._end(handle, why))
+        ]
         self._clients.clear()
         async with asyncio.TaskGroup() as group:
-            for session in sessions.values():
+            for session in sessions:
                 group.create_task(session.close(why), name=f"close {session.handle}")
 
     def waits(self, most: int) -> list[MasterWaits]:

@@ -41,6 +41,7 @@ from actorsession.cluster.unsent import unsent_fetch
 from actorsession.cluster.wait_graphs import collect_wait_graphs
 from actorsession.cluster.worker.worker_session import BeginPart, BindPart
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions, whose_limit
+from actorsession.config.limits import check_run_size
 from actorsession.durations import checked_milliseconds
 from actorsession.errors import (
     AbortedError,
@@ -825,20 +826,20 @@ class MasterSession(Actor):
             )
         return WorkerRestartedError(f"{error.message}. {'; '.join(words)}", task=task)
 
-    async def close(self, why: str) -> None:
-        """Cancel all steps and drop the session at its workers; bounded in time, may be called twice."""
+    async def close(self, why: OpError) -> None:
+        """End all steps with an error and drop the session at its workers; bounded in time, idempotent."""
         if self._closed:
             return
         self._closed = True
-        self._planning.close(CancelledError(why))
+        self._planning.close(why)
         for key in list(self._programs):
             self._drop_program(key)
         for step in list(self._running.values()):
             if isinstance(step, ProgramStep):
-                step.fail(AbortedError(f"session {self.handle!r} was closed: {why}"))
+                step.fail(type(why)(f"session {self.handle!r} was closed: {why.message}"))
         self.wheel.close()
-        self.admission.close(CancelledError(why))
-        self._partials.runs.abort_all(CancelledError(why))
+        self.admission.close(why)
+        self._partials.runs.abort_all(why)
         await self.stop(why)
         self._deliveries.close()
         self._observer.close()
@@ -865,12 +866,14 @@ def _signature(
 
     Raises:
         InvalidArgumentError: if a step to run has debug options without a debugged run, or the reverse.
+        ResourceExhaustedError: if there are too many names.
     """
     wiring = [] if isinstance(message, PartialRunSetup) else message.wiring
     plain = RunSignature(
         tuple(message.feeds), tuple(message.fetches), tuple(message.targets),
         Wiring.from_wire(wiring), options.experimental.collective_graph_key,
     )  # fmt: skip
+    check_run_size(plain.size)
     debug = options.debug_options
     if not isinstance(message, PrepareStep) and debug.active != (message.debug_run is not None):
         raise InvalidArgumentError(

@@ -37,7 +37,7 @@ class Control(Actor):
         task: this server's task.
         cluster_id: the identity of its cluster.
         tasks: returns the current tasks of the cluster and their addresses.
-        stop: starts to stop the server, without waiting for it.
+        stop: starts to stop the server, without waiting for it; the argument is by whom.
         keep: lets the server stop by itself unless it is called again within that many seconds.
         trusted: whether every connected peer has proved a token.
     """
@@ -47,7 +47,7 @@ class Control(Actor):
         task: str,
         cluster_id: str,
         tasks: Callable[[], Mapping[str, str]],
-        stop: Callable[[], None],
+        stop: Callable[[str], None],
         keep: Callable[[float], None],
         *,
         trusted: bool,
@@ -81,7 +81,8 @@ class Control(Actor):
         task = asyncio.current_task()
         assert task is not None
         self._asked.add(task)
-        self._stop()
+        reason = f": {message.reason}" if message.reason else ""
+        self._stop(f"at the request of {call.caller}{reason}")
         await self._settled.wait()
         if self._lost:
             raise DataLossError(self._lost, task=self._task)

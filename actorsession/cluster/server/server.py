@@ -51,6 +51,7 @@ from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     OpError,
+    UnavailableError,
     UnknownError,
     error_to_wire,
 )  # fmt: skip
@@ -82,6 +83,10 @@ class Server(ProcessBound):
     """One task of a cluster.
 
     It neither binds nor serves before ``start``.
+
+    Attributes:
+        end_reason: by whom or why it is stopped, as clients and peers are told after "was stopped in order";
+            may be set before ``stop``. By default it is the program that runs the server.
 
     Args:
         cluster: the tasks and their addresses; the address of this task may have port 0. Or a resolver, which
@@ -210,6 +215,7 @@ class Server(ProcessBound):
         self._stopping = asyncio.Event()
         self._kept: asyncio.TimerHandle | None = None
         self._started = time.monotonic()
+        self.end_reason = ""
 
     # -- lifecycle -----------------------------------------------------------------------------
 
@@ -259,12 +265,12 @@ class Server(ProcessBound):
             _ = self._children.start(self._snapshots.run(), name=f"snapshots of {self.task}")
 
     async def _undo_start(self) -> None:
-        listener, self._listener = self._listener, None
-        if listener is not None:
-            registry.withdraw(listener.address, self._serves[MASTER])
-            await listener.aclose(grace=0.0)
+        if self._listener is not None:
+            registry.withdraw(self.target, self._serves[MASTER])
+            await self._listener.aclose(grace=0.0)
+            self._listener = None
         if self._control is not None:
-            why = f"the server of {self.task} has no address"
+            why = UnavailableError(f"{self.task} has no address")
             await self._stop_actors(why)
             await self._stop_control(why)
         elif self._pool is not None:
@@ -329,9 +335,9 @@ class Server(ProcessBound):
         for device in self._devices:
             device.resources.files = files
 
-    def _begin_stop(self) -> None:
+    def _begin_stop(self, why: str) -> None:
         """Stop in a child, because the caller receives the answer over a link that stopping closes."""
-        _ = self._children.start(self.stop(), name=f"stop {self.task}")
+        _ = self._children.start(self.stop(why=why), name=f"stop {self.task}")
 
     def _lost_push(self, step_id: int, error: OpError) -> None:
         """Fail a step whose tensors could not be delivered, which fails it on all tasks."""
@@ -394,7 +400,7 @@ class Server(ProcessBound):
 
     def _expire(self, seconds: float) -> None:
         _log.warning("%s stops: nothing has asked for it for %g s", self.task, seconds)
-        self._begin_stop()
+        self._begin_stop(f"because nothing had asked for it for {seconds:g} s, its lease")
 
     async def serve_forever(self) -> None:
         """Wait until the server is stopped.
@@ -408,7 +414,7 @@ class Server(ProcessBound):
         self._life.owner.check()
         await self._stopping.wait()
 
-    async def stop(self, grace: float = _GRACE) -> None:
+    async def stop(self, grace: float = _GRACE, why: str = "") -> None:
         """Release the address and close sessions and connections.
 
         Bounded by a few times ``grace`` and the time to write a last snapshot. May be called twice, also
@@ -418,26 +424,31 @@ class Server(ProcessBound):
 
         Args:
             grace: seconds for connections to end by themselves.
+            why: see ``end_reason``; that of the first call counts.
 
         Raises:
             InvalidArgumentError: for a grace that is no duration; nothing happens then.
             RuntimeError: on another loop than that of the server, unless that has ended.
         """
         _ = checked_seconds("grace", grace)
-        await self._life.stop(lambda: self._stop(grace))
+        await self._life.stop(lambda: self._stop(grace, why))
 
-    async def _stop(self, grace: float) -> None:
+    async def _stop(self, grace: float, why: str) -> None:
         self._stopping.set()
+        why = self.end_reason = (
+            self.end_reason or why or f"by its own program, process {os.getpid()}"
+        )
+        error = UnavailableError(f"{self.task} was stopped in order {why}", task=self.task)
         if self._kept is not None:
             self._kept.cancel()
         assert self._listener is not None
         registry.withdraw(self.target, self._serves[MASTER])
         await self._listener.aclose(connections=False)
-        why = f"the server of {self.task} is stopping"
-        await self._stop_actors(why)
+        await self._stop_actors(error)
         if self._snapshots is not None:
             await self._snapshots.take()
-        await self._stop_control(why)
+        await self._stop_control(error)
+        self._cache.say_goodbye(error.message)
         await self._cache.aclose(grace)
         await self._listener.aclose(grace=grace)
         await self._children.stop(grace)
@@ -499,7 +510,7 @@ class Server(ProcessBound):
         lost = "" if self._snapshots is None else self._snapshots.lost()
         return lost and f"{self.task}: {lost}"
 
-    async def _stop_control(self, why: str) -> None:
+    async def _stop_control(self, why: OpError) -> None:
         """Tell those who have asked for the stop what was lost, and take no more requests."""
         assert self._control is not None
         if lost := self.lost:
@@ -507,7 +518,7 @@ class Server(ProcessBound):
         await self._control.settle(lost)
         await self._control.stop(why)
 
-    async def _stop_actors(self, why: str) -> None:
+    async def _stop_actors(self, why: OpError) -> None:
         assert self._master is not None
         assert self._worker is not None
         await self._master.aclose(why)

@@ -190,7 +190,9 @@ class SnapshotStore:
     def __init__(
         self, directory: str | os.PathLike[str], task: str, cluster_id: str | None = None
     ) -> None:
-        self._directory = Path(directory)
+        self._directory = Path(
+            os.path.abspath(directory)
+        )  # also after the process has gone elsewhere
         self._cluster_id = cluster_id
         self._task = task
         self._lock: LockedFile | None = None

@@ -361,13 +361,13 @@ class Worker(Actor):
             self._log.clear()
         return LoggingReply(enabled=self._log.enabled, events=[e.to_wire() for e in events])
 
-    async def aclose(self, why: str) -> None:
+    async def aclose(self, why: OpError) -> None:
         """End all sessions and executors."""
         self._closing = True
         await self.stop(why)
         for handle in self._sessions.handles:
-            await self._drop(handle, CancelledError(why))
-        await self._sessions.find("").aclose(CancelledError(why))
+            await self._drop(handle, why)
+        await self._sessions.find("").aclose(why)
         for executor in self._env.executors.values():
             await executor.stop(why)
 

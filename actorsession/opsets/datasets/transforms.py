@@ -592,14 +592,14 @@ class _Cache(_SameCount):
             data = whole_file(self._path, self.run.host.files.opener)
         except NotFoundError:
             return None
-        found: list[Element] = restored(codec.unpack(data))
+        found: list[Element] = restored(codec.unpack_file(data))
         return found
 
     def _keep(self) -> None:
         if not self._path:
             self.run.caches[self.stage] = self.held
         else:
-            data = codec.pack(plain(self.held))
+            data = codec.pack_file(plain(self.held))
 
             def write(file: BinaryIO) -> None:
                 file.write(data)

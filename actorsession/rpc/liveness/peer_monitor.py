@@ -15,7 +15,9 @@ import asyncio
 import logging
 import os
 import secrets
+import signal
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from actorsession.rpc.liveness.heartbeat_memory import MEMORY_NAME, HeartbeatLocation, this_host
@@ -36,6 +38,9 @@ __all__ = ["PeerMonitor", "PeerProbe", "ProbeFactory", "probe_factory", "probe_f
 
 # Beats of silence that are explained by the timers of both ends being out of phase.
 _UNREMARKABLE = 1.5
+
+# What is read of a process: the places in /proc/PID/stat after its name, and the flag of one that exits.
+_FLAGS, _STARTED, _STATUS, _EXITING = 6, 19, 49, 0x4
 
 _log = logging.getLogger("actorsession.actors")
 
@@ -150,6 +155,14 @@ class PeerMonitor:
             _log.info("%s is waited for: %s, but it does not look dead", self._peer, said)
         return None, work
 
+    def fate(self) -> str | None:
+        """Return how the peer's process has ended, such as "was killed by SIGKILL".
+
+        Returns:
+            The words; "" if it is about to end and can be asked again, ``None`` if it lives or is unknown.
+        """
+        return self._watch.fate() if isinstance(self._watch, LocalProbe) else None
+
 
 class LocalProbe:
     """A probe of a process on this host.
@@ -173,6 +186,24 @@ class LocalProbe:
             return sight(self._pid, self._note.started) is not None
         except OSError:
             return False
+
+    def fate(self) -> str | None:
+        """See ``PeerMonitor.fate``; its exit status is known until its parent collects it."""
+        try:
+            words = Path(f"/proc/{self._pid}/stat").read_bytes().rpartition(b")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            return "has ended"
+        except OSError:
+            return None
+        state, flags, started = words[0], int(words[_FLAGS]), int(words[_STARTED])
+        if started != self._note.started:
+            return "has ended"  # another process has its id
+        if state not in (b"Z", b"X"):
+            return "" if flags & _EXITING else None
+        status = int(words[_STATUS])
+        if os.WIFSIGNALED(status):
+            return f"was killed by {signal.Signals(os.WTERMSIG(status)).name}"
+        return f"ended with exit code {os.WEXITSTATUS(status)}"
 
     def heard(self) -> None:
         """Discard the observations."""

@@ -27,7 +27,7 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import PRIVATE
+from actorsession.checkpoints.atomic import PRIVATE, PRIVATE_FOLDER
 from actorsession.config import DebugOptions
 from actorsession.config.file_roots import ANYWHERE, FileRoots, Folder
 from actorsession.errors import InvalidArgumentError
@@ -162,7 +162,7 @@ class FileSink(DebugSink):
     def begin(self, metadata: Mapping[str, Any]) -> None:
         """Make the run's directory and its manifest."""
         self._metadata = {"form": 1, "begin": time.time(), **metadata}
-        with self._files.folder(str(self._directory), make=True, mode=0o700) as parent:
+        with self._files.folder(str(self._directory), make=PRIVATE_FOLDER) as parent:
             name = _new_directory(parent, int(metadata["session_run_index"]))
         self._run = self._directory / name
         self._write("manifest.json", self._metadata)
@@ -221,7 +221,7 @@ def _new_directory(parent: Folder, index: int) -> str:
     for attempt in range(1_000_000):
         name = f"run_{index:08d}_{os.getpid()}_{attempt}"
         try:
-            parent.mkdir(name, 0o700)
+            parent.mkdir(name, PRIVATE_FOLDER)
         except FileExistsError:
             continue
         return name

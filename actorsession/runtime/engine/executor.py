@@ -174,9 +174,10 @@ class Executor(Actor):
             if engine.step.abort_error is None:
                 engine.step.cancel(error)
 
-    async def stop(self, reason: str = "stopped", grace: float = STOP_GRACE) -> None:
+    async def stop(self, reason: str | OpError = "stopped", grace: float = STOP_GRACE) -> None:
         """Stop the actor; cancel the steps under way with an error that names the device and the reason."""
-        self.close(AbortedError(f"the executor of {self.device.name} was stopped: {reason}"))
+        why = reason.message if isinstance(reason, OpError) else reason
+        self.close(AbortedError(f"the executor of {self.device.name} was stopped: {why}"))
         await super().stop(reason, grace)
 
     def executor_statistics(self) -> ExecutorStatistics:

@@ -272,7 +272,7 @@ class PartialRunActor(Actor):
         self.runs.abort_all(message.error)
         return None
 
-    async def stop(self, reason: str = "stopped", grace: float = STOP_GRACE) -> None:
+    async def stop(self, reason: str | OpError = "stopped", grace: float = STOP_GRACE) -> None:
         """Stop the timer of the idle limit and the actor; see ``Actor.stop``."""
         self.runs.stop_timer()
         await super().stop(reason, grace)

@@ -185,11 +185,13 @@ class DirectSession(LocalSession[DirectPlan]):
         if found is not None:
             return found
         make, what = partial(self.planner.make, signature), f"the plan of a step, {signature}"
-        return await self._run_planning(signature.sorted(), make, what)
+        return await self._run_planning(signature.sorted(), make, what, signature.size)
 
-    async def _run_planning(self, key: Hashable, work: Callable[[], T], what: str) -> T:
+    async def _run_planning(
+        self, key: Hashable, work: Callable[[], T], what: str, names: int = 0
+    ) -> T:
         """Do planning work; for a large graph in a thread, once for all callers with the same key."""
-        if not self._planning.must_wait(self.planner.size):
+        if not self._planning.must_wait(self.planner.size + names):
             return work()
         deadline = Deadline.after(DEFAULT_STEP_TIMEOUT)
         return await deadline.wait(asyncio.shield(self._planning.shared(key, work)), what=what)

@@ -95,6 +95,7 @@ class MasterConnection:
         self._over_wire = over_wire
         self._security = security
         self._ref: Ref | None = None
+        self._fate = ""  # what has become of the master, once that was found out
         self.link: Link | None = None
         self.way: Link | LocalCalls | None = None
 
@@ -124,7 +125,7 @@ class MasterConnection:
                 self.way = LocalCalls(self._ref.name, address)
                 return
         self._ref = await self._dial(deadline)
-        self.way = self.link
+        self.way, self._fate = self.link, ""
 
     async def _dial(self, deadline: Deadline) -> Ref:
         pulse = HeartbeatMemory()
@@ -206,17 +207,30 @@ class MasterConnection:
             OpError: the master's error, or the reason why it cannot be reached.
         """
         if self._ref is None:
-            raise InternalError("the session is not connected")
+            raise UnavailableError(f"there is no connection to the master at {self.address}")
         try:
             answer = await self._ref.ask(message, deadline)
         except UnavailableError as error:
-            await add_exit_status(error, self.address)
+            await self.add_fate(error)
             raise
         if not isinstance(answer, reply):
             raise InternalError(
                 f"the master answered {type(answer).__name__}, not {reply.__name__}"
             )
         return answer
+
+    async def add_fate(self, error: UnavailableError) -> None:
+        """Add to an error what has become of the process of its task; for a lost master, the same each time.
+
+        The next process of the task may be registered by the time of a later call.
+        """
+        if self.lost and self._fate:
+            error.message = self._fate
+            return
+        plain = error.message
+        await add_exit_status(error, self.address)
+        if self.lost and error.message != plain:
+            self._fate = error.message
 
     async def register(self, request: RegisterProgram, deadline: Deadline) -> SessionProgram | None:
         """Register a step program with the master, for runs by the present way.

@@ -31,7 +31,7 @@ from actorsession.config import (
     RunOptions,
     StepStats,
 )  # fmt: skip
-from actorsession.config.limits import check_graph_size
+from actorsession.config.limits import check_graph_size, check_run_size
 from actorsession.config.remote_settings import refuse_local_settings
 from actorsession.durations import checked_seconds
 from actorsession.errors import (
@@ -75,7 +75,6 @@ from actorsession.metrics import session_tally
 from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
-from actorsession.rpc.exit_reports import add_exit_status
 from actorsession.rpc.local_calls import programs_are_used
 from actorsession.rpc.security import security_of
 from actorsession.runtime.admission import Admission
@@ -195,6 +194,9 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._request_prefix = secrets.token_hex(8)
         self._timelines: deque[StepStats] | None = None
         self._closed = False
+        # Why the session is not at its master any more, once ``reattach`` has failed: all calls say so.
+        self._lost: OpError | None = None
+        self._loss: OpError | None = None  # and what had happened before it was called
         self._debugger = RemoteDebugger(self)
         self._partial_runs = RemotePartialRuns(
             self, self._debugger, config.partial_run_idle_limit_in_ms / 1000
@@ -228,16 +230,17 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     # -- connecting ----------------------------------------------------------------------------
 
-    async def connect(self, limit: float = CONNECT_TIMEOUT) -> None:
+    async def connect(self, limit: float = CONNECT_TIMEOUT, *, anew: bool = False) -> None:
         """Reach the master and create the session there; do nothing if that is done.
 
         If the call fails or is cancelled, nothing stays open, and the next call tries again.
 
         Args:
             limit: seconds that this may take, unless the session has a limit for operations.
+            anew: whether this may create a session in place of one that was lost.
 
         Raises:
-            UnavailableError: if no master answers at the target in time.
+            UnavailableError: if no master answers at the target in time, or the session was lost.
             UnauthenticatedError: if the master requires another token than ours.
             DeadlineExceededError: if the master's cluster is not complete in time.
             CancelledError: if the session is closed.
@@ -246,6 +249,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
             self._check_open()
             if self.handle:
                 return
+            if not anew:
+                self._check_there()
             deadline = Deadline.after(self._config.operation_timeout or limit)
             try:
                 await self._create(deadline)
@@ -332,7 +337,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             self.handle, self._version, self._sent, self._extensions = "", 0, 0, 0
             self._size = 0
             await self._master.hang_up(0.0)
-        await self.connect(limit)
+        await self.connect(limit, anew=True)
 
     async def _be_connected(self, deadline: Deadline | None = None) -> None:
         """Connect, or go on after the loss of the master where that is possible.
@@ -359,6 +364,11 @@ class RemoteSession(SessionInterface[RemotePlan]):
         if self._closed:
             raise CancelledError(_CLOSED)
 
+    def _check_there(self) -> None:
+        self._check_open()
+        if self._lost is not None:
+            raise UnavailableError(self._lost.message, task=self._lost.task)
+
     @property
     def over_link(self) -> bool:
         """Whether messages are encoded on their way to the master."""
@@ -376,7 +386,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             limit: seconds that the master may take; ``None`` for the session's limit, or the default.
             reply: the class of the answer.
         """
-        self._check_open()
+        self._check_there()
         if limit is None:
             limit = self.step_limit
         self._steps += 1
@@ -407,7 +417,10 @@ class RemoteSession(SessionInterface[RemotePlan]):
             DeadlineExceededError: if tasks that the graph uses do not answer; it names all of them.
         """
         self._check_open()
-        deadline = Deadline.after(self._config.operation_timeout or CONNECT_TIMEOUT)
+        deadline, loss = (
+            Deadline.after(self._config.operation_timeout or CONNECT_TIMEOUT),
+            self._loss,
+        )
         if self.handle and self._master.reached:
             try:
                 anew = self._restart.in_doubt or self._restart.replaced
@@ -416,9 +429,9 @@ class RemoteSession(SessionInterface[RemotePlan]):
                 await self._restart.begin(self._restart.wait)
                 self._restart.settle()
                 return replace(found, restarted=tuple(dict.fromkeys((*found.restarted, *lost))))
-            except (UnavailableError, AbortedError):
-                pass  # the master is gone, or has dropped the session
-        return await self._create_anew(deadline)
+            except (UnavailableError, AbortedError) as error:
+                loss = error  # the master is gone, or has dropped the session
+        return await self._create_anew(deadline, loss)
 
     async def wait_for(self, tasks: str, count: int | None, limit: float) -> list[str]:
         """Wait until tasks of the cluster answer; see ``AsyncSession.wait_for``."""
@@ -441,11 +454,20 @@ class RemoteSession(SessionInterface[RemotePlan]):
             tuple(found.restored),
         )  # fmt: skip
 
-    async def _create_anew(self, deadline: Deadline) -> Reattached:
-        """Create a new session at the master for the same graph."""
+    async def _create_anew(self, deadline: Deadline, loss: OpError | None) -> Reattached:
+        """Create a new session at the master for the same graph, in place of one that was lost."""
         before = self._master.link.peer if self._master.link is not None else None
         self._restart.replaced = True
-        await self.connect_anew()
+        self._loss = self._lost = loss
+        try:
+            await self.connect_anew()
+        except OpError as error:
+            if loss is not None and not self._closed:
+                words = f"{loss.message}; reattach() has failed, and may be tried again: {error.message}"
+                self._lost = UnavailableError(words, task=loss.task)
+                error.message = f"{error.message}; the session had been lost before: {loss.message}"
+            raise
+        self._loss = self._lost = None
         found = await self._ask_to_reattach(deadline, anew=True)
         self._restart.settle()
         now = self._master.link.peer if self._master.link is not None else None
@@ -457,6 +479,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     async def prepare(self, signature: RunSignature) -> RemotePlan:
         """Return the plan of a signature once everything that it names was sent to the master."""
+        check_run_size(signature.size)
         await self._send_graph()
         ordered = signature.sorted()
         wiring = ordered.wiring.to_wire()
@@ -590,7 +613,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
                 except ProgramGone as gone:
                     if gone.forgotten:
                         plan.program = None
-        self._check_open()
+        self._check_there()
         nbytes = 0 if self._may_wait else bytes_held(feeds)
         late = None  # the end of the limit, once a part of it has passed here
         if not self._inflight.enter_nowait(nbytes):
@@ -737,7 +760,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             then(CancelledError(_CLOSED) if isinstance(error, _GONE) else error)
             return
         if isinstance(error, UnavailableError):
-            asking = add_exit_status(error, self._master.address)
+            asking = self._master.add_fate(error)
             with contextlib.suppress(AbortedError):  # the session is closing
                 child = self._children.start(asking, name="exit status of a lost task")
                 # Not in the child, which runs no code if it is cancelled before it begins.

@@ -11,7 +11,6 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.checkpoints import CheckpointReader
-from actorsession.compat.v1.checkpoint_management import update_checkpoint_state
 from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.savers import Saver
 from actorsession.compat.v1.trackable.objects import (
@@ -29,6 +28,7 @@ from actorsession.graph.default_session import get_default_session
 from actorsession.graph.dtypes import int64
 from actorsession.graph.graph import control_dependencies, get_default_graph
 from actorsession.graph.operation import Operation
+from actorsession.train.checkpoint_state import write_state
 from actorsession.train.saveable import SaveableObject, SaveSpec
 
 __all__ = ["Checkpoint"]
@@ -139,10 +139,7 @@ class Checkpoint(AutoTrackable):
         session = session_of(session)
         number = self.next_number(session)
         path = self.write(f"{os.fspath(file_prefix)}-{number}", session)
-        update_checkpoint_state(
-            save_dir=os.path.dirname(os.fspath(file_prefix)), model_checkpoint_path=path,
-            all_model_checkpoint_paths=[path],
-        )  # fmt: skip
+        write_state(os.path.dirname(os.fspath(file_prefix)), path, [path])
         return path
 
     def next_number(self, session: Any) -> int:

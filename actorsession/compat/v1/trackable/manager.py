@@ -11,10 +11,10 @@ from actorsession.compat.v1.checkpoint_management import (
     checkpoint_exists,
     get_checkpoint_state,
     remove_checkpoint,
-    update_checkpoint_state,
 )
 from actorsession.compat.v1.trackable.checkpoint import session_of
 from actorsession.process_bound import ProcessBound
+from actorsession.train.checkpoint_state import write_state
 
 __all__ = ["CheckpointManager"]
 
@@ -155,10 +155,9 @@ class CheckpointManager(ProcessBound):
         return self._latest
 
     def _record(self) -> None:
-        update_checkpoint_state(
-            self._directory, self._latest or "", list(self._kept),
-            all_model_checkpoint_timestamps=list(self._kept.values()),
-            last_preserved_timestamp=self._last_preserved,
+        write_state(
+            self._directory, self._latest or "", list(self._kept), None, list(self._kept.values()),
+            self._last_preserved,
         )  # fmt: skip
 
     def _sweep(self) -> None:
