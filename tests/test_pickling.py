@@ -335,7 +335,7 @@ def test_the_causes_of_an_error_travel_with_it(
     error.__cause__ = cause
     other = through_pickle(error)
     assert type(other) is type(error)
-    found = other.__cause__
+    found: Any = other.__cause__
     assert text in str(found)
     assert {name: getattr(found, name) for name in attributes} == attributes
     assert str(found.__cause__) == "the first"

@@ -66,7 +66,8 @@ def filled(kind: Any, text: str) -> Any:
     for name in keys:
         key = KEY.format(text.replace(";", ""))
         values[name] = key if isinstance(values[name], str) else (key,)
-    return kind(**values)
+    made: Any = kind
+    return made(**values)
 
 
 def reports(text: str) -> Iterator[HangReport]:
