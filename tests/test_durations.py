@@ -172,7 +172,7 @@ def test_every_option_of_a_command_that_is_in_seconds_is_checked() -> None:
 @pytest.mark.parametrize("name", RULES)
 def test_each_rule_accepts_its_range_and_says_it(name: str) -> None:
     rule = RULES[name]
-    good = [1, 1e-9, MOST_SECONDS, np.float32(2.5), np.int64(3)]
+    good: list[Any] = [1, 1e-9, MOST_SECONDS, np.float32(2.5), np.int64(3)]
     for value in good + [0, 0.0] * rule.zero + [math.inf] * rule.forever:
         found = checked_seconds(name, value)
         assert (found, type(found)) == (float(value), float)

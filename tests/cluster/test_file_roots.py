@@ -539,7 +539,7 @@ def test_a_root_that_becomes_a_link_at_any_moment_leads_nowhere(
         with contextlib.suppress(PermissionDeniedError):
             with open(root / "x.txt", opener=files.opener) as file:
                 assert file.read() == "old"
-            write_whole(str(root / "y"), lambda file: file.writelines([b"1"]), files)
+            write_whole(str(root / "y"), lambda file: file.writelines([b"1"]), files=files)
         assert contents(outside) == before
         if not swapping.happened:
             return
