@@ -76,10 +76,11 @@ class Calls:
         os_open, sync, plain_open = os.open, os.fsync, io.open
 
         def open_descriptor(path: Any, flags: int, *more: Any, **options: Any) -> int:
-            if flags & os.O_CREAT and self.note("open", path):
+            where = _absolute(path, options.get("dir_fd"))
+            if flags & os.O_CREAT and self.note("open", where):
                 _die()
             descriptor = os_open(path, flags, *more, **options)
-            paths[descriptor] = os.fsdecode(path)
+            paths[descriptor] = where
             return descriptor
 
         def sync_descriptor(fd: Any) -> None:
@@ -88,26 +89,39 @@ class Calls:
             sync(fd)
 
         def open_file(path: Any, mode: str = "r", *more: Any, **options: Any) -> Any:
-            if isinstance(path, int) or options.get("opener") or not set(mode) & set("wxa"):
+            if not set(mode) & set("wxa") or (isinstance(path, int) and path not in paths):
                 return plain_open(path, mode, *more, **options)
-            if self.note("open", path):
+            opener = options.get("opener")
+            if not isinstance(path, int) and opener is None and self.note("open", path):
                 _die()
-            raw = _Written(path, mode.replace("b", "").replace("t", ""), self)
-            paths[raw.fileno()] = os.fsdecode(path)
+            name = paths[path] if isinstance(path, int) else _absolute(path, None)
+            raw = _Written(path, mode.replace("b", "").replace("t", ""), self, name, opener)
+            paths[raw.fileno()] = name
+            if options.get("buffering", more[0] if more else -1) == 0:
+                return raw
             buffered = io.BufferedWriter(raw)
             return buffered if "b" in mode else io.TextIOWrapper(buffered, encoding="utf-8")
 
         os.open, os.fsync = open_descriptor, sync_descriptor
-        builtins.open = io.open = open_file  # type: ignore[assignment]
+        builtins.open = io.open = os.fdopen = open_file  # type: ignore[assignment]
 
     def _counted(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def counted(path: Any, *more: Any, **options: Any) -> Any:
-            target = f"{os.fsdecode(path)} -> {os.fsdecode(more[0])}" if _has_two(name) else path
+            at = options.get("src_dir_fd", options.get("dir_fd"))
+            target = _absolute(path, at)
+            if _has_two(name):
+                target += f" -> {_absolute(more[0], options.get('dst_dir_fd'))}"
             if self.note(name, target):
                 _die()
             return call(path, *more, **options)
 
         return counted
+
+
+def _absolute(path: Any, folder: int | None) -> str:
+    """The path that a name in an open folder stands for."""
+    where = os.readlink(f"/proc/self/fd/{folder}") if folder is not None else ""
+    return os.path.abspath(os.path.join(where, os.fsdecode(path)))
 
 
 def _has_two(name: str) -> bool:
@@ -117,12 +131,12 @@ def _has_two(name: str) -> bool:
 class _Written(io.FileIO):
     """A file whose writes are counted; the last of a process writes half."""
 
-    def __init__(self, path: Any, mode: str, calls: Calls) -> None:
-        super().__init__(path, mode)
-        self._calls = calls
+    def __init__(self, path: Any, mode: str, calls: Calls, name: str, opener: Any) -> None:
+        super().__init__(path, mode, opener=opener)
+        self._calls, self._path = calls, name
 
     def write(self, data: Any) -> int:
-        if self._calls.note("write", self.name):
+        if self._calls.note("write", self._path):
             view = memoryview(data).cast("B")
             super().write(view[: len(view) // 2])
             _die()
