@@ -528,7 +528,7 @@ def test_many_strings_come_back_and_are_counted() -> None:
 def test_a_packed_graph_holds_a_limited_number_of_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACTORSESSION_MAX_GRAPH_NODES", "10")
     most = 16 * 10
-    items = [[[], [[]]]] * (most // 3 + 1)
+    items: list[Any] = [[[], [[]]]] * (most // 3 + 1)
     with pytest.raises(ResourceExhaustedError, match="ACTORSESSION_MAX_GRAPH_NODES"):
         packed(items, lambda item: item)
     with pytest.raises(ResourceExhaustedError, match="ACTORSESSION_MAX_GRAPH_NODES"):
