@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 
 from actorsession.collector import pause_collector
+from actorsession.extras import INCOMPLETE
 from actorsession.lazy_names import lazy_names
 
-_missing: ImportError | None = None
 try:
     with pause_collector():
         import numpy  # noqa: F401 - first: without it ml_dtypes writes a traceback
@@ -23,7 +23,7 @@ except ImportError as exc:
     # the command line, which is part of this package, can say what is wrong.
     if (exc.name or "").startswith("actorsession"):
         raise
-    _missing = exc
+    INCOMPLETE.append(exc)
 
 # By the file that has them; see ``lazy_names``. The stub beside this file is made from it.
 _NAMES = {
@@ -136,12 +136,14 @@ _NAMES = {
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
 
-if _missing is not None:
+if INCOMPLETE:
 
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-        raise ImportError(f"{__name__}.{name} cannot be imported: {_missing}") from _missing
+        raise ImportError(f"{__name__}.{name} cannot be imported: {INCOMPLETE[0]}") from INCOMPLETE[
+            0
+        ]
 
 
 # What ``interop`` adds to packages below it, which is imported when it is asked for.
@@ -150,7 +152,7 @@ for _module, _keys in {
     "collections": "Variable.to_proto Variable.from_proto",
     "training_protos": "QueueRunner.to_proto",
 }.items():
-    if _missing is None:
+    if not INCOMPLETE:
         extension.defer(
             extension.PROTO_VIEWS.name,
             dict.fromkeys(_keys.split(), f"{__name__}.interop.{_module}"),

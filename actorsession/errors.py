@@ -16,6 +16,7 @@ somebody else by an error that says the same.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import errno
 import reprlib
@@ -68,12 +69,14 @@ class PicklableError(Exception):
         return _unpacked, (_packed(self),)
 
     def __copy__(self) -> Self:
-        return _restored(type(self), self.args, vars(self), self)
+        made: Self = _restored(type(self), self.args, vars(self), self)
+        return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         for kept in (getattr(self, "op", None), getattr(self, "_node_def", None)):
             memo[id(kept)] = kept
-        return _restored(type(self), self.args, copy.deepcopy(vars(self), memo), self)
+        made: Self = _restored(type(self), self.args, copy.deepcopy(vars(self), memo), self)
+        return made
 
 
 class OpError(PicklableError):
@@ -476,14 +479,13 @@ def _pickled_form(error: BaseException) -> tuple[Any, Any, Any, dict[str, Any]]:
         kind = next(cls for cls in kind.__mro__ if _is_importable(cls))
         return _restored, kind, tuple(map(_pickled_value, error.args)), state
     make: Any = _constructed
-    try:
-        made_by, args = error.__reduce__()[:2]
-    except Exception:  # a method of the user's
-        made_by, args = None, ()
+    reduced: Any = ()
+    with contextlib.suppress(Exception):  # a method of the user's
+        reduced = error.__reduce__()
+    made_by, args = reduced[:2] if isinstance(reduced, tuple) and len(reduced) > 1 else (None, ())
     own_init, own_reduce = (isinstance(m, FunctionType) for m in (kind.__init__, kind.__reduce__))
-    if own_init and not (
-        own_reduce and made_by is kind
-    ):  # it takes other arguments than it passes on
+    # A constructor may take other arguments than it passes on.
+    if own_init and not (own_reduce and made_by is kind):
         make, made_by, args = _restored, kind, error.args
     if made_by is not kind or not _is_importable(kind) or not _is_plain(args):
         return _pickled_form(from_exception(error))

@@ -5,7 +5,10 @@ from __future__ import annotations
 import functools
 import importlib.util
 
-__all__ = ["is_installed", "require"]
+__all__ = ["INCOMPLETE", "is_installed", "require"]
+
+INCOMPLETE: list[ImportError] = []
+"""Why the package cannot be used, which the command line says: a package that it needs was not imported."""
 
 
 @functools.cache

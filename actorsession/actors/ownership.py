@@ -133,6 +133,7 @@ def _begin_child() -> None:
         if not loop.is_closed():
             with contextlib.suppress(OSError, AttributeError, NotImplementedError):
                 _part(loop)
+            _silence(loop)
     _LOOPS.clear()
 
 
@@ -141,6 +142,22 @@ def _part(loop: Any) -> None:
     shared = loop._get_backend_id() if selector is None else selector.fileno()
     with contextlib.closing(select.epoll()) as own:
         os.dup2(own.fileno(), shared, inheritable=False)
+
+
+def _silence(loop: asyncio.AbstractEventLoop) -> None:
+    """Let a forked child say nothing of its parent's tasks, which find no running loop there."""
+    former = loop.get_exception_handler()
+
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, RuntimeError) and str(error) == "no running event loop":
+            return
+        if former is None:
+            loop.default_exception_handler(context)
+        else:
+            former(loop, context)
+
+    loop.set_exception_handler(handle)
 
 
 if hasattr(os, "register_at_fork"):

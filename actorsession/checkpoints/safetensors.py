@@ -307,7 +307,7 @@ def _tensors(header: dict[str, Any]) -> dict[str, Stored]:
     ours = read_json(metadata.get(_OURS, "{}"))
     crcs, meant, parts = (ours.get(key, {}) for key in ("crc32", "stored_as", "slices"))
     found = {
-        name: _stored(name, entry, crcs.get(name), meant.get(name), parts.get(name))
+        _text(name): _stored(name, entry, crcs.get(name), meant.get(name), parts.get(name))
         for name, entry in header.items()
     }
     position = 0
@@ -319,7 +319,7 @@ def _tensors(header: dict[str, Any]) -> dict[str, Stored]:
 
 
 def _stored(name: str, entry: dict[str, Any], crc: Any, meant: Any, part: Any) -> Stored:
-    kind, shape = entry["dtype"], _shape(entry["shape"])
+    kind, shape = _text(entry["dtype"]), _shape(entry["shape"])
     begin, end = entry["data_offsets"]
     if type(begin) is not int or type(end) is not int:
         raise ValueError(f"{name!r} reaches from byte {begin!r:.50} to {end!r:.50}")
@@ -337,10 +337,17 @@ def _stored(name: str, entry: dict[str, Any], crc: Any, meant: Any, part: Any) -
             raise ValueError(
                 f"{name!r} does not have the bytes of {dtype.name} {list(meant_shape)}"
             )
-    whole = None if part is None else (str(part[0]), str(part[1]))
+    whole = None if part is None else (_text(part[0]), _text(part[1]))
     return Stored(
         kind, shape, begin, end, dtype, meant_shape, None if crc is None else int(crc, 16), whole
     )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r:.100} is not a text")
+    value.encode()  # a ValueError for half of a character
+    return value
 
 
 def _shape(dims: Any) -> Shape:

@@ -16,7 +16,6 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-import actorsession
 from actorsession.cli import (
     certs,
     check_tf1,
@@ -31,6 +30,7 @@ from actorsession.cli import (
 )
 from actorsession.cli.console import USAGE_ERROR, Parser, explain_extra, print_line, run_command
 from actorsession.cli.logs import set_up_logging
+from actorsession.extras import INCOMPLETE
 from actorsession.standard_streams import open_standard_streams
 
 __all__ = ["main"]
@@ -75,8 +75,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str], program: str, *, with_demo: bool) -> int:
     asks_help = not {"-h", "--help", "--version"}.isdisjoint(arguments)
-    if actorsession._missing is not None and not asks_help and _ALONE.isdisjoint(arguments[:1]):
-        raise actorsession._missing
+    if INCOMPLETE and not asks_help and _ALONE.isdisjoint(arguments[:1]):
+        raise INCOMPLETE[0]
     parser, commands = _parser(with_demo=with_demo)
     options, extra = parser.parse_known_args(arguments)
     if extra:

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import actorsession
 from actorsession.cli.console import FAILURE, SUCCESS, print_json, print_line, raw
+from actorsession.extras import INCOMPLETE
 
 __all__ = ["add_to"]
 
@@ -64,7 +64,7 @@ def add_to(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    examinations = EXAMINATIONS if actorsession._missing is None else ALONE
+    examinations = ALONE if INCOMPLETE else EXAMINATIONS
     findings = [finding for examine in examinations for finding in _examined(examine)]
     if options.json:
         print_json([finding._asdict() for finding in findings])

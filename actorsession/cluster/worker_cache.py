@@ -482,7 +482,8 @@ class WorkerCache:
 
     def say_goodbye(self, reason: str) -> None:
         """Tell all peers and clients why their connections are going to end."""
-        for owner in [*self._open, *self._to_close]:
+        owners: list[Link | WorkerCache] = [*self._open, *self._to_close]
+        for owner in owners:
             owner.say_goodbye(reason)
 
     async def aclose(self, grace: float) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actorsession.graph.function import ARGUMENT, CALLS, FunctionDef
+from actorsession.graph.names import OP_NAME, is_op_name
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.op_signatures import Arg, tensorflow_signature
 from actorsession.graph.shape import TensorShape
@@ -137,6 +138,9 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
     layouts = {node.name: _layout(node) for node in function.node_def}
     if len(layouts) < len(function.node_def) or set(layouts) & set(arguments):
         raise ValueError(f"function {name!r}: the names of nodes and arguments must be unique")
+    wrong = [node for node in layouts if not is_op_name(node)]
+    if wrong:
+        raise ValueError(f"function {name!r}: node {wrong[0]!r}: a name must match {OP_NAME}")
 
     def flat(text: str) -> tuple[str, int]:
         producer, _, place = text.partition(":")

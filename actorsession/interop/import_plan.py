@@ -7,17 +7,20 @@ that only building reveals, such as shapes that do not fit, are left to ``import
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from actorsession.config.limits import check_graph_size
 from actorsession.errors import InvalidArgumentError, NotFoundError
+from actorsession.graph.function import function_fault
+from actorsession.graph.names import OP_NAME, is_op_name
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.op_signatures import REQUIRED, Signature, tensorflow_signature
 from actorsession.graph.registry import is_registered, lookup
+from actorsession.graph.validation import attribute_fault, class_fault
 from actorsession.interop import protos
 from actorsession.interop.attributes import attr_of, is_of_kind
 from actorsession.interop.signatures import GRAPH_DEF_VERSION, PRIVATE
@@ -52,7 +55,6 @@ _HINTS = frozenset({
     "use_locking", "parallel_iterations", "swap_memory", "validate_indices", "debug_name",
     "allowed_devices", "grad_a", "grad_b", "grad_x", "grad_y", "use_cudnn_on_gpu",
 })  # fmt: skip
-_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,10 @@ def plan_plain(graph_def: PlainGraphDef) -> list[Planned]:
         ValueError: if the graph is invalid for any other reason.
     """
     _check_types([node.op for node in graph_def.nodes])
+    for node in graph_def.nodes:
+        fault = attribute_fault(node) or function_fault(node, check=attribute_fault)
+        if fault is not None:
+            raise ValueError(f"node {node.name!r} {fault}")
     planned = [
         Planned(n.name, n.op, n.op, n.inputs, n.control_inputs, n.device, n.attrs, {},
                 tuple([spec.shape for spec in n.outputs]))
@@ -123,6 +129,7 @@ def plan_message(
     inside = [node.op for name in used for node in functions[name].node_def]
     _check_types([*[node.op for node in graph_def.node], *inside])
     _check_size(graph_def)
+    _check_expanded(graph_def.node, {name: functions[name] for name in used})
     defaults = _defaults_of(producer_ops)
     planned = [plan_node(node, defaults.get(node.op, {})) for node in graph_def.node]
     _check_names(planned, mapped)
@@ -136,12 +143,17 @@ def functions_used(
     found: dict[str, None] = {}
     waiting = list(nodes)
     while waiting:
-        for value in waiting.pop().attr.values():
-            name = value.func.name if value.WhichOneof("value") == "func" else ""
-            if name in functions and name not in found:
+        for name in _used_by(waiting.pop(), functions):
+            if name not in found:
                 found[name] = None
                 waiting.extend(functions[name].node_def)
     return list(found)
+
+
+def _used_by(node: protos.NodeDef, functions: Mapping[str, protos.FunctionDef]) -> list[str]:
+    """Return the functions that attributes of one node name."""
+    named = [v.func.name for v in node.attr.values() if v.WhichOneof("value") == "func"]
+    return [name for name in named if name in functions]
 
 
 def check_versions(versions: protos.VersionDef) -> None:
@@ -181,6 +193,35 @@ def _check_size(graph_def: protos.GraphDef) -> None:
         )
 
 
+def _check_expanded(
+    nodes: Iterable[protos.NodeDef], functions: Mapping[str, protos.FunctionDef]
+) -> None:
+    """Refuse a small file of functions that call each other so often that it is a large graph.
+
+    Args:
+        nodes: the nodes of the graph.
+        functions: the functions that they use, none of which calls itself.
+    """
+    sizes: dict[str, int] = {}
+
+    def size(nodes: Iterable[protos.NodeDef]) -> int:
+        return sum([1 + sum(sizes[name] for name in _used_by(node, functions)) for node in nodes])
+
+    stack = list(functions)
+    while stack:
+        inside = functions[stack[-1]].node_def
+        missing = [
+            name for node in inside for name in _used_by(node, functions) if name not in sizes
+        ]
+        if missing:
+            stack += dict.fromkeys(missing)
+        else:
+            name = stack.pop()
+            sizes[name] = size(inside)
+            check_graph_size(sizes[name], f"function {name!r}")
+    check_graph_size(size(nodes))
+
+
 def _check_types(ops: Iterable[str]) -> None:
     unknown = Counter(op for op in ops if not is_registered(_local_type(op)))
     if not unknown:
@@ -203,14 +244,17 @@ def _check_names(planned: Sequence[Planned], mapped: Container[tuple[str, int]] 
             f"node {twice[0]!r} is not unique: {counted[twice[0]]} nodes have this name"
         )
     for node in planned:
-        if not _NAME.fullmatch(node.name):
-            raise ValueError(f"node {node.name!r}: a name must match {_NAME.pattern}")
+        if not is_op_name(node.name):
+            raise ValueError(f"node {node.name!r}: a name must match {OP_NAME}")
         for producer, index in node.inputs:
             if producer not in counted and (producer, index) not in mapped:
                 raise ValueError(f"node {node.name!r}: unknown input node {producer!r}")
         for before in node.control:
             if before not in counted:
                 raise ValueError(f"node {node.name!r}: unknown control input {before!r}")
+        fault = class_fault(node.attrs)
+        if fault is not None:
+            raise ValueError(f"node {node.name!r} {fault}")
         for group in node.attrs.get("_class", ()):
             if group.startswith("loc:@") and group[5:] not in counted:
                 raise ValueError(

@@ -56,8 +56,8 @@ class KeepServer:
 class StopServer:
     """Requests a server to stop: it releases its address and closes its sessions and connections.
 
-    The answer is sent when the last snapshot is written, before the end of the link. It is a
-    ``DataLossError`` if that has failed and something is lost.
+    The answer is sent before the stop, which shows as the end of the link. A server that keeps snapshots
+    sends it when the last one is written; it is a ``DataLossError`` if that has failed and changes are lost.
 
     Attributes:
         reason: who requests the stop, or why; written to the server's log.

@@ -292,7 +292,7 @@ def _check_masks(value: Any) -> None:
     if isinstance(value, np.ma.MaskedArray):
         if np.ma.is_masked(value):
             raise TypeError(
-                f"{np.ma.count_masked(value)} of its elements are masked, and a tensor has no mask: feed "
+                f"{value.size - value.count()} of its elements are masked, and a tensor has no mask: feed "
                 "value.filled(...) or value.compressed()"
             )
     elif isinstance(value, (list, tuple)):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorsession.checkpoints import CheckpointReader
+from actorsession.checkpoints import CheckpointReader, merge_bundles, save
 from actorsession.checkpoints.bundle_writer import write_bundle, write_table
 from actorsession.checkpoints.sorted_table import read_table
 from actorsession.errors import FailedPreconditionError
-from actorsession.graph.dtypes import DType, as_dtype, string
+from actorsession.graph.dtypes import DType, as_dtype, float64, string
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -77,3 +81,117 @@ def test_nothing_is_left_of_a_checkpoint_that_fails(tmp_path: Path) -> None:
 @given(st.dictionaries(st.binary(max_size=30), st.binary(max_size=400), max_size=60))
 def test_any_table_is_read_as_it_was_written(entries: dict[bytes, bytes]) -> None:
     assert read_table(write_table(entries), "table") == dict(sorted(entries.items()))
+
+
+# -- over a checkpoint -----------------------------------------------------------------------------
+
+
+def saved(prefix: Path, value: float) -> None:
+    write_bundle(str(prefix), [("v", float64, np.full(9, value))])
+
+
+def value_of(prefix: Path) -> float:
+    with CheckpointReader(str(prefix)) as reader:
+        (value,) = np.unique(reader.get_tensor("v"))
+    return float(value)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+USUAL = ["m.data-00000-of-00001", "m.index"]
+
+
+def test_a_save_over_a_checkpoint_has_the_usual_names_in_the_end(tmp_path: Path) -> None:
+    for value in (1.0, 2.0, 3.0):
+        saved(tmp_path / "m", value)
+        assert value_of(tmp_path / "m") == value
+        assert names(tmp_path) == USUAL
+
+
+def test_the_old_checkpoint_is_there_until_the_index_has_its_name(tmp_path: Path) -> None:
+    saved(tmp_path / "m", 1.0)
+
+    def values() -> Iterator[tuple[str, DType, Any]]:
+        assert value_of(tmp_path / "m") == 1.0
+        yield "v", float64, np.full(9, 2.0)
+        assert value_of(tmp_path / "m") == 1.0
+
+    write_bundle(str(tmp_path / "m"), values())
+    assert value_of(tmp_path / "m") == 2.0
+
+
+def test_of_two_savers_at_once_the_later_index_counts_and_nothing_is_mixed(tmp_path: Path) -> None:
+    """1. The first begins to write. 2. The second writes all. 3. The first ends."""
+    saved(tmp_path / "m", 1.0)
+
+    def values() -> Iterator[tuple[str, DType, Any]]:
+        saved(tmp_path / "m", 2.0)
+        assert value_of(tmp_path / "m") == 2.0
+        yield "v", float64, np.full(9, 3.0)
+
+    write_bundle(str(tmp_path / "m"), values())
+    assert value_of(tmp_path / "m") == 3.0
+    saved(tmp_path / "m", 4.0)
+    assert names(tmp_path) == USUAL
+
+
+def test_a_save_that_fails_leaves_the_old_checkpoint_and_nothing_else(tmp_path: Path) -> None:
+    saved(tmp_path / "m", 1.0)
+
+    def values() -> Iterator[tuple[str, DType, Any]]:
+        yield "v", float64, np.full(9, 2.0)
+        raise FailedPreconditionError("no value")
+
+    with pytest.raises(FailedPreconditionError, match="no value"):
+        write_bundle(str(tmp_path / "m"), values())
+    assert value_of(tmp_path / "m") == 1.0
+    assert names(tmp_path) == USUAL
+
+
+def test_a_damaged_index_is_replaced(tmp_path: Path) -> None:
+    saved(tmp_path / "m", 1.0)
+    (tmp_path / "m.index").write_bytes(b"damaged")
+    saved(tmp_path / "m", 2.0)
+    assert value_of(tmp_path / "m") == 2.0
+    saved(tmp_path / "m", 3.0)
+    assert names(tmp_path) == USUAL
+
+
+def test_without_links_a_checkpoint_keeps_the_count_that_it_was_written_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def link(*args: Any, **options: Any) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", link)
+    for value in (1.0, 2.0):
+        saved(tmp_path / "m", value)
+    assert value_of(tmp_path / "m") == 2.0
+    assert names(tmp_path) == ["m.data-00000-of-00002", "m.index"]
+    saved(tmp_path / "part", 3.0)
+    merge_bundles([str(tmp_path / "part")], str(tmp_path / "m"))
+    assert value_of(tmp_path / "m") == 3.0
+    assert names(tmp_path) == USUAL
+
+
+def test_a_checkpoint_may_be_merged_with_others_into_itself(tmp_path: Path) -> None:
+    saved(tmp_path / "m", 1.0)
+    write_bundle(str(tmp_path / "n"), [("w", float64, np.full(9, 2.0))])
+    merge_bundles([str(tmp_path / "n"), str(tmp_path / "m")], str(tmp_path / "m"))
+    assert {name: float(value[0]) for name, _, value in tensors(str(tmp_path / "m"))} == {
+        "v": 1.0, "w": 2.0,
+    }  # fmt: skip
+    assert names(tmp_path) == ["m.data-00000-of-00002", "m.data-00001-of-00002", "m.index"]
+
+
+def test_the_format_that_was_written_last_counts_whatever_the_clock_says(tmp_path: Path) -> None:
+    prefix = tmp_path / "m"
+    save(str(prefix), ["v"], [""], [np.full(9, 1.0)])
+    ahead = time.time() + 1000
+    os.utime(f"{prefix}.safetensors", (ahead, ahead))
+    saved(prefix, 2.0)
+    assert value_of(prefix) == 2.0
+    save(str(prefix), ["v"], [""], [np.full(9, 3.0)])
+    assert value_of(prefix) == 3.0

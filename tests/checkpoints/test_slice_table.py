@@ -75,6 +75,27 @@ def test_a_pattern_names_all_shards(tmp_path: Path) -> None:
     assert not checkpoints.checkpoint_exists(pattern)
 
 
+def test_a_pattern_without_all_of_its_files_is_no_checkpoint(tmp_path: Path) -> None:
+    prefix = str(tmp_path / "model")
+    checkpoints.save_slices(checkpoints.sharded_name(prefix, 0, 2), ["a"], [""], [np.zeros(2)])
+    for use in (CheckpointReader, lambda pattern: checkpoints.join_tables(pattern, prefix)):
+        with pytest.raises(DataLossError, match="names 2 tables, and there are 1"):
+            use(checkpoints.filespec(prefix, 2))
+
+
+def test_shards_are_joined_to_one_file(tmp_path: Path) -> None:
+    prefix = str(tmp_path / "model")
+    for shard, (spec, part) in enumerate(PARTS):
+        path = checkpoints.sharded_name(prefix, shard, 2)
+        values = [part, np.full(2, shard)]
+        checkpoints.save_slices(path, ["rows", f"own{shard}"], [spec, ""], values)
+    pattern = checkpoints.join_tables(checkpoints.filespec(prefix, 2), prefix)
+    assert [path.name for path in tmp_path.iterdir()] == ["model-00000-of-00001"]
+    with CheckpointReader(pattern) as reader:
+        np.testing.assert_array_equal(reader.get_tensor("rows"), MATRIX)
+        assert [reader.get_tensor(f"own{shard}")[0] for shard in range(2)] == [0, 1]
+
+
 def test_half_types_keep_their_bits(tmp_path: Path) -> None:
     path, value = str(tmp_path / "model"), np.array([1.5, -3.0], ml_dtypes.bfloat16)
     checkpoints.save_slices(path, ["v"], [""], [value])

@@ -33,7 +33,7 @@ from tests.cluster.holding import hold
 from tests.cluster.test_kernels import holding_worker
 from tests.crashes import SCENARIOS, storm
 from tests.flips import FORMATS, flipped
-from tests.fuzz.readers import READERS, spoil_files
+from tests.fuzz.readers import READERS, spoil_arguments, spoil_files
 from tests.transports.test_users import DIAL, nobody, said
 
 __all__ = ["STORMS", "Storm"]
@@ -287,9 +287,12 @@ async def spoilt_files(seconds: float, seed: int) -> Storm:
     """Files, variables and words of others are spoilt and read, by all readers and commands in turn."""
     seen, until = Storm(), time.monotonic() + seconds
     for turn in itertools.count(seed):
+        seen.wrong += await asyncio.to_thread(spoil_arguments, turn)
         for name in READERS:
             with tempfile.TemporaryDirectory() as folder:
-                wrong = spoil_files(name, Path(folder), turn, _SPOILT_AT_ONCE, until)
+                wrong = await asyncio.to_thread(
+                    spoil_files, name, Path(folder), turn, _SPOILT_AT_ONCE, until
+                )
             seen.wrong += wrong
             seen.count("rounds of spoilt files")
             if time.monotonic() > until:

@@ -130,7 +130,7 @@ class Controlled:
             W0, "ours", lambda: {W0: "tcp://h:1"}, self.stop, self.kept.append, trusted=trusted
         )
 
-    def stop(self) -> None:
+    def stop(self, why: str) -> None:
         self.stopped += 1
 
     def ask(self, message: Any, address: str) -> Any:

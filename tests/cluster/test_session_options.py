@@ -23,7 +23,12 @@ from actorsession.config import (
     RunOptions,
     ThreadPoolOptionProto,
 )
-from actorsession.errors import DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
+from actorsession.errors import (
+    AbortedError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+)
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
 from actorsession.messages.session import CreateSession
@@ -354,7 +359,8 @@ async def test_a_static_graph_is_sent_again_when_its_master_was_lost(graph: Grap
     async with in_process({"worker": 1}) as cluster:
         async with AsyncSession(cluster.target(), graph=graph, config=STATIC) as session:
             await soon(session.run(v.initializer))
-            await cluster.server(W0)._master._close_all("the master restarts")  # type: ignore[union-attr]
+            why = AbortedError("the master restarts")
+            await cluster.server(W0)._master._close_all(why)  # type: ignore[union-attr]
             found = await soon(session.reattach())
             assert found.lost == ()
             assert await soon(session.run(add)) == 2.0

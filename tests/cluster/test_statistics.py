@@ -79,7 +79,7 @@ async def test_the_age_of_a_snapshot_begins_anew_when_nothing_had_to_be_written(
         for _ in range(3):
             await eventually(fell)
         assert server.statistics().snapshot_every == 0.05
-        assert len(list(tmp_path.iterdir())) == 1  # nothing has changed since the first
+        assert len(list(tmp_path.glob("*.snapshot"))) == 1  # nothing has changed since the first
 
 
 @pytest.mark.parametrize(

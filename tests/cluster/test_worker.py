@@ -128,7 +128,7 @@ class Bench:
 async def bench() -> AsyncIterator[Bench]:
     made = Bench()
     yield made
-    await made.worker.aclose("the test is over")
+    await made.worker.aclose(UnavailableError("the test is over"))
     made.pool.shutdown()
 
 

@@ -2,8 +2,8 @@
 
 ``READERS`` has the functions that read files, variables or bytes that somebody else may have written, and the
 commands that do: a row with valid files and how they are read. ``spoil_files`` reads spoilt files for as long
-as it is told to, and returns what came out wrong. The tests do so for a moment; ``scripts/soak`` runs it as
-one of its storms.
+as it is told to, and returns what came out wrong; ``spoil_arguments`` does the same to words of the command
+line. The tests do so for a moment; ``scripts/soak`` runs them as one of its storms.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import pytest
 
 import actorsession as acts
 import actorsession.compat.v1 as tf
+from actorsession import cli
 from actorsession.cluster.node_lists import expand_counts, expand_node_list
 from actorsession.compat.companions import json_format, text_format
 from actorsession.compat.v1.debug.sessions import DumpingDebugWrapperSession
@@ -38,7 +39,7 @@ from actorsession.rpc.security import check_files, shared_token
 from actorsession.session.targets import master_addresses
 from tests.cli.kit import called
 
-__all__ = ["READERS", "spoil_files"]
+__all__ = ["READERS", "spoil_arguments", "spoil_files"]
 
 LONG = 5.0
 """Seconds of processor time that reading some small files may take."""
@@ -531,4 +532,37 @@ def spoil_files(
             if took > LONG:
                 wrong.append(f"{this}: {path.name} was read for {took:.1f} s")
             shutil.rmtree(bad)
+    return wrong
+
+
+# -- arguments of commands -------------------------------------------------------------------------
+
+ODD = (
+    "", " ", "x", "-1", "0", "nan", "inf", "1e300", "9" * 5000, "[", "{}", "null", "\ud800", "a=b,c", "/",
+    "a,,b", "\u0661", "1_0", " 1", "0x10", "\x1b[2J\n", "..", "~", "%s", "-", "--", "@x", "é" * 300,
+    "tcp://h:99999", "unix://", "a:b:c", "/dev/null/x",
+)  # fmt: skip
+
+
+def spoil_arguments(seed: int) -> list[str]:
+    """Call each command with each of its options and an odd value, and return what was wrong, in words."""
+    rng, wrong = random.Random(seed), []
+    _, commands = cli._parser(with_demo=True)
+    for name, parser in commands.items():
+        for option in parser._option_string_actions:
+            # The last word is refused by all, so that no command does what it was told.
+            line = [
+                name,
+                f"{option}={rng.choice(ODD)}",
+                *rng.sample(ODD, rng.randrange(2)),
+                "--no-such-option",
+            ]
+            code, out, err = called(*line)
+            shown = (out + err).split("\n")
+            helps = code == 0 and out.startswith("usage: ")
+            refuses = code in (1, 2) and len(shown) == 2 and err.startswith("actorsession")
+            if not (helps or refuses) or not all(text.isprintable() for text in shown):
+                wrong.append(
+                    f"{line!a:.300} ends with {code!r} and says {out[:200]!a} {err[-300:]!a}"
+                )
     return wrong

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
+from actorsession.errors import ResourceExhaustedError
 from actorsession.interop import GraphDef, graph_def_of, import_graph_def
 from actorsession.ops.flow.functional import remote_call
 from actorsession.ops.flow.functions import Defun
@@ -128,3 +129,28 @@ def test_calls_of_what_is_no_function_are_refused(
         with pytest.raises(ValueError, match=words):
             import_graph_def(message)
         assert graph.get_operations() == []
+
+
+def test_a_small_file_of_functions_that_call_each_other_is_refused_before_it_is_built() -> None:
+    """Each calls the one before twice, so that 60 of them would be 2**60 nodes."""
+    file = GraphDef()
+    for k in range(60):
+        function = file.library.function.add()
+        function.signature.name = f"f{k}"
+        function.signature.input_arg.add(name="x", type=1)
+        function.signature.output_arg.add(name="y", type=1)
+        for name, read in (("first", "x"), ("second", "first:output:0" if k else "first:y:0")):
+            node = function.node_def.add(
+                name=name, op=f"f{k - 1}" if k else "Identity", input=[read]
+            )
+            if not k:
+                node.attr["T"].type = 1
+                node.input[:] = ["x"]
+        function.ret["y"] = "second:y:0" if k else "second:output:0"
+    file.node.add(name="a", op="Placeholder").attr["dtype"].type = 1
+    file.node.add(name="call", op="f59", input=["a"])
+    with (
+        acts.Graph().as_default(),
+        pytest.raises(ResourceExhaustedError, match=r"function 'f\d+' has"),
+    ):
+        import_graph_def(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ from tensorboard.compat.proto import graph_pb2
 
 import actorsession as acts
 from actorsession.errors import InvalidArgumentError, NotFoundError
+from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.registry import lookup
 from actorsession.interop import GraphDef, graph_def_of, import_graph_def, protos
 from tests.interop.kit import FLOAT, PAIR, PLACEHOLDER, graph_def, identity, run_imported
+from tests.rows import for_each
 
 
 @pytest.fixture
@@ -346,3 +349,16 @@ def test_a_handle_from_outside_says_what_it_holds(graph: acts.Graph) -> None:
 def test_an_empty_graph_is_a_graph(graph: acts.Graph) -> None:
     import_graph_def(GraphDef())
     assert names(graph) == []
+
+
+@for_each(
+    "attrs",
+    [{"value": "text"}, {}, {"value": np.float32(1), "_class": [b"loc:@c"]}],
+    ids=["text", "nothing", "groups of bytes"],
+)
+def test_a_plain_graph_with_attributes_of_other_types_is_refused(attrs: dict[str, Any]) -> None:
+    with acts.Graph().as_default() as graph:
+        acts.constant(1.0, name="c")
+    (node,) = graph.as_graph_def().nodes
+    with acts.Graph().as_default(), pytest.raises(ValueError, match=r"node 'c' \(Const\) has"):
+        import_graph_def(PlainGraphDef((replace(node, attrs=attrs),)))

@@ -302,8 +302,10 @@ STATES: dict[str, dict[str, str | None]] = {  # the error of each call in each s
 
 @for_each("call", STATES)
 async def test_each_call_of_a_session_has_a_defined_effect_in_each_state(call: str) -> None:
-    given = {"__aexit__": (None, None, None)} | dict.fromkeys(("run", "warm_up"), ("x:0",))
-    given["partial_run_setup"] = (["x:0"],)
+    given: dict[str, tuple[Any, ...]] = {
+        "__aexit__": (None, None, None), "run": ("x:0",), "warm_up": ("x:0",),
+        "partial_run_setup": (["x:0"],),
+    }  # fmt: skip
     for state, error in STATES[call].items():
         session = await in_state(state)
         asked = getattr(session, call)(*given.get(call, ()))

@@ -140,6 +140,7 @@ async def stop_server(
         what = f"the end of {link.peer_name} at {address}"
         lost: DataLossError | None = None
         try:
+            # A server that keeps snapshots answers when the last one is written.
             asking = link.ask(SERVER, StopServer(reason=reason), Deadline.never())
             await deadline.wait(asking, what=what)
         except DataLossError as error:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from actorsession.actors.actor import Actor, answers
@@ -40,6 +40,9 @@ class Control(Actor):
         stop: starts to stop the server, without waiting for it; the argument is by whom.
         keep: lets the server stop by itself unless it is called again within that many seconds.
         trusted: whether every connected peer has proved a token.
+
+    Attributes:
+        keeps_snapshots: whether a stop ends with a snapshot, whose outcome is the answer to the request.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Control(Actor):
         self._stop = stop
         self._keep = keep
         self._trusted = trusted
+        self.keeps_snapshots = False
         self._asked: set[asyncio.Task[Any]] = set()  # the handlers of those who wait for the stop
         self._settled = asyncio.Event()
         self._lost = ""
@@ -69,20 +73,23 @@ class Control(Actor):
         return ClusterView(cluster_id=self._cluster_id, task=self._task, tasks=dict(self._tasks()))
 
     @answers(StopServer)
-    async def on_stop_server(self, message: StopServer, call: CallContext) -> Done:
-        """Start to stop the server, and answer when its last snapshot is written.
-
-        Raises:
-            PermissionDeniedError: names the caller.
-            DataLossError: says what is lost, because the snapshot could not be written.
-        """
+    def on_stop_server(self, message: StopServer, call: CallContext) -> Done | Awaitable[Done]:
+        """Start to stop the server, and answer when its last snapshot is written, if it keeps snapshots."""
         self._check(call)
         _log.info("%s was asked to stop by %s: %s", self._task, call.address, message.reason)
+        reason = f": {message.reason}" if message.reason else ""
+        self._stop(f"at the request of {call.caller}{reason}")
+        return self._outcome() if self.keeps_snapshots else Done()
+
+    async def _outcome(self) -> Done:
+        """Wait until the last snapshot is written.
+
+        Raises:
+            DataLossError: says what is lost, because it could not be written.
+        """
         task = asyncio.current_task()
         assert task is not None
         self._asked.add(task)
-        reason = f": {message.reason}" if message.reason else ""
-        self._stop(f"at the request of {call.caller}{reason}")
         await self._settled.wait()
         if self._lost:
             raise DataLossError(self._lost, task=self._task)

@@ -320,6 +320,7 @@ class Server(ProcessBound):
             self.task, self._hello.cluster_id, self._cluster_view.tasks, self._begin_stop, self.keep,
             trusted=self._token is not None,
         )  # fmt: skip
+        self._control.keeps_snapshots = store is not None
         self._serves[SERVER] = self._control.ref
 
     def _share_cores(self) -> None:

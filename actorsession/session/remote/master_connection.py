@@ -109,6 +109,14 @@ class MasterConnection:
         """Whether there was a link that has closed."""
         return self.link is not None and self.link.closed
 
+    @property
+    def loss(self) -> OpError | None:
+        """The reason why the link that there was has closed."""
+        if self.link is None or not self.link.closed:
+            return None
+        words = self._fate or self.link.statistics().over or ""
+        return UnavailableError(words, task=self.link.peer_name)
+
     async def reach(self, deadline: Deadline) -> None:
         """Find a master in this process, or dial all addresses until one answers.
 

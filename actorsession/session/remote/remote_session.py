@@ -331,13 +331,23 @@ class RemoteSession(SessionInterface[RemotePlan]):
         return self._master.lost or not self.handle
 
     async def connect_anew(self, limit: float = CONNECT_TIMEOUT) -> None:
-        """Create a new session at the master for the same graph; see ``connect``."""
+        """Create a new session at the master for the same graph; see ``connect``.
+
+        Errors say how the former session was lost, too.
+        """
+        self._loss = self._loss or self._master.loss
         async with self._connecting:
             # Before the connection ends: if that is cancelled, the session must not count as connected.
             self.handle, self._version, self._sent, self._extensions = "", 0, 0, 0
             self._size = 0
             await self._master.hang_up(0.0)
-        await self.connect(limit, anew=True)
+        try:
+            await self.connect(limit, anew=True)
+        except OpError as error:
+            if self._loss is not None and not self._closed:
+                error.message += f"; the session had been lost before: {self._loss.message}"
+            raise
+        self._loss = None
 
     async def _be_connected(self, deadline: Deadline | None = None) -> None:
         """Connect, or go on after the loss of the master where that is possible.
@@ -417,10 +427,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
             DeadlineExceededError: if tasks that the graph uses do not answer; it names all of them.
         """
         self._check_open()
-        deadline, loss = (
-            Deadline.after(self._config.operation_timeout or CONNECT_TIMEOUT),
-            self._loss,
-        )
+        deadline = Deadline.after(self._config.operation_timeout or CONNECT_TIMEOUT)
+        loss = self._loss
         if self.handle and self._master.reached:
             try:
                 anew = self._restart.in_doubt or self._restart.replaced
@@ -462,12 +470,11 @@ class RemoteSession(SessionInterface[RemotePlan]):
         try:
             await self.connect_anew()
         except OpError as error:
-            if loss is not None and not self._closed:
-                words = f"{loss.message}; reattach() has failed, and may be tried again: {error.message}"
+            if loss is not None:
+                words = f"reattach() has failed, and may be tried again: {error.message}"
                 self._lost = UnavailableError(words, task=loss.task)
-                error.message = f"{error.message}; the session had been lost before: {loss.message}"
             raise
-        self._loss = self._lost = None
+        self._lost = None
         found = await self._ask_to_reattach(deadline, anew=True)
         self._restart.settle()
         now = self._master.link.peer if self._master.link is not None else None
