@@ -604,7 +604,7 @@ class _Cache(_SameCount):
             def write(file: BinaryIO) -> None:
                 file.write(data)
 
-            write_whole(self._path, write, self.run.host.files)
+            write_whole(self._path, write, files=self.run.host.files)
         self._whole, self.at = self.held, len(self.held)
 
     def save(self) -> dict[str, Any]:
