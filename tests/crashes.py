@@ -260,13 +260,16 @@ def _storm(name: str, points: int) -> Report:
             wrong = _asked(folder, lambda: scenario.look(folder))
             report.lost += bool(wrong)
             wrong += [
-                f"afterwards: {words}"
-                for words in _asked(
-                    folder, lambda: (scenario.work(folder), scenario.whole(folder))[1]
-                )
+                f"afterwards: {words}" for words in _asked(folder, lambda: _again(scenario, folder))
             ]
             report.faults += [f"call {last} of {count}: {words}" for words in wrong]
     return report
+
+
+def _again(scenario: Scenario, folder: Path) -> list[str]:
+    """Does the work without a fault, and looks once more."""
+    scenario.work(folder)
+    return scenario.whole(folder)
 
 
 def _asked(folder: Path, work: Callable[[], Any]) -> Any:
@@ -843,6 +846,7 @@ def _trace(value: float) -> Callable[[Path], None]:
             v = acts.random.uniform([9], 0.0, value, name=f"v{value:g}")
             options = acts.RunOptions(trace_level=TraceLevel.FULL_TRACE)
             session.run(v, options=options, run_metadata=metadata)
+            assert metadata.step_stats is not None
             write_trace(folder / "trace.json", metadata.step_stats)
 
     return work
