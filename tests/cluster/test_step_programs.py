@@ -1617,9 +1617,9 @@ class Hostile:
         assert self.number
         receive = self.link.steps.receive
 
-        def note(header: Any, segments: Any) -> None:
+        def note(header: Any, segments: Any, wire: Any = None) -> None:
             self.answers.put_nowait(read_header(header))
-            receive(header, segments)
+            receive(header, segments, wire)
 
         self.link.steps.receive = note  # type: ignore[method-assign]
 
