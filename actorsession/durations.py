@@ -23,14 +23,14 @@ from actorsession.errors import (
 
 __all__ = [
     "MOST_MILLISECONDS", "MOST_SECONDS", "RULES", "Rule", "checked_milliseconds", "checked_seconds",
-    "is_seconds", "refuse_moment",
+    "in_seconds", "is_seconds", "refuse_moment",
 ]  # fmt: skip
 
 MOST_SECONDS = 1e9
 """The longest duration, some 31 years: below what every timer accepts, above what anybody waits for."""
 
-MOST_MILLISECONDS = 10**12
-"""The same in milliseconds."""
+MOST_MILLISECONDS = 2**63 - 1
+"""The most that TensorFlow's fields hold; what is longer than ``MOST_SECONDS`` counts as that."""
 
 
 class Rule(NamedTuple):
@@ -134,6 +134,11 @@ def checked_milliseconds(name: str, value: int, least: int = 0) -> int:
     raise InvalidArgumentError(
         f"{name} must be at least {least}, got {_shown(value)}; the most is {MOST_MILLISECONDS} milliseconds"
     )
+
+
+def in_seconds(milliseconds: int) -> float:
+    """Return a duration that was checked in milliseconds, in seconds that every timer accepts."""
+    return min(milliseconds / 1000, MOST_SECONDS)
 
 
 def _is_number(value: object) -> TypeGuard[float]:

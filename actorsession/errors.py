@@ -21,7 +21,6 @@ import copy
 import errno
 import reprlib
 import sys
-from types import FunctionType
 from typing import Any, Self
 
 from actorsession.process_bound import ProcessBound
@@ -483,7 +482,7 @@ def _pickled_form(error: BaseException) -> tuple[Any, Any, Any, dict[str, Any]]:
     with contextlib.suppress(Exception):  # a method of the user's
         reduced = error.__reduce__()
     made_by, args = reduced[:2] if isinstance(reduced, tuple) and len(reduced) > 1 else (None, ())
-    own_init, own_reduce = (isinstance(m, FunctionType) for m in (kind.__init__, kind.__reduce__))
+    own_init, own_reduce = (hasattr(m, "__code__") for m in (kind.__init__, kind.__reduce__))
     # A constructor may take other arguments than it passes on.
     if own_init and not (own_reduce and made_by is kind):
         make, made_by, args = _restored, kind, error.args

@@ -26,6 +26,7 @@ MAY_START_CHILDREN = {
     "transports/stream/connection.py",
     "transports/stream/bulk.py",
     "transports/listener.py",
+    "transports/stream/listener.py",
 }
 STARTS_CHILDREN = {"create_task", "ensure_future"}
 

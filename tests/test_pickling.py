@@ -259,7 +259,9 @@ def made_error(kind: Any) -> Any:
         return kind("why")
     required = [p for p in parameters if p.default is p.empty and not p.kind.name.startswith("VAR")]
     named = {p.name: f"the {p.name}" for p in required if p.kind is p.KEYWORD_ONLY}
-    words = [f"the {p.name}" for p in required if p.name not in named] or ["why"]
+    words = [f"the {p.name}" for p in required if p.name not in named]
+    if any(p.kind is not p.KEYWORD_ONLY for p in parameters):
+        words = words or ["why"]
     try:
         return kind(*words, **named)
     except (AttributeError, KeyError):  # it takes something else than words

@@ -26,7 +26,7 @@ _LENGTH = struct.Struct("<Q")
 # Fields that no message of TensorFlow has: the first of a file, and the last one, with the checksum of all
 # before it.
 _FIRST, _LAST = write_tag(20001, FIXED32) + b"ACTS", write_tag(20002, FIXED32)
-_COMMENT = b"# crc32 "
+_COMMENT = b"  # crc32 "
 
 
 # -- JSON ------------------------------------------------------------------------------------------
@@ -106,8 +106,9 @@ def open_message(content: bytes, path: str) -> bytes:
 
 
 def seal_text(content: bytes) -> bytes:
-    """Return a text with a last line that holds its checksum, as a comment."""
-    return b"%s%s%08x\n" % (content, _COMMENT, zlib.crc32(content))
+    """Return a text with its checksum in a comment at the end of the last line: programs count the lines."""
+    line = content.removesuffix(b"\n")
+    return b"%s%s%08x\n" % (line, _COMMENT, zlib.crc32(content))
 
 
 def open_text(content: bytes, path: str) -> bytes:
@@ -116,14 +117,15 @@ def open_text(content: bytes, path: str) -> bytes:
     Raises:
         DataLossError: if the checksum is wrong.
     """
-    text, mark, _ = content.rpartition(_COMMENT)
-    if mark and content == seal_text(text):
-        return text
+    line, mark, _ = content.rpartition(_COMMENT)
+    for text in (line + b"\n", line):
+        if mark and content == seal_text(text):
+            return text
     last = content[-len(seal_text(b"")) :]
     changed = sum([a != b for a, b in zip(last, _COMMENT, strict=False)])
     if mark or changed == 1:
         raise DataLossError(
             f"{path!r} does not have the checksum in its last line: it is damaged, or was edited; whoever "
-            "edits it removes that line"
+            "edits it removes that comment"
         )
     return content

@@ -25,7 +25,7 @@ from actorsession.config.wire import (
     to_wire,
     whole_number,
 )
-from actorsession.durations import checked_milliseconds
+from actorsession.durations import checked_milliseconds, in_seconds
 from actorsession.errors import InvalidArgumentError
 from actorsession.records import changed_fields, dataclass
 
@@ -314,7 +314,7 @@ class ConfigProto:
     @property
     def operation_timeout(self) -> float | None:
         """The limit for each call in seconds; ``None`` when the defaults apply."""
-        return self.operation_timeout_in_ms / 1000 or None
+        return in_seconds(self.operation_timeout_in_ms) or None
 
     @property
     def shares_cluster_devices(self) -> bool:

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from actorsession.actors import ownership
 from actorsession.actors.ownership import Owner
 from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions, StepStats
-from actorsession.durations import checked_seconds
+from actorsession.durations import checked_seconds, in_seconds
 from actorsession.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.graph import Graph, default_graphs, get_default_graph
@@ -539,4 +539,4 @@ class BaseSession(ProcessBound, ABC):
     @staticmethod
     def _own_limit(options: RunOptions | None) -> float | None:
         """Return the limit of a run's own options in seconds; ``None`` for the session's."""
-        return None if options is None else options.timeout_in_ms / 1000 or None
+        return None if options is None else in_seconds(options.timeout_in_ms) or None

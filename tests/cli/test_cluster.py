@@ -201,5 +201,6 @@ def test_a_cluster_that_does_not_come_up_says_why_in_one_line(tmp_path: Path) ->
         status, out, err = rest(process)
     assert (status, out) == (1, "")
     assert err.startswith("actorsession cluster: the process did not come up: exit code 1; ")
-    assert f"ImportError: this msgpack is broken [task {W0}]\n" in err
+    assert "actorsession worker: this msgpack is broken; actorsession doctor shows" in err
+    assert err.endswith(f"[task {W0}]\n")
     assert err.count("\n") == 1

@@ -276,7 +276,8 @@ async def test_a_server_that_other_hosts_can_reach_has_a_sidecar() -> None:
 
 @pytest.mark.parametrize(("beat", "lease"), [(0.0, 5.0), (3.0, 5.0)])
 def test_a_lease_of_less_than_two_beats_is_refused(beat: float, lease: float) -> None:
-    with pytest.raises(InvalidArgumentError, match="at least two beats"):
+    told = "at least two beats" if beat else "a beat is more than 0 seconds, got 0.0"
+    with pytest.raises(InvalidArgumentError, match=told):
         Server({"worker": ["127.0.0.1:0"]}, "worker", beat=beat, lease=lease)
 
 

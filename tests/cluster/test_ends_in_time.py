@@ -62,7 +62,9 @@ def test_a_cluster_with_a_stopped_process_stops_within_its_grace() -> None:
         start = time.monotonic()
         held.do(held.cluster.stop(grace=0.5))
         assert time.monotonic() - start < 0.5 + 5.0
-        assert held.cluster.process("worker", 1).fate.startswith("killed by SIGKILL; it held ")
+        assert held.cluster.process("worker", 1).fate.startswith(
+            "killed by SIGKILL, by the program "
+        )
 
 
 CLIENT = """

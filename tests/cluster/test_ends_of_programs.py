@@ -174,7 +174,9 @@ async def test_a_worker_that_fails_on_import_is_reported_with_its_last_lines(
         await cluster.start()
     assert "did not come up: exit code 1" in info.value.message
     assert "; its last lines:\n" in info.value.message
-    assert info.value.message.endswith("ImportError: this msgpack is broken")
+    assert info.value.message.endswith(
+        "actorsession worker: this msgpack is broken; actorsession doctor shows what is missing"
+    )
     assert info.value.task == W0
     assert not any(process.alive for process in cluster.processes.values())
 

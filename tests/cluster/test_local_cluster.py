@@ -348,7 +348,7 @@ async def test_a_process_that_does_not_end_by_itself_is_killed() -> None:
         process = cluster.process("worker")
         process.send_signal(signal.SIGSTOP)
         await soon(cluster.stop(grace=0.1))
-        assert process.fate.startswith("killed by SIGKILL; it held ")
+        assert process.fate.startswith("killed by SIGKILL, by the program ")
 
 
 async def test_the_error_of_a_step_says_how_the_process_that_it_lost_has_ended(

@@ -127,10 +127,10 @@ def test_a_sharded_save_that_fails_at_its_index_leaves_the_last_checkpoint_and_n
     session.run(v.assign(2.0))
     before, replace = names(tmp_path), os.replace
 
-    def full(source: str, destination: str) -> None:
+    def full(source: str, destination: str, **where: Any) -> None:
         if destination.endswith("index.json"):
             raise OSError(27, "File too large")
-        replace(source, destination)
+        replace(source, destination, **where)
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", full)

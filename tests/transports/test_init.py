@@ -20,6 +20,7 @@ PROMISED = {
     "FrameDecoder",
     "Hello",
     "Listener",
+    "LostFrame",
     "Place",
     "ProtocolError",
     "SecurityConfig",

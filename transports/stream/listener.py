@@ -107,14 +107,16 @@ class StreamListener(Listener):
             return asyncio.StreamReaderProtocol(reader, self._accept, loop=loop)
 
         create = loop.create_unix_server if sock.family == socket.AF_UNIX else loop.create_server
-        # Begun apart, so that a cancellation finds a server: making one does not suspend.
-        self._server = await create(
-            make_protocol, sock=sock, backlog=_ACCEPTED_AT_ONCE, start_serving=False
+        making = loop.create_task(
+            create(make_protocol, sock=sock, backlog=_ACCEPTED_AT_ONCE),
+            name=f"listen at {self.address}",
         )
         try:
-            await self._server.start_serving()
-        except BaseException:
-            self._server.close()
+            self._server = await asyncio.shield(making)
+        except asyncio.CancelledError:
+            await asyncio.wait({making})  # at once; else nobody would have the server, and close it
+            if not making.cancelled() and making.exception() is None:
+                making.result().close()
             raise
         sock.listen(BACKLOG)  # the event loop has called it with the other number
 

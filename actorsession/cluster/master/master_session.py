@@ -42,7 +42,7 @@ from actorsession.cluster.wait_graphs import collect_wait_graphs
 from actorsession.cluster.worker.worker_session import BeginPart, BindPart
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions, whose_limit
 from actorsession.config.limits import check_run_size
-from actorsession.durations import checked_milliseconds
+from actorsession.durations import checked_milliseconds, in_seconds
 from actorsession.errors import (
     AbortedError,
     CancelledError,
@@ -463,7 +463,7 @@ class MasterSession(Actor):
         """
         limit, whose = self._step_limit, self._whose_step_limit
         if limit_in_ms:
-            limit, whose = limit_in_ms / 1000, whose_limit(limit_in_ms, 0)
+            limit, whose = in_seconds(limit_in_ms), whose_limit(limit_in_ms, 0)
         if waited > 0:  # which a NaN is not
             limit = max(limit - waited, 0.0)
         return call.deadline.within(limit, whose)
@@ -592,7 +592,7 @@ class MasterSession(Actor):
     async def _why(self, message: AskSessionWhy) -> SessionWhy:
         asks = {task: worker.ask for task, worker in self._workers.items()}
         found = await collect_wait_graphs(
-            asks, self.handle, Deadline.after(_checked(message) / 1000)
+            asks, self.handle, Deadline.after(in_seconds(_checked(message)))
         )
         return SessionWhy(waits=[w.to_wire() for w in found.waits], silent=found.silent)
 

@@ -380,7 +380,7 @@ class Server(ProcessBound):
     @property
     def is_serving(self) -> bool:
         """Whether clients and peers are accepted: from the end of ``start`` to the beginning of ``stop``."""
-        return self._listener is not None and not self._stopping.is_set()
+        return self._life.state is State.RUNNING
 
     def keep(self, seconds: float) -> None:
         """Serve for ``seconds`` and stop then, unless this is called again before, here or by a message.

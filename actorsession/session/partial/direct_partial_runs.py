@@ -17,6 +17,7 @@ from typing import Any
 
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions
+from actorsession.durations import in_seconds
 from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError
 from actorsession.plan.partial import PartialParts, check_signature
 from actorsession.plan.plan_cache import PlanCache
@@ -109,7 +110,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         self._prepare_debug = prepare_debug
         self._keep = keep
         self._share = share
-        idle_limit = config.partial_run_idle_limit_in_ms / 1000
+        idle_limit = in_seconds(config.partial_run_idle_limit_in_ms)
         self.thread_runs = ThreadPartialRunMgr(idle_limit)
         self._idle_limit = idle_limit
         self._make_actor()

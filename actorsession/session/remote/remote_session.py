@@ -33,7 +33,7 @@ from actorsession.config import (
 )  # fmt: skip
 from actorsession.config.limits import check_graph_size, check_run_size
 from actorsession.config.remote_settings import refuse_local_settings
-from actorsession.durations import checked_seconds
+from actorsession.durations import checked_seconds, in_seconds
 from actorsession.errors import (
     AbortedError,
     CancelledError,
@@ -199,7 +199,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._loss: OpError | None = None  # and what had happened before it was called
         self._debugger = RemoteDebugger(self)
         self._partial_runs = RemotePartialRuns(
-            self, self._debugger, config.partial_run_idle_limit_in_ms / 1000
+            self, self._debugger, in_seconds(config.partial_run_idle_limit_in_ms)
         )
         self._uses_programs = programs_are_used()
         self.calls = itertools.count()

@@ -21,6 +21,7 @@ from actorsession.errors import (
     CancelledError,
     DeadlineExceededError,
     OpError,
+    PicklableError,
     ProtocolError,
     from_exception,
 )
@@ -36,7 +37,7 @@ __all__ = ["AsyncRun", "ProgramGone", "ProgramRun", "ThreadRun"]
 _LOOP_MARGIN = 10.0
 
 
-class ProgramGone(Exception):
+class ProgramGone(PicklableError):
     """Nothing was run: the run has to go by message.
 
     Attributes:

@@ -172,9 +172,16 @@ def test_groups_are_numbered_by_graph_and_instances_by_member() -> None:
     assert found == [1, 2, 1]
 
 
-@pytest.mark.parametrize(("size", "timeout"), [(0, 0.0), (-1, 0.0), (2, -1.0)])
-def test_a_group_of_nobody_is_refused(size: int, timeout: float) -> None:
-    with pytest.raises(InvalidArgumentError, match=f"got {size} and {timeout}"):
+@pytest.mark.parametrize(
+    ("size", "timeout", "told"),
+    [
+        (0, 0.0, "at least 1, got 0"),
+        (-1, 0.0, "at least 1, got -1"),
+        (2, -1.0, "or more, got -1.0"),
+    ],
+)
+def test_a_group_of_nobody_is_refused(size: int, timeout: float, told: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=told):
         acts.collective.Group(size, timeout=timeout)
 
 
