@@ -15,6 +15,7 @@ import contextlib
 import os
 import select
 import signal
+import sys
 import threading
 import weakref
 from typing import Any
@@ -112,7 +113,8 @@ class Owner:
 
 def _named(loop: asyncio.AbstractEventLoop) -> str:
     """Return what tells a loop from others: all of one kind may have the same ``repr``."""
-    return f"{loop!r} ({id(loop):#x}, of thread {threading.current_thread().name!r})"
+    # One text for all objects of a loop.
+    return sys.intern(f"{loop!r} ({id(loop):#x}, of thread {threading.current_thread().name!r})")
 
 
 def _begin_child() -> None:

@@ -183,6 +183,9 @@ def _size_of_attrs(attrs: Mapping[str, Any]) -> int:
     return size
 
 
+_FIELDS = 8  # of a node in its wire form
+
+
 def nodes_in(wire: Any) -> float:
     """Return the number of nodes in a wire form, counted as ``size_of`` does.
 
@@ -192,12 +195,15 @@ def nodes_in(wire: Any) -> float:
         return float("inf")
     size = 0
     for node in wire:
-        match node:
-            case [_, str(op), list(inputs), list(control), _, dict(attrs), list(outputs), _]:
-                if needs_import(op):
-                    return float("inf")
-                edges = len(inputs) + len(control) + len(outputs)
-                size += 1 + edges // _ITEMS + _size_of_attrs(attrs)
+        if not (isinstance(node, list) and len(node) == _FIELDS):
+            continue
+        _, op, inputs, control, _, attrs, outputs, _ = node
+        lists = isinstance(inputs, list) and isinstance(control, list) and isinstance(outputs, list)
+        if lists and isinstance(op, str) and isinstance(attrs, dict):
+            if needs_import(op):
+                return float("inf")
+            edges = len(inputs) + len(control) + len(outputs)
+            size += 1 + edges // _ITEMS + _size_of_attrs(attrs)
     return size
 
 

@@ -155,6 +155,11 @@ class RemoteSession(SessionInterface[RemotePlan]):
     # The other attributes are few enough for CPython to keep them without a dictionary of each session.
     __slots__ = ("calls", "handle", "step_limit", "tally", "wheel")
 
+    # Why the session is not at its master any more, once ``reattach`` has failed: all calls say so. They are
+    # the class's until then: objects of up to 30 attributes share their keys, others take 1.5 KB more.
+    _lost: OpError | None = None
+    _loss: OpError | None = None  # and what had happened before it was called
+
     def __init__(self, graph: Graph, target: str, config: ConfigProto) -> None:
         addresses = master_addresses(target)
         refuse_local_settings(config)
@@ -194,9 +199,6 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._request_prefix = secrets.token_hex(8)
         self._timelines: deque[StepStats] | None = None
         self._closed = False
-        # Why the session is not at its master any more, once ``reattach`` has failed: all calls say so.
-        self._lost: OpError | None = None
-        self._loss: OpError | None = None  # and what had happened before it was called
         self._debugger = RemoteDebugger(self)
         self._partial_runs = RemotePartialRuns(
             self, self._debugger, in_seconds(config.partial_run_idle_limit_in_ms)
