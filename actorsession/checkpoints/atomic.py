@@ -46,8 +46,9 @@ if sys.platform != "win32":
 
 __all__ = [
     "PRIVATE", "PRIVATE_FOLDER", "UNFINISHED", "LockedFile", "create_file", "drop_files", "file_errors",
-    "keep_file", "make_folder", "make_private_folder", "open_kept", "open_regular", "read_regular",
-    "regular", "remove_abandoned", "remove_unused", "replace_file", "sync_folder", "write_whole",
+    "files_beginning", "keep_file", "make_folder", "make_private_folder", "open_kept", "open_regular",
+    "read_regular", "regular", "remove_abandoned", "remove_unused", "replace_file", "sync_folder",
+    "write_whole",
 ]  # fmt: skip
 
 PRIVATE = 0o600
@@ -99,6 +100,22 @@ def file_errors(what: str) -> Iterator[None]:
 
 
 # -- opening ---------------------------------------------------------------------------------------
+
+
+def files_beginning(prefix: str, rest: str, files: FileRoots) -> list[tuple[str, re.Match[str]]]:
+    """Return the existing files whose paths begin with a prefix, sorted, with the match of their names.
+
+    Args:
+        prefix: the beginning of the paths.
+        rest: a pattern for all that follows it.
+        files: the folders in which files may be looked for.
+    """
+    above, name = os.path.split(prefix)
+    form = re.compile(re.escape(name) + rest)
+    with contextlib.suppress(OSError), files.folder(above) as folder:
+        found = [form.fullmatch(entry) for entry in sorted(folder.names())]
+        return [(os.path.join(above, match.string), match) for match in found if match]
+    return []
 
 
 def regular(files: FileRoots = ANYWHERE) -> Opener:

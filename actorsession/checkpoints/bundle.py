@@ -8,17 +8,15 @@ verified. ``reader`` calls this; ``bundle_writer`` writes.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import mmap
 import os
-import re
 import struct
 from dataclasses import field
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import file_errors, regular
+from actorsession.checkpoints.atomic import file_errors, files_beginning, regular
 from actorsession.checkpoints.crc32c import crc32c, masked
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
 from actorsession.checkpoints.slices import Array, Extent, Shape, check_shape, slice_key
@@ -52,12 +50,8 @@ def data_file(prefix: str, shard: int, shards: int) -> str:
 
 def data_files(prefix: str, files: FileRoots = ANYWHERE) -> dict[str, int]:
     """Return the files of that form that exist, each with the number of files that its name tells."""
-    above, name = os.path.split(prefix)
-    form = re.compile(rf"{re.escape(name)}\.data-\d{{5}}-of-(\d{{5}})")
-    with contextlib.suppress(OSError), files.folder(above) as folder:
-        found = [form.fullmatch(entry) for entry in sorted(folder.names())]
-        return {os.path.join(above, match.string): int(match[1]) for match in found if match}
-    return {}
+    found = files_beginning(prefix, r"\.data-\d{5}-of-(\d{5})", files)
+    return {path: int(match[1]) for path, match in found}
 
 
 @dataclass(slots=True)

@@ -29,6 +29,7 @@ from actorsession.checkpoints.atomic import (
     UNFINISHED,
     drop_files,
     file_errors,
+    files_beginning,
     keep_file,
     regular,
     remove_abandoned,
@@ -286,12 +287,8 @@ def _shards(
     prefix: str, files: FileRoots = ANYWHERE, suffix: str = re.escape(SUFFIX)
 ) -> list[tuple[str, str | None]]:
     """Return the existing shards of a prefix, of any checkpoint, with their nonces."""
-    above, name = os.path.split(prefix)
-    form = re.compile(rf"{re.escape(name)}{_SHARD.pattern}{suffix}")
-    with contextlib.suppress(OSError), files.folder(above) as folder:
-        found = [form.fullmatch(entry) for entry in sorted(folder.names())]
-        return [(os.path.join(above, match.string), match["nonce"]) for match in found if match]
-    return []
+    found = files_beginning(prefix, _SHARD.pattern + suffix, files)
+    return [(path, match["nonce"]) for path, match in found]
 
 
 def _shards_named(prefix: str, files: FileRoots) -> list[str]:
