@@ -736,7 +736,7 @@ class MasterSession(Actor):
     async def on_wait_for_tasks(self, message: WaitForTasks, call: CallContext) -> TasksPresent:
         """Wait until enough tasks of the cluster answer; those that join meanwhile count."""
         chosen, attempts = DeviceFilters([message.tasks]), dict[str, str]()
-        deadline, pause = call.deadline.within(_checked(message) / 1000), RETRY
+        deadline, pause = call.deadline.within(in_seconds(_checked(message))), RETRY
         while True:
             await self._members.refresh_addresses(deadline)
             await self._follow(deadline)
