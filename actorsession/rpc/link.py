@@ -24,7 +24,6 @@ arrays wait only when there are too many of them.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -104,7 +103,10 @@ _HANDLERS: dict[type[Envelope], tuple[str, Callable[[Any, Any], None]]] = {
     Reply: ("_pending", PendingCalls.replied),
     Failure: ("_pending", PendingCalls.failed),
     Cancel: ("_service", Service.cancel),
-    Goodbye: ("_last_words", lambda words, goodbye: words.append(visible(goodbye.reason[:_WORDS]))),
+    Goodbye: (  # the first place alone, however often a peer says it
+        "_last_words",
+        lambda words, goodbye: words.__setitem__(slice(1), [visible(goodbye.reason[:_WORDS])]),
+    ),
 }
 # Makes a frame without a call of Python's, which the class would make.
 _new = tuple.__new__
@@ -338,7 +340,7 @@ class Link:
 
     def say_goodbye(self, reason: str) -> None:
         """Tell the peer why the connection is going to end at this end, if it can still be told."""
-        with contextlib.suppress(OpError):
+        with suppress(OpError):
             self._send(Goodbye(reason))
 
     async def aclose(self, grace: float = STOP_GRACE) -> None:
@@ -356,7 +358,7 @@ class Link:
 
     def abandon(self) -> None:
         """Drop the connection when its loop has ended, which calls nobody any more; on any thread."""
-        with contextlib.suppress(RuntimeError):
+        with suppress(RuntimeError):
             self._end(self._told("was given up: its event loop has ended"), ours=True, abort=True)
         self._connection.abandon()
 
@@ -598,7 +600,7 @@ class Link:
             return
         kind: type[OpError] = CancelledError if ours else UnavailableError
         if self._last_words and not ours:
-            reason = f"{self._last_words[-1]}: {reason}"
+            reason = f"{self._last_words[0]}: {reason}"
         # An end caused here is not an error of the peer's task.
         self._over = kind(reason, task=None if ours else self.peer_name)
         if abort:

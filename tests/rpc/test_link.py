@@ -107,6 +107,15 @@ async def test_the_context_names_the_peer_and_its_address() -> None:
         assert there.address.startswith("tcp://127.0.0.1:")
 
 
+async def test_of_the_reasons_that_a_peer_gives_for_the_end_the_last_one_counts_and_is_kept() -> (
+    None
+):
+    async with linked("tcp", serves={"desk": Desk().ref}) as (here, there):
+        for number in range(1000):
+            there.say_goodbye(f"reason {number}")
+        await eventually(lambda: here._last_words == ["reason 999"])
+
+
 async def test_the_name_of_the_peer_may_be_given() -> None:
     async with connected("inproc") as (dialled, _):
         assert Link(dialled, serves={}).peer_name == SERVER
