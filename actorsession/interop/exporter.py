@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from actorsession.checkpoints import write_whole
+from actorsession.checkpoints.seals import seal_message, seal_text
 from actorsession.graph import registry
 from actorsession.graph.function import CALLS, STATEFUL_CALL, SYMBOLIC_GRADIENT, WHILE, FunctionDef
 from actorsession.graph.graph import Graph
@@ -26,10 +27,11 @@ from actorsession.interop import protos, text_format
 from actorsession.interop.attributes import FunctionName, attr_proto
 from actorsession.interop.first_values import with_first_values
 from actorsession.interop.functions import CONSTRUCTS, function_proto
+from actorsession.interop.message import Message
 from actorsession.interop.signatures import FROM_HANDLE, GRAPH_DEF_VERSION, PRIVATE
 from actorsession.interop.tensors import shape_proto
 
-__all__ = ["attributes_of", "graph_def_of", "node_of", "write_graph"]
+__all__ = ["attributes_of", "graph_def_of", "node_of", "write_graph", "write_message"]
 
 
 def graph_def_of(
@@ -252,9 +254,25 @@ def write_graph(
     folder = Path(logdir)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
-    content = (
-        text_format.MessageToString(message).encode() if as_text else message.SerializeToString()
-    )
-    # Written atomically: a reader never sees half a graph.
-    write_whole(os.fspath(path), lambda file: file.writelines([content]))
+    write_message(message, path, as_text=as_text, sealed=False)
     return str(path)
+
+
+def write_message(
+    message: Message, path: str | os.PathLike[str], *, as_text: bool, sealed: bool = True
+) -> None:
+    """Write a message to a file atomically: a reader never sees half of it.
+
+    Args:
+        message: the message.
+        path: the file.
+        as_text: whether to write the text form.
+        sealed: whether the file gets a checksum; see ``seals``.
+
+    Raises:
+        OpError: if the file system refuses.
+    """
+    content = text_format.MessageToBytes(message) if as_text else message.SerializeToString()
+    if sealed:
+        content = seal_text(content) if as_text else seal_message(content)
+    write_whole(os.fspath(path), lambda file: file.writelines([content]))

@@ -10,12 +10,10 @@ import logging
 import os
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from actorsession.checkpoints import write_whole
 from actorsession.checkpoints.atomic import read_regular
-from actorsession.checkpoints.seals import open_message, open_text, seal_message, seal_text
+from actorsession.checkpoints.seals import open_message, open_text
 from actorsession.errors import DataLossError
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.op_signatures import REQUIRED, tensorflow_signature
@@ -27,7 +25,7 @@ from actorsession.interop.collections import (
     restore_collection,
     without_scope,
 )
-from actorsession.interop.exporter import graph_def_of
+from actorsession.interop.exporter import graph_def_of, write_message
 from actorsession.interop.importer import import_graph_def
 from actorsession.interop.meta_scope import UNBOUND, bound_map, scoped_graph_def
 from actorsession.ops import GraphKeys, Variable
@@ -109,7 +107,7 @@ def export_meta_graph(
             made.collection_def.pop(key, None)
             _log.warning("collection %r cannot be exported: %s", key, exc)
     if filename is not None:
-        _write(made, Path(filename), as_text)
+        write_message(made, filename, as_text=as_text)
     return made
 
 
@@ -142,14 +140,6 @@ def _list_ops(made: protos.MetaGraphDef) -> None:
     del made.meta_info_def.stripped_op_list.op[:]
     for op in sorted({node.op for node in made.graph_def.node}):
         made.meta_info_def.stripped_op_list.op.add(name=op)
-
-
-def _write(message: protos.MetaGraphDef, path: Path, as_text: bool) -> None:
-    if as_text:
-        content = seal_text(text_format.MessageToString(message).encode())
-    else:
-        content = seal_message(message.SerializeToString())
-    write_whole(os.fspath(path), lambda file: file.writelines([content]))
 
 
 # -- import --------------------------------------------------------------------------------------

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from actorsession.checkpoints import write_whole
-from actorsession.checkpoints.seals import open_message, open_text, seal_message, seal_text
+from actorsession.checkpoints.seals import open_message, open_text
 from actorsession.errors import DataLossError
 from actorsession.interop import text_format
+from actorsession.interop.exporter import write_message
 from actorsession.interop.message import Message
 
 __all__ = ["FILENAME", "TEXT_FILENAME", "SavedModel", "read_saved_model", "write_saved_model"]
@@ -59,9 +59,5 @@ def write_saved_model(
         OpError: if the file system refuses.
     """
     path = Path(os.fsdecode(export_dir)) / (TEXT_FILENAME if as_text else FILENAME)
-    if as_text:
-        content = seal_text(text_format.MessageToString(model).encode())
-    else:
-        content = seal_message(model.SerializeToString())
-    write_whole(os.fspath(path), lambda file: file.writelines([content]))
+    write_message(model, path, as_text=as_text)
     return str(path)
