@@ -246,7 +246,7 @@ def _storm(name: str, points: int) -> Report:
         folder.mkdir()
         # In children: what the work leaves in a process, such as who is saving, is none of the next one's.
         _asked(folder, lambda: scenario.prepare(folder))
-        shutil.copytree(folder, before)
+        shutil.copytree(folder, before, symlinks=True)
         calls = _asked(folder, lambda: _work(scenario, folder, 0))
         assert 0 < len(calls) < _MOST, len(calls)
         report.faults += unsynced([tuple(call) for call in calls]) if scenario.synced else []
@@ -254,7 +254,7 @@ def _storm(name: str, points: int) -> Report:
         step = max(1, -(-count // points)) if points else 1
         for last in range(1, count + 1, step):
             shutil.rmtree(folder)
-            shutil.copytree(before, folder)
+            shutil.copytree(before, folder, symlinks=True)
             assert _forked(lambda: _work(scenario, folder, last)) == -signal.SIGKILL  # noqa: B023
             report.points += 1
             wrong = _asked(folder, lambda: scenario.look(folder))
@@ -749,6 +749,85 @@ def _look_at_graphs(*values: float) -> Callable[[Path], list[str]]:
     return look
 
 
+# One file each, by the call that writes it; the content is one character.
+_TEXT = {OLD: "o", NEW: "n"}
+_LONG = 20_000  # more than one write has
+
+
+def _files(value: float) -> Callable[[Path], None]:
+    """Every other file that is written as a whole, by whatever writes one."""
+
+    def work(folder: Path) -> None:
+        import actorsession.compat.v1 as tf
+        from actorsession.compat.v1.internals.files import (
+            atomic_write_string_to_file,
+            write_string_to_file,
+        )
+
+        text = _TEXT[value] * _LONG
+        source = folder / f"source-{value:g}"
+        with tf.Graph().as_default(), tf.Session() as session:
+            session.run(tf.write_file(str(folder / "op"), text))
+        tf.gfile.Copy(str(source), str(folder / "link"), overwrite=True)
+        tf.io.gfile.copy(str(source), str(folder / "newer"), overwrite=True)
+        write_string_to_file(str(folder / "string"), text)
+        atomic_write_string_to_file(str(folder / "atomic"), text)
+        learn = tf.contrib.learn
+        words = learn.preprocessing.CategoricalVocabulary()
+        words.add(text)
+        processor = learn.preprocessing.VocabularyProcessor(4, vocabulary=words)
+        processor.save(folder / "words")
+        tf.train.update_checkpoint_state(str(folder), f"{folder}/{text[:40]}")
+
+    return work
+
+
+def _first_files(folder: Path) -> None:
+    for value, letter in _TEXT.items():
+        (folder / f"source-{value:g}").write_text(letter * _LONG)
+    (folder / "link").symlink_to("copy")
+    _files(OLD)(folder)
+
+
+def _look_at_files(*values: float) -> Callable[[Path], list[str]]:
+    def look(folder: Path) -> list[str]:
+        import actorsession.compat.v1 as tf
+
+        found = {
+            name: (folder / name).read_text()
+            for name in ("op", "copy", "link", "newer", "string", "atomic")
+        }
+        processor = tf.contrib.learn.preprocessing.VocabularyProcessor.restore(folder / "words")
+        found["words"] = processor.vocabulary_.reverse(1)
+        state = tf.train.get_checkpoint_state(str(folder))
+        found["state"] = os.path.basename(state.model_checkpoint_path) * (_LONG // 40)
+        whole = [_TEXT[value] * _LONG for value in values]
+        assert (folder / "link").is_symlink()
+        return [
+            f"{name} has {len(text)} characters: {text[:9]!r}"
+            for name, text in found.items()
+            if text not in whole
+        ] + [f"left behind: {p}" for p in folder.iterdir() if p.suffix == ".tmp" and len(values) < 2]
+
+    return look
+
+
+def _certify(folder: Path) -> None:
+    """Certificates, which are never written over others: what a killed command left is removed first."""
+    from actorsession.cluster.admin.certs import make_certificates
+
+    for file in folder.iterdir():
+        if not file.name.startswith("."):
+            file.unlink()
+    make_certificates(folder, [])
+
+
+def _are_whole(folder: Path) -> list[str]:
+    """Every file that there is ends as such a file does."""
+    cut = [p.name for p in folder.glob("*.pem") if not p.read_text().endswith("-----\n")]
+    return [f"cut off: {cut}"] * bool(cut)
+
+
 _EVENTS = 40
 
 
@@ -934,6 +1013,13 @@ SCENARIOS: dict[str, Scenario] = {
         lambda folder: _whole_exports(folder) or ["lost"] * (not _exports(folder)), synced=False,
     ),
     "graphs": Scenario(_graphs(OLD), _graphs(NEW), _look_at_graphs(OLD, NEW), _look_at_graphs(NEW)),
+    "other files": Scenario(
+        _first_files, _files(NEW), _look_at_files(OLD, NEW), _look_at_files(NEW)
+    ),
+    "certificates": Scenario(
+        lambda folder: None, _certify, _are_whole,
+        lambda folder: _are_whole(folder) + _only(folder, "ca.pem", "ca-key.pem", "cert.pem", "key.pem"),
+    ),
     "event files": Scenario(_events, _events, _look_at_events, _look_at_events, synced=False),
     "records": Scenario(
         _records(OLD), _records(NEW), _look_at_records, _look_at_records, synced=False
