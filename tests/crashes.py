@@ -829,7 +829,9 @@ def _look_at_files(*values: float) -> Callable[[Path], list[str]]:
             f"{name} has {len(text)} characters: {text[:9]!r}"
             for name, text in found.items()
             if text not in whole
-        ] + [f"left behind: {p}" for p in folder.iterdir() if p.suffix == ".tmp" and len(values) < 2]
+        ] + [
+            f"left behind: {p}" for p in folder.iterdir() if p.suffix == ".tmp" and len(values) < 2
+        ]
 
     return look
 

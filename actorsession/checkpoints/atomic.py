@@ -98,6 +98,8 @@ def file_errors(what: str) -> Iterator[None]:
     """
     try:
         yield
+    except OpError:
+        raise
     except OSError as exc:
         kind = _ERRORS.get(exc.errno or 0, UnknownError)
         raise kind(f"{what}: {exc.strerror or exc}") from exc

@@ -258,9 +258,7 @@ def write_graph(
     return str(path)
 
 
-def write_message(
-    message: Message, path: str | os.PathLike[str], *, as_text: bool
-) -> None:
+def write_message(message: Message, path: str | os.PathLike[str], *, as_text: bool) -> None:
     """Write a message to a file atomically, with a checksum: a reader never sees half of it.
 
     Args:

@@ -10,9 +10,11 @@ Inside a function, an output has a name of its own, ``node:output:index``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from actorsession.errors import RequestValueError
 from actorsession.graph.function import ARGUMENT, CALLS, FunctionDef
 from actorsession.graph.names import OP_NAME, is_op_name
 from actorsession.graph.node import NodeDef, TensorSpec
@@ -23,6 +25,9 @@ from actorsession.interop.enums import dtype_number, dtype_of
 from actorsession.interop.import_plan import Planned, plan_node
 from actorsession.interop.tensors import shape_of
 from actorsession.records import dataclass
+
+# A number of outputs, which no longer one can be.
+_INDEX = re.compile(r"[0-9]{1,9}")
 
 __all__ = ["CONSTRUCTS", "PlannedFunction", "function_proto", "plan_function"]
 
@@ -137,18 +142,22 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
     arguments = tuple([arg.name for arg in function.signature.input_arg])
     layouts = {node.name: _layout(node) for node in function.node_def}
     if len(layouts) < len(function.node_def) or set(layouts) & set(arguments):
-        raise ValueError(f"function {name!r}: the names of nodes and arguments must be unique")
+        raise RequestValueError(
+            f"function {name!r}: the names of nodes and arguments must be unique"
+        )
     wrong = [node for node in layouts if not is_op_name(node)]
     if wrong:
-        raise ValueError(f"function {name!r}: node {wrong[0]!r}: a name must match {OP_NAME}")
+        raise RequestValueError(
+            f"function {name!r}: node {wrong[0]!r}: a name must match {OP_NAME}"
+        )
 
     def flat(text: str) -> tuple[str, int]:
         producer, _, place = text.partition(":")
         if producer in arguments and not place:
             return producer, 0
         output, _, index = place.partition(":")
-        if producer not in layouts or not index.isascii() or not index.isdigit():
-            raise ValueError(
+        if producer not in layouts or not _INDEX.fullmatch(index):
+            raise RequestValueError(
                 f"function {name!r}: {text!r} is neither an argument nor of the form "
                 "'node:output:index'"
             )
@@ -163,7 +172,9 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
         nodes.append(plan_node(node))
     missing = [arg.name for arg in function.signature.output_arg if arg.name not in function.ret]
     if missing:
-        raise ValueError(f"function {name!r} has no entry in ret for its result {missing[0]!r}")
+        raise RequestValueError(
+            f"function {name!r} has no entry in ret for its result {missing[0]!r}"
+        )
     results = tuple([flat(function.ret[arg.name]) for arg in function.signature.output_arg])
     control = tuple(dict.fromkeys(function.control_ret.values()))
     return PlannedFunction(arguments, _specs(function), tuple(nodes), results, control)
@@ -198,7 +209,7 @@ def _layout(node: protos.NodeDef) -> Callable[[str], int]:
 
     def first(output: str) -> int:
         if output not in starts:
-            raise ValueError(
+            raise RequestValueError(
                 f"node {node.name!r} ({node.op}) has no output {output!r}; it has {sorted(starts)}"
             )
         return starts[output]

@@ -20,7 +20,7 @@ import numpy as np
 
 from actorsession.checkpoints.atomic import read_regular
 from actorsession.checkpoints.seals import open_json
-from actorsession.errors import DataLossError, OpError
+from actorsession.errors import DataLossError, MissingFileError, OpError
 from actorsession.graph.dtypes import as_dtype
 from actorsession.records import dataclass
 from actorsession.runtime.debug.dump import DebugNodeKey
@@ -185,7 +185,7 @@ class DebugDumpDir:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         if not self.path.is_dir():
-            raise FileNotFoundError(f"there is no directory {self.path}")
+            raise MissingFileError(f"there is no directory {self.path}")
         found = [_run(p.parent) for p in self.path.glob("run_*/manifest.json")]
         self.runs: tuple[DumpedRun, ...] = tuple(
             sorted(found, key=lambda run: (run.begin, run.session_run_index))
@@ -321,7 +321,9 @@ def _run(path: Path) -> DumpedRun:
         graphs = [_object(p) for p in sorted(path.glob("graph_*.json"))]
         data = tuple(_data(path, index))
         if len(data) != manifest.get("values", len(data)):
-            raise ValueError(f"it has {len(data)} values, and said that it has {manifest['values']}")
+            raise ValueError(
+                f"it has {len(data)} values, and said that it has {manifest['values']}"
+            )
         return DumpedRun(
             path=path, session_run_index=index,
             executor_step_index=int(manifest["executor_step_index"]),
