@@ -32,6 +32,7 @@ __all__ = [
     "DataLossError",
     "DeadlineExceededError",
     "FailedPreconditionError",
+    "FolderInUseError",
     "InaccessibleTensorError",
     "InternalError",
     "InvalidArgumentError",
@@ -296,6 +297,10 @@ class DataLossError(OpError):
 
 class MissingFileError(NotFoundError, FileNotFoundError):
     """A file or folder that is not there, where programs expect Python's error."""
+
+
+class FolderInUseError(AlreadyExistsError, AssertionError):
+    """A folder that is not empty, where programs of TensorFlow expect Python's error."""
 
 
 class UnreadableFileError(DataLossError, OSError):

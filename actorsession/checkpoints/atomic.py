@@ -30,6 +30,7 @@ from actorsession.config.file_roots import (
     Opener,
     check_regular,
     is_bad_name,
+    path_text,
 )
 from actorsession.errors import (
     AbortedError,
@@ -172,7 +173,7 @@ def read_regular(path: str | os.PathLike[str]) -> bytes:
         FailedPreconditionError: if it is something else.
         OSError: the system refuses.
     """
-    with open(path, "rb", opener=regular()) as file:
+    with open(path_text(path), "rb", opener=regular()) as file:
         return file.read()
 
 
@@ -214,7 +215,7 @@ def write_whole(
         PermissionDeniedError: if the destination is outside of ``files``.
         OpError: as in ``file_errors``.
     """
-    above, name = os.path.split(os.path.abspath(path))
+    above, name = os.path.split(os.path.abspath(path_text(path)))
     with file_errors(f"cannot write {path!r}"), files.folder(above, make=FOLDER) as folder:
         _write_whole(
             folder, name, write, lambda descriptor: _date(descriptor, newer_than, files),

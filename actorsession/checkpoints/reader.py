@@ -25,7 +25,7 @@ from actorsession.checkpoints.sharded import (
     remove_files_of,
 )
 from actorsession.checkpoints.slices import Extent
-from actorsession.config.file_roots import ANYWHERE, FileRoots
+from actorsession.config.file_roots import ANYWHERE, FileRoots, path_text
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.dtypes import DType
 
@@ -137,7 +137,7 @@ class CheckpointReader:
     """
 
     def __init__(self, prefix: str, files: FileRoots = ANYWHERE) -> None:
-        self._prefix = os.fspath(prefix)
+        self._prefix = path_text(prefix, "prefix")
         self._source = open_checkpoint(self._prefix, files)
 
     def __enter__(self) -> CheckpointReader:

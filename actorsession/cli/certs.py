@@ -76,13 +76,15 @@ def _made(options: argparse.Namespace, hosts: list[str]) -> Certificates:
         AlreadyExistsError: if a file would be overwritten.
     """
     from actorsession.cluster.admin.certs import make_certificates
-    from actorsession.errors import InvalidArgumentError, NotFoundError
+    from actorsession.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError, OpError
 
     try:
         return make_certificates(options.out, hosts, days=options.days, ca_folder=options.ca_folder)
     except (NotFoundError, InvalidArgumentError):  # a missing or unsuitable file of the CA
         with given("--ca"):
             raise
-    except OSError:
+    except AlreadyExistsError:
+        raise
+    except (OSError, OpError, ValueError):
         with given("--out"):
             raise

@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from actorsession.actors.deadline import Deadline
+from actorsession.checkpoints.atomic import file_errors, read_regular
 from actorsession.cluster.spec import ClusterSpec, full_address
+from actorsession.config.file_roots import path_text
 from actorsession.errors import RequestTypeError, RequestValueError, UnavailableError
 from actorsession.json_text import read_json_object
 
@@ -290,7 +292,7 @@ class FileClusterResolver(DescribedClusterResolver):
         rpc_layer: str | None = None,
     ) -> None:
         super().__init__(task_type, task_id, rpc_layer)
-        self.path = Path(path)
+        self.path = Path(path_text(path))
 
     @property
     def _where(self) -> str:
@@ -298,7 +300,8 @@ class FileClusterResolver(DescribedClusterResolver):
 
     def _read(self) -> Mapping[str, Any]:
         try:
-            text = self.path.read_text(encoding="utf-8")
+            with file_errors(f"cannot read {self._where!r}"):
+                text = read_regular(self.path).decode()
         except UnicodeDecodeError as exc:
             raise RequestValueError(
                 f"{self._where} is no UTF-8: {exc.reason} at byte {exc.start}"

@@ -23,17 +23,20 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from actorsession.errors import (
     AbortedError,
     FailedPreconditionError,
     InvalidArgumentError,
     PermissionDeniedError,
+    RequestTypeError,
+    RequestValueError,
 )
 
 __all__ = [
     "ANYWHERE", "FILE", "FOLDER", "FileRoots", "Folder", "Opener", "check_regular", "is_bad_name",
+    "path_text",
 ]  # fmt: skip
 
 Opener: TypeAlias = Callable[[str, int], int]
@@ -457,6 +460,28 @@ def _inner(folder: Folder, name: str, at: int, make: int | None) -> int:
             folder.mkdir(name, make)
             folder.sync()
         return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
+
+
+def path_text(path: Any, what: str = "the path") -> str:
+    """Return a path that a program gives as text, bytes or an object, as text.
+
+    Args:
+        path: the path.
+        what: its name, for messages.
+
+    Raises:
+        RequestTypeError: if it is something else.
+        RequestValueError: if no file can have that name.
+    """
+    try:
+        text: str = os.fsdecode(path)
+        if b"\0" not in os.fsencode(text):
+            return text
+    except TypeError:
+        raise RequestTypeError(f"{what} is a path as text or bytes, got {path!r:.100}") from None
+    except ValueError:  # a half of a surrogate pair
+        pass
+    raise RequestValueError(f"{what}: no file can have the name {path!r:.200}")
 
 
 def is_bad_name(error: ValueError) -> bool:

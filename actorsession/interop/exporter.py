@@ -15,6 +15,7 @@ from typing import Any
 
 from actorsession.checkpoints import write_whole
 from actorsession.checkpoints.seals import seal_message, seal_text
+from actorsession.config.file_roots import path_text
 from actorsession.graph import registry
 from actorsession.graph.function import CALLS, STATEFUL_CALL, SYMBOLIC_GRADIENT, WHILE, FunctionDef
 from actorsession.graph.graph import Graph
@@ -251,9 +252,7 @@ def write_graph(
     message = graph_or_graph_def
     if isinstance(message, (Graph, PlainGraphDef)):
         message = graph_def_of(message)
-    folder = Path(logdir)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / name
+    path = Path(path_text(logdir, "logdir")) / path_text(name, "name")
     write_message(message, path, as_text=as_text)
     return str(path)
 
@@ -273,4 +272,4 @@ def write_message(message: Message, path: str | os.PathLike[str], *, as_text: bo
         content = seal_text(text_format.MessageToBytes(message))
     else:
         content = seal_message(message.SerializeToString())
-    write_whole(os.fspath(path), lambda file: file.writelines([content]))
+    write_whole(path_text(path), lambda file: file.writelines([content]))

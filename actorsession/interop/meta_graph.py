@@ -14,6 +14,7 @@ from typing import Any
 
 from actorsession.checkpoints.atomic import file_errors, read_regular
 from actorsession.checkpoints.seals import open_message, open_text
+from actorsession.config.file_roots import path_text
 from actorsession.errors import DataLossError, MissingFileError, NotFoundError
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.op_signatures import REQUIRED, tensorflow_signature
@@ -177,13 +178,13 @@ def read_meta_graph(filename: str | os.PathLike[str]) -> protos.MetaGraphDef:
     """
     try:
         with file_errors(f"cannot read {filename!r}"):
-            content = open_message(read_regular(filename), os.fspath(filename))
+            content = open_message(read_regular(filename), path_text(filename))
     except NotFoundError as exc:
         raise MissingFileError(exc.message) from exc
     try:
         return protos.MetaGraphDef.FromString(content)
     except DataLossError:
-        text = open_text(content, os.fspath(filename))
+        text = open_text(content, path_text(filename))
         return text_format.Parse(text, protos.MetaGraphDef())
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from actorsession.checkpoints.atomic import file_errors, read_regular
 from actorsession.checkpoints.seals import open_message, open_text
+from actorsession.config.file_roots import path_text
 from actorsession.errors import DataLossError, MissingFileError, UnreadableFileError
 from actorsession.interop import text_format
 from actorsession.interop.exporter import write_message
@@ -35,12 +37,13 @@ def read_saved_model(export_dir: str | os.PathLike[str]) -> SavedModel:
     Raises:
         OSError: if the folder holds no such file, or it cannot be read or parsed.
     """
-    folder = Path(os.fsdecode(export_dir))
+    folder = Path(path_text(export_dir, "export_dir"))
     for name in (FILENAME, TEXT_FILENAME):
         path = folder / name
-        if not path.is_file():
+        if not os.path.isfile(path):
             continue
-        content = path.read_bytes()
+        with file_errors(f"cannot read {os.fspath(path)!r}"):
+            content = read_regular(path)
         try:
             if name == FILENAME:
                 return SavedModel.FromString(open_message(content, os.fspath(path)))
@@ -60,6 +63,6 @@ def write_saved_model(
     Raises:
         OpError: if the file system refuses.
     """
-    path = Path(os.fsdecode(export_dir)) / (TEXT_FILENAME if as_text else FILENAME)
+    path = Path(path_text(export_dir, "export_dir")) / (TEXT_FILENAME if as_text else FILENAME)
     write_message(model, path, as_text=as_text)
     return str(path)

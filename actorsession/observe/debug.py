@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import io
+import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +21,7 @@ import numpy as np
 
 from actorsession.checkpoints.atomic import read_regular
 from actorsession.checkpoints.seals import open_json
+from actorsession.config.file_roots import path_text
 from actorsession.errors import DataLossError, MissingFileError, OpError
 from actorsession.graph.dtypes import as_dtype
 from actorsession.records import dataclass
@@ -183,8 +185,8 @@ class DebugDumpDir:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        if not self.path.is_dir():
+        self.path = Path(path_text(path))
+        if not os.path.isdir(self.path):
             raise MissingFileError(f"there is no directory {self.path}")
         found = [_run(p.parent) for p in self.path.glob("run_*/manifest.json")]
         self.runs: tuple[DumpedRun, ...] = tuple(

@@ -17,7 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from actorsession.checkpoints.atomic import write_whole
+from actorsession.checkpoints.atomic import file_errors, read_regular, write_whole
+from actorsession.config.file_roots import path_text
 from actorsession.errors import (
     AlreadyExistsError,
     FailedPreconditionError,
@@ -87,8 +88,8 @@ def make_certificates(
     if days < 1:
         raise InvalidArgumentError(f"a certificate is good for at least 1 day, got {days}")
     names = tuple(dict.fromkeys([*map(checked_host, hosts), *LOOPBACK_HOSTS]))
-    at = Path(folder)
-    source = at if ca_folder is None else Path(ca_folder)
+    at = Path(path_text(folder))
+    source = at if ca_folder is None else Path(path_text(ca_folder))
     made = Certificates(
         ca_file=str(source / "ca.pem"), ca_key_file=str(source / "ca-key.pem"),
         certificate_file=str(at / "cert.pem"), key_file=str(at / "key.pem"), hosts=names,
@@ -103,7 +104,8 @@ def make_certificates(
     leaf = signing.signed_by(ca, names, days)
     files[made.certificate_file] = (leaf.certificate, False)
     files[made.key_file] = (leaf.key, True)
-    at.mkdir(parents=True, exist_ok=True)
+    with file_errors(f"cannot make the folder {str(at)!r}"):
+        at.mkdir(parents=True, exist_ok=True)
     _write_all(files)
     return made
 
@@ -132,8 +134,9 @@ def checked_host(host: str) -> str:
 
 def _content(path: str) -> bytes:
     try:
-        return Path(path).read_bytes()
-    except FileNotFoundError:
+        with file_errors(f"cannot read {path!r}"):
+            return read_regular(path)
+    except NotFoundError:
         raise NotFoundError(
             f"{path} is not there; a CA's folder has ca.pem and ca-key.pem"
         ) from None

@@ -47,6 +47,7 @@ from actorsession.checkpoints.atomic import (
     remove_abandoned,
     write_whole,
 )
+from actorsession.config.file_roots import path_text
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -190,9 +191,8 @@ class SnapshotStore:
     def __init__(
         self, directory: str | os.PathLike[str], task: str, cluster_id: str | None = None
     ) -> None:
-        self._directory = Path(
-            os.path.abspath(directory)
-        )  # also after the process has gone elsewhere
+        # Absolute, also for when the process has gone elsewhere.
+        self._directory = Path(os.path.abspath(path_text(directory, "snapshot_dir")))
         self._cluster_id = cluster_id
         self._task = task
         self._lock: LockedFile | None = None
@@ -416,7 +416,7 @@ def stored_cluster_id(directory: str | os.PathLike[str]) -> str | None:
     Raises:
         UnavailableError: if a process uses the directory.
     """
-    folder = os.fspath(directory)
+    folder = path_text(directory, "snapshot_dir")
     try:
         taking = LockedFile.take(os.path.join(folder, _TAKING), "")
         if taking is None:

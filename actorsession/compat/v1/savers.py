@@ -16,12 +16,14 @@ from actorsession.checkpoints import CheckpointReader
 from actorsession.compat.v1.graphs import Graph, get_default_graph
 from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.text import as_text
+from actorsession.config.file_roots import path_text
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     MissingFileError,
     NotFoundError,
     OpError,
+    RequestValueError,
     UnreadableFileError,
 )
 from actorsession.interop import text_format
@@ -67,9 +69,11 @@ class Saver(train.Saver):
         try:
             return super().save(sess, save_path, global_step, *args, **kwargs)
         except (FailedPreconditionError, NotFoundError) as exc:
-            if os.path.isdir(os.path.dirname(save_path)):
+            if os.path.isdir(os.path.dirname(path_text(save_path))):
                 raise
-            raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.") from exc
+            raise RequestValueError(
+                f"Parent directory of {save_path} doesn't exist, can't save."
+            ) from exc
 
     def restore(self, sess: Any, save_path: str | None) -> None:
         """Restore the variables from a checkpoint, also from one of ``tf.train.Checkpoint``.
@@ -82,7 +86,7 @@ class Saver(train.Saver):
             InvalidArgumentError: if a variable has another shape there; likewise.
         """
         if save_path is None:
-            raise ValueError("Can't load save_path when it is None.")
+            raise RequestValueError("Can't load save_path when it is None.")
         try:
             super().restore(sess, save_path)
         except NotFoundError as exc:
@@ -161,7 +165,7 @@ def _keys_of_objects(path: Any) -> dict[str, str]:
     from actorsession.compat.v1.trackable.objects import names_to_keys, read_description
 
     try:
-        with CheckpointReader(os.fspath(path)) as reader:
+        with CheckpointReader(path) as reader:
             message = read_description(reader)
     except OpError:
         return {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -197,7 +196,7 @@ class VocabularyProcessor:
             "counts": [words._freq[word] for word in words._reverse_mapping],
         }  # fmt: skip
         sealed = seal_json(content)
-        write_whole(os.fspath(filename), lambda file: file.write(sealed))
+        write_whole(filename, lambda file: file.write(sealed))
 
     @classmethod
     def restore(cls, filename: Any) -> VocabularyProcessor:

@@ -12,13 +12,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from actorsession.checkpoints import write_whole
+from actorsession.checkpoints import file_errors, write_whole
 from actorsession.compat.v1.saved_model import constants
 from actorsession.compat.v1.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from actorsession.compat.v1.saved_model.signature_def_utils import predict_signature_def
 from actorsession.compat.v1.saved_model.tag_constants import SERVING
 from actorsession.compat.v1.saved_model.tensor_infos import build_tensor_info
 from actorsession.compat.v1.savers import Saver
+from actorsession.config.file_roots import path_text
+from actorsession.errors import FolderInUseError
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.operation import Tensor
 from actorsession.interop import MetaGraphDef
@@ -38,17 +40,19 @@ class SavedModelBuilder(ProcessBound):
         export_dir: the folder, which is created.
 
     Raises:
-        AssertionError: if the folder is not empty.
+        AssertionError: if the folder is not empty; the error is an ``AlreadyExistsError`` as well.
+        OpError: if it cannot be made.
     """
 
     def __init__(self, export_dir: Any) -> None:
-        self._folder = Path(os.fsdecode(export_dir))
-        if self._folder.exists() and any(self._folder.iterdir()):
-            raise AssertionError(
-                f"Export directory {self._folder} already exists, and isn't empty. Please choose a different "
-                "export directory, or delete all the contents of the specified directory."
-            )
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder = Path(path_text(export_dir, "export_dir"))
+        with file_errors(f"cannot make the folder {os.fspath(self._folder)!r}"):
+            if self._folder.exists() and any(self._folder.iterdir()):
+                raise FolderInUseError(
+                    f"Export directory {self._folder} already exists, and isn't empty. Please choose a "
+                    "different export directory, or delete all the contents of the specified directory."
+                )
+            self._folder.mkdir(parents=True, exist_ok=True)
         self._model = SavedModel(saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION)
         self._has_variables = False
 
@@ -219,7 +223,8 @@ def simple_save(
         legacy_init_op: an operation that runs after the variables are restored.
 
     Raises:
-        AssertionError: if the folder is not empty.
+        AssertionError: if the folder is not empty; the error is an ``AlreadyExistsError`` as well.
+        OpError: if it cannot be made.
     """
     signature = predict_signature_def(inputs, outputs)
     builder = SavedModelBuilder(export_dir)
