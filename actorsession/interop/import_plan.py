@@ -32,6 +32,7 @@ __all__ = [
     "Planned",
     "check_versions",
     "functions_used",
+    "missing_types",
     "plan_message",
     "plan_node",
     "plan_plain",
@@ -222,8 +223,17 @@ def _check_expanded(
     check_graph_size(size(nodes))
 
 
+def missing_types(ops: Iterable[str]) -> Counter[str]:
+    """Count the operation types that are not registered here.
+
+    Args:
+        ops: the type of each node.
+    """
+    return Counter(op for op in ops if not is_registered(_local_type(op)))
+
+
 def _check_types(ops: Iterable[str]) -> None:
-    unknown = Counter(op for op in ops if not is_registered(_local_type(op)))
+    unknown = missing_types(ops)
     if not unknown:
         return
     listed = ", ".join(
