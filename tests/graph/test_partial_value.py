@@ -9,6 +9,7 @@ import numpy as np
 
 import actorsession.compat.v1 as tf
 from actorsession.graph.graph import Graph
+from actorsession.interop import graph_def_of
 from tests.ops.interpreter import evaluate
 from tests.rows import for_each
 
@@ -112,9 +113,8 @@ def test_sizes_are_computed_while_the_graph_is_built_and_after_an_import(case: s
         made = build()
         assert made.shape.as_list() == expected
     with tf.Graph().as_default():
-        (again,) = tf.import_graph_def(
-            tf.Graph.as_graph_def(graph), return_elements=[made.name], name=""
-        )
+        tf.import_graph_def(graph_def_of(graph), name="")
+        again = tf.get_default_graph().get_tensor_by_name(made.name)
         assert again.shape.as_list() == expected
 
 
