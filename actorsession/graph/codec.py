@@ -537,7 +537,8 @@ def _unpack_strings(body: bytes) -> np.ndarray[Any, Any]:
     if len(items) != _count(shape):
         raise ProtocolError(f"a string tensor of shape {shape} does not have {len(items)} elements")
     array = np.empty(len(items), dtype=object)
-    array[:] = items
+    for first in range(0, len(items), _MAX_ITEMS):  # each with the interpreter lock
+        array[first : first + _MAX_ITEMS] = items[first : first + _MAX_ITEMS]
     return array.reshape(shape)
 
 
