@@ -36,8 +36,8 @@ from actorsession.graph.codec import INLINE_LIMIT, Buffer, not_encoded, pack, un
 from actorsession.graph.dtypes import ALL_TYPES
 
 __all__ = [
-    "CANCEL", "DONE", "FAIL", "GONE", "PUSH", "RUN", "SHORT_STARTS", "Encoded", "WireValues", "fault_of",
-    "is_long_text", "is_step_frame", "read_ahead", "read_error", "read_header", "read_value",
+    "CANCEL", "DONE", "FAIL", "GONE", "PUSH", "RUN", "SHORT_STARTS", "WireValues", "fault_of",
+    "is_step_frame", "read_ahead", "read_error", "read_header", "read_value",
     "write_header", "write_value",
 ]  # fmt: skip
 
@@ -60,8 +60,6 @@ _MAX_RANK = 64  # numpy's own limit
 _KEPT = 4096
 # Above this a header goes through the value codec, which limits the number of lists in it.
 _LARGE = 2**18
-# Strings of a tensor that are encoded on a loop at most, in some 10 ms.
-_MANY = 2**16
 
 # The last item is whether it is that of a scalar of numpy.
 _Form = tuple[np.dtype[Any], tuple[int, ...], int, bool]
@@ -254,7 +252,7 @@ def write_value(value: Any, items: list[Any], segments: list[Buffer]) -> None:
             items += (form, value.data.tobytes())  # its own tobytes() makes an array first
             return
         if not isinstance(value, (np.ndarray, np.generic)):
-            items += (None, value.content() if type(value) is Encoded else pack(value))
+            items += (None, pack(value))
             return
         form = _form_of.get((value.dtype, value.shape))
         if form is not None and value.nbytes <= INLINE_LIMIT:  # nearly all
@@ -273,36 +271,6 @@ def write_value(value: Any, items: list[Any], segments: list[Buffer]) -> None:
         raise
     except Exception as exc:  # what a class that nobody here knows does, or no memory
         raise not_encoded(exc) from exc
-
-
-class Encoded:
-    """A value that was encoded ahead, in a thread: what ``write_value`` makes of it takes no time.
-
-    Args:
-        value: the value.
-    """
-
-    __slots__ = ("_content", "_error")
-
-    def __init__(self, value: Any) -> None:
-        self._content = b""
-        self._error: OpError | None = None
-        try:
-            self._content = pack(value)
-        except OpError as error:
-            self._error = error
-
-    def content(self) -> bytes:
-        """Return the content, whose form is nil, or raise what was wrong with the value."""
-        if self._error is not None:
-            raise self._error
-        return self._content
-
-
-def is_long_text(value: Any) -> bool:
-    """Return whether a value is so many strings that a loop should not encode them: a tenth of a microsecond
-    for each."""
-    return isinstance(value, np.ndarray) and value.size > _MANY and value.dtype.hasobject
 
 
 def fault_of(value: Any) -> OpError | None:

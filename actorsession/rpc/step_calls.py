@@ -41,7 +41,7 @@ from actorsession.errors import (
     error_to_wire,
     from_exception,
 )
-from actorsession.graph.codec import Buffer, not_encoded, unpack_start
+from actorsession.graph.codec import Buffer, encoded_ahead, is_long_text, not_encoded, unpack_start
 from actorsession.messages.step_frames import (
     CANCEL,
     DONE,
@@ -49,9 +49,7 @@ from actorsession.messages.step_frames import (
     GONE,
     PUSH,
     RUN,
-    Encoded,
     WireValues,
-    is_long_text,
     read_error,
     read_header,
     read_value,
@@ -605,7 +603,7 @@ def encode_apart(values: Sequence[Any], then: Callable[[Sequence[Any]], None]) -
     loop = asyncio.get_running_loop()
 
     def work() -> None:
-        made = [Encoded(value) if is_long_text(value) else value for value in values]
+        made = [encoded_ahead(value) if is_long_text(value) else value for value in values]
         with suppress(RuntimeError):  # the loop is closed, so nobody waits
             loop.call_soon_threadsafe(then, made)
 

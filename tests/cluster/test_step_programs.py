@@ -46,12 +46,12 @@ from actorsession.errors import (
     UnavailableError,
     WorkerRestartedError,
 )
+from actorsession.graph import codec
 from actorsession.graph.codec import INLINE_LIMIT, pack
 from actorsession.graph.dtypes import ALL_TYPES, DType
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
-from actorsession.messages import step_frames
 from actorsession.messages.session import MASTER, CreateSession, RegisterProgram, RunStep
 from actorsession.messages.step_frames import (
     CANCEL,
@@ -1221,12 +1221,12 @@ async def test_nothing_is_decoded_before_it_is_admitted(
 
 
 class HeldCodec:
-    """The part of the codec that strings go through in step frames; a thread in it waits for the test."""
+    """The part of the codec that strings go through; a thread in it waits for the test."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-        self._work = getattr(step_frames, name)
+        self._work = getattr(codec, name)
         self.go, self.threads = threading.Event(), list[int]()
-        monkeypatch.setattr(step_frames, name, self)
+        monkeypatch.setattr(codec, name, self)
 
     def __call__(self, value: Any, *args: Any) -> Any:
         if len(value) > 2**16:
@@ -1238,16 +1238,19 @@ class HeldCodec:
 LONG_TEXTS = np.array([b"%06d" % k for k in range(2**16 + 1)], dtype=object)
 
 
-@for_each("codec", ["unpack", "pack"])
+@for_each("name", ["_unpack_strings", "pack"])
 @for_each("task", [W0, W1])
+@for_each("is_first", [False, True], ids=["program", "message"])
 async def test_many_strings_are_read_and_written_in_threads_while_another_session_goes_on(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch, codec: str, task: str
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, name: str, task: str, is_first: bool
 ) -> None:
     """Fed to and fetched from the master's own task, and another."""
     with on(task):
         texts, count = ops.placeholder("string", [None]), ops.placeholder("int32", [])
-        end = ops.size(texts) if codec == "unpack" else ops.fill([count], "text")
-    feeds: dict[Any, Any] = {texts: LONG_TEXTS} if codec == "unpack" else {count: len(LONG_TEXTS)}
+        end = ops.size(texts) if name == "_unpack_strings" else ops.fill([count], "text")
+    feeds: dict[Any, Any] = (
+        {texts: LONG_TEXTS} if name == "_unpack_strings" else {count: len(LONG_TEXTS)}
+    )
     with Graph().as_default() as beside:
         x, y = two_tasks()
     async with (
@@ -1255,15 +1258,16 @@ async def test_many_strings_are_read_and_written_in_threads_while_another_sessio
         AsyncSession(cluster.target(), graph) as session,
         AsyncSession(cluster.target(), beside) as other,
     ):
-        await warm(session, end, feeds)
+        if not is_first:
+            await warm(session, end, feeds)
         await warm(other, y, {x: 0.0})
-        held = HeldCodec(monkeypatch, codec)
+        held = HeldCodec(monkeypatch, name)
         found = asyncio.create_task(session.run(end, feeds))
         await eventually(lambda: bool(held.threads))
         assert await soon(other.run(y, {x: 1.0})) == 4.0
         assert not found.done()
         held.go.set()
-        assert np.size(await soon(found)) == (1 if codec == "unpack" else len(LONG_TEXTS))
+        assert np.size(await soon(found)) == (1 if name == "_unpack_strings" else len(LONG_TEXTS))
         assert threading.get_ident() not in held.threads
         await cluster.until_idle()
 
