@@ -342,7 +342,8 @@ class ManagedCluster(ProcessBound, Generic[P]):
             process = self.process(job, index)
             del self.processes[task]
             self._restarts.forget(task)
-            exit_reports.unregister_exit_reporter(process.address)
+            how = f"{task} was removed from its cluster by process {os.getpid()}"
+            exit_reports.retire(process.address, how)
             try:
                 await self._tell(self.processes.values())
             finally:
@@ -498,7 +499,9 @@ class ManagedCluster(ProcessBound, Generic[P]):
             for process in self._starting:  # those of ``restart`` and ``add``, which fail then
                 group.create_task(process.stop(0.0), name=f"stop {process.task}")
         for process in self.processes.values():
-            exit_reports.unregister_exit_reporter(process.address)
+            exit_reports.retire(
+                process.address, f"its cluster was stopped in order by process {os.getpid()}"
+            )
         await self._release()
 
     def kill_now(self) -> None:
