@@ -29,6 +29,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.life_cycle import Call, LifeCycle, State
+from actorsession.actors.loops import in_thread
 from actorsession.cluster.admin.admin_client import read_statistics, update_cluster
 from actorsession.cluster.launch.cluster_interface import TaskProcess, TaskStatus
 from actorsession.cluster.launch.restart_limit import checked_restart
@@ -613,7 +614,7 @@ async def _stored_id(snapshot_dir: str | os.PathLike[str]) -> str | None:
     deadline = Deadline.after(_ENDING)
     while True:
         try:
-            stored = await asyncio.to_thread(stored_cluster_id, snapshot_dir)
+            stored = await in_thread(stored_cluster_id, snapshot_dir)
         except UnavailableError:
             if deadline.expired:
                 return None  # its tasks are refused, with both names
