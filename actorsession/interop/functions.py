@@ -11,7 +11,7 @@ Inside a function, an output has a name of its own, ``node:output:index``.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from actorsession.graph.function import ARGUMENT, CALLS, FunctionDef
 from actorsession.graph.names import OP_NAME, is_op_name
@@ -31,7 +31,7 @@ __all__ = ["CONSTRUCTS", "PlannedFunction", "function_proto", "plan_function"]
 CONSTRUCTS: Mapping[str, tuple[str, ...]] = {
     "While": ("cond", "body"), "StatelessWhile": ("cond", "body"),
     "If": ("then_branch", "else_branch"), "StatelessIf": ("then_branch", "else_branch"),
-    **dict.fromkeys(CALLS, ("f",)),
+    "Case": ("branches",), "StatelessCase": ("branches",), **dict.fromkeys(CALLS, ("f",)),
 }  # fmt: skip
 
 WriteNode = Callable[[NodeDef, tuple[TensorSpec, ...]], protos.NodeDef]
@@ -116,13 +116,13 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
     inside = {node.name: node for node in function.node_def}
     if len(inside) < len(function.node_def) or set(inside) & set(arguments):
         raise ValueError(f"function {name!r}: the names of nodes and arguments must be unique")
-    wrong = [node for node in inside if not is_op_name(node)]
+    wrong = [node for node in inside if not is_op_name(f"f/{node}")]
     if wrong:
         raise ValueError(f"function {name!r}: node {wrong[0]!r}: a name must match {OP_NAME}")
 
     def flat(text: str) -> tuple[str, int]:
         producer, _, place = text.partition(":")
-        if producer in arguments and not place:
+        if producer in arguments and place in ("", "0"):
             return producer, 0
         index = place.partition(":")[2]
         if producer not in inside or not index.isascii() or not index.isdigit():
@@ -132,19 +132,41 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
             )
         return producer, _index(inside[producer], place)
 
+    control = tuple(
+        dict.fromkeys([node for node in function.control_ret.values() if node in inside])
+    )
     nodes = []
-    for proto in function.node_def:
+    for proto in _needed(inside, control, function.ret.values()):
         node = proto.copy()
+        # Arguments are there before all nodes, so that nothing waits for them.
         node.input[:] = [
-            text if text.startswith("^") else "{}:{}".format(*flat(text)) for text in proto.input
+            text if text.startswith("^") else "{}:{}".format(*flat(text))
+            for text in proto.input
+            if text.removeprefix("^") not in arguments or not text.startswith("^")
         ]
         nodes.append(plan_node(node))
     missing = [arg.name for arg in function.signature.output_arg if arg.name not in function.ret]
     if missing:
         raise ValueError(f"function {name!r} has no entry in ret for its result {missing[0]!r}")
     results = tuple([flat(function.ret[arg.name]) for arg in function.signature.output_arg])
-    control = tuple(dict.fromkeys(function.control_ret.values()))
     return PlannedFunction(arguments, _specs(function), tuple(nodes), results, control)
+
+
+def _needed(
+    inside: Mapping[str, protos.NodeDef], control: Iterable[str], results: Iterable[str]
+) -> list[protos.NodeDef]:
+    """Return the nodes that a function runs, in their order: a fault of any other node is of no account.
+
+    A function without results runs all of them.
+    """
+    found = set()
+    waiting = [*control, *results] or list(inside)
+    while waiting:
+        name = waiting.pop().removeprefix("^").partition(":")[0]
+        if name in inside and name not in found:
+            found.add(name)
+            waiting.extend(inside[name].input)
+    return [node for name, node in inside.items() if name in found]
 
 
 def _specs(function: protos.FunctionDef) -> tuple[TensorSpec, ...]:
