@@ -31,6 +31,7 @@ __all__ = [
     "ALIASES",
     "Planned",
     "check_versions",
+    "functions_named",
     "functions_used",
     "missing_types",
     "plan_message",
@@ -42,7 +43,7 @@ __all__ = [
 # Operation types of TensorFlow that are imported as another type. The value is used if the key is not
 # registered; ``node_builder`` adapts the inputs where they differ.
 ALIASES: Mapping[str, str] = {
-    "StatelessWhile": "While", "StatelessIf": "If",
+    "StatelessWhile": "While", "StatelessIf": "If", "Case": "If", "StatelessCase": "If",
     "BatchMatMulV3": "BatchMatMulV2", "Concat": "ConcatV2", "Gather": "GatherV2",
     "PlaceholderV2": "Placeholder",
 }  # fmt: skip
@@ -55,6 +56,7 @@ _HINTS = frozenset({
     "output_shapes",
     "use_locking", "parallel_iterations", "swap_memory", "validate_indices", "debug_name",
     "allowed_devices", "grad_a", "grad_b", "grad_x", "grad_y", "use_cudnn_on_gpu",
+    "config", "config_proto", "executor_type",  # of calls
 })  # fmt: skip
 
 
@@ -153,8 +155,17 @@ def functions_used(
 
 def _used_by(node: protos.NodeDef, functions: Mapping[str, protos.FunctionDef]) -> list[str]:
     """Return the functions that attributes of one node name."""
-    named = [v.func.name for v in node.attr.values() if v.WhichOneof("value") == "func"]
-    return [name for name in named if name in functions]
+    return [name for name in functions_named(node) if name in functions]
+
+
+def functions_named(node: protos.NodeDef) -> list[str]:
+    """Return the names of functions in the attributes of a node, one by one or in lists."""
+    found: list[protos.NameAttrList] = []
+    for key, value in node.attr.items():
+        if not key.startswith("_"):
+            kind = value.WhichOneof("value")
+            found += [value.func] if kind == "func" else value.list.func if kind == "list" else []
+    return [each.name for each in found]
 
 
 def check_versions(versions: protos.VersionDef) -> None:
