@@ -94,9 +94,15 @@ _TYPES = {
     "ops.linear.transposition": "ConjugateTranspose",
     "ops.linear.tridiagonal": "TridiagonalMatMul TridiagonalSolve",
     "ops.lists.array_nodes": (
-        "StackCloseV2 StackPopV2 StackPushV2 StackV2 TensorArrayCloseV3 TensorArrayConcatV3 "
-        "TensorArrayGatherV3 TensorArrayGradV3 TensorArrayReadV3 TensorArrayScatterV3 "
-        "TensorArraySizeV3 TensorArraySplitV3 TensorArrayV3 TensorArrayWriteV3"
+        "Stack StackClose StackCloseV2 StackPop StackPopV2 StackPush StackPushV2 StackV2 "
+        "TensorArray TensorArrayClose TensorArrayCloseV2 TensorArrayCloseV3 TensorArrayConcat "
+        "TensorArrayConcatV2 TensorArrayConcatV3 TensorArrayGather TensorArrayGatherV2 "
+        "TensorArrayGatherV3 TensorArrayGrad TensorArrayGradV2 TensorArrayGradV3 TensorArrayPack "
+        "TensorArrayRead TensorArrayReadV2 TensorArrayReadV3 TensorArrayScatter "
+        "TensorArrayScatterV2 TensorArrayScatterV3 TensorArraySize TensorArraySizeV2 "
+        "TensorArraySizeV3 TensorArraySplit TensorArraySplitV2 TensorArraySplitV3 "
+        "TensorArrayUnpack TensorArrayV2 TensorArrayV3 TensorArrayWrite TensorArrayWriteV2 "
+        "TensorArrayWriteV3"
     ),
     "ops.lists.blocks": (
         "TensorListFromTensor TensorListGather TensorListScatterAdd "
@@ -250,6 +256,34 @@ _TYPES = {
     "opsets.images.suppression": (
         "CombinedNonMaxSuppression NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 "
         "NonMaxSuppressionWithOverlaps"
+    ),
+    "opsets.older.arrays": (
+        "AccumulateNV2 BatchToSpace BiasAddV1 Concat Conv3DBackpropFilter Conv3DBackpropInput "
+        "DeepCopy Gather InTopK Mod PlaceholderV2 PreventGradient RandomPoisson Reverse "
+        "ScatterNdNonAliasingAdd Snapshot SpaceToBatch SparseMatMul TileGrad TopK"
+    ),
+    "opsets.older.images": (
+        "AdjustContrast NonMaxSuppression NonMaxSuppressionV2 SampleDistortedBoundingBox"
+    ),
+    "opsets.older.linear": (
+        "BatchCholesky BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D "
+        "BatchMatrixBandPart BatchMatrixDeterminant BatchMatrixDiag BatchMatrixDiagPart "
+        "BatchMatrixInverse BatchMatrixSetDiag BatchMatrixSolve BatchMatrixSolveLs "
+        "BatchMatrixTriangularSolve BatchSelfAdjointEig BatchSelfAdjointEigV2 BatchSvd MatrixDiag "
+        "MatrixDiagPart MatrixDiagPartV2 MatrixDiagV2 MatrixSetDiag MatrixSetDiagV2 "
+        "SelfAdjointEig"
+    ),
+    "opsets.older.state": (
+        "ConditionalAccumulator FIFOQueue FixedLengthRecordReader HashTable IdentityReader "
+        "InitializeTable InitializeTableFromTextFile LookupTableExport LookupTableFind "
+        "LookupTableImport LookupTableInsert LookupTableSize MutableHashTable "
+        "MutableHashTableOfTensors PaddingFIFOQueue PriorityQueue QueueClose QueueDequeue "
+        "QueueDequeueMany QueueDequeueUpTo QueueEnqueue QueueEnqueueMany QueueIsClosed QueueSize "
+        "RandomShuffleQueue ReaderNumRecordsProduced ReaderNumWorkUnitsCompleted ReaderRead "
+        "ReaderReadUpTo ReaderReset ReaderRestoreState ReaderSerializeState "
+        "ResourceAccumulatorApplyGradient ResourceAccumulatorNumAccumulated "
+        "ResourceAccumulatorSetGlobalStep ResourceAccumulatorTakeGradient TFRecordReader "
+        "TextLineReader WholeFileReader"
     ),
     "opsets.parsing.csv": "DecodeCSV",
     "opsets.parsing.example_nodes": "ParseExample ParseExampleV2 ParseSingleExample",
