@@ -169,6 +169,7 @@ _TYPES = {
         "MergeV2Checkpoints Restore RestoreSlice RestoreV2 Save SaveSlices SaveV2 ShardedFilename "
         "ShardedFilespec"
     ),
+    "ops.variables.gathers": "ResourceGather ResourceGatherNd VariableShape",
     "ops.variables.reference_nodes": (
         "ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdam ApplyCenteredRMSProp ApplyFtrl "
         "ApplyFtrlV2 ApplyGradientDescent ApplyMomentum ApplyProximalAdagrad "
@@ -196,6 +197,10 @@ _TYPES = {
         "AccumulatorApplyGradient AccumulatorNumAccumulated AccumulatorSetGlobalStep "
         "AccumulatorTakeGradient ResourceConditionalAccumulator SparseAccumulatorApplyGradient "
         "SparseAccumulatorTakeGradient SparseConditionalAccumulator"
+    ),
+    "opsets.arrays.nodes": (
+        "Bincount DataFormatDimMap DataFormatVecPermute Empty InplaceAdd InplaceSub InplaceUpdate "
+        "NearestNeighbors NthElement UniqueV2 UniqueWithCountsV2"
     ),
     "opsets.collective.nodes": (
         "CollectiveAllToAllV2 CollectiveBcastRecv CollectiveBcastRecvV2 CollectiveBcastSend "
@@ -258,12 +263,14 @@ _TYPES = {
         "NonMaxSuppressionWithOverlaps"
     ),
     "opsets.older.arrays": (
-        "AccumulateNV2 BatchToSpace BiasAddV1 Concat Conv3DBackpropFilter Conv3DBackpropInput "
-        "DeepCopy Gather InTopK Mod PlaceholderV2 PreventGradient RandomPoisson Reverse "
-        "ScatterNdNonAliasingAdd Snapshot SpaceToBatch SparseMatMul TileGrad TopK"
+        "AccumulateNV2 BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad "
+        "BatchToSpace BiasAddV1 Concat Conv3DBackpropFilter Conv3DBackpropInput DeepCopy Gather "
+        "InTopK Mod PlaceholderV2 PreventGradient RandomPoisson Reverse ScatterNdNonAliasingAdd "
+        "Snapshot SpaceToBatch SparseMatMul TileGrad TopK"
     ),
     "opsets.older.images": (
-        "AdjustContrast NonMaxSuppression NonMaxSuppressionV2 SampleDistortedBoundingBox"
+        "AdjustContrast NonMaxSuppression NonMaxSuppressionV2 RandomCrop "
+        "SampleDistortedBoundingBox"
     ),
     "opsets.older.linear": (
         "BatchCholesky BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D "
@@ -273,6 +280,7 @@ _TYPES = {
         "MatrixDiagPart MatrixDiagPartV2 MatrixDiagV2 MatrixSetDiag MatrixSetDiagV2 "
         "SelfAdjointEig"
     ),
+    "opsets.older.parsing": "ParseSequenceExample ParseSingleSequenceExample",
     "opsets.older.state": (
         "ConditionalAccumulator FIFOQueue FixedLengthRecordReader HashTable IdentityReader "
         "InitializeTable InitializeTableFromTextFile LookupTableExport LookupTableFind "
@@ -301,6 +309,11 @@ _TYPES = {
         "FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars "
         "FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel "
         "FakeQuantWithMinMaxVarsPerChannelGradient"
+    ),
+    "opsets.ragged.nodes": "RaggedGather RaggedRange RaggedTensorToSparse RaggedTensorToTensor",
+    "opsets.recurrent.blocks": (
+        "BlockLSTM BlockLSTMGrad BlockLSTMGradV2 BlockLSTMV2 GRUBlockCell GRUBlockCellGrad "
+        "LSTMBlockCell LSTMBlockCellGrad"
     ),
     "opsets.sampling.accidental_hits": "ComputeAccidentalHits",
     "opsets.sampling.candidates": (

@@ -37,10 +37,12 @@ __all__ = [
     "BatchFFT", "BatchFFT2D", "BatchFFT3D", "BatchIFFT", "BatchIFFT2D", "BatchIFFT3D",
     "BatchMatMul", "BatchMatMulV2", "BatchMatrixBandPart", "BatchMatrixDeterminant",
     "BatchMatrixDiag", "BatchMatrixDiagPart", "BatchMatrixInverse", "BatchMatrixSetDiag",
-    "BatchMatrixSolve", "BatchMatrixSolveLs", "BatchMatrixTriangularSolve", "BatchSelfAdjointEig",
-    "BatchSelfAdjointEigV2", "BatchSvd", "BatchToSpace", "BatchToSpaceND", "BesselI0", "BesselI0e",
-    "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad", "BiasAddV1", "Bitcast",
-    "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BroadcastArgs", "BroadcastGradientArgs",
+    "BatchMatrixSolve", "BatchMatrixSolveLs", "BatchMatrixTriangularSolve",
+    "BatchNormWithGlobalNormalization", "BatchNormWithGlobalNormalizationGrad",
+    "BatchSelfAdjointEig", "BatchSelfAdjointEigV2", "BatchSvd", "BatchToSpace", "BatchToSpaceND",
+    "BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad",
+    "BiasAddV1", "Bincount", "Bitcast", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BlockLSTM",
+    "BlockLSTMGrad", "BlockLSTMGradV2", "BlockLSTMV2", "BroadcastArgs", "BroadcastGradientArgs",
     "BroadcastTo", "Bucketize", "CSVDataset", "CSVDatasetV2", "CTCBeamSearchDecoder",
     "CTCGreedyDecoder", "CTCLoss", "CacheDataset", "CacheDatasetV2", "Cast", "Ceil",
     "CheckNumerics", "Cholesky", "ClipByValue", "CollectiveAllToAllV2", "CollectiveBcastRecv",
@@ -52,67 +54,69 @@ __all__ = [
     "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilter", "Conv3DBackpropFilterV2",
     "Conv3DBackpropInput", "Conv3DBackpropInputV2", "Cos", "Cosh", "CountUpTo", "CropAndResize",
     "CropAndResizeGradBoxes", "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum",
-    "CumulativeLogsumexp", "DatasetCardinality", "DatasetToSingleElement", "DecodeAndCropJpeg",
-    "DecodeBase64", "DecodeBmp", "DecodeCSV", "DecodeCompressed", "DecodeGif", "DecodeImage",
-    "DecodeJSONExample", "DecodeJpeg", "DecodePng", "DecodeRaw", "DecodeWav", "DeepCopy",
-    "DeleteSessionTensor", "DenseBincount", "DenseToDenseSetOperation", "DenseToSparseBatchDataset",
-    "DenseToSparseSetOperation", "DepthToSpace", "DepthwiseConv2dNative",
-    "DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNativeBackpropInput",
-    "DeserializeIterator", "DeserializeManySparse", "DeserializeSparse", "DestroyResourceOp",
-    "DestroyTemporaryVariable", "Diag", "DiagPart", "Digamma", "Dilation2D",
-    "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "DirectedInterleaveDataset",
-    "DisableCopyOnRead", "Div", "DivNoNan", "DrawBoundingBoxes", "DrawBoundingBoxesV2",
-    "DummyMemoryCache", "DummySeedGenerator", "DynamicPartition", "DynamicStitch", "EditDistance",
-    "Einsum", "Elu", "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg",
-    "EncodeJpegVariableQuality", "EncodePng", "EncodeWav", "EnsureShape", "Enter", "Equal", "Erf",
-    "Erfc", "Erfinv", "EuclideanNorm", "Exit", "Exp", "ExpandDims", "ExperimentalAssertNextDataset",
-    "ExperimentalDatasetCardinality", "ExperimentalDenseToSparseBatchDataset",
-    "ExperimentalDirectedInterleaveDataset", "ExperimentalGroupByReducerDataset",
-    "ExperimentalGroupByWindowDataset", "ExperimentalIgnoreErrorsDataset",
-    "ExperimentalMapAndBatchDataset", "ExperimentalMaxIntraOpParallelismDataset",
-    "ExperimentalParallelInterleaveDataset", "ExperimentalParseExampleDataset",
-    "ExperimentalPrivateThreadPoolDataset", "ExperimentalRandomDataset", "ExperimentalScanDataset",
-    "ExperimentalSlidingWindowDataset", "ExperimentalTakeWhileDataset",
-    "ExperimentalUnbatchDataset", "ExperimentalUniqueDataset", "Expm1", "ExtractGlimpse",
-    "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D", "FIFOQueue", "FIFOQueueV2",
-    "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars",
-    "FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannel",
-    "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill", "FilterDataset", "Fingerprint",
-    "FixedLengthRecordDataset", "FixedLengthRecordDatasetV2", "FixedLengthRecordReader",
-    "FixedLengthRecordReaderV2", "FixedUnigramCandidateSampler", "FlatMapDataset", "Floor",
-    "FloorDiv", "FloorMod", "FractionalAvgPool", "FractionalAvgPoolGrad", "FractionalMaxPool",
-    "FractionalMaxPoolGrad", "FusedBatchNorm", "FusedBatchNormGrad", "FusedBatchNormGradV2",
-    "FusedBatchNormGradV3", "FusedBatchNormV2", "FusedBatchNormV3", "Gather", "GatherNd",
-    "GatherV2", "GeneratorDataset", "GetSessionHandle", "GetSessionTensor", "Greater",
-    "GreaterEqual", "GroupByReducerDataset", "GroupByWindowDataset", "GuaranteeConst", "HSVToRGB",
-    "HashTable", "HashTableV2", "HistogramFixedWidth", "HistogramSummary", "IFFT", "IFFT2D",
-    "IFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", "Identity", "IdentityN", "IdentityReader",
-    "IdentityReaderV2", "If", "Igamma", "IgammaGradA", "Igammac", "IgnoreErrorsDataset", "Imag",
-    "ImageSummary", "InTopK", "InTopKV2", "InitializeTable", "InitializeTableFromTextFile",
-    "InitializeTableFromTextFileV2", "InitializeTableV2", "InterleaveDataset", "Inv", "InvGrad",
-    "Invert", "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized",
+    "CumulativeLogsumexp", "DataFormatDimMap", "DataFormatVecPermute", "DatasetCardinality",
+    "DatasetToSingleElement", "DecodeAndCropJpeg", "DecodeBase64", "DecodeBmp", "DecodeCSV",
+    "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample", "DecodeJpeg", "DecodePng",
+    "DecodeRaw", "DecodeWav", "DeepCopy", "DeleteSessionTensor", "DenseBincount",
+    "DenseToDenseSetOperation", "DenseToSparseBatchDataset", "DenseToSparseSetOperation",
+    "DepthToSpace", "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
+    "DepthwiseConv2dNativeBackpropInput", "DeserializeIterator", "DeserializeManySparse",
+    "DeserializeSparse", "DestroyResourceOp", "DestroyTemporaryVariable", "Diag", "DiagPart",
+    "Digamma", "Dilation2D", "Dilation2DBackpropFilter", "Dilation2DBackpropInput",
+    "DirectedInterleaveDataset", "DisableCopyOnRead", "Div", "DivNoNan", "DrawBoundingBoxes",
+    "DrawBoundingBoxesV2", "DummyMemoryCache", "DummySeedGenerator", "DynamicPartition",
+    "DynamicStitch", "EditDistance", "Einsum", "Elu", "EluGrad", "Empty", "EmptyTensorList",
+    "EncodeBase64", "EncodeJpeg", "EncodeJpegVariableQuality", "EncodePng", "EncodeWav",
+    "EnsureShape", "Enter", "Equal", "Erf", "Erfc", "Erfinv", "EuclideanNorm", "Exit", "Exp",
+    "ExpandDims", "ExperimentalAssertNextDataset", "ExperimentalDatasetCardinality",
+    "ExperimentalDenseToSparseBatchDataset", "ExperimentalDirectedInterleaveDataset",
+    "ExperimentalGroupByReducerDataset", "ExperimentalGroupByWindowDataset",
+    "ExperimentalIgnoreErrorsDataset", "ExperimentalMapAndBatchDataset",
+    "ExperimentalMaxIntraOpParallelismDataset", "ExperimentalParallelInterleaveDataset",
+    "ExperimentalParseExampleDataset", "ExperimentalPrivateThreadPoolDataset",
+    "ExperimentalRandomDataset", "ExperimentalScanDataset", "ExperimentalSlidingWindowDataset",
+    "ExperimentalTakeWhileDataset", "ExperimentalUnbatchDataset", "ExperimentalUniqueDataset",
+    "Expm1", "ExtractGlimpse", "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D",
+    "FIFOQueue", "FIFOQueueV2", "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient",
+    "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsGradient",
+    "FakeQuantWithMinMaxVarsPerChannel", "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill",
+    "FilterDataset", "Fingerprint", "FixedLengthRecordDataset", "FixedLengthRecordDatasetV2",
+    "FixedLengthRecordReader", "FixedLengthRecordReaderV2", "FixedUnigramCandidateSampler",
+    "FlatMapDataset", "Floor", "FloorDiv", "FloorMod", "FractionalAvgPool", "FractionalAvgPoolGrad",
+    "FractionalMaxPool", "FractionalMaxPoolGrad", "FusedBatchNorm", "FusedBatchNormGrad",
+    "FusedBatchNormGradV2", "FusedBatchNormGradV3", "FusedBatchNormV2", "FusedBatchNormV3",
+    "GRUBlockCell", "GRUBlockCellGrad", "Gather", "GatherNd", "GatherV2", "GeneratorDataset",
+    "GetSessionHandle", "GetSessionTensor", "Greater", "GreaterEqual", "GroupByReducerDataset",
+    "GroupByWindowDataset", "GuaranteeConst", "HSVToRGB", "HashTable", "HashTableV2",
+    "HistogramFixedWidth", "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D",
+    "IRFFT3D", "Identity", "IdentityN", "IdentityReader", "IdentityReaderV2", "If", "Igamma",
+    "IgammaGradA", "Igammac", "IgnoreErrorsDataset", "Imag", "ImageSummary", "InTopK", "InTopKV2",
+    "InitializeTable", "InitializeTableFromTextFile", "InitializeTableFromTextFileV2",
+    "InitializeTableV2", "InplaceAdd", "InplaceSub", "InplaceUpdate", "InterleaveDataset", "Inv",
+    "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized",
     "Iterator", "IteratorFromStringHandle", "IteratorFromStringHandleV2", "IteratorGetNext",
     "IteratorGetNextAsOptional", "IteratorGetNextSync", "IteratorToStringHandle", "IteratorV2",
-    "L2Loss", "LRN", "LRNGrad", "LeakyRelu", "LeakyReluGrad", "LearnedUnigramCandidateSampler",
-    "LeftShift", "LegacyParallelInterleaveDatasetV2", "Less", "LessEqual", "Lgamma", "LinSpace",
-    "ListDiff", "Log", "Log1p", "LogMatrixDeterminant", "LogSoftmax", "LogUniformCandidateSampler",
-    "LogicalAnd", "LogicalNot", "LogicalOr", "LookupTableExport", "LookupTableExportV2",
-    "LookupTableFind", "LookupTableFindV2", "LookupTableImport", "LookupTableImportV2",
-    "LookupTableInsert", "LookupTableInsertV2", "LookupTableRemoveV2", "LookupTableSize",
-    "LookupTableSizeV2", "LoopCond", "LowerBound", "Lu", "MakeIterator", "MapAndBatchDataset",
-    "MapClear", "MapDataset", "MapIncompleteSize", "MapPeek", "MapSize", "MapStage", "MapUnstage",
-    "MapUnstageNoKey", "MatMul", "MatchingFiles", "MatrixBandPart", "MatrixDeterminant",
-    "MatrixDiag", "MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3", "MatrixDiagV2",
-    "MatrixDiagV3", "MatrixInverse", "MatrixLogarithm", "MatrixSetDiag", "MatrixSetDiagV2",
-    "MatrixSetDiagV3", "MatrixSolve", "MatrixSolveLs", "MatrixSquareRoot", "MatrixTriangularSolve",
-    "Max", "MaxIntraOpParallelismDataset", "MaxPool", "MaxPool3D", "MaxPool3DGrad",
-    "MaxPool3DGradGrad", "MaxPoolGrad", "MaxPoolGradGrad", "MaxPoolGradWithArgmax",
-    "MaxPoolWithArgmax", "Maximum", "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Mfcc",
-    "Min", "Minimum", "MirrorPad", "MirrorPadGrad", "Mod", "ModelDataset", "Mul", "MulNoNan",
-    "Multinomial", "MutableHashTable", "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2",
-    "MutableHashTableV2", "Ndtri", "Neg", "NextAfter", "NextIteration", "NoOp", "NonMaxSuppression",
+    "L2Loss", "LRN", "LRNGrad", "LSTMBlockCell", "LSTMBlockCellGrad", "LeakyRelu", "LeakyReluGrad",
+    "LearnedUnigramCandidateSampler", "LeftShift", "LegacyParallelInterleaveDatasetV2", "Less",
+    "LessEqual", "Lgamma", "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant",
+    "LogSoftmax", "LogUniformCandidateSampler", "LogicalAnd", "LogicalNot", "LogicalOr",
+    "LookupTableExport", "LookupTableExportV2", "LookupTableFind", "LookupTableFindV2",
+    "LookupTableImport", "LookupTableImportV2", "LookupTableInsert", "LookupTableInsertV2",
+    "LookupTableRemoveV2", "LookupTableSize", "LookupTableSizeV2", "LoopCond", "LowerBound", "Lu",
+    "MakeIterator", "MapAndBatchDataset", "MapClear", "MapDataset", "MapIncompleteSize", "MapPeek",
+    "MapSize", "MapStage", "MapUnstage", "MapUnstageNoKey", "MatMul", "MatchingFiles",
+    "MatrixBandPart", "MatrixDeterminant", "MatrixDiag", "MatrixDiagPart", "MatrixDiagPartV2",
+    "MatrixDiagPartV3", "MatrixDiagV2", "MatrixDiagV3", "MatrixInverse", "MatrixLogarithm",
+    "MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3", "MatrixSolve", "MatrixSolveLs",
+    "MatrixSquareRoot", "MatrixTriangularSolve", "Max", "MaxIntraOpParallelismDataset", "MaxPool",
+    "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGrad", "MaxPoolGradGrad",
+    "MaxPoolGradWithArgmax", "MaxPoolWithArgmax", "Maximum", "Mean", "Merge", "MergeSummary",
+    "MergeV2Checkpoints", "Mfcc", "Min", "Minimum", "MirrorPad", "MirrorPadGrad", "Mod",
+    "ModelDataset", "Mul", "MulNoNan", "Multinomial", "MutableHashTable",
+    "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri",
+    "NearestNeighbors", "Neg", "NextAfter", "NextIteration", "NoOp", "NonMaxSuppression",
     "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
-    "NonMaxSuppressionWithOverlaps", "NonSerializableDataset", "NotEqual", "OneHot",
+    "NonMaxSuppressionWithOverlaps", "NonSerializableDataset", "NotEqual", "NthElement", "OneHot",
     "OneShotIterator", "OnesLike", "OptimizeDataset", "OptimizeDatasetV2", "OptionalFromValue",
     "OptionalGetValue", "OptionalHasValue", "OptionalNone", "OptionsDataset", "OrderedMapClear",
     "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize", "OrderedMapStage",
@@ -129,43 +133,44 @@ __all__ = [
     "QueueCloseV2", "QueueDequeue", "QueueDequeueMany", "QueueDequeueManyV2", "QueueDequeueUpTo",
     "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueue", "QueueEnqueueMany",
     "QueueEnqueueManyV2", "QueueEnqueueV2", "QueueIsClosed", "QueueIsClosedV2", "QueueSize",
-    "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV", "RandomDataset", "RandomDatasetV2",
-    "RandomGamma", "RandomPoisson", "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueue",
-    "RandomShuffleQueueV2", "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Range",
-    "RangeDataset", "Rank", "ReadFile", "ReadVariableOp", "ReaderNumRecordsProduced",
-    "ReaderNumRecordsProducedV2", "ReaderNumWorkUnitsCompleted", "ReaderNumWorkUnitsCompletedV2",
-    "ReaderRead", "ReaderReadUpTo", "ReaderReadUpToV2", "ReaderReadV2", "ReaderReset",
-    "ReaderResetV2", "ReaderRestoreState", "ReaderRestoreStateV2", "ReaderSerializeState",
-    "ReaderSerializeStateV2", "Real", "RealDiv", "Reciprocal", "ReciprocalGrad", "ReduceDataset",
-    "ReduceJoin", "ReducedShape", "RefEnter", "RefExit", "RefIdentity", "RefMerge",
-    "RefNextIteration", "RefSelect", "RefSwitch", "ReferenceHandle", "RegexFullMatch",
-    "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall", "RepeatDataset",
-    "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear",
-    "ResizeBilinearGrad", "ResizeNearestNeighbor", "ResizeNearestNeighborGrad",
+    "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV", "RaggedGather", "RaggedRange",
+    "RaggedTensorToSparse", "RaggedTensorToTensor", "RandomCrop", "RandomDataset",
+    "RandomDatasetV2", "RandomGamma", "RandomPoisson", "RandomPoissonV2", "RandomShuffle",
+    "RandomShuffleQueue", "RandomShuffleQueueV2", "RandomStandardNormal", "RandomUniform",
+    "RandomUniformInt", "Range", "RangeDataset", "Rank", "ReadFile", "ReadVariableOp",
+    "ReaderNumRecordsProduced", "ReaderNumRecordsProducedV2", "ReaderNumWorkUnitsCompleted",
+    "ReaderNumWorkUnitsCompletedV2", "ReaderRead", "ReaderReadUpTo", "ReaderReadUpToV2",
+    "ReaderReadV2", "ReaderReset", "ReaderResetV2", "ReaderRestoreState", "ReaderRestoreStateV2",
+    "ReaderSerializeState", "ReaderSerializeStateV2", "Real", "RealDiv", "Reciprocal",
+    "ReciprocalGrad", "ReduceDataset", "ReduceJoin", "ReducedShape", "RefEnter", "RefExit",
+    "RefIdentity", "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "ReferenceHandle",
+    "RegexFullMatch", "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall",
+    "RepeatDataset", "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad",
+    "ResizeBilinear", "ResizeBilinearGrad", "ResizeNearestNeighbor", "ResizeNearestNeighborGrad",
     "ResourceAccumulatorApplyGradient", "ResourceAccumulatorNumAccumulated",
     "ResourceAccumulatorSetGlobalStep", "ResourceAccumulatorTakeGradient", "ResourceApplyAdadelta",
     "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
     "ResourceApplyCenteredRMSProp", "ResourceApplyFtrl", "ResourceApplyFtrlV2",
     "ResourceApplyGradientDescent", "ResourceApplyMomentum", "ResourceApplyProximalAdagrad",
     "ResourceApplyProximalGradientDescent", "ResourceApplyRMSProp",
-    "ResourceConditionalAccumulator", "ResourceCountUpTo", "ResourceScatterAdd",
-    "ResourceScatterDiv", "ResourceScatterMax", "ResourceScatterMin", "ResourceScatterMul",
-    "ResourceScatterNdAdd", "ResourceScatterNdMax", "ResourceScatterNdMin", "ResourceScatterNdSub",
-    "ResourceScatterNdUpdate", "ResourceScatterSub", "ResourceScatterUpdate",
-    "ResourceSparseApplyAdadelta", "ResourceSparseApplyAdagrad", "ResourceSparseApplyAdagradDA",
-    "ResourceSparseApplyCenteredRMSProp", "ResourceSparseApplyFtrl", "ResourceSparseApplyFtrlV2",
-    "ResourceSparseApplyMomentum", "ResourceSparseApplyProximalAdagrad",
-    "ResourceSparseApplyProximalGradientDescent", "ResourceSparseApplyRMSProp",
-    "ResourceStridedSliceAssign", "Restore", "RestoreSlice", "RestoreV2", "Reverse",
-    "ReverseSequence", "ReverseV2", "RewriteDataset", "RightShift", "Rint", "Roll", "Round",
-    "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBox", "SampleDistortedBoundingBoxV2", "Save",
-    "SaveSlices", "SaveV2", "ScalarSummary", "ScanDataset", "ScatterAdd", "ScatterDiv",
-    "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNd", "ScatterNdAdd", "ScatterNdMax",
-    "ScatterNdMin", "ScatterNdNonAliasingAdd", "ScatterNdSub", "ScatterNdUpdate", "ScatterSub",
-    "ScatterUpdate", "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd", "SegmentSum",
-    "Select", "SelectV2", "SelfAdjointEig", "SelfAdjointEigV2", "Selu", "SeluGrad",
-    "SerializeIterator", "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize",
-    "Shape", "ShapeN", "ShardDataset", "ShardedFilename", "ShardedFilespec",
+    "ResourceConditionalAccumulator", "ResourceCountUpTo", "ResourceGather", "ResourceGatherNd",
+    "ResourceScatterAdd", "ResourceScatterDiv", "ResourceScatterMax", "ResourceScatterMin",
+    "ResourceScatterMul", "ResourceScatterNdAdd", "ResourceScatterNdMax", "ResourceScatterNdMin",
+    "ResourceScatterNdSub", "ResourceScatterNdUpdate", "ResourceScatterSub",
+    "ResourceScatterUpdate", "ResourceSparseApplyAdadelta", "ResourceSparseApplyAdagrad",
+    "ResourceSparseApplyAdagradDA", "ResourceSparseApplyCenteredRMSProp", "ResourceSparseApplyFtrl",
+    "ResourceSparseApplyFtrlV2", "ResourceSparseApplyMomentum",
+    "ResourceSparseApplyProximalAdagrad", "ResourceSparseApplyProximalGradientDescent",
+    "ResourceSparseApplyRMSProp", "ResourceStridedSliceAssign", "Restore", "RestoreSlice",
+    "RestoreV2", "Reverse", "ReverseSequence", "ReverseV2", "RewriteDataset", "RightShift", "Rint",
+    "Roll", "Round", "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBox",
+    "SampleDistortedBoundingBoxV2", "Save", "SaveSlices", "SaveV2", "ScalarSummary", "ScanDataset",
+    "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNd",
+    "ScatterNdAdd", "ScatterNdMax", "ScatterNdMin", "ScatterNdNonAliasingAdd", "ScatterNdSub",
+    "ScatterNdUpdate", "ScatterSub", "ScatterUpdate", "SegmentMax", "SegmentMean", "SegmentMin",
+    "SegmentProd", "SegmentSum", "Select", "SelectV2", "SelfAdjointEig", "SelfAdjointEigV2", "Selu",
+    "SeluGrad", "SerializeIterator", "SerializeManySparse", "SerializeSparse", "SerializeTensor",
+    "SetSize", "Shape", "ShapeN", "ShardDataset", "ShardedFilename", "ShardedFilespec",
     "ShuffleAndRepeatDataset", "ShuffleAndRepeatDatasetV2", "ShuffleDataset", "ShuffleDatasetV2",
     "ShuffleDatasetV3", "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "SkipDataset",
     "Slice", "SlidingWindowDataset", "Snapshot", "Softmax", "SoftmaxCrossEntropyWithLogits",
@@ -214,12 +219,13 @@ __all__ = [
     "TensorSliceDataset", "TensorSummary", "TensorSummaryV2", "TextLineDataset", "TextLineReader",
     "TextLineReaderV2", "Tile", "TileGrad", "TopK", "TopKV2", "Transpose", "TridiagonalMatMul",
     "TridiagonalSolve", "TruncateDiv", "TruncateMod", "TruncatedNormal", "UnbatchDataset",
-    "UnicodeTranscode", "UniformCandidateSampler", "Unique", "UniqueDataset", "UniqueWithCounts",
-    "Unpack", "UnravelIndex", "UnsortedSegmentJoin", "UnsortedSegmentMax", "UnsortedSegmentMin",
-    "UnsortedSegmentProd", "UnsortedSegmentSum", "Unstage", "UnwrapDatasetVariant", "UpperBound",
-    "VarHandleOp", "VarIsInitializedOp", "Variable", "VariableV2", "Where", "While",
-    "WholeFileReader", "WholeFileReaderV2", "WindowDataset", "WrapDatasetVariant", "WriteFile",
-    "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta", "ZipDataset",
+    "UnicodeTranscode", "UniformCandidateSampler", "Unique", "UniqueDataset", "UniqueV2",
+    "UniqueWithCounts", "UniqueWithCountsV2", "Unpack", "UnravelIndex", "UnsortedSegmentJoin",
+    "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd", "UnsortedSegmentSum",
+    "Unstage", "UnwrapDatasetVariant", "UpperBound", "VarHandleOp", "VarIsInitializedOp",
+    "Variable", "VariableShape", "VariableV2", "Where", "While", "WholeFileReader",
+    "WholeFileReaderV2", "WindowDataset", "WrapDatasetVariant", "WriteFile", "Xdivy", "Xlog1py",
+    "Xlogy", "ZerosLike", "Zeta", "ZipDataset",
 ]
 
 def Abs(x: Operand, *, name: str | None = None) -> Tensor:
@@ -558,6 +564,14 @@ def BatchMatrixTriangularSolve(matrix: Operand, rhs: Operand, *, lower: bool = T
     """matrix:T rhs:T -> output:T"""
     return one("BatchMatrixTriangularSolve", (matrix, rhs,), {"lower": lower, "adjoint": adjoint}, name)
 
+def BatchNormWithGlobalNormalization(t: Operand, m: Operand, v: Operand, beta: Operand, gamma: Operand, *, variance_epsilon: float, scale_after_normalization: bool, name: str | None = None) -> Tensor:
+    """t:T m:T v:T beta:T gamma:T -> result:T"""
+    return one("BatchNormWithGlobalNormalization", (t, m, v, beta, gamma,), {"variance_epsilon": variance_epsilon, "scale_after_normalization": scale_after_normalization}, name)
+
+def BatchNormWithGlobalNormalizationGrad(t: Operand, m: Operand, v: Operand, gamma: Operand, backprop: Operand, *, variance_epsilon: float, scale_after_normalization: bool, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """t:T m:T v:T gamma:T backprop:T -> dx:T dm:T dv:T db:T dg:T"""
+    return many("BatchNormWithGlobalNormalizationGrad", (t, m, v, gamma, backprop,), {"variance_epsilon": variance_epsilon, "scale_after_normalization": scale_after_normalization}, name)
+
 def BatchSelfAdjointEig(input: Operand, *, name: str | None = None) -> Tensor:
     """input:T -> output:T"""
     return one("BatchSelfAdjointEig", (input,), {}, name)
@@ -610,6 +624,10 @@ def BiasAddV1(value: Operand, bias: Operand, *, name: str | None = None) -> Tens
     """value:T bias:T -> output:T"""
     return one("BiasAddV1", (value, bias,), {}, name)
 
+def Bincount(arr: Operand, size: Operand, weights: Operand, *, name: str | None = None) -> Tensor:
+    """arr:int32 size:int32 weights:T -> bins:T"""
+    return one("Bincount", (arr, size, weights,), {}, name)
+
 def Bitcast(input: Operand, *, type: DTypeLike, name: str | None = None) -> Tensor:
     """input:T -> output:type"""
     return one("Bitcast", (input,), {"type": type}, name)
@@ -625,6 +643,22 @@ def BitwiseOr(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
 def BitwiseXor(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
     """x:T y:T -> z:T"""
     return one("BitwiseXor", (x, y,), {}, name)
+
+def BlockLSTM(seq_len_max: Operand, x: Operand, cs_prev: Operand, h_prev: Operand, w: Operand, wci: Operand, wcf: Operand, wco: Operand, b: Operand, *, forget_bias: float = 1.0, cell_clip: float = 3.0, use_peephole: bool = False, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """seq_len_max:int64 x:T cs_prev:T h_prev:T w:T wci:T wcf:T wco:T b:T -> i:T cs:T f:T o:T ci:T co:T h:T"""
+    return many("BlockLSTM", (seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b,), {"forget_bias": forget_bias, "cell_clip": cell_clip, "use_peephole": use_peephole}, name)
+
+def BlockLSTMGrad(seq_len_max: Operand, x: Operand, cs_prev: Operand, h_prev: Operand, w: Operand, wci: Operand, wcf: Operand, wco: Operand, b: Operand, i: Operand, cs: Operand, f: Operand, o: Operand, ci: Operand, co: Operand, h: Operand, cs_grad: Operand, h_grad: Operand, *, use_peephole: bool, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """seq_len_max:int64 x:T cs_prev:T h_prev:T w:T wci:T wcf:T wco:T b:T i:T cs:T f:T o:T ci:T co:T h:T cs_grad:T h_grad:T -> x_grad:T cs_prev_grad:T h_prev_grad:T w_grad:T wci_grad:T wcf_grad:T wco_grad:T b_grad:T"""
+    return many("BlockLSTMGrad", (seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad,), {"use_peephole": use_peephole}, name)
+
+def BlockLSTMGradV2(seq_len_max: Operand, x: Operand, cs_prev: Operand, h_prev: Operand, w: Operand, wci: Operand, wcf: Operand, wco: Operand, b: Operand, i: Operand, cs: Operand, f: Operand, o: Operand, ci: Operand, co: Operand, h: Operand, cs_grad: Operand, h_grad: Operand, *, use_peephole: bool, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """seq_len_max:int64 x:T cs_prev:T h_prev:T w:T wci:T wcf:T wco:T b:T i:T cs:T f:T o:T ci:T co:T h:T cs_grad:T h_grad:T -> x_grad:T cs_prev_grad:T h_prev_grad:T w_grad:T wci_grad:T wcf_grad:T wco_grad:T b_grad:T"""
+    return many("BlockLSTMGradV2", (seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad,), {"use_peephole": use_peephole}, name)
+
+def BlockLSTMV2(seq_len_max: Operand, x: Operand, cs_prev: Operand, h_prev: Operand, w: Operand, wci: Operand, wcf: Operand, wco: Operand, b: Operand, *, cell_clip: float = 0.0, use_peephole: bool = False, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """seq_len_max:int64 x:T cs_prev:T h_prev:T w:T wci:T wcf:T wco:T b:T -> i:T cs:T f:T o:T ci:T co:T h:T"""
+    return many("BlockLSTMV2", (seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b,), {"cell_clip": cell_clip, "use_peephole": use_peephole}, name)
 
 def BroadcastArgs(s0: Operand, s1: Operand, *, name: str | None = None) -> Tensor:
     """s0:T s1:T -> r0:T"""
@@ -854,6 +888,14 @@ def CumulativeLogsumexp(x: Operand, axis: Operand, *, exclusive: bool = False, r
     """x:T axis:Tidx -> out:T"""
     return one("CumulativeLogsumexp", (x, axis,), {"exclusive": exclusive, "reverse": reverse}, name)
 
+def DataFormatDimMap(x: Operand, *, src_format: str | bytes = 'NHWC', dst_format: str | bytes = 'NCHW', name: str | None = None) -> Tensor:
+    """x:T -> y:T"""
+    return one("DataFormatDimMap", (x,), {"src_format": src_format, "dst_format": dst_format}, name)
+
+def DataFormatVecPermute(x: Operand, *, src_format: str | bytes = 'NHWC', dst_format: str | bytes = 'NCHW', name: str | None = None) -> Tensor:
+    """x:T -> y:T"""
+    return one("DataFormatVecPermute", (x,), {"src_format": src_format, "dst_format": dst_format}, name)
+
 def DatasetCardinality(input_dataset: Operand, *, cardinality_options: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant -> cardinality:int64"""
     return one("DatasetCardinality", (input_dataset,), {"cardinality_options": cardinality_options}, name)
@@ -1049,6 +1091,10 @@ def Elu(features: Operand, *, name: str | None = None) -> Tensor:
 def EluGrad(gradients: Operand, outputs: Operand, *, name: str | None = None) -> Tensor:
     """gradients:T outputs:T -> backprops:T"""
     return one("EluGrad", (gradients, outputs,), {}, name)
+
+def Empty(shape: Operand, *, dtype: DTypeLike, init: bool = False, name: str | None = None) -> Tensor:
+    """shape:int32 -> output:dtype"""
+    return one("Empty", (shape,), {"dtype": dtype, "init": init}, name)
 
 def EmptyTensorList(element_shape: Operand, max_num_elements: Operand, *, element_dtype: DTypeLike, name: str | None = None) -> Tensor:
     """element_shape:shape_type max_num_elements:int32 -> handle:variant"""
@@ -1334,6 +1380,14 @@ def FusedBatchNormV3(x: Operand, scale: Operand, offset: Operand, mean: Operand,
     """x:T scale:U offset:U mean:U variance:U -> y:T batch_mean:U batch_variance:U reserve_space_1:U reserve_space_2:U reserve_space_3:U"""
     return many("FusedBatchNormV3", (x, scale, offset, mean, variance,), {"epsilon": epsilon, "exponential_avg_factor": exponential_avg_factor, "data_format": data_format, "is_training": is_training}, name)
 
+def GRUBlockCell(x: Operand, h_prev: Operand, w_ru: Operand, w_c: Operand, b_ru: Operand, b_c: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """x:T h_prev:T w_ru:T w_c:T b_ru:T b_c:T -> r:T u:T c:T h:T"""
+    return many("GRUBlockCell", (x, h_prev, w_ru, w_c, b_ru, b_c,), {}, name)
+
+def GRUBlockCellGrad(x: Operand, h_prev: Operand, w_ru: Operand, w_c: Operand, b_ru: Operand, b_c: Operand, r: Operand, u: Operand, c: Operand, d_h: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """x:T h_prev:T w_ru:T w_c:T b_ru:T b_c:T r:T u:T c:T d_h:T -> d_x:T d_h_prev:T d_c_bar:T d_r_bar_u_bar:T"""
+    return many("GRUBlockCellGrad", (x, h_prev, w_ru, w_c, b_ru, b_c, r, u, c, d_h,), {}, name)
+
 def Gather(params: Operand, indices: Operand, *, validate_indices: bool = True, name: str | None = None) -> Tensor:
     """params:Tparams indices:Tindices -> output:Tparams"""
     return one("Gather", (params, indices,), {"validate_indices": validate_indices}, name)
@@ -1490,6 +1544,18 @@ def InitializeTableV2(table_handle: Operand, keys: Operand, values: Operand, *, 
     """table_handle:resource keys:Tkey values:Tval ->"""
     return node("InitializeTableV2", (table_handle, keys, values,), {}, name)
 
+def InplaceAdd(x: Operand, i: Operand, v: Operand, *, name: str | None = None) -> Tensor:
+    """x:T i:int32 v:T -> y:T"""
+    return one("InplaceAdd", (x, i, v,), {}, name)
+
+def InplaceSub(x: Operand, i: Operand, v: Operand, *, name: str | None = None) -> Tensor:
+    """x:T i:int32 v:T -> y:T"""
+    return one("InplaceSub", (x, i, v,), {}, name)
+
+def InplaceUpdate(x: Operand, i: Operand, v: Operand, *, name: str | None = None) -> Tensor:
+    """x:T i:int32 v:T -> y:T"""
+    return one("InplaceUpdate", (x, i, v,), {}, name)
+
 def InterleaveDataset(input_dataset: Operand, other_arguments: Operands, cycle_length: Operand, block_length: Operand, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant other_arguments:[Targuments] cycle_length:int64 block_length:int64 -> handle:variant"""
     return one("InterleaveDataset", (input_dataset, other_arguments, cycle_length, block_length,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
@@ -1569,6 +1635,14 @@ def LRN(input: Operand, *, depth_radius: int = 5, bias: float = 1.0, alpha: floa
 def LRNGrad(input_grads: Operand, input_image: Operand, output_image: Operand, *, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5, name: str | None = None) -> Tensor:
     """input_grads:T input_image:T output_image:T -> output:T"""
     return one("LRNGrad", (input_grads, input_image, output_image,), {"depth_radius": depth_radius, "bias": bias, "alpha": alpha, "beta": beta}, name)
+
+def LSTMBlockCell(x: Operand, cs_prev: Operand, h_prev: Operand, w: Operand, wci: Operand, wcf: Operand, wco: Operand, b: Operand, *, forget_bias: float = 1.0, cell_clip: float = 3.0, use_peephole: bool = False, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """x:T cs_prev:T h_prev:T w:T wci:T wcf:T wco:T b:T -> i:T cs:T f:T o:T ci:T co:T h:T"""
+    return many("LSTMBlockCell", (x, cs_prev, h_prev, w, wci, wcf, wco, b,), {"forget_bias": forget_bias, "cell_clip": cell_clip, "use_peephole": use_peephole}, name)
+
+def LSTMBlockCellGrad(x: Operand, cs_prev: Operand, h_prev: Operand, w: Operand, wci: Operand, wcf: Operand, wco: Operand, b: Operand, i: Operand, cs: Operand, f: Operand, o: Operand, ci: Operand, co: Operand, cs_grad: Operand, h_grad: Operand, *, use_peephole: bool, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """x:T cs_prev:T h_prev:T w:T wci:T wcf:T wco:T b:T i:T cs:T f:T o:T ci:T co:T cs_grad:T h_grad:T -> cs_prev_grad:T dicfo:T wci_grad:T wcf_grad:T wco_grad:T"""
+    return many("LSTMBlockCellGrad", (x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, cs_grad, h_grad,), {"use_peephole": use_peephole}, name)
 
 def LeakyRelu(features: Operand, *, alpha: float = 0.2, name: str | None = None) -> Tensor:
     """features:T -> activations:T"""
@@ -1934,6 +2008,10 @@ def Ndtri(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
     return one("Ndtri", (x,), {}, name)
 
+def NearestNeighbors(points: Operand, centers: Operand, k: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """points:float centers:float k:int64 -> nearest_center_indices:int64 nearest_center_distances:float"""
+    return many("NearestNeighbors", (points, centers, k,), {}, name)
+
 def Neg(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
     return one("Neg", (x,), {}, name)
@@ -1981,6 +2059,10 @@ def NonSerializableDataset(input_dataset: Operand, *, output_types: Sequence[DTy
 def NotEqual(x: Operand, y: Operand, *, incompatible_shape_error: bool = True, name: str | None = None) -> Tensor:
     """x:T y:T -> z:bool"""
     return one("NotEqual", (x, y,), {"incompatible_shape_error": incompatible_shape_error}, name)
+
+def NthElement(input: Operand, n: Operand, *, reverse: bool = False, name: str | None = None) -> Tensor:
+    """input:T n:int32 -> values:T"""
+    return one("NthElement", (input, n,), {"reverse": reverse}, name)
 
 def OneHot(indices: Operand, depth: Operand, on_value: Operand, off_value: Operand, *, axis: int = -1, name: str | None = None) -> Tensor:
     """indices:TI depth:int32 on_value:T off_value:T -> output:T"""
@@ -2142,9 +2224,9 @@ def ParseSingleExample(serialized: Operand, dense_defaults: Operands, *, num_spa
     """serialized:string dense_defaults:[Tdense] -> sparse_indices:int64*num_sparse sparse_values:[sparse_types] sparse_shapes:int64*num_sparse dense_values:[Tdense]"""
     return many("ParseSingleExample", (serialized, dense_defaults,), {"num_sparse": num_sparse, "sparse_keys": sparse_keys, "dense_keys": dense_keys, "sparse_types": sparse_types, "dense_shapes": dense_shapes}, name)
 
-def ParseSingleSequenceExample(serialized: Operand, feature_list_dense_missing_assumed_empty: Operand, context_sparse_keys: Operands, context_dense_keys: Operands, feature_list_sparse_keys: Operands, feature_list_dense_keys: Operands, context_dense_defaults: Operands, debug_name: Operand, *, context_sparse_types: Sequence[DTypeLike] = (), feature_list_dense_types: Sequence[DTypeLike] = (), context_dense_shapes: Sequence[ShapeLike] = (), feature_list_sparse_types: Sequence[DTypeLike] = (), feature_list_dense_shapes: Sequence[ShapeLike] = (), name: str | None = None) -> tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor]]:
+def ParseSingleSequenceExample(serialized: Operand, feature_list_dense_missing_assumed_empty: Operand, context_sparse_keys: Operands, context_dense_keys: Operands, feature_list_sparse_keys: Operands, feature_list_dense_keys: Operands, context_dense_defaults: Operands, debug_name: Operand, *, Ncontext_sparse: int | None = None, Ncontext_dense: int | None = None, Nfeature_list_sparse: int | None = None, Nfeature_list_dense: int | None = None, context_sparse_types: Sequence[DTypeLike] = (), feature_list_dense_types: Sequence[DTypeLike] = (), context_dense_shapes: Sequence[ShapeLike] = (), feature_list_sparse_types: Sequence[DTypeLike] = (), feature_list_dense_shapes: Sequence[ShapeLike] = (), name: str | None = None) -> tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor]]:
     """serialized:string feature_list_dense_missing_assumed_empty:string context_sparse_keys:string*Ncontext_sparse context_dense_keys:string*Ncontext_dense feature_list_sparse_keys:string*Nfeature_list_sparse feature_list_dense_keys:string*Nfeature_list_dense context_dense_defaults:[Tcontext_dense] debug_name:string -> context_sparse_indices:int64*Ncontext_sparse context_sparse_values:[context_sparse_types] context_sparse_shapes:int64*Ncontext_sparse context_dense_values:[Tcontext_dense] feature_list_sparse_indices:int64*Nfeature_list_sparse feature_list_sparse_values:[feature_list_sparse_types] feature_list_sparse_shapes:int64*Nfeature_list_sparse feature_list_dense_values:[feature_list_dense_types]"""
-    return many("ParseSingleSequenceExample", (serialized, feature_list_dense_missing_assumed_empty, context_sparse_keys, context_dense_keys, feature_list_sparse_keys, feature_list_dense_keys, context_dense_defaults, debug_name,), {"context_sparse_types": context_sparse_types, "feature_list_dense_types": feature_list_dense_types, "context_dense_shapes": context_dense_shapes, "feature_list_sparse_types": feature_list_sparse_types, "feature_list_dense_shapes": feature_list_dense_shapes}, name)
+    return many("ParseSingleSequenceExample", (serialized, feature_list_dense_missing_assumed_empty, context_sparse_keys, context_dense_keys, feature_list_sparse_keys, feature_list_dense_keys, context_dense_defaults, debug_name,), {"Ncontext_sparse": Ncontext_sparse, "Ncontext_dense": Ncontext_dense, "Nfeature_list_sparse": Nfeature_list_sparse, "Nfeature_list_dense": Nfeature_list_dense, "context_sparse_types": context_sparse_types, "feature_list_dense_types": feature_list_dense_types, "context_dense_shapes": context_dense_shapes, "feature_list_sparse_types": feature_list_sparse_types, "feature_list_dense_shapes": feature_list_dense_shapes}, name)
 
 def ParseTensor(serialized: Operand, *, out_type: DTypeLike, name: str | None = None) -> Tensor:
     """serialized:string -> output:out_type"""
@@ -2301,6 +2383,26 @@ def RFFT3D(input: Operand, fft_length: Operand, *, Tcomplex: DTypeLike = complex
 def RGBToHSV(images: Operand, *, name: str | None = None) -> Tensor:
     """images:T -> output:T"""
     return one("RGBToHSV", (images,), {}, name)
+
+def RaggedGather(params_nested_splits: Operands, params_dense_values: Operand, indices: Operand, *, OUTPUT_RAGGED_RANK: int, name: str | None = None) -> tuple[list[Tensor], Tensor]:
+    """params_nested_splits:Tsplits*PARAMS_RAGGED_RANK params_dense_values:Tvalues indices:Tindices -> output_nested_splits:Tsplits*OUTPUT_RAGGED_RANK output_dense_values:Tvalues"""
+    return many("RaggedGather", (params_nested_splits, params_dense_values, indices,), {"OUTPUT_RAGGED_RANK": OUTPUT_RAGGED_RANK}, name)
+
+def RaggedRange(starts: Operand, limits: Operand, deltas: Operand, *, Tsplits: DTypeLike = int64, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """starts:T limits:T deltas:T -> rt_nested_splits:Tsplits rt_dense_values:T"""
+    return many("RaggedRange", (starts, limits, deltas,), {"Tsplits": Tsplits}, name)
+
+def RaggedTensorToSparse(rt_nested_splits: Operands, rt_dense_values: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """rt_nested_splits:Tsplits*RAGGED_RANK rt_dense_values:T -> sparse_indices:int64 sparse_values:T sparse_dense_shape:int64"""
+    return many("RaggedTensorToSparse", (rt_nested_splits, rt_dense_values,), {}, name)
+
+def RaggedTensorToTensor(shape: Operand, values: Operand, default_value: Operand, row_partition_tensors: Operands, *, row_partition_types: Sequence[str | bytes], name: str | None = None) -> Tensor:
+    """shape:Tshape values:T default_value:T row_partition_tensors:Tindex*num_row_partition_tensors -> result:T"""
+    return one("RaggedTensorToTensor", (shape, values, default_value, row_partition_tensors,), {"row_partition_types": row_partition_types}, name)
+
+def RandomCrop(image: Operand, size: Operand, *, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor:
+    """image:T size:int64 -> output:T"""
+    return one("RandomCrop", (image, size,), {"seed": seed, "seed2": seed2}, name)
 
 def RandomDataset(seed: Operand, seed2: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """seed:int64 seed2:int64 -> handle:variant"""
@@ -2617,6 +2719,14 @@ def ResourceConditionalAccumulator(*, dtype: DTypeLike, shape: ShapeLike | None 
 def ResourceCountUpTo(resource: Operand, *, limit: int, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str | None = None) -> Tensor:
     """resource:resource -> output:T"""
     return one("ResourceCountUpTo", (resource,), {"limit": limit, "dtype": dtype, "shape": shape}, name)
+
+def ResourceGather(resource: Operand, indices: Operand, *, dtype: DTypeLike, batch_dims: int = 0, shape: ShapeLike = None, name: str | None = None) -> Tensor:
+    """resource:resource indices:Tindices -> output:dtype"""
+    return one("ResourceGather", (resource, indices,), {"dtype": dtype, "batch_dims": batch_dims, "shape": shape}, name)
+
+def ResourceGatherNd(resource: Operand, indices: Operand, *, dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Tensor:
+    """resource:resource indices:Tindices -> output:dtype"""
+    return one("ResourceGatherNd", (resource, indices,), {"dtype": dtype, "shape": shape}, name)
 
 def ResourceScatterAdd(resource: Operand, indices: Operand, updates: Operand, *, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """resource:resource indices:Tindices updates:dtype ->"""
@@ -3794,9 +3904,17 @@ def UniqueDataset(input_dataset: Operand, *, output_types: Sequence[DTypeLike], 
     """input_dataset:variant -> handle:variant"""
     return one("UniqueDataset", (input_dataset,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
 
+def UniqueV2(x: Operand, axis: Operand, *, out_idx: DTypeLike = int32, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """x:T axis:Taxis -> y:T idx:out_idx"""
+    return many("UniqueV2", (x, axis,), {"out_idx": out_idx}, name)
+
 def UniqueWithCounts(x: Operand, *, out_idx: DTypeLike = int32, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """x:T -> y:T idx:out_idx count:out_idx"""
     return many("UniqueWithCounts", (x,), {"out_idx": out_idx}, name)
+
+def UniqueWithCountsV2(x: Operand, axis: Operand, *, out_idx: DTypeLike = int32, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """x:T axis:Taxis -> y:T idx:out_idx count:out_idx"""
+    return many("UniqueWithCountsV2", (x, axis,), {"out_idx": out_idx}, name)
 
 def Unpack(value: Operand, *, num: int, axis: int = 0, name: str | None = None) -> list[Tensor]:
     """value:T -> output:T*num"""
@@ -3849,6 +3967,10 @@ def VarIsInitializedOp(resource: Operand, *, dtype: DTypeLike | None = None, sha
 def Variable(*, shape: ShapeLike, dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
     """-> ref:dtype&"""
     return one("Variable", (), {"shape": shape, "dtype": dtype, "container": container, "shared_name": shared_name}, name)
+
+def VariableShape(input: Operand, *, dtype: DTypeLike | None = None, out_type: DTypeLike = int32, shape: ShapeLike = None, name: str | None = None) -> Tensor:
+    """input:resource -> output:out_type"""
+    return one("VariableShape", (input,), {"dtype": dtype, "out_type": out_type, "shape": shape}, name)
 
 def VariableV2(*, shape: ShapeLike, dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
     """-> ref:dtype&"""

@@ -14,7 +14,7 @@ from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.elements.cast import cast
-from actorsession.ops.rows import op, same
+from actorsession.ops.rows import first, op, same
 from actorsession.ops.shape_operands import constant_ints, ints
 from actorsession.opsets.older.forms import Item, ShapeOf, older_form
 
@@ -37,14 +37,10 @@ older_form("Concat", "ConcatV2", (slice(1, None), 0))
 older_form("Conv3DBackpropFilter", "Conv3DBackpropFilterV2", (0, ShapeOf(1), 2), gradient=None)
 older_form("Conv3DBackpropInput", "Conv3DBackpropInputV2", (ShapeOf(0), 1, 2), gradient=None)
 older_form("Gather", "GatherV2", (0, 1, lambda attrs, dtypes: np.int32(0)))
-older_form(
-    "InTopK", "InTopKV2", (0, 1, lambda attrs, dtypes: dtypes[1].np_dtype.type(attrs["k"]))
-)
+older_form("InTopK", "InTopKV2", (0, 1, lambda attrs, dtypes: dtypes[1].np_dtype.type(attrs["k"])))
 older_form("Mod", "TruncateMod", gradient=None)
 older_form("PlaceholderV2", "Placeholder")
-older_form(
-    "RandomPoisson", "RandomPoissonV2", attrs=lambda attrs, dtypes: {"dtype": dtypes[1]}
-)
+older_form("RandomPoisson", "RandomPoissonV2", attrs=lambda attrs, dtypes: {"dtype": dtypes[1]})
 older_form("ScatterNdNonAliasingAdd", "TensorScatterAdd")
 older_form("Snapshot", "Identity", gradient=None)
 older_form("SpaceToBatch", "SpaceToBatchND", (0, _block, 1))
@@ -93,14 +89,18 @@ def _infer_tile_grad(ctx: InferContext) -> Sequence[TensorShape]:
     if shape.rank is None or times is None:
         return [TensorShape([None] * shape.rank) if shape.rank is not None else shape]
     if len(times) != shape.rank or min(times, default=1) < 1:
-        raise ValueError(f"TileGrad: a multiple of at least 1 for each axis of {shape}, got {times}")
+        raise ValueError(
+            f"TileGrad: a multiple of at least 1 for each axis of {shape}, got {times}"
+        )
     sizes = [None if size is None else size // n for size, n in zip(shape, times, strict=True)]
     return [TensorShape(sizes)]
 
 
 def _tile_grad(x: Any, multiples: Any) -> Any:
     times = ints(multiples)
-    if len(times) != x.ndim or any(n < 1 or size % n for size, n in zip(x.shape, times, strict=True)):
+    if len(times) != x.ndim or any(
+        n < 1 or size % n for size, n in zip(x.shape, times, strict=True)
+    ):
         raise InvalidArgumentError(f"shape {list(x.shape)} is not tiled by {list(times)}")
     pairs = [part for size, n in zip(x.shape, times, strict=True) for part in (n, size // n)]
     return x.reshape(pairs).sum(tuple(range(0, len(pairs), 2)), dtype=x.dtype)
@@ -126,11 +126,14 @@ def _product_kernel(ctx: KernelContext) -> Kernel:
 
     def product(*values: Any) -> Any:
         a, b = (
-            (v.T if turns else v).astype(np.float32) for v, turns in zip(values, turned, strict=True)
+            (v.T if turns else v).astype(np.float32)
+            for v, turns in zip(values, turned, strict=True)
         )
         if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
             shapes = [list(v.shape) for v in values]
-            raise InvalidArgumentError(f"matrices of shapes {shapes[0]} and {shapes[1]}: no product")
+            raise InvalidArgumentError(
+                f"matrices of shapes {shapes[0]} and {shapes[1]}: no product"
+            )
         return a @ b
 
     return product
@@ -149,3 +152,49 @@ def _product_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 
 
 op("SparseMatMul", _infer_product, kernel=_product_kernel, grad=_product_gradient)
+
+
+# -- BatchNormWithGlobalNormalization --------------------------------------------------------------
+
+
+def _normalised_kernel(ctx: KernelContext) -> Kernel:
+    epsilon, scales = ctx.attrs["variance_epsilon"], ctx.attrs["scale_after_normalization"]
+
+    def normalised(t: Any, m: Any, v: Any, beta: Any, gamma: Any) -> Any:
+        factor = 1 / np.sqrt(v + v.dtype.type(epsilon))
+        return (t - m) * (factor * gamma if scales else factor) + beta
+
+    return normalised
+
+
+def _normalised_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    found = raw.BatchNormWithGlobalNormalizationGrad(
+        *op.inputs[:3], op.inputs[4], grad, variance_epsilon=op.attrs["variance_epsilon"],
+        scale_after_normalization=op.attrs["scale_after_normalization"],
+    )  # fmt: skip
+    return list(found)
+
+
+def _normalised_back_kernel(ctx: KernelContext) -> Kernel:
+    epsilon, scales = ctx.attrs["variance_epsilon"], ctx.attrs["scale_after_normalization"]
+
+    def back(t: Any, m: Any, v: Any, gamma: Any, grad: Any) -> Any:
+        factor, axes = 1 / np.sqrt(v + v.dtype.type(epsilon)), tuple(range(t.ndim - 1))
+        by_scaled = grad * gamma if scales else grad
+        by_v = (by_scaled * (t - m)).sum(axes) * factor**3 / -2
+        by_gamma = (grad * (t - m)).sum(axes) * factor if scales else np.zeros_like(gamma)
+        return by_scaled * factor, -by_scaled.sum(axes) * factor, by_v, grad.sum(axes), by_gamma
+
+    return back
+
+
+def _normalised_back_shapes(ctx: InferContext) -> Sequence[TensorShape]:
+    return [ctx.inputs[0].shape, *[ctx.inputs[1].shape] * 4]
+
+
+op(
+    "BatchNormWithGlobalNormalization", first, kernel=_normalised_kernel, grad=_normalised_gradient,
+)  # fmt: skip
+op(
+    "BatchNormWithGlobalNormalizationGrad", _normalised_back_shapes, kernel=_normalised_back_kernel,
+)  # fmt: skip

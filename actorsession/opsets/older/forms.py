@@ -34,7 +34,7 @@ from actorsession.ops.build import constant
 from actorsession.ops.rows import check_inputs
 from actorsession.records import dataclass
 
-__all__ = ["Attrs", "Item", "ShapeOf", "older_form"]
+__all__ = ["Attrs", "Computed", "Item", "ShapeOf", "older_form"]
 
 Attrs: TypeAlias = Mapping[str, Any]
 
@@ -50,8 +50,25 @@ class ShapeOf:
     index: int
 
 
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A value that is computed from those of some inputs.
+
+    Attributes:
+        indices: the inputs.
+        function: from their values to that value.
+        spec: its type and shape.
+    """
+
+    indices: Sequence[int]
+    function: Callable[..., Array]
+    spec: TensorSpec
+
+
+Source: TypeAlias = "int | ShapeOf | Computed | Array"
 Item: TypeAlias = "int | slice | ShapeOf | Callable[[Attrs, Sequence[DType]], Any]"
-"""An input of the newer type: one or several of the older, or a constant by attributes and input types."""
+"""An input of the newer type: one or several of the older, or what attributes and types of inputs make of
+them: a range of them, a value computed from some, or a constant."""
 
 # What is true of the newer type however its inputs are given, and what is true for the same inputs alone.
 _SHARED = ("aliases", "once", "blocks", "calls_python", "suspends", "takes", "opens_files")
@@ -63,6 +80,7 @@ def older_form(
     newer: str,
     inputs: Sequence[Item] = (slice(None),),
     attrs: Callable[[Attrs, Sequence[DType]], Attrs] | None = None,
+    without: Callable[[Attrs], int] | None = None,
     **changed: Any,
 ) -> OpDef:
     """Register an operation type of the table of signatures that another type has replaced.
@@ -73,13 +91,14 @@ def older_form(
         inputs: the inputs that the newer type is shown.
         attrs: from the attributes and the element types of the inputs to the attributes of the newer type
             that have other names or values; those of the same name stay.
+        without: from the attributes to how many of the last outputs the older type does not have.
         changed: fields of ``OpDef`` that are not those of the newer type.
 
     Returns:
         The registered type.
     """
     now = lookup(newer)
-    form = _Form(now, inputs, attrs)
+    form = _Form(now, inputs, attrs, without)
     kept = _SHARED + (_OF_SAME_INPUTS if form.same_inputs else ())
     fields: dict[str, Any] = {key: getattr(now, key) for key in kept}
     if not form.same_inputs:
@@ -88,29 +107,31 @@ def older_form(
         ]
     differentiable = now.gradient is not None and now.gradient is not NOT_DIFFERENTIABLE
     fields["gradient"] = form.gradient if differentiable else now.gradient
-    return register(
-        OpDef(name=name, infer=form.infer, kernel=form.kernel, **{**fields, **changed})
-    )
+    return register(OpDef(name=name, infer=form.infer, kernel=form.kernel, **{**fields, **changed}))
 
 
 class _Form:
     """How the nodes of an older form are seen as nodes of the newer type."""
 
-    def __init__(self, newer: OpDef, inputs: Sequence[Item], attrs: Any) -> None:
+    def __init__(self, newer: OpDef, inputs: Sequence[Item], attrs: Any, without: Any) -> None:
         self.newer = newer
-        self._items, self._attrs = inputs, attrs
+        self._items, self._attrs, self._without = inputs, attrs, without
         self.same_inputs = tuple(inputs) == (slice(None),)
 
-    def items(self, attrs: Attrs, dtypes: Sequence[DType]) -> list[int | ShapeOf | Array]:
+    def items(self, attrs: Attrs, dtypes: Sequence[DType]) -> list[Source]:
         """Return for each input of the newer type where it comes from, or its value."""
-        found: list[int | ShapeOf | Array] = []
+        found: list[Source] = []
         for item in self._items:
             if isinstance(item, slice):
                 found += range(len(dtypes))[item]
             elif isinstance(item, (int, ShapeOf)):
                 found.append(item)
             else:
-                found.append(np.asarray(item(attrs, dtypes)))
+                made = item(attrs, dtypes)
+                if isinstance(made, range):
+                    found += made
+                else:
+                    found.append(made if isinstance(made, Computed) else np.asarray(made))
         return found
 
     def attrs(self, given: Attrs, dtypes: Sequence[DType]) -> dict[str, Any]:
@@ -128,7 +149,8 @@ class _Form:
         specs = tuple([_spec(item, ctx.inputs) for item in items])
         values = tuple([_constant(item, ctx.inputs, ctx.constant) for item in items])
         attrs = self.attrs(ctx.attrs, dtypes)
-        return self.newer.infer(InferContext(self.newer.name, specs, attrs, values))
+        made = self.newer.infer(InferContext(self.newer.name, specs, attrs, values))
+        return made[: len(made) - self._without(ctx.attrs)] if self._without else made
 
     def kernel(self, ctx: KernelContext) -> Kernel:
         """Make the kernel of the newer type."""
@@ -137,7 +159,15 @@ class _Form:
             return function
         items = self.items(ctx.attrs, _dtypes(ctx.inputs))
         shown = [item[()] if isinstance(item, np.ndarray) else item for item in items]
-        return lambda *given: function(*[_value(item, given) for item in shown])
+        if self._without is None:
+            return lambda *given: function(*[_value(item, given) for item in shown])
+        count = len(ctx.outputs)
+
+        def first(*given: Any) -> Any:
+            found = function(*[_value(item, given) for item in shown])
+            return found[:count] if count != 1 else found[0]
+
+        return first
 
     def gradient(self, op: Operation, *grads: Tensor | None) -> Sequence[Any]:
         """Return the gradients that the newer type has for the inputs of the older one."""
@@ -155,22 +185,27 @@ def _dtypes(inputs: Sequence[TensorSpec] | Sequence[Tensor]) -> tuple[DType, ...
     return tuple([each.dtype for each in inputs])
 
 
-def _spec(item: int | ShapeOf | Array, given: Sequence[TensorSpec]) -> TensorSpec:
+def _spec(item: Source, given: Sequence[TensorSpec]) -> TensorSpec:
     if isinstance(item, ShapeOf):
         return TensorSpec(int32, TensorShape([given[item.index].shape.rank]))
+    if isinstance(item, Computed):
+        return item.spec
     if isinstance(item, np.ndarray):
         return TensorSpec(as_dtype(item.dtype), TensorShape(item.shape))
     return given[item]
 
 
 def _constant(
-    item: int | ShapeOf | Array,
+    item: Source,
     given: Sequence[TensorSpec],
     known: Callable[[int], Array | None],
 ) -> Array | None:
     if isinstance(item, ShapeOf):
         shape = given[item.index].shape
         return np.array(shape.as_list(), np.int32) if shape.is_fully_defined() else None
+    if isinstance(item, Computed):
+        values = [known(index) for index in item.indices]
+        return None if any(value is None for value in values) else item.function(*values)
     return item if isinstance(item, np.ndarray) else known(item)
 
 
@@ -179,6 +214,8 @@ def _value(item: Any, given: Sequence[Any]) -> Any:
         return given[item]
     if item.__class__ is ShapeOf:
         return np.array(np.shape(given[item.index]), np.int32)
+    if item.__class__ is Computed:
+        return item.function(*[given[index] for index in item.indices])
     return item
 
 
@@ -220,7 +257,8 @@ class _SeenOperation:
         return getattr(self._op, name)
 
 
-def _tensor(item: int | ShapeOf | Array, op: Operation) -> Tensor:
+def _tensor(item: Source, op: Operation) -> Tensor:
+    assert not isinstance(item, Computed), "no form that is differentiated has one"
     if isinstance(item, ShapeOf):
         return raw.Shape(op.inputs[item.index])
     return op.inputs[item] if isinstance(item, int) else constant(item, graph=op.graph)

@@ -5,9 +5,24 @@ State, control flow, what a session puts in by itself, and sources of values.
 
 from __future__ import annotations
 
+from scripts.differentials.families.op_types import FAMILIES
+
 __all__ = ["ELSEWHERE"]
 
+_RECORDED = "tests/ops/test_op_types.py"
+# Those that programs of several nodes there use.
+_WITH_OTHERS = """
+    QueueEnqueue QueueEnqueueMany QueueDequeue QueueDequeueMany QueueDequeueUpTo QueueClose QueueSize
+    StackPush StackPop StackClose LookupTableInsert LookupTableFind LookupTableSize LookupTableImport
+    LookupTableExport InitializeTable ResourceGatherNd VariableShape BlockLSTMGrad
+"""
+
 ELSEWHERE: dict[str, str] = {
+    **{
+        name.partition("/")[2].partition("-")[0]: _RECORDED
+        for name in (program.name for family in FAMILIES for program in family.programs)
+    },
+    **dict.fromkeys(_WITH_OTHERS.split(), _RECORDED),
     "AudioSpectrogram": "tests/opsets/signals/test_audio.py",
     "DecodeWav": "tests/opsets/signals/test_audio.py",
     "EncodeWav": "tests/opsets/signals/test_audio.py",
