@@ -143,10 +143,10 @@ __all__ = [
     "ReaderReadV2", "ReaderReset", "ReaderResetV2", "ReaderRestoreState", "ReaderRestoreStateV2",
     "ReaderSerializeState", "ReaderSerializeStateV2", "Real", "RealDiv", "Reciprocal",
     "ReciprocalGrad", "ReduceDataset", "ReduceJoin", "ReducedShape", "RefEnter", "RefExit",
-    "RefIdentity", "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "ReferenceHandle",
-    "RegexFullMatch", "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall",
-    "RepeatDataset", "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad",
-    "ResizeBilinear", "ResizeBilinearGrad", "ResizeNearestNeighbor", "ResizeNearestNeighborGrad",
+    "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "ReferenceHandle", "RegexFullMatch",
+    "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall", "RepeatDataset",
+    "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear",
+    "ResizeBilinearGrad", "ResizeNearestNeighbor", "ResizeNearestNeighborGrad",
     "ResourceAccumulatorApplyGradient", "ResourceAccumulatorNumAccumulated",
     "ResourceAccumulatorSetGlobalStep", "ResourceAccumulatorTakeGradient", "ResourceApplyAdadelta",
     "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
@@ -2560,10 +2560,6 @@ def RefExit(data: Operand, *, name: str | None = None) -> Tensor:
     """data:T& -> output:T&"""
     return one("RefExit", (data,), {}, name)
 
-def RefIdentity(input: Operand, *, name: str | None = None) -> Tensor:
-    """input:T& -> output:T&"""
-    return one("RefIdentity", (input,), {}, name)
-
 def RefMerge(inputs: Operands, *, name: str | None = None) -> tuple[Tensor, Tensor]:
     """inputs:T*N& -> output:T& value_index:int32"""
     return many("RefMerge", (inputs,), {}, name)
@@ -3633,7 +3629,7 @@ def TensorArrayGatherV3(handle: Operand, indices: Operand, flow_in: Operand, *, 
     return one("TensorArrayGatherV3", (handle, indices, flow_in,), {"dtype": dtype, "element_shape": element_shape}, name)
 
 def TensorArrayGrad(handle: Operand, flow_in: Operand, *, source: str | bytes, name: str | None = None) -> Tensor:
-    """handle:string flow_in:float -> grad_handle:string&"""
+    """handle:string& flow_in:float -> grad_handle:string&"""
     return one("TensorArrayGrad", (handle, flow_in,), {"source": source}, name)
 
 def TensorArrayGradV2(handle: Operand, flow_in: Operand, *, source: str | bytes, name: str | None = None) -> Tensor:
