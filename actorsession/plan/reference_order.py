@@ -23,6 +23,7 @@ import itertools
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
+from actorsession.graph.function import CONSTRUCTS, nodes_inside
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.fetched_reads import VARIABLE_READS, in_raw_control_flow
@@ -59,14 +60,25 @@ def order_references(graph: StepGraph) -> StepGraph:
         return graph
     raw = in_raw_control_flow(nodes)
     for name, node in nodes.items():
-        if node.op not in VARIABLE_READS and name not in raw:
-            for ref in {ref for ref in node.inputs if ref in writers}:
+        found = {ref for ref in node.inputs if ref in writers}
+        if found and name not in raw and _writes(node):
+            for ref in found:
                 writers[ref].append(name)
     if not any(writers.values()):
         return graph
     return _Order(
         graph, {handle: found for handle, found in writers.items() if found}, raw
     ).ordered()
+
+
+def _writes(node: NodeDef) -> bool:
+    """Return whether a node that takes handles may write to their variables."""
+    if node.op not in CONSTRUCTS:
+        return node.op not in VARIABLE_READS
+    return any(
+        takes and inner.op not in CONSTRUCTS and inner.op not in VARIABLE_READS
+        for inner, takes in nodes_inside(node)
+    )
 
 
 class _Order:
@@ -119,8 +131,6 @@ class _Order:
             first = node.inputs[0]
             if node.op == "ReadVariableOp" and first in self._writers:
                 self._values[name, 0] = first
-            elif node.op in VARIABLE_READS and first in self._writers:
-                self._read_between(name, first)
             elif node.op in _COPIES and first in self._values:
                 self._values[name, 0] = self._values[first]
             else:
@@ -176,7 +186,7 @@ class _Order:
         return late
 
     def _use(self, name: str, late: Mapping[tuple[str, Ref], int]) -> None:
-        """Let a node use the values of variables as they are when it runs."""
+        """Let a node use variables as they are when it runs."""
         node = self._made[name]
         inputs = list(node.inputs)
         for place, ref in enumerate(inputs):
@@ -186,14 +196,17 @@ class _Order:
                 inputs[place] = self._at(
                     ref, self._version(handle, name) if version is None else version, name
                 )
+            elif ref in self._writers and name not in self._writers[ref]:
+                self._read_between(name, ref)
         if tuple(inputs) != node.inputs:
             self._made[name] = replace(node, inputs=tuple(inputs))
 
     def _fetched(self, ref: Ref, used: Container[str]) -> Ref:
         """Return the output to fetch; ``read_variables_last`` takes care of a read that nothing uses."""
-        if ref not in self._values or (
-            ref[0] not in used and not self._graph.nodes[ref[0]].control_inputs
-        ):
+        if ref not in self._values:
+            return ref
+        node = self._graph.nodes[ref[0]]
+        if node.op == "ReadVariableOp" and ref[0] not in used and not node.control_inputs:
             return ref
         return self._at(ref, len(self._writers[self._values[ref]]))
 
@@ -252,6 +265,8 @@ def _depths(nodes: Mapping[str, NodeDef]) -> dict[str, int]:
             depth[name] = 0
         elif known.suspends:
             depth[name] += len(nodes)
+        elif node.op in CONSTRUCTS:
+            depth[name] += sum(1 for _ in nodes_inside(node))
         elif name.startswith(READ):  # TensorFlow has no node there
             depth[name] -= 1
     return depth
