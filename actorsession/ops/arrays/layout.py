@@ -25,6 +25,7 @@ from actorsession.ops.partial import refine_padded, refine_tiled
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     Ints,
+    as_integers,
     constant_ints,
     constant_ints_of,
     ints,
@@ -59,9 +60,7 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
 
 def _order(value: Tensor, perm: Any) -> Tensor:
     if perm is not None:
-        if isinstance(perm, (list, tuple)) and not len(perm):
-            perm = np.zeros(0, np.int32)
-        return convert_to_tensor(perm, name="perm", graph=value.graph)
+        return convert_to_tensor(as_integers(perm), name="perm", graph=value.graph)
     if value.shape.rank is not None:
         order = np.arange(value.shape.rank - 1, -1, -1, dtype=np.int32)
         return constant(order, name="perm", graph=value.graph)
@@ -165,8 +164,6 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
         input: a tensor of rank n, at least 1.
         multiples: number of copies along each axis, int32 or int64 of shape [n].
     """
-    if isinstance(multiples, (list, tuple)) and not len(multiples):
-        multiples = np.zeros(0, np.int32)  # an empty list alone would become floats
     return refine_tiled(raw.Tile(convert_to_tensor(input), multiples, name=name))
 
 
@@ -249,7 +246,7 @@ def pad(
     if kind not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
         raise ValueError(f"pad: mode is CONSTANT, REFLECT or SYMMETRIC, got {mode!r}")
     with value.graph.name_scope(name or "Pad") as scope:
-        margins = convert_to_tensor(paddings, name="paddings", graph=value.graph)
+        margins = convert_to_tensor(as_integers(paddings), name="paddings", graph=value.graph)
         if kind != "CONSTANT":
             made = raw.MirrorPad(value, margins, mode=kind, name=scope)
         elif not hasattr(constant_values, "_as_graph_element") and constant_values == 0:
