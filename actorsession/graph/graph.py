@@ -255,7 +255,7 @@ class Graph(ProcessBound):
                 self, full_name, op_def, tuple(inputs), control,
                 scopes.apply_colocation(scope, filled), specs, "", source, number,
             )  # fmt: skip
-            op._device = scopes.device_under(scope, op)
+            op._device = scopes.device_under(scope, op, self.keeps_devices)
             self._names.mark_used(wanted, full_name)
             nodes.add(op, scope.body)
             for frame in scope.control:

@@ -24,8 +24,8 @@ from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops.build import convert_to_tensor
 
 __all__ = [
-    "Constants", "Ints", "boxed", "constant_ints", "constant_ints_of", "described_shape",
-    "elements", "ints", "normal_axis", "one_spelling", "partial_ints", "require_floating",
+    "Constants", "Ints", "as_integers", "boxed", "constant_ints", "constant_ints_of",
+    "described_shape", "elements", "ints", "normal_axis", "one_spelling", "partial_ints", "require_floating",
     "require_index", "require_rank", "same_dtype", "shape_from", "shape_of_rank", "shape_operand",
     "vector_length", "with_boxed",
 ]  # fmt: skip
@@ -212,11 +212,17 @@ def shape_operand(dims: Any, graph: Graph | None = None, name: str = "shape") ->
     if isinstance(dims, (int, np.integer)):
         dims = [int(dims)]
     if isinstance(dims, (list, tuple)):
-        if not len(dims):
-            dims = np.zeros(0, np.int32)  # an empty list alone would become floats
         tensors = [d for d in dims if hasattr(d, "_as_graph_element")]
         wanted = tensors[0]._as_graph_element().dtype if tensors else None
-    return convert_to_tensor(dims, wanted, name, graph=graph)
+    return convert_to_tensor(as_integers(dims), wanted, name, graph=graph)
+
+
+def as_integers(value: Any) -> Any:
+    """Return an array of floats, or an empty list, as int32, and any other value unchanged, as TensorFlow."""
+    floats = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
+    if floats or (isinstance(value, (list, tuple)) and not len(value)):
+        return np.asarray(value).astype(np.int32)
+    return value
 
 
 def boxed(value: Any) -> Any:

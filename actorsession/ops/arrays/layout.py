@@ -26,6 +26,7 @@ from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     Ints,
+    as_integers,
     constant_ints,
     constant_ints_of,
     ints,
@@ -61,9 +62,7 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
 
 def _order(value: Tensor, perm: Any) -> Tensor:
     if perm is not None:
-        if isinstance(perm, (list, tuple)) and not len(perm):
-            perm = np.zeros(0, np.int32)
-        return convert_to_tensor(perm, name="perm", graph=value.graph)
+        return convert_to_tensor(as_integers(perm), name="perm", graph=value.graph)
     if value.shape.rank is not None:
         order = np.arange(value.shape.rank - 1, -1, -1, dtype=np.int32)
         return constant(order, name="perm", graph=value.graph)
@@ -167,8 +166,6 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
         input: a tensor of rank n, at least 1.
         multiples: number of copies along each axis, int32 or int64 of shape [n].
     """
-    if isinstance(multiples, (list, tuple)) and not len(multiples):
-        multiples = np.zeros(0, np.int32)  # an empty list alone would become floats
     return raw.Tile(convert_to_tensor(input), multiples, name=name)
 
 
@@ -252,7 +249,7 @@ def pad(
     if kind not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
         raise ValueError(f"pad: mode is CONSTANT, REFLECT or SYMMETRIC, got {mode!r}")
     with value.graph.name_scope(name or "Pad") as scope:
-        margins = convert_to_tensor(paddings, name="paddings", graph=value.graph)
+        margins = convert_to_tensor(as_integers(paddings), name="paddings", graph=value.graph)
         if isinstance(paddings, Tensor) or margins.op.type != "Const":
             get_static_value(margins, partial=True)  # as TensorFlow's does
         if kind != "CONSTANT":

@@ -31,6 +31,7 @@ from actorsession.ops.build import convert_to_tensor, graph_of, to_array
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     Ints,
+    as_integers,
     constant_ints,
     described_shape,
     ints,
@@ -109,7 +110,7 @@ def one_hot(
         axis: position of the new axis in the result; the last one if left out.
         dtype: element type; that of the values given, else float32.
     """
-    index = convert_to_tensor(indices)
+    index = convert_to_tensor(as_integers(indices))
     graph = index.graph
     on, off = on_value, off_value
     wanted = as_dtype(dtype) if dtype is not None else None
