@@ -233,7 +233,7 @@ def _bound(
 def write_graph(
     graph_or_graph_def: Any, logdir: str | os.PathLike[str], name: str, as_text: bool = True
 ) -> str:
-    """Write a graph to a file, in TensorFlow's form.
+    """Write a graph to a file, in TensorFlow's form, with a checksum that TensorFlow ignores.
 
     Args:
         graph_or_graph_def: a graph, a graph as plain data, or a message.
@@ -254,25 +254,23 @@ def write_graph(
     folder = Path(logdir)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
-    write_message(message, path, as_text=as_text, sealed=False)
+    write_message(message, path, as_text=as_text)
     return str(path)
 
 
-def write_message(
-    message: Message, path: str | os.PathLike[str], *, as_text: bool, sealed: bool = True
-) -> None:
-    """Write a message to a file atomically: a reader never sees half of it.
+def write_message(message: Message, path: str | os.PathLike[str], *, as_text: bool) -> None:
+    """Write a message to a file atomically, with a checksum: a reader never sees half of it.
 
     Args:
         message: the message.
         path: the file.
         as_text: whether to write the text form.
-        sealed: whether the file gets a checksum; see ``seals``.
 
     Raises:
         OpError: if the file system refuses.
     """
-    content = text_format.MessageToBytes(message) if as_text else message.SerializeToString()
-    if sealed:
-        content = seal_text(content) if as_text else seal_message(content)
+    if as_text:
+        content = seal_text(text_format.MessageToBytes(message))
+    else:
+        content = seal_message(message.SerializeToString())
     write_whole(os.fspath(path), lambda file: file.writelines([content]))

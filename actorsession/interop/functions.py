@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 
+from actorsession.errors import RequestValueError
 from actorsession.graph.function import ARGUMENT, CALLS, FunctionDef
 from actorsession.graph.names import OP_NAME, is_op_name
 from actorsession.graph.node import NodeDef, TensorSpec
@@ -24,6 +25,7 @@ from actorsession.interop.enums import dtype_number, dtype_of
 from actorsession.interop.import_plan import Planned, plan_node
 from actorsession.interop.tensors import shape_of
 from actorsession.records import dataclass
+
 
 __all__ = ["CONSTRUCTS", "PlannedFunction", "function_proto", "plan_function"]
 
@@ -115,10 +117,14 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
     arguments = tuple([arg.name for arg in function.signature.input_arg])
     inside = {node.name: node for node in function.node_def}
     if len(inside) < len(function.node_def) or set(inside) & set(arguments):
-        raise ValueError(f"function {name!r}: the names of nodes and arguments must be unique")
+        raise RequestValueError(
+            f"function {name!r}: the names of nodes and arguments must be unique"
+        )
     wrong = [node for node in inside if not is_op_name(f"f/{node}")]
     if wrong:
-        raise ValueError(f"function {name!r}: node {wrong[0]!r}: a name must match {OP_NAME}")
+        raise RequestValueError(
+            f"function {name!r}: node {wrong[0]!r}: a name must match {OP_NAME}"
+        )
 
     def flat(text: str) -> tuple[str, int]:
         producer, _, place = text.partition(":")
@@ -126,7 +132,7 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
             return producer, 0
         index = place.partition(":")[2]
         if producer not in inside or not index.isascii() or not index.isdigit():
-            raise ValueError(
+            raise RequestValueError(
                 f"function {name!r}: {text!r} is neither an argument nor of the form "
                 "'node:output:index'"
             )
@@ -147,7 +153,9 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
         nodes.append(plan_node(node))
     missing = [arg.name for arg in function.signature.output_arg if arg.name not in function.ret]
     if missing:
-        raise ValueError(f"function {name!r} has no entry in ret for its result {missing[0]!r}")
+        raise RequestValueError(
+            f"function {name!r} has no entry in ret for its result {missing[0]!r}"
+        )
     results = tuple([flat(function.ret[arg.name]) for arg in function.signature.output_arg])
     return PlannedFunction(arguments, _specs(function), tuple(nodes), results, control)
 

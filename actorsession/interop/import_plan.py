@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.config.limits import check_graph_size
-from actorsession.errors import InvalidArgumentError, NotFoundError
+from actorsession.errors import InvalidArgumentError, NotFoundError, RequestValueError
 from actorsession.graph.function import function_fault
 from actorsession.graph.names import OP_NAME, is_op_name
 from actorsession.graph.node import GraphDef as PlainGraphDef
@@ -103,7 +103,7 @@ def plan_plain(graph_def: PlainGraphDef) -> list[Planned]:
     for node in graph_def.nodes:
         fault = attribute_fault(node) or function_fault(node, check=attribute_fault)
         if fault is not None:
-            raise ValueError(f"node {node.name!r} {fault}")
+            raise RequestValueError(f"node {node.name!r} {fault}")
     planned = [
         Planned(n.name, n.op, n.op, n.inputs, n.control_inputs, n.device, n.attrs, {},
                 tuple([spec.shape for spec in n.outputs]))
@@ -175,16 +175,16 @@ def check_versions(versions: protos.VersionDef) -> None:
         ValueError: under the same conditions as TensorFlow's own check.
     """
     if versions.producer < 0:
-        raise ValueError(
+        raise RequestValueError(
             f"the graph was written by version {versions.producer}; versions from 0 on can be read"
         )
     if versions.min_consumer > GRAPH_DEF_VERSION:
-        raise ValueError(
+        raise RequestValueError(
             f"the graph requires a reader of version {versions.min_consumer} or later; "
             f"this one has version {GRAPH_DEF_VERSION}"
         )
     if GRAPH_DEF_VERSION in versions.bad_consumers:
-        raise ValueError(
+        raise RequestValueError(
             f"the graph forbids readers of version {GRAPH_DEF_VERSION}, which is the "
             "version of this one"
         )
@@ -261,24 +261,24 @@ def _check_names(planned: Sequence[Planned], mapped: Container[tuple[str, int]] 
     counted = Counter(node.name for node in planned)
     twice = sorted(name for name, count in counted.items() if count > 1)
     if twice:
-        raise ValueError(
+        raise RequestValueError(
             f"node {twice[0]!r} is not unique: {counted[twice[0]]} nodes have this name"
         )
     for node in planned:
         if not is_op_name(node.name):
-            raise ValueError(f"node {node.name!r}: a name must match {OP_NAME}")
+            raise RequestValueError(f"node {node.name!r}: a name must match {OP_NAME}")
         for producer, index in node.inputs:
             if producer not in counted and (producer, index) not in mapped:
-                raise ValueError(f"node {node.name!r}: unknown input node {producer!r}")
+                raise RequestValueError(f"node {node.name!r}: unknown input node {producer!r}")
         for before in node.control:
             if before not in counted:
-                raise ValueError(f"node {node.name!r}: unknown control input {before!r}")
+                raise RequestValueError(f"node {node.name!r}: unknown control input {before!r}")
         fault = class_fault(node.attrs)
         if fault is not None:
-            raise ValueError(f"node {node.name!r} {fault}")
+            raise RequestValueError(f"node {node.name!r} {fault}")
         for group in node.attrs.get("_class", ()):
             if group.startswith("loc:@") and group[5:] not in counted:
-                raise ValueError(
+                raise RequestValueError(
                     f"node {node.name!r} is colocated with the unknown node {group[5:]!r}"
                 )
 
@@ -293,7 +293,9 @@ def split_input(text: str, where: str = "an input") -> tuple[str, int]:
     if name.startswith("^") and not colon:
         return name[1:], -1
     if colon and not (index.isascii() and index.isdigit() and len(index) < 10):
-        raise ValueError(f"{where} must be 'node', 'node:index' or '^node', got {text!r:.100}")
+        raise RequestValueError(
+            f"{where} must be 'node', 'node:index' or '^node', got {text!r:.100}"
+        )
     return name, int(index or 0)
 
 
@@ -313,7 +315,9 @@ def plan_node(node: protos.NodeDef, producer: Mapping[str, Any] | None = None) -
         if index < 0:
             control.append(name)
         elif control:
-            raise ValueError(f"node {node.name!r}: control inputs must come after all data inputs")
+            raise RequestValueError(
+                f"node {node.name!r}: control inputs must come after all data inputs"
+            )
         else:
             inputs.append((name, index))
     local_type = _local_type(node.op)
@@ -335,7 +339,7 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
             and name in known.attrs
             and not is_of_kind(proto, known.attrs[name].type)
         ):
-            raise ValueError(
+            raise RequestValueError(
                 f"node {node.name!r} ({node.op}): attribute {name!r} must be of type "
                 f"{known.attrs[name].type}, got {proto.WhichOneof('value')}"
             )
@@ -344,7 +348,7 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
         except ValueError as exc:
             needed = name in wanted or (known is not None and name in known.attrs)
             if needed or name.startswith(PRIVATE):
-                raise ValueError(
+                raise RequestValueError(
                     f"node {node.name!r} ({node.op}), attribute {name!r}: {exc}"
                 ) from exc
     if known is not None:
@@ -353,7 +357,9 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
             if attr.default is REQUIRED and attr.name not in given
         ]  # fmt: skip
         if missing:
-            raise ValueError(f"node {node.name!r} ({node.op}) has no attribute {missing[0]!r}")
+            raise RequestValueError(
+                f"node {node.name!r} ({node.op}) has no attribute {missing[0]!r}"
+            )
     return given
 
 
@@ -395,7 +401,7 @@ def _check_default(
     if attr.type == "float":
         value = float(str(np.float32(value)))  # the number that was written, as the table has it
     if value != attr.default and not (name in producer and producer[name] == value):
-        raise ValueError(
+        raise RequestValueError(
             f"node {node.name!r} ({node.op}): attribute {name!r} is {value!r:.60}; only "
             f"{attr.default!r} is supported"
         )

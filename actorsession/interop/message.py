@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
+from actorsession.checkpoints.seals import open_message
 from actorsession.errors import DataLossError
 from actorsession.interop.enums import ENUMS, EnumType
 from actorsession.interop.fields import MESSAGES, Field, empty_value, given_value, parse_schema
@@ -440,6 +441,7 @@ class Message:
 
         Raises:
             DecodeError: for bytes that are not a valid message of this class.
+            DataLossError: if they do not have the checksum that they were written with.
         """
         _check_bytes(data)
         self.Clear()
@@ -449,8 +451,9 @@ class Message:
         """Merge in a message parsed from protobuf's wire format; see ``ParseFromString``."""
         _check_bytes(data)
         self.SetInParent()
+        content = open_message(bytes(data), f"the {type(self).__name__}")
         try:
-            self._read(bytes(data), 0, len(data), 0, Budget())
+            self._read(content, 0, len(content), 0, Budget())
         except wire.WireError as exc:
             raise DecodeError(f"the bytes are not a valid {type(self).__name__}: {exc}") from exc
         return len(data)

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from actorsession.checkpoints.seals import open_message, open_text
-from actorsession.errors import DataLossError
+from actorsession.errors import DataLossError, MissingFileError, UnreadableFileError
 from actorsession.interop import text_format
 from actorsession.interop.exporter import write_message
 from actorsession.interop.message import Message
@@ -46,8 +46,10 @@ def read_saved_model(export_dir: str | os.PathLike[str]) -> SavedModel:
                 return SavedModel.FromString(open_message(content, os.fspath(path)))
             return text_format.Parse(open_text(content, os.fspath(path)), SavedModel())
         except (ValueError, DataLossError) as exc:
-            raise OSError(f"Cannot parse file {path}: {exc}.") from exc
-    raise OSError(f"SavedModel file does not exist at: {folder}/{{{TEXT_FILENAME}|{FILENAME}}}")
+            raise UnreadableFileError(f"Cannot parse file {path}: {exc}.") from exc
+    raise MissingFileError(
+        f"SavedModel file does not exist at: {folder}/{{{TEXT_FILENAME}|{FILENAME}}}"
+    )
 
 
 def write_saved_model(

@@ -203,7 +203,7 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> None:
-    """Write the state file of a folder atomically, as TensorFlow does, without a checksum.
+    """Write the state file of a folder atomically, as TensorFlow does, with a checksum in a comment.
 
     Args:
         save_dir: the folder; made if it is missing.
@@ -220,7 +220,7 @@ def update_checkpoint_state(
     """
     write_state(
         save_dir, model_checkpoint_path, all_model_checkpoint_paths, latest_filename,
-        all_model_checkpoint_timestamps, last_preserved_timestamp, sealed=False,
+        all_model_checkpoint_timestamps, last_preserved_timestamp,
     )  # fmt: skip
 
 
@@ -233,11 +233,10 @@ def write_state(
     last_preserved_timestamp: float | None = None,
     *,
     relative: bool = False,
-    sealed: bool = True,
 ) -> None:
     """Do the work of ``update_checkpoint_state``.
 
-    With ``relative`` absolute paths become relative too, and with ``sealed`` the file has a checksum.
+    With ``relative`` absolute paths become relative too.
     """
     file = _state_file(save_dir, latest_filename)
     paths = list(all_model_checkpoint_paths or ())
@@ -257,9 +256,7 @@ def write_state(
             f"the checkpoint {model_checkpoint_path!r} has the same name as the state "
             "file in its folder; choose another name, or another latest_filename"
         )
-    text = state.to_text().encode("ascii")
-    if sealed:
-        text = seal_text(text)
+    text = seal_text(state.to_text().encode("ascii"))
 
     def write(out: Any) -> None:
         out.write(text)

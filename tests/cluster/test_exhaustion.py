@@ -31,7 +31,7 @@ from tests.transports.authority import Authority
 from transports.shm.lane import SHARED_VARIABLE
 
 # Bytes of what there is no memory for, and how much a process may grow.
-LARGE, ROOM = 128 * 2**20, 40 * 2**20
+LARGE, ROOM = 64 * 2**20, 40 * 2**20
 SMALL = 2**19
 
 
@@ -84,7 +84,7 @@ class Steps:
 
     async def text(self, nbytes: int) -> float:
         """In the header of a frame, whose length is limited; it is copied more than once."""
-        nbytes = min(nbytes, 60 * 2**20)
+        nbytes = min(nbytes, 40 * 2**20)
         return len(await self._session.run(self._pushed_text, {self._text: b"x" * nbytes})) / nbytes
 
     async def constant(self, nbytes: int) -> float:

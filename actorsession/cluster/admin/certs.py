@@ -13,8 +13,11 @@ from __future__ import annotations
 import ipaddress
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
+from actorsession.checkpoints.atomic import write_whole
 from actorsession.errors import (
     AlreadyExistsError,
     FailedPreconditionError,
@@ -75,7 +78,7 @@ def make_certificates(
         InvalidArgumentError: for an invalid host, a number of days below 1, or a CA whose key is not one that
             this function made.
         FailedPreconditionError: without the package ``cryptography``.
-        OSError: if the folder cannot be written to.
+        OpError: if the folder cannot be written to.
     """
     try:
         from actorsession.cluster.admin import signing
@@ -90,16 +93,16 @@ def make_certificates(
         ca_file=str(source / "ca.pem"), ca_key_file=str(source / "ca-key.pem"),
         certificate_file=str(at / "cert.pem"), key_file=str(at / "key.pem"), hosts=names,
     )  # fmt: skip
-    files: dict[str, tuple[bytes, int]] = {}
+    files: dict[str, tuple[bytes, bool]] = {}
     if ca_folder is None:
         ca = signing.new_authority()
-        files[made.ca_file] = (ca.certificate, 0o644)
-        files[made.ca_key_file] = (ca.key, 0o600)
+        files[made.ca_file] = (ca.certificate, False)
+        files[made.ca_key_file] = (ca.key, True)
     else:
         ca = signing.Pair(_content(made.ca_file), _content(made.ca_key_file))
     leaf = signing.signed_by(ca, names, days)
-    files[made.certificate_file] = (leaf.certificate, 0o644)
-    files[made.key_file] = (leaf.key, 0o600)
+    files[made.certificate_file] = (leaf.certificate, False)
+    files[made.key_file] = (leaf.key, True)
     at.mkdir(parents=True, exist_ok=True)
     _write_all(files)
     return made
@@ -136,7 +139,11 @@ def _content(path: str) -> bytes:
         ) from None
 
 
-def _write_all(files: dict[str, tuple[bytes, int]]) -> None:
+def _fill(content: bytes, file: BinaryIO) -> None:
+    file.write(content)
+
+
+def _write_all(files: dict[str, tuple[bytes, bool]]) -> None:
     """Write all of the files, or leave none."""
     if existing := [path for path in files if os.path.lexists(path)]:
         raise AlreadyExistsError(
@@ -145,11 +152,9 @@ def _write_all(files: dict[str, tuple[bytes, int]]) -> None:
         )
     written: list[str] = []
     try:
-        for path, (content, mode) in files.items():
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        for path, (content, private) in files.items():
+            write_whole(path, partial(_fill, content), private=private, new=True)
             written.append(path)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
     except BaseException:
         for path in written:
             os.unlink(path)

@@ -9,9 +9,10 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator
-from typing import IO, NamedTuple, Self
+from collections.abc import Callable, Iterator
+from typing import IO, BinaryIO, NamedTuple, Self
 
+from actorsession.checkpoints.atomic import overwrite
 from actorsession.errors import (
     AlreadyExistsError,
     FailedPreconditionError,
@@ -388,23 +389,35 @@ def Copy(oldpath: Path, newpath: Path, overwrite: bool = False) -> None:
         NotFoundError: if the old file does not exist, or the folder of the new one.
     """
     old, new = os.fsdecode(oldpath), os.fsdecode(newpath)
-    _check_free(new, overwrite)
+    check_free(new, overwrite)
     with _known_errors(old):
         if os.path.isdir(old):
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
         source = open(old, "rb")  # noqa: SIM115  # closed below
-    with source, _known_errors(new), open(new, "wb") as target:
-        shutil.copyfileobj(source, target)
+    with source:
+        write_file(new, lambda target: shutil.copyfileobj(source, target))
+
+
+def write_file(path: str, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file as a whole: it is as it was, or has all that is written.
+
+    Args:
+        path: its path.
+        write: writes the content to a file.
+    """
+    with _known_errors(path):
+        overwrite(path, write)
 
 
 def Rename(oldname: Path, newname: Path, overwrite: bool = False) -> None:
     """Rename a file; the errors are those of ``Copy``."""
     old, new = os.fsdecode(oldname), os.fsdecode(newname)
-    _check_free(new, overwrite)
+    check_free(new, overwrite)
     with _known_errors(old):
         os.replace(old, new)
 
 
-def _check_free(path: str, overwrite: bool) -> None:
+def check_free(path: str, overwrite: bool) -> None:
+    """Raise ``AlreadyExistsError`` if there is a file that is not to be overwritten."""
     if not overwrite and os.path.exists(path):
         raise AlreadyExistsError(f"file already exists: {path}; pass overwrite=True to replace it")

@@ -19,9 +19,12 @@ from actorsession.compat.v1.text import as_text
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
+    MissingFileError,
     NotFoundError,
     OpError,
+    UnreadableFileError,
 )
+from actorsession.interop import text_format
 from actorsession.interop.training_protos import within_scope
 from actorsession.ops import GraphKeys
 from actorsession.train.saveable import saveables_of
@@ -228,7 +231,8 @@ def import_meta_graph(
         A saver for the variables: that of the file, else a new one; ``None`` without variables.
 
     Raises:
-        OSError: if the file cannot be read.
+        OSError: if there is no such file, or it holds something else.
+        OpError: if it cannot be read.
         ValueError: if the graph cannot be imported.
         NotFoundError: for operation types that are not registered.
     """
@@ -237,9 +241,9 @@ def import_meta_graph(
         try:
             message = interop.read_meta_graph(message)
         except FileNotFoundError as exc:
-            raise OSError(f"File {meta_graph_or_file} does not exist.") from exc
-        except InvalidArgumentError as exc:
-            raise OSError(f"Cannot parse file {meta_graph_or_file}: {exc}.") from exc
+            raise MissingFileError(f"File {meta_graph_or_file} does not exist.") from exc
+        except text_format.ParseError as exc:
+            raise UnreadableFileError(f"Cannot parse file {meta_graph_or_file}: {exc}.") from exc
     found = interop.import_meta_graph(message, clear_devices, import_scope, kwargs.get("input_map"))
     if found.saver_def is not None:
         return Saver(saver_def=within_scope(found.saver_def, found.import_scope))

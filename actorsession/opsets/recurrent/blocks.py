@@ -1,7 +1,7 @@
 """LSTM and GRU cells as one operation per step or per sequence, and their gradients.
 
-``LSTMBlockCell`` and ``GRUBlockCell`` are a step, ``BlockLSTM`` is a whole sequence; each has an operation for
-its gradient. As in TensorFlow, nothing flows back through the gates that are outputs, and the clip of the
+``LSTMBlockCell`` and ``GRUBlockCell`` are a step, ``BlockLSTM`` is a whole sequence; each has an operation
+for its gradient. As in TensorFlow, nothing flows back through the gates that are outputs, and the clip of the
 state does not count. The gates of an LSTM are in the order i, c, f, o; those of ``BlockLSTMV2`` i, f, c, o.
 """
 

@@ -113,7 +113,9 @@ def test_readers_take_older_queues(kind: str, tmp_path: Path) -> None:
         assert not session.run(raw.QueueIsClosed(queue))
         assert session.run(raw.ReaderRead(reader, queue))[1] == wanted.get(kind, b"one")
         assert session.run(raw.ReaderNumRecordsProduced(reader)) == 1
-        assert session.run(raw.ReaderNumWorkUnitsCompleted(reader)) == (kind in ("Identity", "WholeFile"))
+        assert session.run(raw.ReaderNumWorkUnitsCompleted(reader)) == (
+            kind in ("Identity", "WholeFile")
+        )
         if kind == "TextLine":
             assert session.run(raw.ReaderReadUpTo(reader, queue, 1))[1].tolist() == [b"two"]
         if kind == "Identity":
