@@ -31,7 +31,6 @@ class QueueBase(Components, GraphBound):
         queue_ref: the queue's handle.
     """
 
-
     def __init__(
         self,
         dtypes: Sequence[Any],

@@ -1,8 +1,8 @@
 """Operation types of ragged tensors: ranges, gathering, and conversion to dense and to sparse tensors.
 
-A ragged tensor is a dense one with the values, and for each ragged axis, outermost first, a vector of row splits:
-row ``i`` has the values from ``splits[i]`` to ``splits[i + 1]``. There is no class of them here: these are nodes of
-graphs that TensorFlow has written.
+A ragged tensor is a dense one with the values, and for each ragged axis, outermost first, a vector of row
+splits: row ``i`` has the values from ``splits[i]`` to ``splits[i + 1]``. There is no class of them here: these
+are nodes of graphs that TensorFlow has written.
 """
 
 from __future__ import annotations
@@ -75,11 +75,11 @@ def _range_kernel(ctx: KernelContext) -> Kernel:
 
 def _range_shapes(ctx: InferContext) -> Sequence[TensorShape]:
     sizes = {spec.shape.sizes[0] for spec in ctx.inputs if spec.shape.sizes}
-    known = sizes - {None}
+    known = [size for size in sizes if size is not None]
     if len(known) > 1:
         raise ValueError(f"{ctx.op}: starts, limits and deltas have one shape, got sizes {known}")
     if known:
-        return [TensorShape([next(iter(known)) + 1]), _SPLITS]
+        return [TensorShape([known[0] + 1]), _SPLITS]
     return [
         TensorShape([2] if all(spec.shape.rank == 0 for spec in ctx.inputs) else [None]),
         _SPLITS,

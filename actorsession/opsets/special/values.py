@@ -408,9 +408,7 @@ def _powers_over_beta(a: Array, b: Array, x: Array, y: Array) -> Array:
 
     def direct(a: Array, b: Array, x: Array, y: Array) -> Array:
         # Of x and y, the smaller is exact.
-        powers = np.where(
-            x < y, x**a * np.exp(b * np.log1p(-x)), y**b * np.exp(a * np.log1p(-y))
-        )
+        powers = np.where(x < y, x**a * np.exp(b * np.log1p(-x)), y**b * np.exp(a * np.log1p(-y)))
         return powers * (_gamma(a + b) / _gamma(a)) / _gamma(b)
 
     def stirling(a: Array, b: Array, x: Array, y: Array) -> Array:
