@@ -1,7 +1,8 @@
 """Operation types that few programs build, against what TensorFlow gives for the same nodes.
 
-The nodes are the family ``op-types`` of the differential programs; ``op_types.jsonl`` has TensorFlow's values,
-static shapes, gradients and classes of errors, which ``scripts/differential --only op-types --record`` writes down.
+The nodes are the family ``op-types`` of the differential programs; ``op_types.jsonl`` has TensorFlow's
+values, static shapes, gradients and classes of errors, which ``scripts/differential --only op-types
+--record`` writes down.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Functions of square matrices: exponential, logarithm, square root.
 
 The exponential is composed of products, one solution and squarings, as in TensorFlow: N. Higham, The scaling
-and squaring method for the matrix exponential revisited. The other two need the Schur form of a matrix. The root of a triangular matrix is computed entry by entry, and its
-logarithm by taking roots until it is near 1 (N. Higham, Functions of Matrices, chapters 6 and 11).
+and squaring method for the matrix exponential revisited. The other two need the Schur form of a matrix. The
+root of a triangular matrix is computed entry by entry, and its logarithm by taking roots until it is near 1
+(N. Higham, Functions of Matrices, chapters 6 and 11).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Operation types of ragged tensors: ranges, gathering, and conversion to dense and to sparse tensors.
 
 A ragged tensor is a dense one with the values, and for each ragged axis, outermost first, a vector of row
-splits: row ``i`` has the values from ``splits[i]`` to ``splits[i + 1]``. There is no class of them here: these
-are nodes of graphs that TensorFlow has written.
+splits: row ``i`` has the values from ``splits[i]`` to ``splits[i + 1]``. There is no class of them here:
+these are nodes of graphs that TensorFlow has written.
 """
 
 from __future__ import annotations
