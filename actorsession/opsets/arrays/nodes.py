@@ -1,7 +1,7 @@
 """Operation types on arrays that few programs build: selection and counting, updates in place, layouts.
 
-Owns ``Bincount``, ``NthElement``, ``NearestNeighbors``, ``UniqueV2`` and ``UniqueWithCountsV2``, ``Empty`` and
-the ``Inplace...`` types, and the permutations of image layouts.
+Owns ``Bincount``, ``NthElement``, ``NearestNeighbors``, ``UniqueV2`` and ``UniqueWithCountsV2``, ``Empty``
+and the ``Inplace...`` types, and the permutations of image layouts.
 """
 
 from __future__ import annotations

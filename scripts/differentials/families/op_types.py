@@ -253,7 +253,7 @@ for _kind in ("FIFOQueue", "PaddingFIFOQueue", "RandomShuffleQueue", "PriorityQu
         queue = getattr(raw, kind)(
             **types, shapes=[[2]], **({"component_types": [tf.float32]} if ranked else {})
         )
-        row = [np.array([1, 2], np.float32)]
+        row: list[Any] = [np.array([1, 2], np.float32)]
         rows = [np.array([[1, 2]] * 3, np.float32)]
         if ranked:
             row, rows = [np.int64(1), *row], [np.array([3, 2, 5]), *rows]

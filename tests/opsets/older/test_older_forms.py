@@ -192,6 +192,19 @@ def test_the_first_arrays_were_packed_as_a_whole() -> None:
     assert run(raw.TensorArrayPack(handle, flow, dtype=tf.float32)).tolist() == [[1, 2], [3, 4]]
 
 
+def test_arguments_and_results_of_a_function_that_is_a_graph_are_fed_and_fetched() -> None:
+    graph_def = tf.GraphDef()
+    for name, op, inputs in (("x", "_Arg", []), ("y", "Neg", ["x"]), ("out", "_Retval", ["y"])):
+        node = graph_def.node.add()
+        node.name, node.op = name, op
+        node.input.extend(inputs)
+        node.attr["T"].type = tf.float32.as_datatype_enum
+        if op != "Neg":
+            node.attr["index"].i = 0
+    tf.import_graph_def(graph_def, name="")
+    assert run(["y:0", "out"], {"x:0": f32([1, 2])})[0].tolist() == [-1, -2]
+
+
 # -- the mechanism ---------------------------------------------------------------------------------
 
 
