@@ -11,8 +11,6 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from actorsession.graph.control_flow_ops import MERGES
 from actorsession.graph.dtypes import as_dtype, resource
 from actorsession.graph.function import CALLS
@@ -174,7 +172,6 @@ class NodeBuilder:
                 stack.enter_context(self._graph.device(node.device))
             if node.op in CONSTRUCTS and node.given:
                 return self._construct(node, inputs, full)
-            inputs = self._adapted(node, inputs, full)
             attrs |= self._functions(node, attrs, full)
             try:
                 op = self._graph.create_op(node.type, inputs, attrs, name=f"{full}/")
@@ -232,17 +229,6 @@ class NodeBuilder:
         # Not in the scope of the call, where names belong to nodes of the file.
         with self._graph.name_scope(f"{name}/"):
             return after([inner.built[each] for each in function.control], results, self._graph)
-
-    def _adapted(self, node: Planned, inputs: list[Tensor], full: str) -> list[Tensor]:
-        """Return the inputs as the registered type takes them, where it differs from the type in the file."""
-        if node.type == node.op:
-            return inputs
-        if node.op == "Concat":
-            return [*inputs[1:], inputs[0]]
-        if node.op == "Gather":
-            zero = {"value": np.zeros((), np.int32)}
-            return [*inputs, self._graph.create_op("Const", (), zero, f"{full}/axis/").outputs[0]]
-        return inputs
 
     def _attrs(self, node: Planned, inputs: Sequence[Tensor]) -> dict[str, Any]:
         attrs = dict(node.attrs)

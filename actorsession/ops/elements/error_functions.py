@@ -58,7 +58,7 @@ def _quantile(p: float) -> float:
     """Return the quantile of the normal distribution for a probability."""
     if 0 < p < 1:
         return NormalDist().inv_cdf(p)
-    return {0: -math.inf, 1: math.inf}.get(p, math.nan)
+    return -math.inf if p == 0 else math.inf if p == 1 else math.nan
 
 
 def _inverse(x: float) -> float:

@@ -211,7 +211,7 @@ def _permuted_kernel(ctx: KernelContext) -> Kernel:
     source, target = _layouts(ctx.attrs)
 
     def permuted(x: Any) -> Any:
-        letters = source, target
+        letters: Sequence[str] = (source, target)
         if x.shape[:1] == (len(source) - 2,):  # the spatial axes alone
             letters = tuple(["".join(c for c in text if c not in "NC") for text in letters])
         if x.ndim not in (1, 2) or len(x) != len(letters[0]):

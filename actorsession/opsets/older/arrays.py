@@ -168,7 +168,8 @@ def _normalised_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _normalised_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    found = raw.BatchNormWithGlobalNormalizationGrad(
+    back: Any = raw.BatchNormWithGlobalNormalizationGrad
+    found = back(
         *op.inputs[:3], op.inputs[4], grad, variance_epsilon=op.attrs["variance_epsilon"],
         scale_after_normalization=op.attrs["scale_after_normalization"],
     )  # fmt: skip

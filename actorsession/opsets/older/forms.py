@@ -154,7 +154,7 @@ class _Form:
 
     def kernel(self, ctx: KernelContext) -> Kernel:
         """Make the kernel of the newer type."""
-        function = self.newer.kernel(_SeenNode(self, ctx))  # type: ignore[arg-type]
+        function = self.newer.kernel(_SeenNode(self, ctx))
         if self.same_inputs:
             return function
         items = self.items(ctx.attrs, _dtypes(ctx.inputs))

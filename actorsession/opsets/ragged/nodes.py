@@ -75,11 +75,11 @@ def _range_kernel(ctx: KernelContext) -> Kernel:
 
 def _range_shapes(ctx: InferContext) -> Sequence[TensorShape]:
     sizes = {spec.shape.sizes[0] for spec in ctx.inputs if spec.shape.sizes}
-    known = sizes - {None}
+    known = [size for size in sizes if size is not None]
     if len(known) > 1:
         raise ValueError(f"{ctx.op}: starts, limits and deltas have one shape, got sizes {known}")
     if known:
-        return [TensorShape([next(iter(known)) + 1]), _SPLITS]
+        return [TensorShape([known[0] + 1]), _SPLITS]
     return [
         TensorShape([2] if all(spec.shape.rank == 0 for spec in ctx.inputs) else [None]),
         _SPLITS,

@@ -149,7 +149,8 @@ def _given(grad: Tensor | None, output: Tensor) -> Tensor:
 
 def _cell_gradient(op: Operation, *grads: Tensor | None) -> Sequence[Tensor | None]:
     x, _, h_prev, w = op.inputs[:4]
-    by_state, by_gates, *peeps = raw.LSTMBlockCellGrad(
+    back: Any = raw.LSTMBlockCellGrad
+    by_state, by_gates, *peeps = back(
         *op.inputs, *op.outputs[:6], _given(grads[1], op.outputs[1]), _given(grads[6], op.outputs[6]),
         use_peephole=op.attrs["use_peephole"],
     )  # fmt: skip
@@ -235,7 +236,7 @@ def _block_back_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _block_gradient(op: Operation, *grads: Tensor | None) -> Sequence[Tensor | None]:
-    back = raw.BlockLSTMGradV2 if op.type.endswith("V2") else raw.BlockLSTMGrad
+    back: Any = raw.BlockLSTMGradV2 if op.type.endswith("V2") else raw.BlockLSTMGrad
     outputs = op.outputs
     given = _given(grads[1], outputs[1]), _given(grads[6], outputs[6])
     found = back(*op.inputs, *outputs, *given, use_peephole=op.attrs["use_peephole"])
@@ -311,7 +312,8 @@ def _gru_back(
 def _gru_gradient(op: Operation, *grads: Tensor | None) -> Sequence[Tensor | None]:
     x, h_prev = op.inputs[:2]
     r, u, c, h = op.outputs
-    by_x, by_h, by_c, gates = raw.GRUBlockCellGrad(*op.inputs, r, u, c, _given(grads[3], h))
+    back: Any = raw.GRUBlockCellGrad
+    by_x, by_h, by_c, gates = back(*op.inputs, r, u, c, _given(grads[3], h))
     by_ru = raw.MatMul(concat([x, h_prev], 1), gates, transpose_a=True)
     by_w = raw.MatMul(concat([x, h_prev * r], 1), by_c, transpose_a=True)
     return [by_x, by_h, by_ru, by_w, raw.BiasAddGrad(gates), raw.BiasAddGrad(by_c)]

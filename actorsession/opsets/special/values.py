@@ -58,7 +58,7 @@ def _fill(out: Array, where: Array, function: Callable[..., Array], *values: Arr
         out[where] = function(*[value[where] for value in values])
 
 
-def _polynomial(coefficients: list[float], x: Array) -> Array:
+def _polynomial(coefficients: list[float], x: Array) -> Any:
     """Return a polynomial by its coefficients, from the constant on."""
     out = np.full_like(x, coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
@@ -86,7 +86,7 @@ def _log_gamma_terms() -> list[float]:
     return [-float(np.euler_gamma), *(zeta(order, 1.0) / order * (-1) ** order).tolist()]
 
 
-def _log_gamma_1p(x: Array) -> Array:
+def _log_gamma_1p(x: Array) -> Any:
     """Return the logarithm of ``gamma(1 + x)``, exact also for small x."""
     out = np.empty_like(x)
     near = abs(x) < 0.3
@@ -96,7 +96,7 @@ def _log_gamma_1p(x: Array) -> Array:
 
 
 @_float64
-def gammaln(x: Array) -> Array:
+def gammaln(x: Array) -> Any:
     """Return the logarithm of the absolute value of the gamma function, exact also around 1 and 2."""
     out = np.empty_like(x)
     one, two = abs(x - 1) < 0.3, abs(x - 2) < 0.3
@@ -118,12 +118,12 @@ _NEAR_ROOT = [
 ]  # fmt: skip
 
 
-def _psi_large(x: Array) -> Array:
+def _psi_large(x: Array) -> Any:
     terms = [0.0, *[-float(b / (2 * k)) for k, b in enumerate(_bernoulli(8), 1)]]
     return np.log(x) - 0.5 / x + _polynomial(terms, 1 / (x * x))
 
 
-def _psi_small(x: Array) -> Array:
+def _psi_small(x: Array) -> Any:
     """Return psi below 10, by that between 1 and 2."""
     z, total = x.copy(), np.zeros_like(x)
     below = z < 1
@@ -136,26 +136,26 @@ def _psi_small(x: Array) -> Array:
     return total + ((z - _ROOT) - _ROOT_REST) * near
 
 
-def _psi_positive(x: Array) -> Array:
+def _psi_positive(x: Array) -> Any:
     out = np.full_like(x, np.nan)
     _fill(out, x >= 10, _psi_large, x)
     _fill(out, (x > 0) & (x < 10), _psi_small, x)
     return out
 
 
-def _psi_negative(x: Array) -> Array:
+def _psi_negative(x: Array) -> Any:
     rest = x - np.round(x)  # exact, while the tangent of a large argument is not
     return _psi_positive(1 - x) - np.where(abs(rest) == 0.5, 0.0, np.pi / np.tan(np.pi * rest))
 
 
 @_float64
-def factorial(n: Array) -> Array:
+def factorial(n: Array) -> Any:
     """Return the product of the whole numbers up to ``n``."""
     return _gamma(n + 1)
 
 
 @_float64
-def psi(x: Array) -> Array:
+def psi(x: Array) -> Any:
     """Return the derivative of the logarithm of the gamma function; the values at poles are any."""
     out = np.full_like(x, np.nan)
     _fill(out, x > 0, _psi_positive, x)
@@ -168,7 +168,7 @@ _ADDED, _EXPANDED = 10, 12
 
 
 @_float64
-def zeta(s: Array, q: Array) -> Array:
+def zeta(s: Array, q: Array) -> Any:
     """Return Hurwitz's zeta function by Euler's and Maclaurin's formula."""
     out = np.full_like(s, np.nan)
     out[s == 1] = np.inf
@@ -183,7 +183,7 @@ def zeta(s: Array, q: Array) -> Array:
     return out
 
 
-def _zeta_sum(s: Array, q: Array) -> Array:
+def _zeta_sum(s: Array, q: Array) -> Any:
     total, at = np.zeros_like(s), q.copy()
     count = 0
     while count < _ADDED or ((low := at < _ADDED).any() and count < _MOST_TERMS):
@@ -203,18 +203,18 @@ def _zeta_sum(s: Array, q: Array) -> Array:
 # -- incomplete gamma ----------------------------------------------------------------------------
 
 
-def _log1p_rest(x: Array) -> Array:
+def _log1p_rest(x: Array) -> Any:
     """Return ``log(1 + x) - x``, exact also for small x."""
     s = x / (2 + x)
     odd = _polynomial([2 / (2 * k + 1) for k in range(1, 20)], s * s)
     return np.where(_is_near(x), s * (s * s * odd - x), np.log1p(x) - x)
 
 
-def _is_near(x: Array) -> Array:
+def _is_near(x: Array) -> Any:
     return (x > -0.5) & (x < 1)
 
 
-def _stirling_rest(a: Array) -> Array:
+def _stirling_rest(a: Array) -> Any:
     """Return what Stirling's formula leaves of the logarithm of the gamma function."""
     out = np.empty_like(a)
     terms = [float(b / (2 * k * (2 * k - 1))) for k, b in enumerate(_bernoulli(8), 1)]
@@ -224,17 +224,17 @@ def _stirling_rest(a: Array) -> Array:
     return out
 
 
-def _power_over_gamma(a: Array, x: Array) -> Array:
+def _power_over_gamma(a: Array, x: Array) -> Any:
     """Return ``x**a * exp(-x) / gamma(a + 1)``."""
     out = np.empty_like(a)
 
-    def small(a: Array, x: Array) -> Array:
+    def small(a: Array, x: Array) -> Any:
         half = np.exp(
             -x / 2
         )  # the whole may be below all numbers, while its product with the power is not
         return np.where(half == 0, 0.0, x**a * half * (half / _gamma(a + 1)))
 
-    def large(a: Array, x: Array) -> Array:
+    def large(a: Array, x: Array) -> Any:
         apart = (x - a) / a
         rest = np.where(_is_near(apart), _log1p_rest(apart), np.log(x / a) - apart)
         exponent = a * rest - _stirling_rest(a)
@@ -245,7 +245,7 @@ def _power_over_gamma(a: Array, x: Array) -> Array:
     return out
 
 
-def _lower_series(a: Array, x: Array) -> Array:
+def _lower_series(a: Array, x: Array) -> Any:
     term, total = np.ones_like(a), np.ones_like(a)
     for n in range(1, _MOST_TERMS):
         term = term * x / (a + n)
@@ -279,11 +279,11 @@ def _upper_parts(a: Array, x: Array) -> tuple[Array, Array]:
     return 1 / out, -slope / (out * out)
 
 
-def _upper_fraction(a: Array, x: Array) -> Array:
+def _upper_fraction(a: Array, x: Array) -> Any:
     return _power_over_gamma(a, x) * a * _upper_parts(a, x)[0]
 
 
-def _upper_series(a: Array, x: Array) -> Array:
+def _upper_series(a: Array, x: Array) -> Any:
     """Return the upper function for small x."""
     term, total = np.ones_like(a), np.zeros_like(a)
     for n in range(1, 60):
@@ -315,7 +315,7 @@ def _uniform_terms() -> list[list[float]]:
     return [[float(value) for value in row[:_ORDER]] for row in rows]
 
 
-def _uniform(a: Array, x: Array, sign: int) -> Array:
+def _uniform(a: Array, x: Array, sign: int) -> Any:
     """Return the lower function for a sign of -1, the upper one for 1, where both parameters are close."""
     apart = (x - a) / a
     eta = np.sign(apart) * np.sqrt(-2 * _log1p_rest(apart))
@@ -331,7 +331,7 @@ def _gamma_function(lower: bool) -> Kernel:
     """Return the lower or the upper regularised incomplete gamma function."""
 
     @_float64
-    def function(a: Array, x: Array) -> Array:
+    def function(a: Array, x: Array) -> Any:
         out = np.full_like(a, np.nan)
         inside = (a > 0) & (x >= 0)
         if lower:
@@ -360,7 +360,7 @@ def _gamma_function(lower: bool) -> Kernel:
     return function
 
 
-def _lower_slope(a: Array, x: Array) -> Array:
+def _lower_slope(a: Array, x: Array) -> Any:
     """Return the derivative of the lower function by a as a series.
 
     The function is ``f * s`` with ``f = x**a * exp(-x) / gamma(a + 1)`` and ``s`` the sum over n of ``t(n) =
@@ -379,14 +379,14 @@ def _lower_slope(a: Array, x: Array) -> Array:
     return _power_over_gamma(a, x) * (total * (np.log(x) - psi(a + 1)) - slope)
 
 
-def _upper_slope(a: Array, x: Array) -> Array:
+def _upper_slope(a: Array, x: Array) -> Any:
     """Return the same by the derivative of the upper function's fraction."""
     part, slope = _upper_parts(a, x)
     return -_power_over_gamma(a, x) * a * (part * (np.log(x) - psi(a)) + slope)
 
 
 @_float64
-def gammainc_slope(a: Array, x: Array) -> Array:
+def gammainc_slope(a: Array, x: Array) -> Any:
     """Return the derivative of the lower incomplete gamma function by its parameter."""
     out = np.full_like(a, np.nan)
     inside = (a > 0) & (x >= 0)
@@ -401,17 +401,17 @@ def gammainc_slope(a: Array, x: Array) -> Array:
 # -- incomplete beta -----------------------------------------------------------------------------
 
 
-def _powers_over_beta(a: Array, b: Array, x: Array, y: Array) -> Array:
+def _powers_over_beta(a: Array, b: Array, x: Array, y: Array) -> Any:
     """Return ``x**a * y**b / beta(a, b)`` with ``y = 1 - x``."""
     out = np.empty_like(a)
     small = a + b <= 100
 
-    def direct(a: Array, b: Array, x: Array, y: Array) -> Array:
+    def direct(a: Array, b: Array, x: Array, y: Array) -> Any:
         # Of x and y, the smaller is exact.
         powers = np.where(x < y, x**a * np.exp(b * np.log1p(-x)), y**b * np.exp(a * np.log1p(-y)))
         return powers * (_gamma(a + b) / _gamma(a)) / _gamma(b)
 
-    def stirling(a: Array, b: Array, x: Array, y: Array) -> Array:
+    def stirling(a: Array, b: Array, x: Array, y: Array) -> Any:
         both = a + b
         apart = np.where(x < 0.5, a - both * x, both * y - b)
         u, v = -apart / a, apart / b
@@ -434,7 +434,7 @@ def _beta_factors(a: Array, b: Array, x: Array, n: int) -> tuple[Array, Array]:
     )
 
 
-def _beta_fraction(a: Array, b: Array, x: Array, y: Array) -> Array:
+def _beta_fraction(a: Array, b: Array, x: Array, y: Array) -> Any:
     """Return the function by its continued fraction, where that converges quickly.
 
     Forwards shows how many factors there are, and backwards gives the value with fewer roundings.
@@ -455,7 +455,7 @@ def _beta_fraction(a: Array, b: Array, x: Array, y: Array) -> Array:
     return _powers_over_beta(a, b, x, y) / a / out
 
 
-def _beta_series(a: Array, b: Array, x: Array, y: Array) -> Array:
+def _beta_series(a: Array, b: Array, x: Array, y: Array) -> Any:
     """Return the function as a series in x, where b is small."""
     term, total = np.ones_like(a), np.ones_like(a)
     for n in range(1, _MOST_TERMS):
@@ -467,7 +467,7 @@ def _beta_series(a: Array, b: Array, x: Array, y: Array) -> Array:
 
 
 @_float64
-def _betainc(a: Array, b: Array, x: Array) -> Array:
+def _betainc(a: Array, b: Array, x: Array) -> Any:
     """Return the regularised incomplete beta function."""
     out = np.full_like(a, np.nan)
     valid = (a > 0) & (b > 0)
@@ -491,7 +491,7 @@ _LARGE = 20.0
 def _bessel(order: int, scaled: bool) -> Kernel:
     """Return the modified Bessel function of the first kind, times ``exp(-abs(x))`` if scaled."""
 
-    def series(x: Array) -> Array:
+    def series(x: Array) -> Any:
         quarter = x * x / 4
         term = x / 2 if order else np.ones_like(x)
         total = term.copy()
@@ -500,7 +500,7 @@ def _bessel(order: int, scaled: bool) -> Kernel:
             total += term
         return total * np.exp(-x) if scaled else total
 
-    def expansion(x: Array) -> Array:
+    def expansion(x: Array) -> Any:
         term, total = np.ones_like(x), np.ones_like(x)
         for k in range(1, 32):
             term = term * ((2 * k - 1) ** 2 - 4 * order) / (8 * k * x)
@@ -509,7 +509,7 @@ def _bessel(order: int, scaled: bool) -> Kernel:
         return total if scaled else total * np.exp(x / 2) * np.exp(x / 2)
 
     @_float64
-    def function(x: Array) -> Array:
+    def function(x: Array) -> Any:
         size = abs(x)
         out = np.full_like(x, np.nan)
         _fill(out, size <= _LARGE, series, size)

@@ -217,7 +217,7 @@ old("BatchSvd", 12, [positive(2, 3, 3)], T="float32", tolerance=1e-4, compute_uv
 old("BatchSelfAdjointEigV2", 12, [positive(2, 3, 3)], T="float32", tolerance=1e-4, compute_v=False)
 
 
-old("SelfAdjointEig", 10, [np.diag(np.float32([3, 1, 2]))], T="float32")
+old("SelfAdjointEig", 10, [np.diag(np.array([3, 1, 2], np.float32))], T="float32")
 
 
 # -- older handles ---------------------------------------------------------------------------------
@@ -253,8 +253,8 @@ for _kind in ("FIFOQueue", "PaddingFIFOQueue", "RandomShuffleQueue", "PriorityQu
         queue = getattr(raw, kind)(
             **types, shapes=[[2]], **({"component_types": [tf.float32]} if ranked else {})
         )
-        row = [np.float32([1, 2])]
-        rows = [np.float32([[1, 2]] * 3)]
+        row: list[Any] = [np.array([1, 2], np.float32)]
+        rows = [np.array([[1, 2]] * 3, np.float32)]
         if ranked:
             row, rows = [np.int64(1), *row], [np.array([3, 2, 5]), *rows]
         out = [tf.int64] * ranked + [tf.float32]
@@ -373,11 +373,11 @@ case("Bincount-unweighted", arr=np.array([1, 3, 3], np.int32), size=np.int32(4),
 case("Bincount-negative", arr=np.array([1, -3], np.int32), size=np.int32(4),
      weights=np.zeros(0, np.float32))  # fmt: skip
 case("NthElement", input=reals(3, 5), n=np.int32(1))
-case("NthElement-reverse", input=np.float32([[1, 3, 3, 2]]), n=np.int32(0), reverse=True)
+case("NthElement-reverse", input=np.array([[1, 3, 3, 2]], np.float32), n=np.int32(0), reverse=True)
 case("NthElement-outside", input=reals(3, 5), n=np.int32(5))
 old("NearestNeighbors", 2474, [reals(5, 3), reals(4, 3), np.int64(2)], outputs=2)
 old("NearestNeighbors-all", 2474, [reals(2, 3), reals(4, 3), np.int64(9)], outputs=2)
-_REPEATED = np.float32([[1, 2, 1], [0, 5, 0], [1, 2, 1]])
+_REPEATED = np.array([[1, 2, 1], [0, 5, 0], [1, 2, 1]], np.float32)
 case("UniqueV2-rows", x=_REPEATED, axis=np.array([0]), slopes=False)
 case("UniqueV2-columns", x=_REPEATED, axis=np.array([1]), slopes=False)
 case("UniqueV2-vector", x=np.array([4, 1, 4]), axis=np.zeros(0, np.int64))
@@ -430,7 +430,7 @@ case("RaggedRange-narrow", starts=np.array([1, 1], np.int32), limits=np.array([3
 case("RaggedTensorToSparse", rt_nested_splits=[_ENDS], rt_dense_values=reals(3))
 case("RaggedTensorToSparse-deep", rt_nested_splits=[_ENDS, _INNER], rt_dense_values=reals(5, 2))
 case("RaggedTensorToSparse-wrong", rt_nested_splits=[_ENDS], rt_dense_values=reals(4))
-_TYPES = {"row_partition_types": ["ROW_SPLITS"]}
+_TYPES: dict[str, Any] = {"row_partition_types": ["ROW_SPLITS"]}
 case("RaggedTensorToTensor", shape=np.array([-1, -1]), values=reals(3), default_value=np.float32(9),
      row_partition_tensors=[_ENDS], **_TYPES)  # fmt: skip
 case("RaggedTensorToTensor-cut", shape=np.array([2, 1]), values=reals(3), default_value=np.float32(9),

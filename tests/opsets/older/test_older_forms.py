@@ -13,17 +13,21 @@ import actorsession.compat.v1 as tf
 from actorsession.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import lookup
-from actorsession.ops import raw
+from actorsession.ops import raw as typed
 from tests.ops.interpreter import check_gradient
 from tests.rows import for_each
 
-RAW: Any = raw
+raw: Any = typed
 
 
 @pytest.fixture(autouse=True)
 def graph() -> Iterator[Graph]:
     with Graph().as_default() as graph:
         yield graph
+
+
+def f32(value: Any) -> Any:
+    return np.array(value, np.float32)
 
 
 def run(fetches: Any, feeds: Any = None) -> Any:
@@ -36,12 +40,12 @@ WAVES = np.arange(8.0).reshape(2, 2, 2).astype(np.complex64)
 
 @for_each("name", ["FFT", "FFT2D", "FFT3D", "IFFT", "IFFT2D", "IFFT3D"])
 def test_a_transform_of_batches_is_the_transform(name: str) -> None:
-    older, newer = run([getattr(RAW, f"Batch{name}")(WAVES), getattr(RAW, name)(WAVES)])
+    older, newer = run([getattr(raw, f"Batch{name}")(WAVES), getattr(raw, name)(WAVES)])
     np.testing.assert_array_equal(older, newer)
 
 
 def test_eigenvalues_come_before_their_vectors() -> None:
-    found = run(raw.BatchSelfAdjointEig(np.diag(np.float32([3, 1]))))
+    found = run(raw.BatchSelfAdjointEig(np.diag(f32([3, 1]))))
     np.testing.assert_array_equal(abs(found), [[1, 3], [0, 1], [1, 0]])
 
 
@@ -60,9 +64,11 @@ def test_shapes_of_convolutions_are_those_of_tensors(which: int, known: bool) ->
     arrays = [np.ones(s) for s in ((1, 3, 3, 3, 2), (2, 2, 2, 2, 1), (1, 2, 2, 2, 1))]
     attrs: Any = {"strides": [1] * 5, "padding": "VALID"}
     given = [raw.Placeholder(dtype=tf.float64, shape=a.shape if known else None) for a in arrays]
-    older = getattr(RAW, name)(*given, **attrs)
-    newer_operands = [np.int32(a.shape) if at == which else a for at, a in enumerate(arrays)]
-    newer = getattr(RAW, f"{name}V2")(*newer_operands, **attrs)
+    older = getattr(raw, name)(*given, **attrs)
+    newer_operands = [
+        np.array(a.shape, np.int32) if at == which else a for at, a in enumerate(arrays)
+    ]
+    newer = getattr(raw, f"{name}V2")(*newer_operands, **attrs)
     assert older.shape.is_compatible_with(arrays[which].shape)
     found = run([older, newer], dict(zip(given, arrays, strict=True)))
     np.testing.assert_array_equal(*found)
@@ -83,9 +89,9 @@ def test_random_crops_lie_within_the_image() -> None:
 
 
 def test_distorted_boxes_are_those_of_the_newer_type() -> None:
-    operands = np.array([40, 50, 3], np.int32), np.float32([[[0.1, 0.1, 0.9, 0.9]]])
+    operands = np.array([40, 50, 3], np.int32), f32([[[0.1, 0.1, 0.9, 0.9]]])
     older = raw.SampleDistortedBoundingBox(*operands, seed=3, seed2=4, min_object_covered=0.5)
-    newer = raw.SampleDistortedBoundingBoxV2(*operands, np.float32(0.5), seed=3, seed2=4)
+    newer = raw.SampleDistortedBoundingBoxV2(*operands, f32(0.5), seed=3, seed2=4)
     for one, other in zip(*run([list(older), list(newer)]), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -102,7 +108,7 @@ def test_readers_take_older_queues(kind: str, tmp_path: Path) -> None:
             writer.write(b"one")
     queue = raw.FIFOQueue(component_types=[tf.string], shapes=[[]])
     attrs: Any = {"record_bytes": 4} if kind == "FixedLengthRecord" else {}
-    reader = getattr(RAW, f"{kind}Reader")(**attrs)
+    reader = getattr(raw, f"{kind}Reader")(**attrs)
     wanted = {
         "WholeFile": b"one\ntwo\n",
         "FixedLengthRecord": b"one\n",
@@ -138,14 +144,14 @@ def test_tables_come_from_files_and_hold_vectors(tmp_path: Path) -> None:
         )
         found = raw.LookupTableFind(table, np.array([b"b", b"z"], object), np.int64(-1))
         assert session.run(found).tolist() == [1, -1]
-        session.run(raw.LookupTableInsert(vectors, np.array([4]), np.float32([[1, 2]])))
-        found = raw.LookupTableFind(vectors, np.array([4]), np.float32([0, 0]))
+        session.run(raw.LookupTableInsert(vectors, np.array([4]), f32([[1, 2]])))
+        found = raw.LookupTableFind(vectors, np.array([4]), f32([0, 0]))
         assert session.run(found).tolist() == [[1, 2]]
 
 
 def test_accumulators_with_resources() -> None:
     handle = raw.ResourceConditionalAccumulator(dtype=tf.float32, shape=[2])
-    give = raw.ResourceAccumulatorApplyGradient(handle, np.int64(0), np.float32([1, 3]))
+    give = raw.ResourceAccumulatorApplyGradient(handle, np.int64(0), f32([1, 3]))
     with tf.Session() as session:
         session.run(raw.ResourceAccumulatorSetGlobalStep(handle, np.int64(0)))
         session.run([give])
@@ -156,7 +162,9 @@ def test_accumulators_with_resources() -> None:
 
 @for_each("version", ["", "V2", "V3"])
 def test_arrays_of_all_versions_are_written_read_and_differentiated(version: str) -> None:
-    of = lambda what: getattr(RAW, f"TensorArray{what}{version}")  # noqa: E731
+    def of(what: str) -> Any:
+        return getattr(raw, f"TensorArray{what}{version}")
+
     x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
     made = of("")(size=3, dtype=tf.float32)
     handle = made[0] if isinstance(made, tuple) else made
@@ -167,7 +175,7 @@ def test_arrays_of_all_versions_are_written_read_and_differentiated(version: str
     (by_x,) = tf.gradients(tf.reduce_sum(total) + tf.reduce_sum(one), [x])
     parts = of("")(size=2, dtype=tf.float32)
     parts = parts[0] if isinstance(parts, tuple) else parts
-    split = of("Split")(parts, np.float32([5, 6, 7]), np.array([1, 2]), 0.0)
+    split = of("Split")(parts, f32([5, 6, 7]), np.array([1, 2]), 0.0)
     joined, lengths = of("Concat")(parts, split, dtype=tf.float32)
     with tf.control_dependencies([joined, total, one]):
         closed = [of("Close")(handle), of("Close")(parts)]
@@ -180,15 +188,28 @@ def test_arrays_of_all_versions_are_written_read_and_differentiated(version: str
 
 def test_the_first_arrays_were_packed_as_a_whole() -> None:
     handle = raw.TensorArray(size=2, dtype=tf.float32)
-    flow = raw.TensorArrayUnpack(handle, np.float32([[1, 2], [3, 4]]), 0.0)
+    flow = raw.TensorArrayUnpack(handle, f32([[1, 2], [3, 4]]), 0.0)
     assert run(raw.TensorArrayPack(handle, flow, dtype=tf.float32)).tolist() == [[1, 2], [3, 4]]
+
+
+def test_arguments_and_results_of_a_function_that_is_a_graph_are_fed_and_fetched() -> None:
+    graph_def = tf.GraphDef()
+    for name, op, inputs in (("x", "_Arg", []), ("y", "Neg", ["x"]), ("out", "_Retval", ["y"])):
+        node = graph_def.node.add()
+        node.name, node.op = name, op
+        node.input.extend(inputs)
+        node.attr["T"].type = tf.float32.as_datatype_enum
+        if op != "Neg":
+            node.attr["index"].i = 0
+    tf.import_graph_def(graph_def, name="")
+    assert run(["y:0", "out"], {"x:0": f32([1, 2])})[0].tolist() == [-1, -2]
 
 
 # -- the mechanism ---------------------------------------------------------------------------------
 
 
 def test_an_older_form_keeps_its_name_and_signature_in_the_graph() -> None:
-    made = raw.InTopK(np.float32([[1, 2]]), np.array([1]), k=1).op
+    made = raw.InTopK(f32([[1, 2]]), np.array([1]), k=1).op
     assert (made.type, len(made.inputs), made.attrs["k"]) == ("InTopK", 2, 1)
 
 
