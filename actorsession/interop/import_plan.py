@@ -20,10 +20,11 @@ from actorsession.graph.names import OP_NAME, is_op_name
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.op_signatures import REQUIRED, Signature, tensorflow_signature
 from actorsession.graph.registry import is_registered, lookup
+from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.graph.validation import attribute_fault, class_fault
 from actorsession.interop import protos
 from actorsession.interop.attributes import attr_of, is_of_kind
-from actorsession.interop.signatures import GRAPH_DEF_VERSION, PRIVATE
+from actorsession.interop.signatures import GRAPH_DEF_VERSION, OF_TENSORFLOW, PRIVATE
 from actorsession.interop.tensors import MAX_REPEATED_BYTES, repeated_bytes
 from actorsession.records import dataclass
 
@@ -133,7 +134,8 @@ def plan_message(
     _check_size(graph_def)
     _check_expanded(graph_def.node, {name: functions[name] for name in used})
     defaults = _defaults_of(producer_ops)
-    planned = [plan_node(node, defaults.get(node.op, {})) for node in graph_def.node]
+    version = graph_def.versions.producer
+    planned = [plan_node(node, defaults.get(node.op, {}), version) for node in graph_def.node]
     _check_names(planned, mapped)
     return planned
 
@@ -301,12 +303,17 @@ def split_input(text: str, where: str = "an input") -> tuple[str, int]:
 # -- one node ------------------------------------------------------------------------------------
 
 
-def plan_node(node: protos.NodeDef, producer: Mapping[str, Any] | None = None) -> Planned:
+def plan_node(
+    node: protos.NodeDef,
+    producer: Mapping[str, Any] | None = None,
+    version: int = GRAPH_DEF_VERSION,
+) -> Planned:
     """Check a single node and return its plan; see ``plan_message``.
 
     Args:
         node: the node.
         producer: defaults of attributes in the program that wrote the graph.
+        version: the version of the program that wrote the graph.
     """
     inputs, control = [], []
     for text in node.input:
@@ -321,6 +328,9 @@ def plan_node(node: protos.NodeDef, producer: Mapping[str, Any] | None = None) -
             inputs.append((name, index))
     local_type = _local_type(node.op)
     given = _given(node)
+    for op, name, value, last, meant in _MEANT:
+        if node.op == op and version <= last and given.get(name) == value:
+            given[name] = meant
     attrs = _local_attrs(node, local_type, given, producer or {})
     return Planned(
         node.name, node.op, local_type, tuple(inputs), tuple(dict.fromkeys(control)), node.device,
@@ -362,8 +372,11 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
     return given
 
 
-# Attributes that nodes of TensorFlow's graphs do not have, and that theirs would say.
-_OF_TENSORFLOW: Mapping[str, Mapping[str, Any]] = {"SaveV2": {"bundle": True}}
+# What old writers meant by a value: operation type, attribute, value, the last version, and the meaning. A graph
+# without versions is of version 0.
+_MEANT: Sequence[tuple[str, str, Any, int, Any]] = (
+    ("Placeholder", "shape", scalar_shape, 21, TensorShape(None)),
+)
 
 
 def _local_attrs(
@@ -372,7 +385,7 @@ def _local_attrs(
     """Return the attributes of the node in the graph; those that follow from its inputs are not included."""
     wanted = lookup(local_type).attrs
     known = tensorflow_signature(node.op)
-    attrs: dict[str, Any] = dict(_OF_TENSORFLOW.get(node.op, {}))
+    attrs: dict[str, Any] = dict(OF_TENSORFLOW.get(node.op, {}))
     for name, value in given.items():
         if name.startswith(PRIVATE):
             attrs[name[len(PRIVATE) :]] = value

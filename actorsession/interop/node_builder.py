@@ -240,20 +240,26 @@ class NodeBuilder:
             named = [f"loc:@{self._names[g[5:]]}" if g.startswith("loc:@") else g for g in groups]
             attrs |= {"_class": tuple(named)} if named else {}
         wanted = lookup(node.type).attrs
-        if inputs and inputs[0].dtype is resource and wanted.get("dtype") is REQUIRED:
-            handle = handle_of(inputs[0])
-            for key in FROM_HANDLE if handle is not None else ():
-                assert handle is not None
-                attrs.setdefault(key, handle.attrs[key])
+        if inputs and inputs[0].dtype is resource:
+            made_by = _source_of(inputs[0])
+            known = {"pads": made_by.type == "PaddingFIFOQueueV2", **made_by.attrs}
+            for key in FROM_HANDLE:
+                if key in wanted and key in known:
+                    attrs.setdefault(key, known[key])
         return attrs
 
 
 def handle_of(tensor: Tensor) -> Operation | None:
     """Return the ``VarHandleOp`` that produces a handle, if it can be determined."""
+    op = _source_of(tensor)
+    return op if op.type == "VarHandleOp" else None
+
+
+def _source_of(tensor: Tensor) -> Operation:
     op = tensor.op
     while op.type == "Identity":
         op = op.inputs[0].op
-    return op if op.type == "VarHandleOp" else None
+    return op
 
 
 def _check_types(node: Planned, inputs: Sequence[Tensor]) -> None:
