@@ -117,7 +117,7 @@ def test_a_gradient_in_a_loop_by_what_a_variable_started_from_is_refused() -> No
             ):
                 ops.while_loop(
                     lambda i, s: i < 3,
-                    lambda i, s, f=function: (i + 1, ops.gradients(f(s), a)[0]),  # type: ignore[misc]
+                    lambda i, s, f=function: (i + 1, ops.gradients(f(s), a)[0]),
                     [0, start],
                 )
 
