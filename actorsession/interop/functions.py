@@ -26,7 +26,6 @@ from actorsession.interop.import_plan import Planned, plan_node
 from actorsession.interop.tensors import shape_of
 from actorsession.records import dataclass
 
-
 __all__ = ["CONSTRUCTS", "PlannedFunction", "function_proto", "plan_function"]
 
 # The attributes that hold functions, by operation type in TensorFlow's form.

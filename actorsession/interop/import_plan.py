@@ -372,8 +372,8 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
     return given
 
 
-# What old writers meant by a value: operation type, attribute, value, the last version, and the meaning. A graph
-# without versions is of version 0.
+# What old writers meant by a value: operation type, attribute, value, the last version, and the meaning. A
+# graph without versions is of version 0.
 _MEANT: Sequence[tuple[str, str, Any, int, Any]] = (
     ("Placeholder", "shape", scalar_shape, 21, TensorShape(None)),
 )
