@@ -260,6 +260,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
     async def _start_again(self, former: P) -> P:
         """Start the task of a process again, at its address if it can; kill the process if it runs."""
         await former.stop(0.0)
+        self._restarts.record_end(former)
         process = await self._begin(former.job, former.index, former.address)
         if process.address != former.address:
             exit_reports.unregister_exit_reporter(former.address)
