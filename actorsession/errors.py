@@ -307,6 +307,9 @@ class UnreadableFileError(DataLossError, OSError):
     """A file that holds something else, where programs of TensorFlow expect Python's error."""
 
 
+MissingFileError.__name__ = UnreadableFileError.__name__ = "OSError"
+
+
 class UnauthenticatedError(OpError):
     """The caller did not prove its identity."""
 

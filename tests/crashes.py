@@ -7,8 +7,9 @@ the folder, does the same work again without a fault, and looks once more: nothi
 left behind.
 
 A soak calls ``storm``. The tests do the same with ``storms``, where one child is not killed but copies the
-folder at each call: a killed process leaves what it gave to the kernel, which is what the copy has. That files are synced before they get their names, and folders before anything is
-removed, is what ``unsynced`` looks for in the list of calls.
+folder at each call: a killed process leaves what it gave to the kernel, which is what the copy has. That
+files are synced before they get their names, and folders before anything is removed, is what ``unsynced``
+looks for in the list of calls.
 
 Run by itself, ``python -m tests.crashes SCENARIO[=POINTS] ...`` prints a report of each as a line of JSON.
 """

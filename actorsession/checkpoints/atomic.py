@@ -257,12 +257,12 @@ def overwrite(
     real = os.path.realpath(path) if files.roots is None else files.real(path)
     above, name = os.path.split(real)
     with files.folder(above, make=FOLDER if make else None) as folder:
-        _write_whole(folder, name, write, lambda made: before and _take_over(made, before))
+        _write_whole(folder, name, write, lambda made: _take_over(made, before))
 
 
-def _take_over(descriptor: int, before: os.stat_result) -> None:
+def _take_over(descriptor: int, before: os.stat_result | None) -> None:
     """Give a new file the owner and the mode of the one that it replaces, as far as the system permits."""
-    if sys.platform != "win32":
+    if before is not None and sys.platform != "win32":
         with contextlib.suppress(OSError):
             os.fchown(descriptor, before.st_uid, before.st_gid)
         os.fchmod(descriptor, stat.S_IMODE(before.st_mode))

@@ -10,6 +10,7 @@ import collections.abc
 import fractions
 import functools
 import inspect
+import logging
 import math
 import sys
 import time
@@ -22,6 +23,8 @@ from typing import Any
 import numpy as np
 
 __all__ = ["restore_older_names"]
+
+_log = logging.getLogger("actorsession.compat")
 
 
 ArgSpec = collections.namedtuple("ArgSpec", "args varargs keywords defaults")
@@ -56,7 +59,7 @@ def _former() -> list[tuple[Any, dict[str, Any]]]:
             )
         }),
         (fractions, {"gcd": math.gcd}),
-        (inspect, {"getargspec": _getargspec}),
+        (inspect, {"ArgSpec": ArgSpec, "getargspec": _getargspec}),
         (time, {"clock": time.perf_counter}),
     ]  # fmt: skip
 
@@ -75,34 +78,51 @@ def _without_copy(array: Callable[..., Any]) -> Callable[..., Any]:
 _FILTERS = {"ANTIALIAS": "LANCZOS", "CUBIC": "BICUBIC", "LINEAR": "BILINEAR"}
 
 
-class _WithFilters(Loader):
-    """Loads Pillow's module of images, and gives it the names of filters that it had."""
+def _filters(image: Any) -> str:
+    """Give Pillow's module of images the names of filters that it had."""
+    for former, name in _FILTERS.items():
+        if not hasattr(image, former):
+            setattr(image, former, getattr(image, name))
+    return "filters have their former names"
+
+
+def _version_2(h5py: Any) -> str:
+    from actorsession.compat.companions.hdf5 import restore_version_2
+
+    return restore_version_2(h5py)
+
+
+# Modules that need not be installed, and what changes them when a program imports them and says what it did.
+_CHANGED: dict[str, Callable[[Any], str]] = {"PIL.Image": _filters, "h5py": _version_2}
+
+
+class _Changing(Loader):
+    """Loads a module of somebody else, and gives it what it had."""
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Return what Pillow's loader does."""
+        """Return what the module's own loader does."""
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Load the module, then add the names."""
+        """Load the module, then change it."""
         self._loader.exec_module(module)
-        for former, name in _FILTERS.items():
-            if not hasattr(module, former):
-                setattr(module, former, getattr(module, name))
+        if done := _CHANGED[module.__name__](module):
+            _log.info("%s: %s", module.__name__, done)
 
 
-class _FindsPillow(MetaPathFinder):
-    """Finds Pillow's module of images when a program imports it, as it may not be installed."""
+class _FindsChanged(MetaPathFinder):
+    """Finds modules that are changed when a program imports them."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return how to load that module; ``None`` for all others."""
-        spec = PathFinder.find_spec(fullname, path) if fullname == "PIL.Image" else None
+        """Return how to load such a module; ``None`` for all others."""
+        spec = PathFinder.find_spec(fullname, path) if fullname in _CHANGED else None
         if spec is not None and spec.loader is not None:
-            spec.loader = _WithFilters(spec.loader)
+            spec.loader = _Changing(spec.loader)
         return spec
 
 
@@ -113,8 +133,8 @@ def restore_older_names() -> list[str]:
         The names that were missing, such as ``numpy.float``.
     """
     restored = []
-    if not any(isinstance(finder, _FindsPillow) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _FindsPillow())
+    if not any(isinstance(finder, _FindsChanged) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _FindsChanged())
     if np.lib.NumpyVersion(np.__version__) >= "2.0.0" and isinstance(np.array, BuiltinFunctionType):
         np.array = _without_copy(np.array)
         restored.append("numpy.array")

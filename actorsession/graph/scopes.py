@@ -218,11 +218,16 @@ def apply_colocation(scope: Scope, attrs: dict[str, Any]) -> dict[str, Any]:
     return {**attrs, "_class": tuple(sorted(groups))}
 
 
-def device_under(scope: Scope, op: Operation) -> str:
+def device_under(scope: Scope, op: Operation, keeps: bool = False) -> str:
     """Return the device of a new node: that of its colocation, else that of the device blocks.
 
     The blocks are applied from the innermost outwards, as in TensorFlow: a spec fills the parts that are
     still open, the result of a function replaces everything.
+
+    Args:
+        scope: where the node is built.
+        op: the node, which functions see.
+        keeps: whether what a function returns is kept as it is spelt.
 
     Raises:
         ValueError: if a function returns a malformed name.
@@ -243,7 +248,7 @@ def device_under(scope: Scope, op: Operation) -> str:
             op._device = answer or str(spec)
             found = block(op)
             spec = _answer(found)
-            answer = found if op.graph.keeps_devices and isinstance(found, str) else ""
+            answer = found if keeps and isinstance(found, str) else ""
     return answer or str(spec)
 
 

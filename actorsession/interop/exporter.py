@@ -9,7 +9,7 @@ unchanged.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from actorsession.checkpoints import write_whole
 from actorsession.checkpoints.seals import seal_message, seal_text
 from actorsession.config.file_roots import path_text
 from actorsession.graph import registry
+from actorsession.graph.dtypes import resource
 from actorsession.graph.function import CALLS, STATEFUL_CALL, SYMBOLIC_GRADIENT, WHILE, FunctionDef
 from actorsession.graph.graph import Graph
 from actorsession.graph.names import free_name
@@ -29,7 +30,7 @@ from actorsession.interop.attributes import FunctionName, attr_proto
 from actorsession.interop.first_values import with_first_values
 from actorsession.interop.functions import CONSTRUCTS, function_proto
 from actorsession.interop.message import Message
-from actorsession.interop.signatures import FROM_HANDLE, GRAPH_DEF_VERSION, PRIVATE
+from actorsession.interop.signatures import FROM_HANDLE, GRAPH_DEF_VERSION, OF_TENSORFLOW, PRIVATE
 from actorsession.interop.tensors import shape_proto
 
 __all__ = ["attributes_of", "graph_def_of", "node_of", "write_graph", "write_message"]
@@ -193,18 +194,25 @@ def attributes_of(
             made[name] = (value, attr.type)
     defaults = registry.lookup(node.op).attrs if registry.is_registered(node.op) else {}
     for name, value in node.attrs.items():
-        if name not in made and _is_needed(name, value, node, defaults):
+        if name not in made and _is_needed(name, value, node, inputs, defaults):
             made[name if name.startswith("_") else PRIVATE + name] = (value, None)
     return made
 
 
-def _is_needed(name: str, value: Any, node: PlainNodeDef, defaults: Mapping[str, Any]) -> bool:
+def _is_needed(
+    name: str,
+    value: Any,
+    node: PlainNodeDef,
+    inputs: Sequence[TensorSpec],
+    defaults: Mapping[str, Any],
+) -> bool:
     """Return whether an attribute that TensorFlow does not have would otherwise be lost."""
     if name.startswith("_"):
         return True
-    if name in FROM_HANDLE and defaults.get("dtype") is registry.REQUIRED and node.inputs:
+    if name in FROM_HANDLE and inputs and inputs[0].dtype is resource:
         return False
-    return value is not None and not _is_same(value, defaults.get(name))
+    meant = OF_TENSORFLOW.get(node.op, {}).get(name, defaults.get(name))
+    return value is not None and not _is_same(value, meant)
 
 
 def _is_same(value: Any, default: Any) -> bool:

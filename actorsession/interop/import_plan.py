@@ -20,10 +20,11 @@ from actorsession.graph.names import OP_NAME, is_op_name
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.op_signatures import REQUIRED, Signature, tensorflow_signature
 from actorsession.graph.registry import is_registered, lookup
+from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.graph.validation import attribute_fault, class_fault
 from actorsession.interop import protos
 from actorsession.interop.attributes import attr_of, is_of_kind
-from actorsession.interop.signatures import GRAPH_DEF_VERSION, PRIVATE
+from actorsession.interop.signatures import GRAPH_DEF_VERSION, OF_TENSORFLOW, PRIVATE
 from actorsession.interop.tensors import MAX_REPEATED_BYTES, repeated_bytes
 from actorsession.records import dataclass
 
@@ -31,7 +32,9 @@ __all__ = [
     "ALIASES",
     "Planned",
     "check_versions",
+    "functions_named",
     "functions_used",
+    "missing_types",
     "plan_message",
     "plan_node",
     "plan_plain",
@@ -41,9 +44,8 @@ __all__ = [
 # Operation types of TensorFlow that are imported as another type. The value is used if the key is not
 # registered; ``node_builder`` adapts the inputs where they differ.
 ALIASES: Mapping[str, str] = {
-    "StatelessWhile": "While", "StatelessIf": "If",
-    "BatchMatMulV3": "BatchMatMulV2", "Concat": "ConcatV2", "Gather": "GatherV2",
-    "PlaceholderV2": "Placeholder",
+    "StatelessWhile": "While", "StatelessIf": "If", "Case": "If", "StatelessCase": "If",
+    "BatchMatMulV3": "BatchMatMulV2", "_Arg": "Placeholder", "_Retval": "Identity",
 }  # fmt: skip
 
 # TensorFlow's names of attributes, by their names here, for types that lack the name used here.
@@ -54,6 +56,7 @@ _HINTS = frozenset({
     "output_shapes",
     "use_locking", "parallel_iterations", "swap_memory", "validate_indices", "debug_name",
     "allowed_devices", "grad_a", "grad_b", "grad_x", "grad_y", "use_cudnn_on_gpu",
+    "config", "config_proto", "executor_type",  # of calls
 })  # fmt: skip
 
 
@@ -131,7 +134,8 @@ def plan_message(
     _check_size(graph_def)
     _check_expanded(graph_def.node, {name: functions[name] for name in used})
     defaults = _defaults_of(producer_ops)
-    planned = [plan_node(node, defaults.get(node.op, {})) for node in graph_def.node]
+    version = graph_def.versions.producer
+    planned = [plan_node(node, defaults.get(node.op, {}), version) for node in graph_def.node]
     _check_names(planned, mapped)
     return planned
 
@@ -152,8 +156,17 @@ def functions_used(
 
 def _used_by(node: protos.NodeDef, functions: Mapping[str, protos.FunctionDef]) -> list[str]:
     """Return the functions that attributes of one node name."""
-    named = [v.func.name for v in node.attr.values() if v.WhichOneof("value") == "func"]
-    return [name for name in named if name in functions]
+    return [name for name in functions_named(node) if name in functions]
+
+
+def functions_named(node: protos.NodeDef) -> list[str]:
+    """Return the names of functions in the attributes of a node, one by one or in lists."""
+    found: list[protos.NameAttrList] = []
+    for key, value in node.attr.items():
+        if not key.startswith("_"):
+            kind = value.WhichOneof("value")
+            found += [value.func] if kind == "func" else value.list.func if kind == "list" else []
+    return [each.name for each in found]
 
 
 def check_versions(versions: protos.VersionDef) -> None:
@@ -222,8 +235,17 @@ def _check_expanded(
     check_graph_size(size(nodes))
 
 
+def missing_types(ops: Iterable[str]) -> Counter[str]:
+    """Count the operation types that are not registered here.
+
+    Args:
+        ops: the type of each node.
+    """
+    return Counter(op for op in ops if not is_registered(_local_type(op)))
+
+
 def _check_types(ops: Iterable[str]) -> None:
-    unknown = Counter(op for op in ops if not is_registered(_local_type(op)))
+    unknown = missing_types(ops)
     if not unknown:
         return
     listed = ", ".join(
@@ -281,12 +303,17 @@ def split_input(text: str, where: str = "an input") -> tuple[str, int]:
 # -- one node ------------------------------------------------------------------------------------
 
 
-def plan_node(node: protos.NodeDef, producer: Mapping[str, Any] | None = None) -> Planned:
+def plan_node(
+    node: protos.NodeDef,
+    producer: Mapping[str, Any] | None = None,
+    version: int = GRAPH_DEF_VERSION,
+) -> Planned:
     """Check a single node and return its plan; see ``plan_message``.
 
     Args:
         node: the node.
         producer: defaults of attributes in the program that wrote the graph.
+        version: the version of the program that wrote the graph.
     """
     inputs, control = [], []
     for text in node.input:
@@ -301,6 +328,9 @@ def plan_node(node: protos.NodeDef, producer: Mapping[str, Any] | None = None) -
             inputs.append((name, index))
     local_type = _local_type(node.op)
     given = _given(node)
+    for op, name, value, last, meant in _MEANT:
+        if node.op == op and version <= last and given.get(name) == value:
+            given[name] = meant
     attrs = _local_attrs(node, local_type, given, producer or {})
     return Planned(
         node.name, node.op, local_type, tuple(inputs), tuple(dict.fromkeys(control)), node.device,
@@ -342,8 +372,11 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
     return given
 
 
-# Attributes that nodes of TensorFlow's graphs do not have, and that theirs would say.
-_OF_TENSORFLOW: Mapping[str, Mapping[str, Any]] = {"SaveV2": {"bundle": True}}
+# What old writers meant by a value: operation type, attribute, value, the last version, and the meaning. A
+# graph without versions is of version 0.
+_MEANT: Sequence[tuple[str, str, Any, int, Any]] = (
+    ("Placeholder", "shape", scalar_shape, 21, TensorShape(None)),
+)
 
 
 def _local_attrs(
@@ -352,7 +385,7 @@ def _local_attrs(
     """Return the attributes of the node in the graph; those that follow from its inputs are not included."""
     wanted = lookup(local_type).attrs
     known = tensorflow_signature(node.op)
-    attrs: dict[str, Any] = dict(_OF_TENSORFLOW.get(node.op, {}))
+    attrs: dict[str, Any] = dict(OF_TENSORFLOW.get(node.op, {}))
     for name, value in given.items():
         if name.startswith(PRIVATE):
             attrs[name[len(PRIVATE) :]] = value

@@ -27,7 +27,6 @@ from actorsession.interop.import_plan import (
 )
 from actorsession.interop.node_builder import NodeBuilder, handle_of
 from actorsession.interop.ordering import in_order
-from actorsession.interop.resource_gathers import with_reads
 from actorsession.ops import convert_to_tensor
 
 __all__ = ["import_graph_def"]
@@ -91,7 +90,7 @@ def _planned(
         if type(graph_def).__name__ != "GraphDef" or not hasattr(graph_def, "SerializeToString"):
             raise RequestTypeError(f"graph_def must be a GraphDef, got {type(graph_def).__name__}")
         graph_def = protos.GraphDef.FromString(graph_def.SerializeToString())
-    graph_def = with_reads(expand_calls(graph_def))
+    graph_def = expand_calls(graph_def)
     planned = plan_message(graph_def, producer, mapped)
     functions = {function.signature.name: function for function in graph_def.library.function}
     return planned, {

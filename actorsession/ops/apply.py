@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 
 from actorsession.graph.dtypes import DType, as_dtype, resource
 from actorsession.graph.graph import get_default_graph
-from actorsession.graph.op_signatures import REQUIRED, Arg, Signature, bind, signature_of
+from actorsession.graph.op_signatures import REQUIRED, Arg, Attr, Signature, bind, signature_of
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
-from actorsession.ops.build import convert_to_tensor, graph_of
+from actorsession.ops.build import convert_to_tensor, graph_of, to_array
 
 __all__ = ["Operand", "Operands", "Value", "many", "node", "one"]
 
@@ -68,6 +68,11 @@ def node(
     inputs: Sequence[Tensor] = operands
     for operand in operands:
         if operand.__class__ is not Tensor:
+            for arg, given in zip(_known(op_type).inputs, operands, strict=True):
+                if arg.number and attrs.get(arg.number, 0) is None:
+                    attrs[arg.number] = len(
+                        given
+                    )  # several lists of one type cannot be told apart later
             inputs, name = _tensors(op_type, operands, name)
             break
     if attrs:
@@ -151,7 +156,8 @@ def _converted(signature: Signature, operands: Sequence[Any], graph: Any) -> lis
             tensor = convert_to_tensor(value, name=name, graph=graph)
         elif arg.is_list or arg.type in signature.attrs:
             wanted = None if arg.is_list else dtypes.get(arg.type)
-            tensor = convert_to_tensor(value, wanted, name=name, graph=graph)
+            hint = None if arg.is_list or wanted else _default_for(signature.attrs[arg.type], value)
+            tensor = convert_to_tensor(value, wanted, name=name, dtype_hint=hint, graph=graph)
         else:
             hint = None if arg.type in ("resource", "variant") else as_dtype(arg.type)
             tensor = convert_to_tensor(value, name=name, dtype_hint=hint, graph=graph)
@@ -159,6 +165,23 @@ def _converted(signature: Signature, operands: Sequence[Any], graph: Any) -> lis
             dtypes.setdefault(arg.type, tensor.dtype)
         inputs.append(tensor)
     return inputs
+
+
+def _default_for(attr: Attr, value: Any) -> DType | None:
+    """Return the element type for a plain operand whose own is not accepted, if the attribute has a default.
+
+    As in TensorFlow, which makes integers of an array of floats, or of an empty list, where it wants them.
+    """
+    if not isinstance(attr.default, DType):
+        return None
+    if attr.allowed:
+        try:
+            own = to_array(value)
+        except (TypeError, ValueError, NotImplementedError):
+            return None
+        if own.dtype == object or attr.allows(as_dtype(own.dtype)):
+            return None
+    return attr.default
 
 
 def _derive(

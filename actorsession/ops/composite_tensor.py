@@ -14,7 +14,7 @@ __all__ = ["CompositeTensor"]
 class CompositeTensor:
     """A tensor of several parts; its element type, operation, name and graph are those of its values."""
 
-    __slots__ = ("__weakref__", "_values")
+    __slots__ = ("__dict__", "__weakref__", "_values")  # programs set attributes of their own
 
     _values: Tensor
 

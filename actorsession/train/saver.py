@@ -14,7 +14,6 @@ A saver serves both session APIs: ``save`` and ``restore`` for a ``Session``, ``
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import math
@@ -24,6 +23,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from actorsession import checkpoints
+from actorsession.actors.loops import in_thread
 from actorsession.config.file_roots import path_text
 from actorsession.errors import InvalidArgumentError, NotFoundError, RequestValueError
 from actorsession.graph.graph import Graph, get_default_graph
@@ -279,8 +279,8 @@ class Saver(GraphBound):
         if self._def is not None:
             with _fed(self._def, plan) as feeds:
                 saved = await sess.run(self._def.save_tensor_name, feeds)
-                plan = await asyncio.to_thread(_written, self._def, plan, saved)
-        return await asyncio.to_thread(self._finish, plan)
+                plan = await in_thread(_written, self._def, plan, saved)
+        return await in_thread(self._finish, plan)
 
     def _plan(self, sess: Any, save_path: Any, latest: str | None, step: Any) -> _Save:
         """Check the arguments that are known before anything runs."""

@@ -33,6 +33,7 @@ import actorsession.compat.v1 as tf
 from actorsession import cli
 from actorsession.actors import Children
 from actorsession.actors.loops import run
+from actorsession.cluster.kubernetes_resolver import KubernetesClusterResolver
 from actorsession.cluster.node_lists import expand_counts, expand_node_list
 from actorsession.cluster.server.snapshots import Saved, Snapshot, SnapshotStore, stored_cluster_id
 from actorsession.compat.companions import json_format, text_format
@@ -197,8 +198,8 @@ def read_records(kind: str, folder: Path) -> None:
     options = tf.python_io.TFRecordOptions(
         getattr(tf.python_io.TFRecordCompressionType, kind or "NONE")
     )
-    for record in tf.python_io.tf_record_iterator(path, options=options):
-        parsed(tf.train.Example, record)
+    for each in tf.python_io.tf_record_iterator(path, options=options):
+        parsed(tf.train.Example, each)
     features = {"a": tf.FixedLenFeature([], tf.int64)}
     with tf.Graph().as_default(), tf.Session() as session:
         records = tf.data.TFRecordDataset(path, compression_type=kind).batch(9)
@@ -380,26 +381,19 @@ def write_frames(folder: Path) -> None:
 
 def read_frames(folder: Path) -> None:
     """Read frames as a link does, each without regard for the others, and the graphs in them."""
-    errors = []
     for number, frame in enumerate(recorded()):
-        with contextlib.suppress(FileNotFoundError):
+        # The package of transports knows no class of ours; and no frame fits a link that began with it.
+        with contextlib.suppress(FileNotFoundError, TransportError, ProtocolError):
             header = (folder / str(number)).read_bytes()
-            try:
-                decoded = FrameDecoder().feed(wire(Frame(header, frame.segments)))[0]
-                if is_step_frame(decoded.header):
-                    step_calls().receive(decoded.header, decoded.segments)
-                    continue
-                message: Any = getattr(decode(decoded.header, decoded.segments), "message", None)
-                if hasattr(message, "graph"):
-                    GraphDef.from_wire(message.graph)
-                for partition in getattr(message, "partitions", ()):
-                    Partition.from_wire(partition)
-            except TransportError:  # of the package of transports, which knows no class of ours
-                pass
-            except ProtocolError as error:
-                errors.append(error)
-    for error in errors:
-        raise error
+            (read,) = FrameDecoder().feed(wire(Frame(header, frame.segments)))
+            if is_step_frame(read.header):
+                step_calls().receive(read.header, read.segments)
+                continue
+            message: Any = getattr(decode(read.header, read.segments), "message", None)
+            if hasattr(message, "graph"):
+                GraphDef.from_wire(message.graph)
+            for partition in getattr(message, "partitions", ()):
+                Partition.from_wire(partition)
 
 
 def step_calls() -> StepCalls:
@@ -421,11 +415,11 @@ def read_pods(folder: Path) -> None:
     body = (folder / "x").read_bytes()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            acts.KubernetesClusterResolver,
+            KubernetesClusterResolver,
             "_ask",
             lambda self, path: ("Kubernetes", 200, "OK", body),
         )
-        resolve(acts.KubernetesClusterResolver({"worker": "app=x"}, namespace="n", pod="worker-0"))
+        resolve(KubernetesClusterResolver({"worker": "app=x"}, namespace="n", pod="worker-0"))
 
 
 PODS = json.dumps(

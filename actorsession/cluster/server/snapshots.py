@@ -38,6 +38,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
+from actorsession.actors.loops import in_thread
 from actorsession.checkpoints.atomic import (
     UNFINISHED,
     LockedFile,
@@ -640,7 +641,7 @@ class Snapshots:
                 snapshot = self._collect()
                 # Writing and syncing may take seconds; meanwhile the snapshot references the values as they
                 # were.
-                await asyncio.to_thread(self._write, changes, snapshot)
+                await in_thread(self._write, changes, snapshot)
             self._saved = now
 
     def take_now(self) -> None:

@@ -15,7 +15,9 @@ from typing import Any
 
 from actorsession import interop
 from actorsession.compat.v1 import behavior
+from actorsession.compat.v1.devices import DeviceSpec
 from actorsession.graph import graph as ours
+from actorsession.graph.scopes import device_under, scope_of
 from actorsession.interop.attributes import attr_of
 from actorsession.interop.signatures import GRAPH_DEF_VERSION
 
@@ -108,6 +110,17 @@ class Graph(ours.Graph):
             yield
         finally:
             _ORIGINALS.reset(token)
+
+    def _apply_device_functions(self, op: Any) -> None:
+        """Tell an object, which need be no operation, the device that one would have that is built here.
+
+        Args:
+            op: the object; its ``_set_device`` gets a ``DeviceSpec``, but not outside all device blocks.
+        """
+        scope = scope_of(self)
+        if scope.devices:
+            spec = DeviceSpec.from_string(device_under(scope, op, self.keeps_devices))
+            op._set_device(spec)
 
     def _unsafe_unfinalize(self) -> None:
         """Allow changes again."""

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from actorsession.graph.dtypes import string
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Tensor
@@ -22,7 +20,6 @@ from actorsession.opsets.summaries.tags import clean_tag
 from actorsession.protobuf.wire import length_field
 
 __all__ = [
-    "as_floats",
     "audio",
     "histogram",
     "image",
@@ -90,7 +87,7 @@ def histogram(
         family: prefix of the tag.
     """
     with summary_scope(name, family, "HistogramSummary") as (tag, scope):
-        made = raw.HistogramSummary(tag, as_floats(values), name=scope)
+        made = raw.HistogramSummary(tag, values, name=scope)
     return _collected(made, collections, GraphKeys.SUMMARIES)
 
 
@@ -112,7 +109,7 @@ def image(
         family: prefix of the tag.
     """
     with summary_scope(name, family) as (tag, scope):
-        made = raw.ImageSummary(tag, as_floats(tensor), max_images=max_outputs, name=scope)
+        made = raw.ImageSummary(tag, tensor, max_images=max_outputs, name=scope)
     return _collected(made, collections, GraphKeys.SUMMARIES)
 
 
@@ -223,15 +220,3 @@ def merge_all(
     """
     found = get_default_graph().get_collection(key, scope)
     return merge(found, name=name) if found else None
-
-
-def as_floats(values: Any) -> Any:
-    """Return Python and numpy values that no summary has a type for as float32; tensors unchanged."""
-    if isinstance(values, (Tensor, str, bytes)) or hasattr(values, "op"):
-        return values
-    array = np.asarray(values)
-    return (
-        array.astype(np.float32)
-        if array.dtype.kind in "biu" and array.dtype != np.uint8
-        else values
-    )

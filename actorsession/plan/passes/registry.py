@@ -33,6 +33,7 @@ from actorsession.entry_points import Plugins
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.function import FunctionDef, named_functions
 from actorsession.graph.node import NodeDef
+from actorsession.plan.abandonment import check_wanted
 from actorsession.plan.collectives import order_collectives
 from actorsession.plan.control_flow.functionalize import functionalize
 from actorsession.plan.device_set import DeviceSet
@@ -371,6 +372,7 @@ class PassRunner:
     def _run(
         self, entry: _Entry, before: _T, context: PassContext, check: Callable[[_T, Any], _T]
     ) -> _T:
+        check_wanted()
         made, counts = entry.made, entry.counts
         began = time.perf_counter()
         try:

@@ -195,7 +195,7 @@ class FileSink(DebugSink):
         stored, entry = _stored(dump)
         with open(run / name, "wb", opener=self._open) as file:
             summed = _Summed(file)
-            np.save(summed, stored, allow_pickle=False)  # type: ignore[arg-type]  # which only writes
+            np.save(summed, stored, allow_pickle=False)  # which only writes
         line = seal_json({"file": name, "file_crc32": summed.crc32, **entry})
         with open(run / "tensors.jsonl", "ab", opener=self._open) as manifest:
             manifest.write(line + b"\n")

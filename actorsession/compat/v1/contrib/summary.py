@@ -247,9 +247,7 @@ def scalar(name: str, tensor: Any, family: str | None = None, step: Any = None) 
 
 def histogram(name: str, tensor: Any, family: str | None = None, step: Any = None) -> Any:
     """Return an operation that writes a distribution; arguments as for ``scalar``."""
-    return _recorded(
-        name, family, lambda tag: raw.HistogramSummary(tag, functions.as_floats(tensor)), step
-    )
+    return _recorded(name, family, lambda tag: raw.HistogramSummary(tag, tensor), step)
 
 
 def image(
@@ -273,7 +271,7 @@ def image(
     return _recorded(
         name, family,
         lambda tag: raw.ImageSummary(
-            tag, functions.as_floats(tensor), max_images=max_images, bad_color=bad_color
+            tag, tensor, max_images=max_images, bad_color=bad_color
         ),
         step,
     )  # fmt: skip

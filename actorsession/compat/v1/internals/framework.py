@@ -23,6 +23,7 @@ from actorsession.graph.shape import as_shape, broadcast_shapes
 from actorsession.interop.collections import register_proto_function
 from actorsession.interop.signatures import GRAPH_DEF_VERSION
 from actorsession.interop.tensors import make_ndarray
+from actorsession.ops import IndexedSlices
 from actorsession.ops.build import convert_to_tensor, register_tensor_conversion_function
 from actorsession.ops.derivatives.registry import NotDifferentiable, gradient_of
 from actorsession.ops.randomness.numbers import get_seed
@@ -211,6 +212,13 @@ def is_dense_tensor_like(value: Any) -> bool:
 
 
 is_tf_type = is_dense_tensor_like
+_TensorLike = Tensor, SparseTensor, IndexedSlices  # what programs ask ``isinstance`` for
+
+
+def _as_graph_element(obj: Any) -> Any:
+    """Return the tensor or operation that an object stands for, ``None`` if it does not say so."""
+    function = getattr(obj, "_as_graph_element", None)
+    return function() if callable(function) else None
 
 
 class EagerTensor:
@@ -558,4 +566,4 @@ def import_scoped_meta_graph(
         )
     scope = f"{import_scope.removesuffix('/')}/" if import_scope else ""
     variables = home.get_collection("variables", scope or None)
-    return {variable.op.name.removeprefix(scope): variable for variable in variables}
+    return {variable.name.removeprefix(scope): variable for variable in variables}
