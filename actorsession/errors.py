@@ -308,6 +308,7 @@ class UnreadableFileError(DataLossError, OSError):
 
 
 MissingFileError.__name__ = UnreadableFileError.__name__ = "OSError"
+FolderInUseError.__name__ = "AssertionError"
 
 
 class UnauthenticatedError(OpError):

@@ -80,8 +80,9 @@ def _made(options: argparse.Namespace, hosts: list[str]) -> Certificates:
 
     try:
         return make_certificates(options.out, hosts, days=options.days, ca_folder=options.ca_folder)
-    except (NotFoundError, InvalidArgumentError):  # a missing or unsuitable file of the CA
-        with given("--ca"):
+    except (NotFoundError, InvalidArgumentError) as exc:  # a file of the CA, or the folder to make
+        made = f"cannot make the folder {options.out!r}"
+        with given("--out" if exc.message.startswith(made) else "--ca"):
             raise
     except AlreadyExistsError:
         raise
