@@ -76,7 +76,13 @@ def _made(options: argparse.Namespace, hosts: list[str]) -> Certificates:
         AlreadyExistsError: if a file would be overwritten.
     """
     from actorsession.cluster.admin.certs import make_certificates
-    from actorsession.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError, OpError
+    from actorsession.errors import (
+        AlreadyExistsError,
+        FailedPreconditionError,
+        InvalidArgumentError,
+        NotFoundError,
+        OpError,
+    )
 
     try:
         return make_certificates(options.out, hosts, days=options.days, ca_folder=options.ca_folder)
@@ -84,7 +90,7 @@ def _made(options: argparse.Namespace, hosts: list[str]) -> Certificates:
         made = f"cannot make the folder {options.out!r}"
         with given("--out" if exc.message.startswith(made) else "--ca"):
             raise
-    except AlreadyExistsError:
+    except (AlreadyExistsError, FailedPreconditionError):
         raise
     except (OSError, OpError, ValueError):
         with given("--out"):
