@@ -530,6 +530,7 @@ def _unpack_tensor(body: bytes, segments: Sequence[Buffer]) -> np.ndarray[Any, A
     dtype = as_dtype(name)
     if dtype.kind in "srv":
         raise ProtocolError(f"a {name} tensor is not encoded as raw bytes")
+    is_inside = False
     if isinstance(content, int):
         if not 0 <= content < len(segments):
             raise ProtocolError(
@@ -537,12 +538,15 @@ def _unpack_tensor(body: bytes, segments: Sequence[Buffer]) -> np.ndarray[Any, A
             )
         content = segments[content]
     else:
-        content = bytearray(content)  # so that the array is writable, as one from a segment is
+        # So that the array is writable, as one from a segment is.
+        content, is_inside = bytearray(content), True
     needed = dtype.itemsize * _count(shape)
     if len(content) != needed:
         raise ProtocolError(
             f"a {name} tensor of shape {shape} takes {needed} bytes, got {len(content)}"
         )
+    if is_inside:  # half the memory of a view
+        return np.ndarray(tuple(shape), dtype.np_dtype, content)
     return np.frombuffer(content, np.uint8).view(dtype.np_dtype).reshape(shape)
 
 

@@ -24,7 +24,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -261,17 +260,12 @@ _PLUGINS = Plugins(ENTRY_POINTS, _use)
 
 
 @dataclass(slots=True)
-class _Counts:
-    runs: int = 0
-    changes: int = 0
-    seconds: float = 0.0
-
-
-@dataclass(slots=True)
 class _Entry:
     made: GraphPass
     trusted: bool
-    counts: _Counts = field(default_factory=_Counts)
+    runs: int = 0
+    changes: int = 0
+    seconds: float = 0.0
 
 
 class PassRunner:
@@ -373,7 +367,7 @@ class PassRunner:
         self, entry: _Entry, before: _T, context: PassContext, check: Callable[[_T, Any], _T]
     ) -> _T:
         check_wanted()
-        made, counts = entry.made, entry.counts
+        made = entry.made
         began = time.perf_counter()
         try:
             after = made.function(before, context)
@@ -388,8 +382,8 @@ class PassRunner:
             exc.add_note(f"in graph pass {made.name!r} ({made.group.value}, phase {made.phase})")
             raise
         seconds = time.perf_counter() - began
-        counts.runs, counts.seconds = counts.runs + 1, counts.seconds + seconds
-        counts.changes += changed
+        entry.runs, entry.seconds = entry.runs + 1, entry.seconds + seconds
+        entry.changes += changed
         _log.debug(
             "graph pass %r (%s, phase %d): %s, %.3f ms", made.name, made.group.value, made.phase,
             "changed" if changed else "as it was", seconds * 1e3,
@@ -402,7 +396,7 @@ class PassRunner:
         return tuple(
             PassStatistics(
                 name=entry.made.name, group=entry.made.group.value, phase=entry.made.phase,
-                runs=entry.counts.runs, changes=entry.counts.changes, seconds=entry.counts.seconds,
+                runs=entry.runs, changes=entry.changes, seconds=entry.seconds,
             )
             for entries in self._groups.values()
             for entry in entries
