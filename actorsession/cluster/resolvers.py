@@ -24,7 +24,13 @@ from actorsession.actors.deadline import Deadline
 from actorsession.checkpoints.atomic import file_errors, read_regular
 from actorsession.cluster.spec import ClusterSpec, full_address
 from actorsession.config.file_roots import path_text
-from actorsession.errors import RequestTypeError, RequestValueError, UnavailableError
+from actorsession.errors import (
+    MissingFileError,
+    NotFoundError,
+    RequestTypeError,
+    RequestValueError,
+    UnavailableError,
+)
 from actorsession.json_text import read_json_object
 
 __all__ = [
@@ -302,6 +308,8 @@ class FileClusterResolver(DescribedClusterResolver):
         try:
             with file_errors(f"cannot read {self._where!r}"):
                 text = read_regular(self.path).decode()
+        except NotFoundError as exc:
+            raise MissingFileError(exc.message) from exc
         except UnicodeDecodeError as exc:
             raise RequestValueError(
                 f"{self._where} is no UTF-8: {exc.reason} at byte {exc.start}"
