@@ -32,9 +32,11 @@ __all__ = [
     "DataLossError",
     "DeadlineExceededError",
     "FailedPreconditionError",
+    "FolderInUseError",
     "InaccessibleTensorError",
     "InternalError",
     "InvalidArgumentError",
+    "MissingFileError",
     "NotFoundError",
     "OpError",
     "OperatorNotAllowedInGraphError",
@@ -51,6 +53,7 @@ __all__ = [
     "UnavailableError",
     "UnimplementedError",
     "UnknownError",
+    "UnreadableFileError",
     "WorkerRestartedError",
     "WrongDtypeError",
     "error_from_wire",
@@ -190,8 +193,9 @@ class UnknownError(OpError):
 class RequestError(PicklableError):
     """The base class of the errors of a run that its feeds and fetches cause, in any state of the system.
 
-    A service answers it with "bad request". It is raised by sessions and kernels; mistakes in building a
-    graph are plain ``TypeError`` and ``ValueError``.
+    A service answers it with "bad request". It is raised by sessions and kernels, and for graphs, files and
+    variables of the environment of somebody else; mistakes in building a graph are plain ``TypeError`` and
+    ``ValueError``.
     """
 
 
@@ -289,6 +293,22 @@ class DataLossError(OpError):
     """Stored data cannot be read back."""
 
     error_code = 15
+
+
+class MissingFileError(NotFoundError, FileNotFoundError):
+    """A file or folder that is not there, where programs expect Python's error."""
+
+
+class FolderInUseError(AlreadyExistsError, AssertionError):
+    """A folder that is not empty, where programs of TensorFlow expect Python's error."""
+
+
+class UnreadableFileError(DataLossError, OSError):
+    """A file that holds something else, where programs of TensorFlow expect Python's error."""
+
+
+MissingFileError.__name__ = UnreadableFileError.__name__ = "OSError"
+FolderInUseError.__name__ = "AssertionError"
 
 
 class UnauthenticatedError(OpError):

@@ -1,14 +1,15 @@
-"""JSON of somebody else: every fault of a text is a ``ValueError`` in words.
+"""JSON of somebody else: every fault of a text is a ``ValueError`` of ours, in words.
 
 The standard library raises other classes for a text that is nested deeply, is no UTF-8, or has a number of
-thousands of digits. Called by whatever reads files, variables and messages of others; imports nothing of the
-package.
+thousands of digits. Called by whatever reads files, variables and messages of others.
 """
 
 from __future__ import annotations
 
 import json
 from typing import Any
+
+from actorsession.errors import RequestTypeError, RequestValueError
 
 __all__ = ["read_json", "read_json_object"]
 
@@ -22,11 +23,11 @@ def read_json(text: str | bytes | bytearray) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise RequestValueError("it is nested too deeply") from None
     except UnicodeDecodeError as exc:
-        raise ValueError(f"it is no UTF-8: {exc.reason} at byte {exc.start}") from None
+        raise RequestValueError(f"it is no UTF-8: {exc.reason} at byte {exc.start}") from None
     except ValueError as exc:
-        raise ValueError(str(exc)) from None
+        raise RequestValueError(str(exc)) from None
 
 
 def read_json_object(
@@ -46,7 +47,7 @@ def read_json_object(
     try:
         found = read_json(text)
     except ValueError as exc:
-        raise ValueError(f"{where} is not JSON: {exc}") from None
+        raise RequestValueError(f"{where} is not JSON: {exc}") from None
     if not isinstance(found, dict):
-        raise TypeError(f"{where} is {what}, got {found!r:.100}")
+        raise RequestTypeError(f"{where} is {what}, got {found!r:.100}")
     return found

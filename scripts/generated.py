@@ -112,9 +112,13 @@ def op_modules() -> str:
 
     registry.register = noting
     extension.ExtensionPoint.fill = noting_fill  # type: ignore[method-assign]
-    for room in (ops, opsets):
-        for found in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
-            importlib.import_module(found.name)
+    names = [
+        found.name
+        for room in (ops, opsets)
+        for found in pkgutil.walk_packages(room.__path__, f"{room.__name__}.")
+    ]
+    for name in sorted(names, key=lambda name: ".older" in name):  # they look the others up
+        importlib.import_module(name)
     lines = [
         '"""Which file registers each operation type."""',
         "",

@@ -6,9 +6,10 @@ write, sync, rename, link, removal, new folder) is the child's last, by SIGKILL.
 the folder, does the same work again without a fault, and looks once more: nothing may be lost, and nothing
 left behind.
 
-The tests run each scenario; a soak may call ``storm`` for as many as it likes. A killed process loses nothing
-that it gave to the kernel; that files are synced before they get their names, and folders before anything is
-removed, is what ``unsynced`` looks for in the list of calls.
+A soak calls ``storm``. The tests do the same with ``storms``, where one child is not killed but copies the
+folder at each call: a killed process leaves what it gave to the kernel, which is what the copy has. That
+files are synced before they get their names, and folders before anything is removed, is what ``unsynced``
+looks for in the list of calls.
 
 Run by itself, ``python -m tests.crashes SCENARIO[=POINTS] ...`` prints a report of each as a line of JSON.
 """
@@ -57,16 +58,32 @@ class Calls:
 
     Args:
         last: the number of the call, from 1 on, in the middle of which the process is killed; 0 for none.
+        copy: where to keep what would be left at each call; from a folder to one named after the number.
     """
 
-    def __init__(self, last: int = 0) -> None:
+    def __init__(self, last: int = 0, copy: tuple[Path, Path] | None = None) -> None:
         self.made: list[tuple[str, str]] = []
         self._last = last
+        self._copy = copy
+        self._copies = False
 
     def note(self, call: str, path: Any) -> bool:
-        """Takes a call down; whether it is the last."""
+        """Takes a call down; whether something happens in the middle of it."""
+        if self._copies:
+            return False
         self.made.append((call, os.fsdecode(path)))
-        return len(self.made) == self._last
+        return self._copy is not None or len(self.made) == self._last
+
+    def happen(self) -> None:
+        """Ends the process, or copies what it would leave."""
+        if self._copy is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+            return
+        self._copies = True
+        try:
+            shutil.copytree(self._copy[0], self._copy[1] / str(len(self.made)), symlinks=True)
+        finally:
+            self._copies = False
 
     def install(self) -> None:
         """Has ``os`` and ``open`` tell of their calls; for the rest of the life of the process."""
@@ -78,14 +95,14 @@ class Calls:
         def open_descriptor(path: Any, flags: int, *more: Any, **options: Any) -> int:
             where = _absolute(path, options.get("dir_fd"))
             if flags & os.O_CREAT and self.note("open", where):
-                _die()
+                self.happen()
             descriptor = os_open(path, flags, *more, **options)
             paths[descriptor] = where
             return descriptor
 
         def sync_descriptor(fd: Any) -> None:
             if self.note("fsync", paths.get(fd, "?")):
-                _die()
+                self.happen()
             sync(fd)
 
         def open_file(path: Any, mode: str = "r", *more: Any, **options: Any) -> Any:
@@ -93,7 +110,7 @@ class Calls:
                 return plain_open(path, mode, *more, **options)
             opener = options.get("opener")
             if not isinstance(path, int) and opener is None and self.note("open", path):
-                _die()
+                self.happen()
             name = paths[path] if isinstance(path, int) else _absolute(path, None)
             raw = _Written(path, mode.replace("b", "").replace("t", ""), self, name, opener)
             paths[raw.fileno()] = name
@@ -112,7 +129,7 @@ class Calls:
             if _has_two(name):
                 target += f" -> {_absolute(more[0], options.get('dst_dir_fd'))}"
             if self.note(name, target):
-                _die()
+                self.happen()
             return call(path, *more, **options)
 
         return counted
@@ -129,7 +146,7 @@ def _has_two(name: str) -> bool:
 
 
 class _Written(io.FileIO):
-    """A file whose writes are counted; the last of a process writes half."""
+    """A file whose writes are counted; half is written when something happens in the middle of one."""
 
     def __init__(self, path: Any, mode: str, calls: Calls, name: str, opener: Any) -> None:
         super().__init__(path, mode, opener=opener)
@@ -138,13 +155,10 @@ class _Written(io.FileIO):
     def write(self, data: Any) -> int:
         if self._calls.note("write", self._path):
             view = memoryview(data).cast("B")
-            super().write(view[: len(view) // 2])
-            _die()
+            half = super().write(view[: len(view) // 2]) or 0
+            self._calls.happen()
+            return half + (super().write(view[half:]) or 0)
         return super().write(data) or 0
-
-
-def _die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def unsynced(made: Sequence[tuple[str, str]]) -> list[str]:
@@ -208,34 +222,36 @@ class Report:
     lost: int = 0
 
 
-def storm(scenario: str, points: int | None = None) -> Report:
+def storm(scenario: str) -> Report:
     """Kills the work of a scenario at each of its crash points, in a process of its own.
 
     Args:
         scenario: a key of ``SCENARIOS``.
-        points: at how many points at most, evenly spread; at all of them if left out.
 
     Raises:
         AssertionError: if the process of the storm itself fails.
     """
-    (report,) = storms({scenario: points}).values()
+    (report,) = _reports([scenario])
     return report
 
 
-def storms(scenarios: Mapping[str, int | None]) -> dict[str, Report]:
-    """Does the same for several scenarios in one process, so that each module is imported once.
+def storms(scenarios: Mapping[str, int]) -> dict[str, Report]:
+    """Does the same for several scenarios in one process, with copies in place of killed processes.
 
     Args:
-        scenarios: at how many points at most, by scenario.
+        scenarios: at how many points at most, evenly spread, by scenario.
     """
-    words = [f"{name}={points or 0}" for name, points in scenarios.items()]
+    reports = _reports([f"{name}={points}" for name, points in scenarios.items()])
+    return {report.scenario: report for report in reports}
+
+
+def _reports(words: Sequence[str]) -> list[Report]:
     command = [sys.executable, "-m", "tests.crashes", *words]
     ended = subprocess.run(
         command, cwd=_ROOT, capture_output=True, text=True, timeout=_LIMIT, check=False
     )
     assert ended.returncode == 0, ended.stderr
-    reports = [Report(**json.loads(line)) for line in ended.stdout.splitlines()]
-    return {report.scenario: report for report in reports}
+    return [Report(**json.loads(line)) for line in ended.stdout.splitlines()]
 
 
 def _storm(name: str, points: int) -> Report:
@@ -246,30 +262,35 @@ def _storm(name: str, points: int) -> Report:
         folder.mkdir()
         # In children: what the work leaves in a process, such as who is saving, is none of the next one's.
         _asked(folder, lambda: scenario.prepare(folder))
-        shutil.copytree(folder, before)
-        calls = _asked(folder, lambda: _work(scenario, folder, 0))
+        shutil.copytree(folder, before, symlinks=True)
+        left = Path(place) / "left"
+        left.mkdir()
+        copy = (folder, left) if points else None
+        calls = _asked(folder, lambda: _work(scenario, folder, copy=copy))
         assert 0 < len(calls) < _MOST, len(calls)
         report.faults += unsynced([tuple(call) for call in calls]) if scenario.synced else []
         count = len(calls)
         step = max(1, -(-count // points)) if points else 1
         for last in range(1, count + 1, step):
             shutil.rmtree(folder)
-            shutil.copytree(before, folder)
-            assert _forked(lambda: _work(scenario, folder, last)) == -signal.SIGKILL  # noqa: B023
+            if points:
+                (left / str(last)).rename(folder)
+            else:
+                shutil.copytree(before, folder, symlinks=True)
+                assert _forked(lambda: _work(scenario, folder, last)) == -signal.SIGKILL  # noqa: B023
             report.points += 1
-            wrong = _asked(folder, lambda: scenario.look(folder))
-            report.lost += bool(wrong)
-            wrong += [
-                f"afterwards: {words}" for words in _asked(folder, lambda: _again(scenario, folder))
-            ]
+            lost, wrong = _asked(folder, lambda: _looks(scenario, folder))
+            report.lost += lost
             report.faults += [f"call {last} of {count}: {words}" for words in wrong]
     return report
 
 
-def _again(scenario: Scenario, folder: Path) -> list[str]:
-    """Does the work without a fault, and looks once more."""
+def _looks(scenario: Scenario, folder: Path) -> tuple[bool, list[str]]:
+    """Looks at what is left, does the work without a fault, and looks once more; whether something was lost,
+    and all that is wrong."""
+    lost = scenario.look(folder)
     scenario.work(folder)
-    return scenario.whole(folder)
+    return bool(lost), [*lost, *[f"afterwards: {words}" for words in scenario.whole(folder)]]
 
 
 def _asked(folder: Path, work: Callable[[], Any]) -> Any:
@@ -290,8 +311,10 @@ def _asked(folder: Path, work: Callable[[], Any]) -> Any:
     return result
 
 
-def _work(scenario: Scenario, folder: Path, last: int) -> list[tuple[str, str]]:
-    calls = Calls(last)
+def _work(
+    scenario: Scenario, folder: Path, last: int = 0, copy: tuple[Path, Path] | None = None
+) -> list[tuple[str, str]]:
+    calls = Calls(last, copy)
     calls.install()
     scenario.work(folder)
     return list(calls.made)
@@ -749,6 +772,87 @@ def _look_at_graphs(*values: float) -> Callable[[Path], list[str]]:
     return look
 
 
+# One file each, by the call that writes it; the content is one character.
+_TEXT = {OLD: "o", NEW: "n"}
+_LONG = 20_000  # more than one write has
+
+
+def _files(value: float) -> Callable[[Path], None]:
+    """Every other file that is written as a whole, by whatever writes one."""
+
+    def work(folder: Path) -> None:
+        import actorsession.compat.v1 as tf
+        from actorsession.compat.v1.internals.files import (
+            atomic_write_string_to_file,
+            write_string_to_file,
+        )
+
+        text = _TEXT[value] * _LONG
+        source = folder / f"source-{value:g}"
+        with tf.Graph().as_default(), tf.Session() as session:
+            session.run(tf.write_file(str(folder / "op"), text))
+        tf.gfile.Copy(str(source), str(folder / "link"), overwrite=True)
+        tf.io.gfile.copy(str(source), str(folder / "newer"), overwrite=True)
+        write_string_to_file(str(folder / "string"), text)
+        atomic_write_string_to_file(str(folder / "atomic"), text)
+        learn = tf.contrib.learn
+        words = learn.preprocessing.CategoricalVocabulary()
+        words.add(text)
+        processor = learn.preprocessing.VocabularyProcessor(4, vocabulary=words)
+        processor.save(folder / "words")
+        tf.train.update_checkpoint_state(str(folder), f"{folder}/{text[:40]}")
+
+    return work
+
+
+def _first_files(folder: Path) -> None:
+    for value, letter in _TEXT.items():
+        (folder / f"source-{value:g}").write_text(letter * _LONG)
+    (folder / "link").symlink_to("copy")
+    _files(OLD)(folder)
+
+
+def _look_at_files(*values: float) -> Callable[[Path], list[str]]:
+    def look(folder: Path) -> list[str]:
+        import actorsession.compat.v1 as tf
+
+        found = {
+            name: (folder / name).read_text()
+            for name in ("op", "copy", "link", "newer", "string", "atomic")
+        }
+        processor = tf.contrib.learn.preprocessing.VocabularyProcessor.restore(folder / "words")
+        found["words"] = processor.vocabulary_.reverse(1)
+        state = tf.train.get_checkpoint_state(str(folder))
+        found["state"] = os.path.basename(state.model_checkpoint_path) * (_LONG // 40)
+        whole = [_TEXT[value] * _LONG for value in values]
+        assert (folder / "link").is_symlink()
+        return [
+            f"{name} has {len(text)} characters: {text[:9]!r}"
+            for name, text in found.items()
+            if text not in whole
+        ] + [
+            f"left behind: {p}" for p in folder.iterdir() if p.suffix == ".tmp" and len(values) < 2
+        ]
+
+    return look
+
+
+def _certify(folder: Path) -> None:
+    """Certificates, which are never written over others: what a killed command left is removed first."""
+    from actorsession.cluster.admin.certs import make_certificates
+
+    for file in folder.iterdir():
+        if not file.name.startswith("."):
+            file.unlink()
+    make_certificates(folder, [])
+
+
+def _are_whole(folder: Path) -> list[str]:
+    """Every file that there is ends as such a file does."""
+    cut = [p.name for p in folder.glob("*.pem") if not p.read_text().endswith("-----\n")]
+    return [f"cut off: {cut}"] * bool(cut)
+
+
 _EVENTS = 40
 
 
@@ -934,6 +1038,13 @@ SCENARIOS: dict[str, Scenario] = {
         lambda folder: _whole_exports(folder) or ["lost"] * (not _exports(folder)), synced=False,
     ),
     "graphs": Scenario(_graphs(OLD), _graphs(NEW), _look_at_graphs(OLD, NEW), _look_at_graphs(NEW)),
+    "other files": Scenario(
+        _first_files, _files(NEW), _look_at_files(OLD, NEW), _look_at_files(NEW)
+    ),
+    "certificates": Scenario(
+        lambda folder: None, _certify, _are_whole,
+        lambda folder: _are_whole(folder) + _only(folder, "ca.pem", "ca-key.pem", "cert.pem", "key.pem"),
+    ),
     "event files": Scenario(_events, _events, _look_at_events, _look_at_events, synced=False),
     "records": Scenario(
         _records(OLD), _records(NEW), _look_at_records, _look_at_records, synced=False

@@ -254,6 +254,30 @@ def _read_graph(folder: Path) -> Any:
     return GraphDef.from_bytes((folder / "g").read_bytes()).to_wire()
 
 
+def _written_graph(*, as_text: bool) -> Callable[[Path], None]:
+    def write(folder: Path) -> None:
+        import actorsession.compat.v1 as tf
+
+        tf.train.write_graph(_graph(), str(folder), "g", as_text=as_text)
+
+    return write
+
+
+def _parsed_graph(folder: Path) -> str:
+    import actorsession.compat.v1 as tf
+
+    made = tf.GraphDef()
+    made.ParseFromString((folder / "g").read_bytes())
+    return str(made)
+
+
+def _parsed_graph_text(folder: Path) -> str:
+    import actorsession.compat.v1 as tf
+    from actorsession.interop import text_format
+
+    return str(text_format.Parse((folder / "g").read_bytes(), tf.GraphDef()))
+
+
 def _meta_graph(*, as_text: bool) -> Callable[[Path], None]:
     def write(folder: Path) -> None:
         import actorsession.compat.v1 as tf
@@ -303,6 +327,12 @@ def _managed(folder: Path) -> None:
             manager.save()
 
 
+def _update_state(folder: Path) -> None:
+    from actorsession.train import update_checkpoint_state
+
+    update_checkpoint_state(str(folder), "m-2", ["m-1", "m-2"])
+
+
 def _state(folder: Path) -> Any:
     from actorsession.train import get_checkpoint_state
 
@@ -327,6 +357,46 @@ def _cached_elements(folder: Path) -> list[int]:
     return found
 
 
+def _dump(folder: Path) -> None:
+    import actorsession as acts
+    from actorsession.config import DebugOptions, DebugTensorWatch
+
+    with acts.Graph().as_default(), acts.Session() as session:
+        v = acts.constant([1.0, 2.0], name="v")
+        watch = DebugTensorWatch(node_name="*", debug_urls=(f"file://{folder}",))
+        options = DebugOptions(debug_tensor_watch_opts=(watch,))
+        session.run(v * 2.0, options=acts.RunOptions(debug_options=options))
+
+
+def _read_dump(folder: Path) -> Any:
+    from actorsession.observe.debug import DebugDumpDir
+
+    found = DebugDumpDir(folder)
+    return str(found.runs), [_plain(datum.get_tensor()) for datum in found.dumped_tensor_data]
+
+
+def _vocabulary(folder: Path) -> None:
+    _processors().VocabularyProcessor(4, vocabulary=_vocabulary_of("a", "b")).save(folder / "v")
+
+
+def _vocabulary_of(*words: str) -> Any:
+    made = _processors().CategoricalVocabulary()
+    for word in words:
+        made.add(word)
+    return made
+
+
+def _read_vocabulary(folder: Path) -> Any:
+    found = _processors().VocabularyProcessor.restore(folder / "v")
+    return vars(found) | {"vocabulary_": vars(found.vocabulary_)}
+
+
+def _processors() -> Any:
+    import actorsession.compat.v1 as tf
+
+    return tf.contrib.learn.preprocessing
+
+
 FORMATS: dict[str, Format] = {
     "one file": Format(_save, _checkpoint, flips=1500),
     "sharded": Format(_sharded(checkpoints.save, checkpoints.merge), _checkpoint, flips=900),
@@ -339,11 +409,18 @@ FORMATS: dict[str, Format] = {
     "records": Format(_records, _read_records, stream=True),
     "event files": Format(_events, _read_events, stream=True),
     "graphs": Format(_write_graph, _read_graph),
+    "graphs for TensorFlow": Format(_written_graph(as_text=False), _parsed_graph),
+    "graphs for TensorFlow as text": Format(
+        _written_graph(as_text=True), _parsed_graph_text, flips=60
+    ),
     "meta graphs": Format(_meta_graph(as_text=False), _read_meta_graph),
     "meta graphs as text": Format(_meta_graph(as_text=True), _read_meta_graph, flips=60),
     "saved models": Format(_model(as_text=False), _read_model),
     "saved models as text": Format(_model(as_text=True), _read_model, "*.pbtxt", flips=60),
     "states of managers": Format(_managed, _state, "checkpoint"),
+    "states of programs": Format(_update_state, _state, "checkpoint"),
+    "dumps": Format(_dump, _read_dump),
+    "vocabularies": Format(_vocabulary, _read_vocabulary),
     "caches of datasets": Format(_cached, _cached_elements, "cache*", flips=30),
 }  # fmt: skip
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+from actorsession.errors import exhausted, from_exception
 from actorsession.standard_streams import open_standard_descriptors
 
 try:
@@ -14,7 +15,7 @@ try:
 except ImportError:  # no wheel for this platform
     uvloop = None  # type: ignore[assignment]
 
-__all__ = ["call_in", "loop_factory", "new_event_loop", "run"]
+__all__ = ["call_in", "in_thread", "loop_factory", "new_event_loop", "run"]
 
 T = TypeVar("T")
 
@@ -34,6 +35,27 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end on a new loop of the preferred kind, as ``asyncio.run`` would."""
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         return runner.run(main)
+
+
+async def in_thread(work: Callable[..., T], *args: Any) -> T:
+    """Call a function in a thread of the loop's executor, as ``asyncio.to_thread`` does.
+
+    Raises:
+        ResourceExhaustedError: if no thread can be started; the function is not called then, nor later.
+    """
+    given_up = False
+
+    def unless_given_up() -> T:
+        # The executor keeps what it has no thread for, and calls it in the next one that there is.
+        return cast(T, None) if given_up else work(*args)
+
+    try:
+        return await asyncio.to_thread(unless_given_up)
+    except RuntimeError as exc:
+        if not exhausted(exc):
+            raise
+        given_up = True
+        raise from_exception(exc) from exc
 
 
 def call_in(

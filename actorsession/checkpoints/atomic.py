@@ -15,6 +15,7 @@ import errno
 import os
 import re
 import secrets
+import stat
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -28,6 +29,8 @@ from actorsession.config.file_roots import (
     Folder,
     Opener,
     check_regular,
+    is_bad_name,
+    path_text,
 )
 from actorsession.errors import (
     AbortedError,
@@ -47,8 +50,8 @@ if sys.platform != "win32":
 __all__ = [
     "PRIVATE", "PRIVATE_FOLDER", "UNFINISHED", "LockedFile", "create_file", "drop_files", "file_errors",
     "files_beginning", "keep_file", "make_folder", "make_private_folder", "open_kept", "open_regular",
-    "read_regular", "regular", "remove_abandoned", "remove_unused", "replace_file", "sync_folder",
-    "write_whole",
+    "overwrite", "read_regular", "regular", "remove_abandoned", "remove_unused", "replace_file",
+    "sync_folder", "write_whole",
 ]  # fmt: skip
 
 PRIVATE = 0o600
@@ -60,8 +63,10 @@ PRIVATE_FOLDER = 0o700
 # An open that does not wait for the other end of a FIFO, takes no terminal, and is not inherited.
 _UNBLOCKED = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 
-# The suffix of a file that is being written; before it are a dot and the final name.
+# The suffix of a file that is being written; before it are a dot and the final name, or its first bytes: file
+# systems have names of 255 at most.
 UNFINISHED = r"\.[0-9a-f]{12}\.tmp"
+_STEM = 255 - len(".") - len(".0123456789ab.tmp")
 
 _ERRORS: dict[int, type[OpError]] = {
     errno.ENOENT: NotFoundError,
@@ -94,9 +99,15 @@ def file_errors(what: str) -> Iterator[None]:
     """
     try:
         yield
+    except OpError:
+        raise
     except OSError as exc:
         kind = _ERRORS.get(exc.errno or 0, UnknownError)
         raise kind(f"{what}: {exc.strerror or exc}") from exc
+    except ValueError as exc:
+        if is_bad_name(exc):
+            raise InvalidArgumentError(f"{what}: no file can have that name ({exc})") from exc
+        raise
 
 
 # -- opening ---------------------------------------------------------------------------------------
@@ -162,7 +173,7 @@ def read_regular(path: str | os.PathLike[str]) -> bytes:
         FailedPreconditionError: if it is something else.
         OSError: the system refuses.
     """
-    with open(path, "rb", opener=regular()) as file:
+    with open(path_text(path), "rb", opener=regular()) as file:
         return file.read()
 
 
@@ -185,6 +196,7 @@ def write_whole(
     newer_than: Iterable[str] = (),
     *,
     private: bool = False,
+    new: bool = False,
     files: FileRoots = ANYWHERE,
 ) -> None:
     """Create or replace a file, and create missing folders.
@@ -196,32 +208,104 @@ def write_whole(
         write: writes the content to the file that it is given. If it raises, nothing is left behind.
         newer_than: files than which it gets a later time of change, whatever the clock says.
         private: whether only the owner may read the file, whatever the umask.
+        new: whether an existing file is an error, a ``FailedPreconditionError``.
         files: the folders in which files may be written.
 
     Raises:
         PermissionDeniedError: if the destination is outside of ``files``.
         OpError: as in ``file_errors``.
     """
-    above, name = os.path.split(os.path.abspath(path))
+    above, name = os.path.split(os.path.abspath(path_text(path)))
     with file_errors(f"cannot write {path!r}"), files.folder(above, make=FOLDER) as folder:
-        _remove_abandoned(folder, re.compile(rf"\.{re.escape(name)}{UNFINISHED}"))
-        file, unfinished = _new_file(folder, name, PRIVATE if private else FILE)
-        try:
-            # Locked until it has its name, so that it does not count as abandoned.
-            with _lock_held(file.fileno()):
-                with file:
-                    write(file)
-                    file.flush()
-                    _date(file.fileno(), newer_than, files)
-                    os.fsync(file.fileno())
-                folder.replace(unfinished, folder, name)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                file.close()
-            with contextlib.suppress(OSError):
+        _write_whole(
+            folder, name, write, lambda descriptor: _date(descriptor, newer_than, files),
+            mode=PRIVATE if private else FILE, new=new,
+        )  # fmt: skip
+
+
+def overwrite(
+    path: str,
+    write: Callable[[BinaryIO], object],
+    *,
+    make: bool = False,
+    files: FileRoots = ANYWHERE,
+) -> None:
+    """Create or replace a file that a program names, as ``open(path, "wb")`` does, but all at once.
+
+    Links are followed, an existing file keeps its mode and owner, and what is no regular file, such as a
+    device, is written to directly.
+
+    Args:
+        path: the destination.
+        write: as for ``write_whole``.
+        make: whether missing folders are made.
+        files: the folders in which files may be written.
+
+    Raises:
+        PermissionDeniedError: if the destination is outside of ``files``.
+        OSError: the system refuses.
+    """
+    before: os.stat_result | None = None
+    with contextlib.suppress(FileNotFoundError):
+        # Opened, though only looked at: what must not be written is refused.
+        opened = files.opener(path, os.O_WRONLY)
+        with os.fdopen(opened, "wb") as file:
+            before = os.fstat(opened)
+            if not stat.S_ISREG(before.st_mode):
+                write(file)
+                return
+    real = os.path.realpath(path) if files.roots is None else files.real(path)
+    above, name = os.path.split(real)
+    with files.folder(above, make=FOLDER if make else None) as folder:
+        _write_whole(folder, name, write, lambda made: _take_over(made, before))
+
+
+def _take_over(descriptor: int, before: os.stat_result | None) -> None:
+    """Give a new file the owner and the mode of the one that it replaces, as far as the system permits."""
+    if before is not None and sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            os.fchown(descriptor, before.st_uid, before.st_gid)
+        os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
+
+
+def _write_whole(
+    folder: Folder,
+    name: str,
+    write: Callable[[BinaryIO], object],
+    finish: Callable[[int], object],
+    *,
+    mode: int = FILE,
+    new: bool = False,
+) -> None:
+    """Create or replace a file of an open folder; ``finish`` gets the written one before it has its name."""
+    _remove_abandoned(folder, re.compile(rf"\.{re.escape(_stem(name))}{UNFINISHED}"))
+    file, unfinished = _new_file(folder, name, mode)
+    try:
+        # Locked until it has its name, so that it does not count as abandoned.
+        with _lock_held(file.fileno()):
+            with file:
+                write(file)
+                file.flush()
+                finish(file.fileno())
+                os.fsync(file.fileno())
+            if new:
+                folder.link(unfinished, folder, name)
+                folder.sync()
                 folder.unlink(unfinished)
-            raise
-        folder.sync()
+            else:
+                folder.replace(unfinished, folder, name)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            file.close()
+        with contextlib.suppress(OSError):
+            folder.unlink(unfinished)
+        raise
+    folder.sync()
+
+
+def _stem(name: str) -> str:
+    """Return as much of a name as leaves room for the rest of an unfinished one."""
+    return os.fsdecode(os.fsencode(name)[:_STEM])
 
 
 def _date(descriptor: int, newer_than: Iterable[str], files: FileRoots) -> None:
@@ -241,7 +325,7 @@ def _new_file(folder: Folder, name: str, mode: int) -> tuple[BinaryIO, str]:
     Two writers of one path cannot mix then: the later rename wins.
     """
     while True:
-        unique = f".{name}.{secrets.token_hex(6)}.tmp"
+        unique = f".{_stem(name)}.{secrets.token_hex(6)}.tmp"
         if (file := _created(folder, unique, mode)) is not None:
             return file, unique
 

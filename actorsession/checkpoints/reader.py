@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -25,7 +25,7 @@ from actorsession.checkpoints.sharded import (
     remove_files_of,
 )
 from actorsession.checkpoints.slices import Extent
-from actorsession.config.file_roots import ANYWHERE, FileRoots
+from actorsession.config.file_roots import ANYWHERE, FileRoots, path_text
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.dtypes import DType
 
@@ -137,7 +137,7 @@ class CheckpointReader:
     """
 
     def __init__(self, prefix: str, files: FileRoots = ANYWHERE) -> None:
-        self._prefix = os.fspath(prefix)
+        self._prefix = path_text(prefix, "prefix")
         self._source = open_checkpoint(self._prefix, files)
 
     def __enter__(self) -> CheckpointReader:
@@ -152,13 +152,18 @@ class CheckpointReader:
         """Release the files; may be called twice."""
         self._source.close()
 
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        """What is stored, by the names of tensors."""
+        return self._source.entries
+
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """Return the shape of each tensor, by name."""
-        return {name: list(entry.shape) for name, entry in self._source.entries.items()}
+        return {name: list(entry.shape) for name, entry in self.entries.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, DType]:
         """Return the element type of each tensor, by name, without unsupported ones."""
-        entries = self._source.entries.items()
+        entries = self.entries.items()
         return {name: entry.dtype for name, entry in entries if entry.dtype is not None}
 
     def has_tensor(self, tensor_str: str) -> bool:
@@ -179,7 +184,7 @@ class CheckpointReader:
         """Return one line for each tensor: name, element type and shape."""
         lines = [
             f"{name} ({entry.stored}) {list(entry.shape)}\n"
-            for name, entry in sorted(self._source.entries.items())
+            for name, entry in sorted(self.entries.items())
         ]
         return "".join(lines).encode()
 

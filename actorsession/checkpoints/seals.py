@@ -3,7 +3,7 @@
 A reader of the format sees nothing of them: in JSON the checksum is a value that it ignores, in a message an
 unknown field at the end, in a text a comment in the last line. Files of other writers have none and are read
 as before; so each mark is such that a changed bit cannot make a file of this library one of another writer.
-``safetensors``, ``sharded`` and ``interop`` call this module.
+All that writes such files, and reads them again, calls this module.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from actorsession.errors import DataLossError
+from actorsession.json_text import read_json_object
 from actorsession.protobuf.wire import FIXED32, write_tag
 
 __all__ = [
-    "check_unsealed", "is_sealed", "open_message", "open_text", "seal", "seal_message", "seal_text",
+    "check_unsealed", "is_sealed", "open_json", "open_message", "open_text", "seal", "seal_json",
+    "seal_message", "seal_text",
 ]  # fmt: skip
 
 _OURS = "actorsession"
@@ -27,6 +29,7 @@ _LENGTH = struct.Struct("<Q")
 # before it.
 _FIRST, _LAST = write_tag(20001, FIXED32) + b"ACTS", write_tag(20002, FIXED32)
 _COMMENT = b"  # crc32 "
+_JSON = b'{"crc32": "'
 
 
 # -- JSON ------------------------------------------------------------------------------------------
@@ -46,6 +49,32 @@ def seal(text: bytes, begin: bytes, covered: Callable[[bytes], bytes] = bytes) -
 def is_sealed(text: bytes, begin: bytes, covered: Callable[[bytes], bytes] = bytes) -> bool:
     """Return whether a text has that beginning, and then its checksum; see ``seal``."""
     return text.startswith(begin + _seal_of(covered(text), begin))
+
+
+def seal_json(content: Mapping[str, Any]) -> bytes:
+    """Return an object as JSON in one line, with its checksum."""
+    return seal(json.dumps({"crc32": "0" * 8, "sealed": True, **content}).encode(), _JSON)
+
+
+def open_json(text: bytes, where: str) -> dict[str, Any]:
+    """Return an object from its JSON, after checking its checksum, if its writer gave it one.
+
+    Args:
+        text: the JSON.
+        where: its place, for messages.
+
+    Raises:
+        DataLossError: if the checksum is wrong, or it is no object in JSON.
+    """
+    try:
+        content = read_json_object(text, where)
+    except (TypeError, ValueError) as exc:
+        raise DataLossError(str(exc)) from exc
+    if text.startswith(_JSON) or "sealed" in content:
+        if not is_sealed(text, _JSON):
+            raise DataLossError(f"{where} does not have the checksum that it says: it is damaged")
+        del content["crc32"], content["sealed"]
+    return content
 
 
 def check_unsealed(text: bytes, metadata: Mapping[str, Any]) -> None:
@@ -121,8 +150,8 @@ def open_text(content: bytes, path: str) -> bytes:
     for text in (line + b"\n", line):
         if mark and content == seal_text(text):
             return text
-    last = content[-len(seal_text(b"")) :]
-    changed = sum([a != b for a, b in zip(last, _COMMENT, strict=False)])
+    last = content[-len(seal_text(b"")) :][: len(_COMMENT)].ljust(len(_COMMENT))
+    changed = sum([a != b for a, b in zip(last, _COMMENT, strict=True)])
     if mark or changed == 1:
         raise DataLossError(
             f"{path!r} does not have the checksum in its last line: it is damaged, or was edited; whoever "

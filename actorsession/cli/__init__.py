@@ -21,6 +21,8 @@ from actorsession.cli import (
     check_tf1,
     cluster,
     doctor,
+    inspect,
+    run_model,
     run_tf1,
     servers,
     status,
@@ -35,10 +37,23 @@ from actorsession.standard_streams import open_standard_streams
 
 __all__ = ["main"]
 
-_MODULES = (servers, cluster, status, why, stop, token, certs, doctor, run_tf1, check_tf1)
+_MODULES = (
+    servers,
+    cluster,
+    status,
+    why,
+    stop,
+    token,
+    certs,
+    doctor,
+    inspect,
+    run_model,
+    run_tf1,
+    check_tf1,
+)
 _NAMES = (
-    "worker", "master", "cluster", "status", "why", "stop", "token", "certs", "doctor", "run-tf1",
-    "check-tf1",
+    "worker", "master", "cluster", "status", "why", "stop", "token", "certs", "doctor", "inspect",
+    "run-model", "run-tf1", "check-tf1",
 )  # fmt: skip
 # Commands that need no other package, so that they run where one is missing.
 _ALONE = frozenset({"certs", "doctor", "token"})

@@ -76,13 +76,22 @@ def _made(options: argparse.Namespace, hosts: list[str]) -> Certificates:
         AlreadyExistsError: if a file would be overwritten.
     """
     from actorsession.cluster.admin.certs import make_certificates
-    from actorsession.errors import InvalidArgumentError, NotFoundError
+    from actorsession.errors import (
+        AlreadyExistsError,
+        FailedPreconditionError,
+        InvalidArgumentError,
+        NotFoundError,
+        OpError,
+    )
 
     try:
         return make_certificates(options.out, hosts, days=options.days, ca_folder=options.ca_folder)
-    except (NotFoundError, InvalidArgumentError):  # a missing or unsuitable file of the CA
-        with given("--ca"):
+    except (NotFoundError, InvalidArgumentError) as exc:  # a file of the CA, or the folder to make
+        made = f"cannot make the folder {options.out!r}"
+        with given("--out" if exc.message.startswith(made) else "--ca"):
             raise
-    except OSError:
+    except (AlreadyExistsError, FailedPreconditionError):
+        raise
+    except (OSError, OpError, ValueError):
         with given("--out"):
             raise

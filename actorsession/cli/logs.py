@@ -1,9 +1,9 @@
 """The log of commands: warnings, or the level that ``ACTORSESSION_LOG`` names, to standard error or a file.
 
-Called once by ``main``. A file is appended to, with the process id in each line because the processes of a
-cluster share it. A file that was renamed or removed is made anew at the next line; SIGHUP, which programs
-that rename logs send, therefore needs to do nothing, and does not end a process with a file. What
-``warnings.warn`` says, such as that a plug-in cannot be used, is a line of the log too.
+Called once by ``main``. A file is appended to in whole lines, with the process id in each because the
+processes of a cluster share it. A file that was renamed or removed is made anew at the next line; SIGHUP,
+which programs that rename logs send, therefore needs to do nothing, and does not end a process with a file.
+What ``warnings.warn`` says, such as that a plug-in cannot be used, is a line of the log too.
 
 A peer that retries for ever must not fill a disk: each warning about a peer is logged once a minute, with the
 number of suppressed repetitions. A program that imports the package sets up its own logging and receives all

@@ -26,6 +26,8 @@ from actorsession.cluster.resolvers import DescribedClusterResolver
 from actorsession.errors import (
     OpError,
     PermissionDeniedError,
+    RequestTypeError,
+    RequestValueError,
     UnauthenticatedError,
     UnavailableError,
 )
@@ -50,7 +52,8 @@ _INDEX_LABELS = (
     "batch.kubernetes.io/job-completion-index",
     "training.kubeflow.org/replica-index",
 )
-_NUMBERED = re.compile(r"(.+)-([0-9]+)")
+_NUMBERED = re.compile(r"(.+)-([0-9]{1,9})")
+_INDEX = re.compile(r"[0-9]{1,9}")
 _ERRORS: Mapping[int, type[OpError]] = {401: UnauthenticatedError, 403: PermissionDeniedError}
 
 
@@ -96,18 +99,18 @@ class KubernetesClusterResolver(DescribedClusterResolver):
     ) -> None:
         super().__init__(task_type, task_id, rpc_layer)
         if not jobs:
-            raise ValueError("a cluster has at least one job, got none")
+            raise RequestValueError("a cluster has at least one job, got none")
         for job, tasks in jobs.items():
             if isinstance(tasks, bool) or not isinstance(tasks, (int, str)):
-                raise TypeError(
+                raise RequestTypeError(
                     f"job {job!r} has a number of tasks or a label selector, got {tasks!r:.100}"
                 )
             if tasks == "" or (isinstance(tasks, int) and tasks < 0):
-                raise ValueError(
+                raise RequestValueError(
                     f"job {job!r} has 0 tasks or more, or a label selector, got {tasks!r}"
                 )
         if not 0 < port <= 65535:
-            raise ValueError(f"port is a port from 1 to 65535, got {port}")
+            raise RequestValueError(f"port is a port from 1 to 65535, got {port}")
         self._jobs = dict(jobs)
         self._port = port
         self._given_namespace = namespace
@@ -145,10 +148,10 @@ class KubernetesClusterResolver(DescribedClusterResolver):
         path = self._account / name
         try:
             return path.read_text(encoding="utf-8")
-        except OSError as exc:
+        except (OSError, ValueError) as exc:
             raise UnavailableError(
-                f"{path} cannot be read ({exc.strerror}): this is no pod, or one without a service account "
-                "(automountServiceAccountToken)"
+                f"{path} cannot be read ({getattr(exc, 'strerror', exc)}): this is no pod, or one without a "
+                "service account (automountServiceAccountToken)"
             ) from None
 
     def _set(self, job: str, count: int) -> dict[int, tuple[str, str]]:
@@ -161,13 +164,19 @@ class KubernetesClusterResolver(DescribedClusterResolver):
         """Return the pods that a label selector finds: name and host by index."""
         found: dict[int, tuple[str, str]] = {}
         for pod in self._pods(selector):
-            name, status = pod["metadata"]["name"], pod.get("status", {})
-            address = status.get("podIP")
-            if not address or not (name == self._pod or _is_ready(pod)):
-                continue
-            index = _index(pod)
+            try:
+                name, address = str(pod["metadata"]["name"]), pod.get("status", {}).get("podIP")
+                if not address or not (name == self._pod or _is_ready(pod)):
+                    continue
+                index = _index(pod)
+            except (AttributeError, LookupError, TypeError) as exc:
+                raise UnavailableError(
+                    f"Kubernetes lists a pod that has another form: {pod!r:.200}"
+                ) from exc
+            if not isinstance(address, str):
+                raise UnavailableError(f"the pod {name} has the address {address!r:.100}")
             if index in found:
-                raise ValueError(
+                raise RequestValueError(
                     f"the pods {found[index][0]} and {name}, which {selector!r} selects for job {job!r}, "
                     f"both have index {index}; each task is one pod"
                 )
@@ -186,42 +195,52 @@ class KubernetesClusterResolver(DescribedClusterResolver):
         query = {"labelSelector": selector, "limit": str(_PAGE)}
         while True:
             page = self._get(f"{path}?{urlencode(query)}")
-            yield from page.get("items") or ()
-            rest = page.get("metadata", {}).get("continue")
-            if not rest:
+            items, metadata = page.get("items") or [], page.get("metadata") or {}
+            if not isinstance(items, list) or not isinstance(metadata, dict):
+                raise UnavailableError(
+                    f"Kubernetes answers a PodList of another form: {page!r:.200}"
+                )
+            yield from items
+            rest = metadata.get("continue")
+            if not isinstance(rest, str) or not rest:
                 return
             query["continue"] = rest
 
     def _get(self, path: str) -> Mapping[str, Any]:
+        where, status, reason, text = self._ask(path)
+        answer = _json_object(text)
+        if status != 200:
+            said = answer.get("message") or reason
+            advice = "; a Role with the verb list for pods and its RoleBinding allow it"
+            raise _ERRORS.get(status, UnavailableError)(
+                f"{where} answers {status} to GET {path}: {said}"
+                + (advice if status == 403 else "")
+            )
+        if answer.get("kind") != "PodList":
+            raise UnavailableError(f"{where} answers no PodList to GET {path}: {text[:100]!r}")
+        return answer
+
+    def _ask(self, path: str) -> tuple[str, int, str, bytes]:
+        """Return who was asked, and the status, its reason and the body of the answer."""
         host = os.environ.get("KUBERNETES_SERVICE_HOST", "kubernetes.default.svc")
-        port = int(os.environ.get("KUBERNETES_SERVICE_PORT", "443"))
+        port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
         where = f"the Kubernetes API at {host}:{port}"
         headers = {
             "Authorization": f"Bearer {self._file('token').strip()}",
             "Accept": "application/json",
         }
-        context = ssl.create_default_context(cadata=self._file("ca.crt"))
-        connection = http.client.HTTPSConnection(host, port, timeout=_TIMEOUT, context=context)
-        with contextlib.closing(connection):
-            try:
+        ca = self._file("ca.crt")
+        try:
+            context = ssl.create_default_context(cadata=ca)
+            connection = http.client.HTTPSConnection(
+                host, int(port), timeout=_TIMEOUT, context=context
+            )
+            with contextlib.closing(connection):
                 connection.request("GET", path, headers=headers)
                 response = connection.getresponse()
-                text = response.read(_MOST)
-            except (OSError, http.client.HTTPException) as exc:
-                raise UnavailableError(
-                    f"{where} does not answer: {exc or type(exc).__name__}"
-                ) from exc
-        answer = _json_object(text)
-        if response.status != 200:
-            said = answer.get("message") or response.reason
-            advice = "; a Role with the verb list for pods and its RoleBinding allow it"
-            raise _ERRORS.get(response.status, UnavailableError)(
-                f"{where} answers {response.status} to GET {path}: {said}"
-                + (advice if response.status == 403 else "")
-            )
-        if answer.get("kind") != "PodList":
-            raise UnavailableError(f"{where} answers no PodList to GET {path}: {text[:100]!r}")
-        return answer
+                return where, response.status, response.reason, response.read(_MOST)
+        except (OSError, ValueError, http.client.HTTPException) as exc:
+            raise UnavailableError(f"{where} does not answer: {exc or type(exc).__name__}") from exc
 
 
 def _json_object(text: bytes) -> Mapping[str, Any]:
@@ -249,14 +268,14 @@ def _index(pod: Mapping[str, Any]) -> int:
     metadata = pod["metadata"]
     given = {**(metadata.get("annotations") or {}), **(metadata.get("labels") or {})}
     for label in _INDEX_LABELS:
-        if label in given and given[label].isdigit():
+        if label in given and _INDEX.fullmatch(given[label]):
             return int(given[label])
     owners = {owner["kind"] for owner in metadata.get("ownerReferences") or ()}
     numbered = _NUMBERED.fullmatch(metadata["name"])
     if numbered and owners <= {"StatefulSet"}:  # of a Kubernetes that sets no such label yet
         return int(numbered[2])
     kinds = ", ".join(sorted(owners)) or "no controller"
-    raise ValueError(
+    raise RequestValueError(
         f"the pod {metadata['name']} (of {kinds}) has no index; pods of a StatefulSet or an indexed Job have "
         f"one, and so have those with one of the labels {', '.join(_INDEX_LABELS)}"
     )

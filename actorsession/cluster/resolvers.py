@@ -21,8 +21,10 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from actorsession.actors.deadline import Deadline
+from actorsession.checkpoints.atomic import file_errors, read_regular
 from actorsession.cluster.spec import ClusterSpec, full_address
-from actorsession.errors import UnavailableError
+from actorsession.config.file_roots import path_text
+from actorsession.errors import RequestTypeError, RequestValueError, UnavailableError
 from actorsession.json_text import read_json_object
 
 __all__ = [
@@ -77,9 +79,9 @@ class SimpleClusterResolver:
         rpc_layer: str | None = None,
     ) -> None:
         if not isinstance(cluster_spec, ClusterSpec):
-            raise TypeError(f"cluster_spec is a ClusterSpec, got {cluster_spec!r:.100}")
+            raise RequestTypeError(f"cluster_spec is a ClusterSpec, got {cluster_spec!r:.100}")
         if not isinstance(master, str):
-            raise TypeError(f"master is a string, got {master!r:.100}")
+            raise RequestTypeError(f"master is a string, got {master!r:.100}")
         self._spec = cluster_spec
         self._master = master
         self.task_type = task_type
@@ -157,7 +159,9 @@ class DescribedClusterResolver:
             return str(self._task_type)
         found = self._task().get("type")
         if found is not None and not isinstance(found, str):
-            raise TypeError(f"{self._where}: the task's type is a string, got {found!r:.100}")
+            raise RequestTypeError(
+                f"{self._where}: the task's type is a string, got {found!r:.100}"
+            )
         return found
 
     @task_type.setter
@@ -171,10 +175,12 @@ class DescribedClusterResolver:
         if found is None:
             return None
         if isinstance(found, bool) or not isinstance(found, (int, str)):
-            raise TypeError(f"{self._where}: the task's index is a number, got {found!r:.100}")
+            raise RequestTypeError(
+                f"{self._where}: the task's index is a number, got {found!r:.100}"
+            )
         with contextlib.suppress(ValueError):
             return int(found)
-        raise ValueError(f"{self._where}: the task's index is a number, got {found!r:.100}")
+        raise RequestValueError(f"{self._where}: the task's index is a number, got {found!r:.100}")
 
     @task_id.setter
     def task_id(self, value: int | None) -> None:
@@ -219,7 +225,7 @@ class DescribedClusterResolver:
         job = task_type if task_type is not None else self.task_type
         index = task_id if task_id is not None else self.task_id
         if job is None or index is None:
-            raise ValueError(
+            raise RequestValueError(
                 f"{self._where} does not say which task this is; give task_type and task_id"
             )
         return _url(spec.task_address(job, index), rpc_layer or self.rpc_layer)
@@ -227,7 +233,7 @@ class DescribedClusterResolver:
     def _task(self) -> Mapping[str, Any]:
         task = self._read().get("task")
         if task is not None and not isinstance(task, Mapping):
-            raise TypeError(
+            raise RequestTypeError(
                 f'{self._where}: the task is an object with "type" and "index", got {task!r:.100}'
             )
         return task or {}
@@ -286,7 +292,7 @@ class FileClusterResolver(DescribedClusterResolver):
         rpc_layer: str | None = None,
     ) -> None:
         super().__init__(task_type, task_id, rpc_layer)
-        self.path = Path(path)
+        self.path = Path(path_text(path))
 
     @property
     def _where(self) -> str:
@@ -294,9 +300,10 @@ class FileClusterResolver(DescribedClusterResolver):
 
     def _read(self) -> Mapping[str, Any]:
         try:
-            text = self.path.read_text(encoding="utf-8")
+            with file_errors(f"cannot read {self._where!r}"):
+                text = read_regular(self.path).decode()
         except UnicodeDecodeError as exc:
-            raise ValueError(
+            raise RequestValueError(
                 f"{self._where} is no UTF-8: {exc.reason} at byte {exc.start}"
             ) from None
         if self.path.suffix != ".toml":
@@ -307,10 +314,12 @@ class FileClusterResolver(DescribedClusterResolver):
             try:
                 found = tomllib.loads(text)
             except (ValueError, RecursionError) as exc:
-                raise ValueError(f"{self._where} is not TOML: {exc}") from None
+                raise RequestValueError(f"{self._where} is not TOML: {exc}") from None
         unknown = sorted(found.keys() - _KEYS)
         if unknown:
-            raise ValueError(f"{self._where}: {unknown} mean nothing here; {sorted(_KEYS)} do")
+            raise RequestValueError(
+                f"{self._where}: {unknown} mean nothing here; {sorted(_KEYS)} do"
+            )
         return found
 
 

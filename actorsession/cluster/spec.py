@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from actorsession.errors import RequestTypeError, RequestValueError
 from actorsession.graph.device import DeviceSpec, task_name
 from actorsession.records import dataclass
 
@@ -78,7 +79,7 @@ class ClusterSpec:
         if hasattr(cluster, "job"):  # a ``ClusterDef`` or a message with its fields
             cluster = {job.name: dict(job.tasks) for job in cluster.job}
         if not isinstance(cluster, Mapping):
-            raise TypeError(
+            raise RequestTypeError(
                 "a cluster is a dict from job name to a list of addresses, or to a dict from index to "
                 f"address; got {cluster!r:.100}"
             )
@@ -98,7 +99,7 @@ class ClusterSpec:
         for name, address in tasks.items():
             spec = DeviceSpec.parse(name)
             if spec.job is None or spec.task is None or task_name(spec.job, spec.task) != name:
-                raise ValueError(
+                raise RequestValueError(
                     f"a task is called /job:NAME/replica:0/task:NUMBER, got {name!r:.100}"
                 )
             jobs.setdefault(spec.job, {})[spec.task] = address
@@ -133,7 +134,7 @@ class ClusterSpec:
         """
         tasks = self._of(job)
         if index not in tasks:
-            raise ValueError(f"no task {index} in job {job!r}; it has {sorted(tasks)}")
+            raise RequestValueError(f"no task {index} in job {job!r}; it has {sorted(tasks)}")
         return tasks[index]
 
     def job_tasks(self, job: str) -> list[str | None]:
@@ -173,7 +174,7 @@ class ClusterSpec:
 
     def _of(self, job: str) -> dict[int, str]:
         if job not in self._jobs:
-            raise ValueError(f"no job {job!r} in the cluster; it has {sorted(self._jobs)}")
+            raise RequestValueError(f"no job {job!r} in the cluster; it has {sorted(self._jobs)}")
         return self._jobs[job]
 
     def __bool__(self) -> bool:
@@ -192,9 +193,11 @@ class ClusterSpec:
 def _job(given: Any) -> str:
     job = _text(given)
     if job is None:
-        raise TypeError(f"a job name is a string, got {given!r:.100}")
+        raise RequestTypeError(f"a job name is a string, got {given!r:.100}")
     if not _JOB.fullmatch(job):
-        raise ValueError(f"a job name is a letter, then letters, digits and '_'; got {job!r:.100}")
+        raise RequestValueError(
+            f"a job name is a letter, then letters, digits and '_'; got {job!r:.100}"
+        )
     return job
 
 
@@ -202,29 +205,33 @@ def _tasks(job: str, tasks: Any) -> dict[int, str]:
     if isinstance(tasks, (list, tuple)):
         tasks = dict(enumerate(tasks))
     if not isinstance(tasks, Mapping):
-        raise TypeError(
+        raise RequestTypeError(
             f"the tasks of job {job!r} are a list or dict of addresses, got {tasks!r:.100}"
         )
     out: dict[int, str] = {}
     for given, where in tasks.items():
         index, address = _index(job, given), _text(where)
         if address is None:
-            raise TypeError(f"job {job!r}: the address of task {index} is a string, got {where!r}")
+            raise RequestTypeError(
+                f"job {job!r}: the address of task {index} is a string, got {where!r}"
+            )
         if index in out:
-            raise ValueError(f"job {job!r}: task {index} is given twice")
+            raise RequestValueError(f"job {job!r}: task {index} is given twice")
         out[index] = address
     return out
 
 
 def _index(job: str, given: Any) -> int:
-    if isinstance(given, str) and _NUMBER.fullmatch(given):
+    if isinstance(given, str) and len(given) < 20 and _NUMBER.fullmatch(given):
         given = int(given)
     elif isinstance(given, str):
-        raise ValueError(f"job {job!r}: tasks have numbers, got {given!r:.100}")
+        raise RequestValueError(f"job {job!r}: tasks have numbers, got {given!r:.100}")
     if isinstance(given, bool) or not isinstance(given, int):
-        raise TypeError(f"job {job!r}: tasks have whole numbers, got {given!r:.100}")
+        raise RequestTypeError(f"job {job!r}: tasks have whole numbers, got {given!r:.100}")
     if not 0 <= given <= _MAX_TASK:
-        raise ValueError(f"job {job!r}: tasks are numbered from 0 to {_MAX_TASK}, got {given}")
+        raise RequestValueError(
+            f"job {job!r}: tasks are numbered from 0 to {_MAX_TASK}, got {given}"
+        )
     return given
 
 

@@ -23,11 +23,21 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
-from actorsession.errors import FailedPreconditionError, InvalidArgumentError, PermissionDeniedError
+from actorsession.errors import (
+    AbortedError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    PermissionDeniedError,
+    RequestTypeError,
+    RequestValueError,
+)
 
-__all__ = ["ANYWHERE", "FILE", "FOLDER", "FileRoots", "Folder", "Opener", "check_regular"]
+__all__ = [
+    "ANYWHERE", "FILE", "FOLDER", "FileRoots", "Folder", "Opener", "check_regular", "is_bad_name",
+    "path_text",
+]  # fmt: skip
 
 Opener: TypeAlias = Callable[[str, int], int]
 """Opens a file by its path and flags, as the ``opener`` of ``open``."""
@@ -41,6 +51,8 @@ _FOLDER = os.O_PATH | _READ_FOLDER if _SEARCHES else _READ_FOLDER
 _LINK = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
 # Modes before the umask, which are the usual ones.
 FILE, FOLDER = 0o666, 0o777
+# How often a name is looked up whose parts others move.
+_TRIES = 100
 _HINT = (
     "--file-root DIR of its command, or Server(file_roots=[...]), names a folder for its sessions"
 )
@@ -399,9 +411,7 @@ class FileRoots:
     def _resolve(self, path: str) -> tuple[str, str]:
         """Return the root that contains the target of a name, and the target."""
         assert self.roots is not None
-        if "\0" in path:
-            raise InvalidArgumentError(f"{path!r:.200} is not the name of a file")
-        real = os.path.realpath(path)
+        real = _real(path)
         # The outermost, for who may write in it may replace one that lies in it.
         for root in sorted(self.roots, key=len):
             if _is_in(real, root):
@@ -450,6 +460,45 @@ def _inner(folder: Folder, name: str, at: int, make: int | None) -> int:
             folder.mkdir(name, make)
             folder.sync()
         return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
+
+
+def path_text(path: Any, what: str = "the path") -> str:
+    """Return a path that a program gives as text, bytes or an object, as text.
+
+    Args:
+        path: the path.
+        what: its name, for messages.
+
+    Raises:
+        RequestTypeError: if it is something else.
+        RequestValueError: if no file can have that name.
+    """
+    try:
+        text: str = os.fsdecode(path)
+        if b"\0" not in os.fsencode(text):
+            return text
+    except TypeError:
+        raise RequestTypeError(f"{what} is a path as text or bytes, got {path!r:.100}") from None
+    except ValueError:  # a half of a surrogate pair
+        pass
+    raise RequestValueError(f"{what}: no file can have the name {path!r:.200}")
+
+
+def is_bad_name(error: ValueError) -> bool:
+    """Return whether an error is that of a call of the system for a name that no file can have."""
+    return isinstance(error, UnicodeEncodeError) or str(error).startswith("embedded null")
+
+
+def _real(path: str) -> str:
+    """Return the target of a name, with links resolved, whatever changes meanwhile."""
+    for _ in range(_TRIES):
+        try:
+            return os.path.realpath(path)
+        except OSError:  # what was a link when it was looked at is none when it is read
+            continue
+        except ValueError as exc:
+            raise InvalidArgumentError(f"{path!r:.200} is not the name of a file") from exc
+    raise AbortedError(f"{path!r} is moved all the time while it is looked for")
 
 
 def _make(path: str, mode: int) -> None:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from actorsession.checkpoints import write_whole
 from actorsession.demo.training import Lesson
 from actorsession.observe import write_trace
 
@@ -64,7 +65,8 @@ def save_curves(lessons: Sequence[Lesson], folder: Path) -> str:
             "'actorsession[demo]')"
         )
     path = folder / "learning.png"
-    path.write_bytes(_draw(lessons))
+    drawn = _draw(lessons)
+    write_whole(str(path), lambda file: file.write(drawn))
     return f"Learning curves: {path}"
 
 

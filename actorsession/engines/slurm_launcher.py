@@ -16,7 +16,6 @@ import contextlib
 import json
 import logging
 import math
-import os
 import shutil
 import signal
 import tempfile
@@ -26,6 +25,7 @@ from pathlib import Path
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
+from actorsession.checkpoints import write_whole
 from actorsession.cluster.launch.interpreter import command
 from actorsession.engines import slurm_commands as slurm
 from actorsession.engines.launcher import TaskFate, TaskOrder
@@ -475,9 +475,4 @@ def _private_folder(parent: Path) -> Path:
 
 def _write(path: Path, text: str) -> None:
     """Write a file that only this user may read; readers never see half of it."""
-    new = path.with_name(f"{path.name}.new")
-    with open(
-        os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
-    ) as file:
-        file.write(text)
-    os.replace(new, path)
+    write_whole(str(path), lambda file: file.write(text.encode()), private=True)

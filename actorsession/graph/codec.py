@@ -39,8 +39,9 @@ from actorsession.graph.extension import ExtensionPoint
 from actorsession.graph.shape import TensorShape
 
 __all__ = [
-    "INLINE_LIMIT", "NESTED_CLASSES", "Buffer", "NestedClass", "Packed", "bytes_held", "not_encoded",
-    "opened", "pack", "pack_file", "packed", "tensor_bytes", "unpack", "unpack_file", "unpack_start",
+    "INLINE_LIMIT", "NESTED_CLASSES", "Buffer", "NestedClass", "Packed", "bytes_held", "encoded_ahead",
+    "is_long_text", "not_encoded", "opened", "pack", "pack_file", "packed", "tensor_bytes", "unpack",
+    "unpack_file", "unpack_start",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -56,6 +57,9 @@ INLINE_LIMIT = 16 * 1024
 _BIGINT_DIGITS = 64
 
 _MAX_RANK = 64  # numpy's own limit
+
+# Strings of a tensor that are encoded on a loop at most, in some 10 ms.
+_MANY = 2**16
 
 # The beginning of files; four bytes with a checksum follow.
 _FILE = b"acts-1\r\n"
@@ -207,6 +211,19 @@ def pack(value: Any, segments: list[Buffer] | None = None) -> bytes:
     return _PACKER.pack(value, segments)
 
 
+def is_long_text(value: Any) -> bool:
+    """Return whether a value is a tensor of so many strings that a loop should not encode them."""
+    return isinstance(value, np.ndarray) and value.size > _MANY and value.dtype.hasobject
+
+
+def encoded_ahead(value: Any) -> Any:
+    """Return what ``pack`` soon makes the same of as of a long text; called in a thread."""
+    try:
+        return msgpack.unpackb(pack(value))
+    except Exception as exc:
+        return not_encoded(exc)  # which pack() raises
+
+
 def not_encoded(exc: Exception) -> OpError:
     """Return the error of a value that could not be encoded, for an exception of any class.
 
@@ -252,6 +269,8 @@ class _Packer(threading.local):
         """Return a value that msgpack cannot encode itself in a form that it can."""
         if isinstance(obj, tuple):
             return list(obj)
+        if isinstance(obj, OpError):  # of encoded_ahead()
+            raise obj
         if isinstance(obj, (np.ndarray, np.generic)):
             return self._tensor(np.asarray(obj))
         if isinstance(obj, DType):
@@ -511,6 +530,7 @@ def _unpack_tensor(body: bytes, segments: Sequence[Buffer]) -> np.ndarray[Any, A
     dtype = as_dtype(name)
     if dtype.kind in "srv":
         raise ProtocolError(f"a {name} tensor is not encoded as raw bytes")
+    is_inside = False
     if isinstance(content, int):
         if not 0 <= content < len(segments):
             raise ProtocolError(
@@ -518,12 +538,15 @@ def _unpack_tensor(body: bytes, segments: Sequence[Buffer]) -> np.ndarray[Any, A
             )
         content = segments[content]
     else:
-        content = bytearray(content)  # so that the array is writable, as one from a segment is
+        # So that the array is writable, as one from a segment is.
+        content, is_inside = bytearray(content), True
     needed = dtype.itemsize * _count(shape)
     if len(content) != needed:
         raise ProtocolError(
             f"a {name} tensor of shape {shape} takes {needed} bytes, got {len(content)}"
         )
+    if is_inside:  # half the memory of a view
+        return np.ndarray(tuple(shape), dtype.np_dtype, content)
     return np.frombuffer(content, np.uint8).view(dtype.np_dtype).reshape(shape)
 
 
@@ -537,7 +560,8 @@ def _unpack_strings(body: bytes) -> np.ndarray[Any, Any]:
     if len(items) != _count(shape):
         raise ProtocolError(f"a string tensor of shape {shape} does not have {len(items)} elements")
     array = np.empty(len(items), dtype=object)
-    array[:] = items
+    for first in range(0, len(items), _MAX_ITEMS):  # each with the interpreter lock
+        array[first : first + _MAX_ITEMS] = items[first : first + _MAX_ITEMS]
     return array.reshape(shape)
 
 

@@ -366,6 +366,7 @@ class FunctionBody:
         outer: the body around this one, if any.
         operations: in the order they were built.
         parameters: the tensors for its own inputs.
+        starts: for a loop, the tensors that the parameters have as their first values.
         owner: the data of its loop or cond, once that is built; see ``ops.flow.constructs``.
         mirrors: for a body of a gradient, the body that it differentiates.
         bring: for such a body, from a tensor of the other to one here that has its value.
@@ -379,6 +380,7 @@ class FunctionBody:
         self.outer = scope_of(graph).body
         self.operations: list[Operation] = []
         self.parameters: list[Tensor] = []
+        self.starts: Sequence[Tensor] = ()
         self.owner: Any = None
         self.mirrors: FunctionBody | None = None
         self.bring: Callable[[Tensor], Tensor] | None = None

@@ -25,6 +25,7 @@ from actorsession.graph.names import NameTable, check_op_name
 from actorsession.graph.node import GraphDef, TensorSpec
 from actorsession.graph.node_index import NodeIndex
 from actorsession.graph.operation import Listed, Operation, ReferenceTensor, Tensor, ValueTensor
+from actorsession.graph.partial_value import PartialValues
 from actorsession.graph.reentrant import Reentrant
 from actorsession.graph.scopes import DeviceFunction, Scope, scope_of
 from actorsession.graph.shape import TensorShape, as_shape, clash
@@ -275,9 +276,9 @@ class Graph(ProcessBound):
         self, op_def: registry.OpDef, inputs: Sequence[Tensor], attrs: Mapping[str, Any]
     ) -> tuple[TensorSpec, ...]:
         specs = tuple([t.spec for t in inputs])
-        context = registry.InferContext(
-            op_def.name, specs, attrs, tuple([constant_value(t) for t in inputs])
-        )
+        constants = tuple([constant_value(t) for t in inputs])
+        partial = PartialValues(inputs) if any(v is None for v in constants) else None
+        context = registry.InferContext(op_def.name, specs, attrs, constants, partial)
         return tuple(op_def.infer(context))
 
     def brought_in(self, tensor: Tensor) -> Tensor:

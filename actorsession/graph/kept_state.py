@@ -24,7 +24,7 @@ _KEEP_NOTHING = frozenset({
     "StatefulPartitionedCall", "SymbolicGradient", "While", "WriteFile",
 })  # fmt: skip
 # Operations whose state belongs to one step.
-_OF_STEPS = ("StackV2", "StackPush", "StackPop", "StackClose", "TensorArray")
+_OF_STEPS = ("Stack", "TensorArray")
 # Operations that learn from their inputs, whatever their seeds are.
 _LEARN = frozenset({"LearnedUnigramCandidateSampler"})
 

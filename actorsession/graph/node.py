@@ -91,14 +91,27 @@ class NodeDef:
                 list(outs),
                 str(src),
             ]:
-                inputs = tuple((n, i) for n, i in _pairs(ins, str, int))
+                inputs = tuple([(_kept(n), i) for n, i in _pairs(ins, str, int)])
                 outputs = tuple(TensorSpec(d, s) for d, s in _pairs(outs, DType, TensorShape))
                 if all(isinstance(c, str) for c in ctl):
                     return cls(
-                        name=name, op=op, inputs=inputs, control_inputs=tuple(ctl), device=dev,
-                        attrs=attrs, outputs=outputs, source=src,
+                        name=_kept(name), op=_kept(op), inputs=inputs,
+                        control_inputs=tuple([_kept(c) for c in ctl]), device=_kept(dev), attrs=attrs,
+                        outputs=outputs, source=_kept(src),
                     )  # fmt: skip
         raise ProtocolError(f"not the wire form of a node: {reprlib.repr(value)}")
+
+
+def _kept(text: str) -> str:
+    """Return the same text, once for all nodes and sessions: those of one program have the same ones."""
+    if len(_texts) < _MOST_TEXTS and len(text) <= _LONGEST_TEXT:
+        return _texts.setdefault(text, text)
+    return _texts.get(text, text)
+
+
+# What peers send must not fill the memory.
+_MOST_TEXTS, _LONGEST_TEXT = 4096, 200
+_texts: dict[str, str] = {}
 
 
 def _pairs(items: list[Any], first: type, second: type) -> Iterator[tuple[Any, Any]]:

@@ -69,16 +69,35 @@ class InferContext:
         inputs: static types of the data inputs.
         attrs: attribute values, defaults filled in.
         constants: value of each input that is known while the graph is built, else ``None``.
+        partial: returns the numbers in a small input as float64, NaN for each that is unknown; ``None`` where
+            nothing is known beyond ``constants``. See ``partial_value``.
     """
 
     op: str
     inputs: tuple[TensorSpec, ...]
     attrs: Mapping[str, Any]
     constants: tuple[Array | None, ...]
+    partial: Callable[[int], Array | None] | None = None
 
     def constant(self, index: int) -> Array | None:
         """Return the value of an input if it is known while the graph is built."""
-        return self.constants[index]
+        value = self.constants[index]
+        if value is None and self.partial is not None and self.inputs[index].dtype.is_integer:
+            found = self.partial(index)
+            if found is not None and found.size and not np.isnan(found).any():
+                return found.astype(self.inputs[index].dtype.np_dtype)
+        return value
+
+    def numbers(self, index: int) -> Array | None:
+        """Return the numbers in an integer input as float64, NaN for each that is unknown.
+
+        Returns:
+            ``None`` if even their number is unknown.
+        """
+        value = self.constants[index]
+        if value is not None or self.partial is None or not self.inputs[index].dtype.is_integer:
+            return None if value is None else value.astype(np.float64)
+        return self.partial(index)
 
 
 class VariableHolder(Protocol):

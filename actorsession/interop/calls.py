@@ -8,19 +8,24 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from actorsession.graph.function import CALLS, STATEFUL_CALL, FunctionDef
 from actorsession.graph.graph import Graph
+from actorsession.graph.op_signatures import signature_of
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.scopes import entered
 from actorsession.interop import protos
+from actorsession.interop.construct_import import ran
 from actorsession.interop.functions import PlannedFunction
-from actorsession.interop.import_plan import Planned
-from actorsession.ops import identity
-from actorsession.ops.flow.constructs import ConstructBuilder, as_value
+from actorsession.interop.import_plan import Planned, functions_named
+from actorsession.ops.flow.constructs import ConstructBuilder
 
 __all__ = ["build_call", "build_function", "expand_calls"]
+
+# Names of functions may have characters that names of operations may not: ``__inference_<lambda>_6``.
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.\\/>-]")
 
 
 def expand_calls(graph_def: protos.GraphDef) -> protos.GraphDef:
@@ -30,12 +35,15 @@ def expand_calls(graph_def: protos.GraphDef) -> protos.GraphDef:
         ValueError: if a function of its library calls itself.
     """
     functions = {function.signature.name: function for function in graph_def.library.function}
-    _check_recursion(functions)
+    _check_recursion(functions, [name for node in graph_def.node for name in _named_by(node)])
     inside = [node for function in graph_def.library.function for node in function.node_def]
     if not any(node.op in functions for node in (*graph_def.node, *inside)):
         return graph_def
     made = graph_def.copy()
+    by_name = {node.op for node in (*graph_def.node, *inside)}
     for function in made.library.function:
+        if function.signature.name in by_name:
+            _run_effects(function, functions)
         called = {n.name: functions[n.op] for n in function.node_def if n.op in functions}
         for node in function.node_def:
             node.input[:] = [_numbered(text, called) for text in node.input]
@@ -45,6 +53,14 @@ def expand_calls(graph_def: protos.GraphDef) -> protos.GraphDef:
     for node in made.node:
         _expand_call(node, functions)
     return made
+
+
+def _run_effects(function: protos.FunctionDef, functions: Container[str]) -> None:
+    """Have a function that is called by its name run all its nodes with effects, as TensorFlow 1 does."""
+    for node in function.node_def:
+        signature = signature_of(node.op)
+        if node.op in functions or (signature is not None and signature.stateful):
+            function.control_ret.setdefault(f"_{node.name}", node.name)
 
 
 def _numbered(text: str, called: Mapping[str, protos.FunctionDef]) -> str:
@@ -73,17 +89,17 @@ def _expand_call(node: protos.NodeDef, functions: Mapping[str, protos.FunctionDe
     node.op = STATEFUL_CALL
 
 
-def _check_recursion(functions: Mapping[str, protos.FunctionDef]) -> None:
+def _check_recursion(functions: Mapping[str, protos.FunctionDef], named: Iterable[str]) -> None:
     ended: dict[str, bool] = {}  # False while the functions that it calls are visited
-    for root in functions:
-        stack = [root]
+    for root in named:
+        stack = [root] if root in functions else []
         while stack:
             name = stack[-1]
             if name in ended:
                 ended[stack.pop()] = True
                 continue
             ended[name] = False
-            for other in _named_in(functions[name]):
+            for other in [each for node in functions[name].node_def for each in _named_by(node)]:
                 if ended.get(other) is False and other in functions:
                     raise ValueError(
                         f"function {name!r} calls {other!r}, which calls it; calls are replaced by "
@@ -93,13 +109,8 @@ def _check_recursion(functions: Mapping[str, protos.FunctionDef]) -> None:
                     stack.append(other)
 
 
-def _named_in(function: protos.FunctionDef) -> list[str]:
-    found = []
-    for node in function.node_def:
-        found.append(node.op)
-        named = [v for v in node.attr.values() if v.WhichOneof("value") == "func"]
-        found.extend([value.func.name for value in named])
-    return found
+def _named_by(node: protos.NodeDef) -> list[str]:
+    return [node.op, *functions_named(node)]
 
 
 def build_call(
@@ -130,9 +141,9 @@ def build_call(
     ):
         body = builder.function()
         with body.building():
-            results = call(function, inputs[first:], f"{full}/_{name}")
+            results = call(function, inputs[first:], f"{full}/_{_NOT_IN_NAMES.sub('_', name)}")
             # Every call has at least one result, so that its side effects run as dependencies of a value.
-            given = results or [_ran(body.operations, graph)]
+            given = results or [ran(body.operations, graph)]
         op = builder.construct(node.type, inputs[:first], ("f",), [body], [given])
     return op, list(op.outputs[: len(results)])
 
@@ -162,8 +173,3 @@ def build_function(
                 body.parameters.append(placeholder.outputs[0])
             results = call(function, body.parameters, name)
         return body.define(results, ())
-
-
-def _ran(operations: Sequence[Operation], graph: Graph) -> Tensor:
-    with graph.control_dependencies(operations):
-        return identity(as_value(True, graph))

@@ -15,6 +15,7 @@ from actorsession.graph.extension import PROTO_VIEWS
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.interop import protos
+from actorsession.interop.tabled import message_class
 from actorsession.ops import GraphKeys, Variable
 from actorsession.ops.variables.creation import VariableAggregation, VariableSynchronization
 from actorsession.ops.variables.reference_variable import ReferenceVariable
@@ -41,8 +42,9 @@ def variable_to_proto(variable: Variable, export_scope: str | None = None) -> pr
         "variable_name": variable.name,
         "initializer_name": variable.initializer.name,
         "snapshot_name": variable._element.name,
-        "initial_value_name": variable.initial_value.name,
     }
+    if variable.initial_value is not None:
+        names["initial_value_name"] = variable.initial_value.name
     made = protos.VariableDef(
         **{key: without_scope(name, export_scope) for key, name in names.items()},
         is_resource=variable._is_resource,
@@ -84,12 +86,15 @@ def variable_from_proto(
         raise ValueError(
             f"{proto.variable_name!r} is a {handle.op.type}, but a variable is a VarHandleOp or a VariableV2"
         )
+    read = "read:0" if is_reference else "Read/ReadVariableOp:0"
+    snapshot = proto.snapshot_name or f"{proto.variable_name.partition(':')[0]}/{read}"
+    first = proto.initial_value_name  # writers before TensorFlow 1.5 do not name it
     slices = proto.save_slice_info_def
     parts: Mapping[str, Any] = {
         "_handle": handle,
         "_initializer": graph.get_operation_by_name(_within(proto.initializer_name, import_scope)),
-        "_initial_value": tensor(proto.initial_value_name),
-        "_element": tensor(proto.snapshot_name),
+        "_initial_value": tensor(first) if first else None,
+        "_element": tensor(snapshot),
         "_trainable": proto.trainable,
         "_constraint": None,
         "_kinds": _kinds(proto, not is_reference),
@@ -228,8 +233,35 @@ def collection_proto(key: str, values: list[Any], scope: str | None) -> protos.C
     return made
 
 
-# How TensorFlow knows its branches and loops again, which are found in the graph here.
-_OF_CONTROL_FLOW = frozenset({"cond_context", "while_context"})
+def _renamed(message: Any, rename: Callable[[str], str]) -> Any:
+    """Return a message in which all strings are names, and are given other ones."""
+    made = type(message)()
+    for field, value in message.ListFields():
+        if field.key:
+            getattr(made, field.name).update({rename(k): rename(v) for k, v in value.items()})
+        elif field.is_message:
+            getattr(made, field.name).CopyFrom(_renamed(value, rename))
+        elif field.repeated:
+            is_text = field.scalar is not None
+            items = [rename(item) if is_text else _renamed(item, rename) for item in value]
+            getattr(made, field.name).extend(items)
+        else:
+            setattr(made, field.name, rename(value) if isinstance(value, str) else value)
+    return made
+
+
+def _write_context(context: Any, export_scope: str | None = None) -> Any:
+    outside = export_scope and not context.context_name.startswith(f"{export_scope.rstrip('/')}/")
+    return None if outside else _renamed(context, lambda name: without_scope(name, export_scope))
+
+
+def _read_context(message: Any, import_scope: str | None = None) -> Any:
+    return _renamed(message, lambda name: _within(name, import_scope))
+
+
+# How TensorFlow knows its branches and loops again. They are found in the graph here, and kept as messages.
+for _key, _name in (("cond_context", "CondContextDef"), ("while_context", "WhileContextDef")):
+    register_proto_function(_key, message_class(_name), _write_context, _read_context)
 
 
 def restore_collection(
@@ -237,7 +269,7 @@ def restore_collection(
 ) -> None:
     """Add the elements that a message holds to a collection of a graph; their names are below ``scope``."""
     kind = written.WhichOneof("kind")
-    if kind is None or key in _OF_CONTROL_FLOW:
+    if kind is None:
         return
     values = list(getattr(written, kind).value)
     functions = _FUNCTIONS.get(key)

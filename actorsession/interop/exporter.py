@@ -9,13 +9,15 @@ unchanged.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from actorsession.checkpoints import write_whole
 from actorsession.checkpoints.seals import seal_message, seal_text
+from actorsession.config.file_roots import path_text
 from actorsession.graph import registry
+from actorsession.graph.dtypes import resource
 from actorsession.graph.function import CALLS, STATEFUL_CALL, SYMBOLIC_GRADIENT, WHILE, FunctionDef
 from actorsession.graph.graph import Graph
 from actorsession.graph.names import free_name
@@ -28,7 +30,7 @@ from actorsession.interop.attributes import FunctionName, attr_proto
 from actorsession.interop.first_values import with_first_values
 from actorsession.interop.functions import CONSTRUCTS, function_proto
 from actorsession.interop.message import Message
-from actorsession.interop.signatures import FROM_HANDLE, GRAPH_DEF_VERSION, PRIVATE
+from actorsession.interop.signatures import FROM_HANDLE, GRAPH_DEF_VERSION, OF_TENSORFLOW, PRIVATE
 from actorsession.interop.tensors import shape_proto
 
 __all__ = ["attributes_of", "graph_def_of", "node_of", "write_graph", "write_message"]
@@ -192,18 +194,25 @@ def attributes_of(
             made[name] = (value, attr.type)
     defaults = registry.lookup(node.op).attrs if registry.is_registered(node.op) else {}
     for name, value in node.attrs.items():
-        if name not in made and _is_needed(name, value, node, defaults):
+        if name not in made and _is_needed(name, value, node, inputs, defaults):
             made[name if name.startswith("_") else PRIVATE + name] = (value, None)
     return made
 
 
-def _is_needed(name: str, value: Any, node: PlainNodeDef, defaults: Mapping[str, Any]) -> bool:
+def _is_needed(
+    name: str,
+    value: Any,
+    node: PlainNodeDef,
+    inputs: Sequence[TensorSpec],
+    defaults: Mapping[str, Any],
+) -> bool:
     """Return whether an attribute that TensorFlow does not have would otherwise be lost."""
     if name.startswith("_"):
         return True
-    if name in FROM_HANDLE and defaults.get("dtype") is registry.REQUIRED and node.inputs:
+    if name in FROM_HANDLE and inputs and inputs[0].dtype is resource:
         return False
-    return value is not None and not _is_same(value, defaults.get(name))
+    meant = OF_TENSORFLOW.get(node.op, {}).get(name, defaults.get(name))
+    return value is not None and not _is_same(value, meant)
 
 
 def _is_same(value: Any, default: Any) -> bool:
@@ -233,7 +242,7 @@ def _bound(
 def write_graph(
     graph_or_graph_def: Any, logdir: str | os.PathLike[str], name: str, as_text: bool = True
 ) -> str:
-    """Write a graph to a file, in TensorFlow's form.
+    """Write a graph to a file, in TensorFlow's form, with a checksum that TensorFlow ignores.
 
     Args:
         graph_or_graph_def: a graph, a graph as plain data, or a message.
@@ -251,28 +260,24 @@ def write_graph(
     message = graph_or_graph_def
     if isinstance(message, (Graph, PlainGraphDef)):
         message = graph_def_of(message)
-    folder = Path(logdir)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / name
-    write_message(message, path, as_text=as_text, sealed=False)
+    path = Path(path_text(logdir, "logdir")) / path_text(name, "name")
+    write_message(message, path, as_text=as_text)
     return str(path)
 
 
-def write_message(
-    message: Message, path: str | os.PathLike[str], *, as_text: bool, sealed: bool = True
-) -> None:
-    """Write a message to a file atomically: a reader never sees half of it.
+def write_message(message: Message, path: str | os.PathLike[str], *, as_text: bool) -> None:
+    """Write a message to a file atomically, with a checksum: a reader never sees half of it.
 
     Args:
         message: the message.
         path: the file.
         as_text: whether to write the text form.
-        sealed: whether the file gets a checksum; see ``seals``.
 
     Raises:
         OpError: if the file system refuses.
     """
-    content = text_format.MessageToBytes(message) if as_text else message.SerializeToString()
-    if sealed:
-        content = seal_text(content) if as_text else seal_message(content)
-    write_whole(os.fspath(path), lambda file: file.writelines([content]))
+    if as_text:
+        content = seal_text(text_format.MessageToBytes(message))
+    else:
+        content = seal_message(message.SerializeToString())
+    write_whole(path_text(path), lambda file: file.writelines([content]))

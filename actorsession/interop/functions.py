@@ -10,15 +10,17 @@ Inside a function, an output has a name of its own, ``node:output:index``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import sys
+from collections.abc import Callable, Iterable, Mapping
 
+from actorsession.errors import RequestValueError
 from actorsession.graph.function import ARGUMENT, CALLS, FunctionDef
 from actorsession.graph.names import OP_NAME, is_op_name
 from actorsession.graph.node import NodeDef, TensorSpec
-from actorsession.graph.op_signatures import Arg, tensorflow_signature
+from actorsession.graph.op_signatures import REQUIRED, Arg, Attr, tensorflow_signature
 from actorsession.graph.shape import TensorShape
 from actorsession.interop import protos
+from actorsession.interop.attributes import attr_proto
 from actorsession.interop.enums import dtype_number, dtype_of
 from actorsession.interop.import_plan import Planned, plan_node
 from actorsession.interop.tensors import shape_of
@@ -30,32 +32,10 @@ __all__ = ["CONSTRUCTS", "PlannedFunction", "function_proto", "plan_function"]
 CONSTRUCTS: Mapping[str, tuple[str, ...]] = {
     "While": ("cond", "body"), "StatelessWhile": ("cond", "body"),
     "If": ("then_branch", "else_branch"), "StatelessIf": ("then_branch", "else_branch"),
-    **dict.fromkeys(CALLS, ("f",)),
+    "Case": ("branches",), "StatelessCase": ("branches",), **dict.fromkeys(CALLS, ("f",)),
 }  # fmt: skip
 
 WriteNode = Callable[[NodeDef, tuple[TensorSpec, ...]], protos.NodeDef]
-
-
-def _places(args: Sequence[Arg], total: int, attrs: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """Return, for each output of a node, the name of the output argument and the index within it."""
-    places: list[tuple[str, int]] = []
-    for at, arg in enumerate(args):
-        count = 1
-        if arg.number or arg.is_list:
-            known = attrs.get(arg.number or arg.type)
-            rest = total - len(places) - (len(args) - at - 1)
-            count = (
-                len(known) if isinstance(known, (tuple, list)) else rest if known is None else known
-            )
-        places.extend([(arg.name, index) for index in range(count)])
-    return places
-
-
-def _output_places(op: str, total: int, attrs: Mapping[str, Any]) -> list[tuple[str, int]]:
-    signature = tensorflow_signature(op)
-    if signature is None:  # an operation type that only this library has
-        return [("output", index) for index in range(total)]
-    return _places(signature.outputs, total, attrs)
 
 
 # -- out -----------------------------------------------------------------------------------------
@@ -90,10 +70,9 @@ def function_proto(
         data = [refs[ref] for ref in node.inputs]
         proto.input[:] = [*data, *[f"^{before}" for before in node.control_inputs]]
         made.node_def.adopt(proto)
-        for at, (output, index) in enumerate(
-            _output_places(node.op, len(node.outputs), node.attrs)
-        ):
-            refs[node.name, at] = f"{node.name}:{output}:{index}"
+        for output, start, count in _layout(proto, len(node.outputs)):
+            for index in range(count):
+                refs[node.name, start + index] = f"{node.name}:{output}:{index}"
     returned = list(function.outputs)
     if carried:
         returned += [(ARGUMENT, at) for at in range(len(function.inputs), len(arguments))]
@@ -135,38 +114,66 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
     """
     name = function.signature.name
     arguments = tuple([arg.name for arg in function.signature.input_arg])
-    layouts = {node.name: _layout(node) for node in function.node_def}
-    if len(layouts) < len(function.node_def) or set(layouts) & set(arguments):
-        raise ValueError(f"function {name!r}: the names of nodes and arguments must be unique")
-    wrong = [node for node in layouts if not is_op_name(node)]
+    inside = {node.name: node for node in function.node_def}
+    if len(inside) < len(function.node_def) or set(inside) & set(arguments):
+        raise RequestValueError(
+            f"function {name!r}: the names of nodes and arguments must be unique"
+        )
+    wrong = [node for node in inside if not is_op_name(f"f/{node}")]
     if wrong:
-        raise ValueError(f"function {name!r}: node {wrong[0]!r}: a name must match {OP_NAME}")
+        raise RequestValueError(
+            f"function {name!r}: node {wrong[0]!r}: a name must match {OP_NAME}"
+        )
 
     def flat(text: str) -> tuple[str, int]:
         producer, _, place = text.partition(":")
-        if producer in arguments and not place:
+        if producer in arguments and place in ("", "0"):
             return producer, 0
-        output, _, index = place.partition(":")
-        if producer not in layouts or not index.isascii() or not index.isdigit():
-            raise ValueError(
+        index = place.partition(":")[2]
+        if producer not in inside or not index.isascii() or not index.isdigit():
+            raise RequestValueError(
                 f"function {name!r}: {text!r} is neither an argument nor of the form "
                 "'node:output:index'"
             )
-        return producer, layouts[producer](output) + int(index)
+        return producer, _index(inside[producer], place)
 
+    control = tuple(
+        dict.fromkeys([node for node in function.control_ret.values() if node in inside])
+    )
     nodes = []
-    for proto in function.node_def:
+    for proto in _needed(inside, control, function.ret.values()):
         node = proto.copy()
+        # Arguments are there before all nodes, so that nothing waits for them.
         node.input[:] = [
-            text if text.startswith("^") else "{}:{}".format(*flat(text)) for text in proto.input
+            text if text.startswith("^") else "{}:{}".format(*flat(text))
+            for text in proto.input
+            if text.removeprefix("^") not in arguments or not text.startswith("^")
         ]
         nodes.append(plan_node(node))
     missing = [arg.name for arg in function.signature.output_arg if arg.name not in function.ret]
     if missing:
-        raise ValueError(f"function {name!r} has no entry in ret for its result {missing[0]!r}")
+        raise RequestValueError(
+            f"function {name!r} has no entry in ret for its result {missing[0]!r}"
+        )
     results = tuple([flat(function.ret[arg.name]) for arg in function.signature.output_arg])
-    control = tuple(dict.fromkeys(function.control_ret.values()))
     return PlannedFunction(arguments, _specs(function), tuple(nodes), results, control)
+
+
+def _needed(
+    inside: Mapping[str, protos.NodeDef], control: Iterable[str], results: Iterable[str]
+) -> list[protos.NodeDef]:
+    """Return the nodes that a function runs, in their order: a fault of any other node is of no account.
+
+    A function without results runs all of them.
+    """
+    found = set()
+    waiting = [*control, *results] or list(inside)
+    while waiting:
+        name = waiting.pop().removeprefix("^").partition(":")[0]
+        if name in inside and name not in found:
+            found.add(name)
+            waiting.extend(inside[name].input)
+    return [node for name, node in inside.items() if name in found]
 
 
 def _specs(function: protos.FunctionDef) -> tuple[TensorSpec, ...]:
@@ -180,27 +187,44 @@ def _specs(function: protos.FunctionDef) -> tuple[TensorSpec, ...]:
     return tuple(found)
 
 
-def _layout(node: protos.NodeDef) -> Callable[[str], int]:
-    """Return a function from the name of an output argument of a node to the index of its first value."""
+def _layout(node: protos.NodeDef, total: int | None = None) -> list[tuple[str, int, int]]:
+    """Return the name of each output argument of a node, the index of its first value, and how many it has.
+
+    Args:
+        node: the node.
+        total: number of its outputs, if that is known; for operation types that only this library has.
+    """
     signature = tensorflow_signature(node.op)
     if signature is None:
-        return lambda output: 0
-    starts: dict[str, int] = {}
-    at = 0
+        return [("output", 0, sys.maxsize if total is None else total)]
+    found, at = [], 0
     for arg in signature.outputs:
-        starts[arg.name] = at
-        if arg.number:
-            at += node.attr[arg.number].i if arg.number in node.attr else 1
-        elif arg.is_list:
-            at += len(node.attr[arg.type].list.type) if arg.type in node.attr else 1
-        else:
-            at += 1
+        count = _count(node, arg, signature.attrs)
+        found.append((arg.name, at, count))
+        at += count
+    return found
 
-    def first(output: str) -> int:
-        if output not in starts:
-            raise ValueError(
-                f"node {node.name!r} ({node.op}) has no output {output!r}; it has {sorted(starts)}"
-            )
-        return starts[output]
 
-    return first
+def _count(node: protos.NodeDef, arg: Arg, attrs: Mapping[str, Attr]) -> int:
+    """Return how many values an output argument of a node has."""
+    key = arg.number or (arg.type if arg.is_list else "")
+    if not key:
+        return 1
+    default = attrs[key].default
+    if key not in node.attr and default is REQUIRED:
+        raise ValueError(f"node {node.name!r} ({node.op}) has no attribute {key!r}")
+    value = node.attr[key] if key in node.attr else attr_proto(default, attrs[key].type)
+    return value.i if arg.number else len(value.list.type)
+
+
+def _index(node: protos.NodeDef, text: str) -> int:
+    """Return the index among a node's outputs of ``output:index``."""
+    output, _, index = text.partition(":")
+    layout = _layout(node)
+    for name, start, count in layout:
+        if name == output and int(index) < count:
+            return start + int(index)
+    sizes = {name: count for name, _, count in layout}
+    raise ValueError(
+        f"node {node.name!r} ({node.op}) has no output {text!r}; it has these numbers of each: {sizes}"
+    )

@@ -14,16 +14,17 @@ from typing import Any
 import numpy as np
 
 from actorsession.config.limits import check_graph_size
-from actorsession.errors import InvalidArgumentError, NotFoundError
+from actorsession.errors import InvalidArgumentError, NotFoundError, RequestValueError
 from actorsession.graph.function import function_fault
 from actorsession.graph.names import OP_NAME, is_op_name
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.op_signatures import REQUIRED, Signature, tensorflow_signature
 from actorsession.graph.registry import is_registered, lookup
+from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.graph.validation import attribute_fault, class_fault
 from actorsession.interop import protos
 from actorsession.interop.attributes import attr_of, is_of_kind
-from actorsession.interop.signatures import GRAPH_DEF_VERSION, PRIVATE
+from actorsession.interop.signatures import GRAPH_DEF_VERSION, OF_TENSORFLOW, PRIVATE
 from actorsession.interop.tensors import MAX_REPEATED_BYTES, repeated_bytes
 from actorsession.records import dataclass
 
@@ -31,7 +32,9 @@ __all__ = [
     "ALIASES",
     "Planned",
     "check_versions",
+    "functions_named",
     "functions_used",
+    "missing_types",
     "plan_message",
     "plan_node",
     "plan_plain",
@@ -41,9 +44,8 @@ __all__ = [
 # Operation types of TensorFlow that are imported as another type. The value is used if the key is not
 # registered; ``node_builder`` adapts the inputs where they differ.
 ALIASES: Mapping[str, str] = {
-    "StatelessWhile": "While", "StatelessIf": "If",
-    "BatchMatMulV3": "BatchMatMulV2", "Concat": "ConcatV2", "Gather": "GatherV2",
-    "PlaceholderV2": "Placeholder",
+    "StatelessWhile": "While", "StatelessIf": "If", "Case": "If", "StatelessCase": "If",
+    "BatchMatMulV3": "BatchMatMulV2", "_Arg": "Placeholder", "_Retval": "Identity",
 }  # fmt: skip
 
 # TensorFlow's names of attributes, by their names here, for types that lack the name used here.
@@ -54,6 +56,7 @@ _HINTS = frozenset({
     "output_shapes",
     "use_locking", "parallel_iterations", "swap_memory", "validate_indices", "debug_name",
     "allowed_devices", "grad_a", "grad_b", "grad_x", "grad_y", "use_cudnn_on_gpu",
+    "config", "config_proto", "executor_type",  # of calls
 })  # fmt: skip
 
 
@@ -100,7 +103,7 @@ def plan_plain(graph_def: PlainGraphDef) -> list[Planned]:
     for node in graph_def.nodes:
         fault = attribute_fault(node) or function_fault(node, check=attribute_fault)
         if fault is not None:
-            raise ValueError(f"node {node.name!r} {fault}")
+            raise RequestValueError(f"node {node.name!r} {fault}")
     planned = [
         Planned(n.name, n.op, n.op, n.inputs, n.control_inputs, n.device, n.attrs, {},
                 tuple([spec.shape for spec in n.outputs]))
@@ -131,7 +134,8 @@ def plan_message(
     _check_size(graph_def)
     _check_expanded(graph_def.node, {name: functions[name] for name in used})
     defaults = _defaults_of(producer_ops)
-    planned = [plan_node(node, defaults.get(node.op, {})) for node in graph_def.node]
+    version = graph_def.versions.producer
+    planned = [plan_node(node, defaults.get(node.op, {}), version) for node in graph_def.node]
     _check_names(planned, mapped)
     return planned
 
@@ -152,8 +156,17 @@ def functions_used(
 
 def _used_by(node: protos.NodeDef, functions: Mapping[str, protos.FunctionDef]) -> list[str]:
     """Return the functions that attributes of one node name."""
-    named = [v.func.name for v in node.attr.values() if v.WhichOneof("value") == "func"]
-    return [name for name in named if name in functions]
+    return [name for name in functions_named(node) if name in functions]
+
+
+def functions_named(node: protos.NodeDef) -> list[str]:
+    """Return the names of functions in the attributes of a node, one by one or in lists."""
+    found: list[protos.NameAttrList] = []
+    for key, value in node.attr.items():
+        if not key.startswith("_"):
+            kind = value.WhichOneof("value")
+            found += [value.func] if kind == "func" else value.list.func if kind == "list" else []
+    return [each.name for each in found]
 
 
 def check_versions(versions: protos.VersionDef) -> None:
@@ -163,16 +176,16 @@ def check_versions(versions: protos.VersionDef) -> None:
         ValueError: under the same conditions as TensorFlow's own check.
     """
     if versions.producer < 0:
-        raise ValueError(
+        raise RequestValueError(
             f"the graph was written by version {versions.producer}; versions from 0 on can be read"
         )
     if versions.min_consumer > GRAPH_DEF_VERSION:
-        raise ValueError(
+        raise RequestValueError(
             f"the graph requires a reader of version {versions.min_consumer} or later; "
             f"this one has version {GRAPH_DEF_VERSION}"
         )
     if GRAPH_DEF_VERSION in versions.bad_consumers:
-        raise ValueError(
+        raise RequestValueError(
             f"the graph forbids readers of version {GRAPH_DEF_VERSION}, which is the "
             "version of this one"
         )
@@ -222,8 +235,17 @@ def _check_expanded(
     check_graph_size(size(nodes))
 
 
+def missing_types(ops: Iterable[str]) -> Counter[str]:
+    """Count the operation types that are not registered here.
+
+    Args:
+        ops: the type of each node.
+    """
+    return Counter(op for op in ops if not is_registered(_local_type(op)))
+
+
 def _check_types(ops: Iterable[str]) -> None:
-    unknown = Counter(op for op in ops if not is_registered(_local_type(op)))
+    unknown = missing_types(ops)
     if not unknown:
         return
     listed = ", ".join(
@@ -240,24 +262,24 @@ def _check_names(planned: Sequence[Planned], mapped: Container[tuple[str, int]] 
     counted = Counter(node.name for node in planned)
     twice = sorted(name for name, count in counted.items() if count > 1)
     if twice:
-        raise ValueError(
+        raise RequestValueError(
             f"node {twice[0]!r} is not unique: {counted[twice[0]]} nodes have this name"
         )
     for node in planned:
         if not is_op_name(node.name):
-            raise ValueError(f"node {node.name!r}: a name must match {OP_NAME}")
+            raise RequestValueError(f"node {node.name!r}: a name must match {OP_NAME}")
         for producer, index in node.inputs:
             if producer not in counted and (producer, index) not in mapped:
-                raise ValueError(f"node {node.name!r}: unknown input node {producer!r}")
+                raise RequestValueError(f"node {node.name!r}: unknown input node {producer!r}")
         for before in node.control:
             if before not in counted:
-                raise ValueError(f"node {node.name!r}: unknown control input {before!r}")
+                raise RequestValueError(f"node {node.name!r}: unknown control input {before!r}")
         fault = class_fault(node.attrs)
         if fault is not None:
-            raise ValueError(f"node {node.name!r} {fault}")
+            raise RequestValueError(f"node {node.name!r} {fault}")
         for group in node.attrs.get("_class", ()):
             if group.startswith("loc:@") and group[5:] not in counted:
-                raise ValueError(
+                raise RequestValueError(
                     f"node {node.name!r} is colocated with the unknown node {group[5:]!r}"
                 )
 
@@ -272,19 +294,26 @@ def split_input(text: str, where: str = "an input") -> tuple[str, int]:
     if name.startswith("^") and not colon:
         return name[1:], -1
     if colon and not (index.isascii() and index.isdigit() and len(index) < 10):
-        raise ValueError(f"{where} must be 'node', 'node:index' or '^node', got {text!r:.100}")
+        raise RequestValueError(
+            f"{where} must be 'node', 'node:index' or '^node', got {text!r:.100}"
+        )
     return name, int(index or 0)
 
 
 # -- one node ------------------------------------------------------------------------------------
 
 
-def plan_node(node: protos.NodeDef, producer: Mapping[str, Any] | None = None) -> Planned:
+def plan_node(
+    node: protos.NodeDef,
+    producer: Mapping[str, Any] | None = None,
+    version: int = GRAPH_DEF_VERSION,
+) -> Planned:
     """Check a single node and return its plan; see ``plan_message``.
 
     Args:
         node: the node.
         producer: defaults of attributes in the program that wrote the graph.
+        version: the version of the program that wrote the graph.
     """
     inputs, control = [], []
     for text in node.input:
@@ -292,11 +321,16 @@ def plan_node(node: protos.NodeDef, producer: Mapping[str, Any] | None = None) -
         if index < 0:
             control.append(name)
         elif control:
-            raise ValueError(f"node {node.name!r}: control inputs must come after all data inputs")
+            raise RequestValueError(
+                f"node {node.name!r}: control inputs must come after all data inputs"
+            )
         else:
             inputs.append((name, index))
     local_type = _local_type(node.op)
     given = _given(node)
+    for op, name, value, last, meant in _MEANT:
+        if node.op == op and version <= last and given.get(name) == value:
+            given[name] = meant
     attrs = _local_attrs(node, local_type, given, producer or {})
     return Planned(
         node.name, node.op, local_type, tuple(inputs), tuple(dict.fromkeys(control)), node.device,
@@ -314,7 +348,7 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
             and name in known.attrs
             and not is_of_kind(proto, known.attrs[name].type)
         ):
-            raise ValueError(
+            raise RequestValueError(
                 f"node {node.name!r} ({node.op}): attribute {name!r} must be of type "
                 f"{known.attrs[name].type}, got {proto.WhichOneof('value')}"
             )
@@ -323,7 +357,7 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
         except ValueError as exc:
             needed = name in wanted or (known is not None and name in known.attrs)
             if needed or name.startswith(PRIVATE):
-                raise ValueError(
+                raise RequestValueError(
                     f"node {node.name!r} ({node.op}), attribute {name!r}: {exc}"
                 ) from exc
     if known is not None:
@@ -332,12 +366,17 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
             if attr.default is REQUIRED and attr.name not in given
         ]  # fmt: skip
         if missing:
-            raise ValueError(f"node {node.name!r} ({node.op}) has no attribute {missing[0]!r}")
+            raise RequestValueError(
+                f"node {node.name!r} ({node.op}) has no attribute {missing[0]!r}"
+            )
     return given
 
 
-# Attributes that nodes of TensorFlow's graphs do not have, and that theirs would say.
-_OF_TENSORFLOW: Mapping[str, Mapping[str, Any]] = {"SaveV2": {"bundle": True}}
+# What old writers meant by a value: operation type, attribute, value, the last version, and the meaning. A
+# graph without versions is of version 0.
+_MEANT: Sequence[tuple[str, str, Any, int, Any]] = (
+    ("Placeholder", "shape", scalar_shape, 21, TensorShape(None)),
+)
 
 
 def _local_attrs(
@@ -346,7 +385,7 @@ def _local_attrs(
     """Return the attributes of the node in the graph; those that follow from its inputs are not included."""
     wanted = lookup(local_type).attrs
     known = tensorflow_signature(node.op)
-    attrs: dict[str, Any] = dict(_OF_TENSORFLOW.get(node.op, {}))
+    attrs: dict[str, Any] = dict(OF_TENSORFLOW.get(node.op, {}))
     for name, value in given.items():
         if name.startswith(PRIVATE):
             attrs[name[len(PRIVATE) :]] = value
@@ -374,7 +413,7 @@ def _check_default(
     if attr.type == "float":
         value = float(str(np.float32(value)))  # the number that was written, as the table has it
     if value != attr.default and not (name in producer and producer[name] == value):
-        raise ValueError(
+        raise RequestValueError(
             f"node {node.name!r} ({node.op}): attribute {name!r} is {value!r:.60}; only "
             f"{attr.default!r} is supported"
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
+from actorsession.errors import RequestTypeError, RequestValueError
 from actorsession.graph.dtypes import resource
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.node import GraphDef as PlainGraphDef
@@ -26,7 +27,6 @@ from actorsession.interop.import_plan import (
 )
 from actorsession.interop.node_builder import NodeBuilder, handle_of
 from actorsession.interop.ordering import in_order
-from actorsession.interop.resource_gathers import with_reads
 from actorsession.ops import convert_to_tensor
 
 __all__ = ["import_graph_def"]
@@ -68,7 +68,7 @@ def import_graph_def(
     ordered = in_order(planned, mapped_values)
     graph = get_default_graph()
     if name == "" and not all(isinstance(v, Tensor) for v in mapped_values.values()):
-        raise ValueError(
+        raise RequestValueError(
             "import_graph_def needs a name if input_map contains values other than tensors"
         )
     _check_elements(places, _dry_run(ordered, mapped_values, library))
@@ -88,9 +88,9 @@ def _planned(
         return plan_plain(graph_def), {}
     if not isinstance(graph_def, protos.GraphDef):
         if type(graph_def).__name__ != "GraphDef" or not hasattr(graph_def, "SerializeToString"):
-            raise TypeError(f"graph_def must be a GraphDef, got {type(graph_def).__name__}")
+            raise RequestTypeError(f"graph_def must be a GraphDef, got {type(graph_def).__name__}")
         graph_def = protos.GraphDef.FromString(graph_def.SerializeToString())
-    graph_def = with_reads(expand_calls(graph_def))
+    graph_def = expand_calls(graph_def)
     planned = plan_message(graph_def, producer, mapped)
     functions = {function.signature.name: function for function in graph_def.library.function}
     return planned, {
@@ -105,7 +105,7 @@ def _text(value: Any, what: str) -> str:
     if isinstance(value, bytes):
         return value.decode()
     if not isinstance(value, str):
-        raise TypeError(f"{what} must be strings, got {value!r:.100}")
+        raise RequestTypeError(f"{what} must be strings, got {value!r:.100}")
     return value
 
 
@@ -113,7 +113,7 @@ def _checked_map(input_map: Mapping[Any, Any] | None) -> dict[tuple[str, int], A
     if input_map is None:
         return {}
     if not isinstance(input_map, Mapping):
-        raise TypeError(
+        raise RequestTypeError(
             f"input_map must be a mapping from names to tensors, got {input_map!r:.100}"
         )
     return {
@@ -127,7 +127,7 @@ def _checked_elements(elements: Iterable[Any] | None) -> list[tuple[str, int | N
     if elements is None:
         return None
     if isinstance(elements, (str, bytes)):
-        raise TypeError(f"return_elements must be a list of names, got {elements!r}")
+        raise RequestTypeError(f"return_elements must be a list of names, got {elements!r}")
     found: list[tuple[str, int | None]] = []
     for element in elements:
         text = _text(element, "return_elements")
@@ -144,16 +144,20 @@ def _check_mapped_names(mapped: Mapping[tuple[str, int], Any], planned: Sequence
     unused = [name if index == 0 else f"^{name}" if index < 0 else f"{name}:{index}"
               for name, index in mapped if (name, index) not in read]  # fmt: skip
     if unused:
-        raise ValueError(f"input_map names inputs that are not in graph_def: {', '.join(unused)}")
+        raise RequestValueError(
+            f"input_map names inputs that are not in graph_def: {', '.join(unused)}"
+        )
 
 
 def _check_elements(places: list[tuple[str, int | None]], dry_run: NodeBuilder) -> None:
     for name, index in places:
         op = dry_run.built.get(name)
         if op is None:
-            raise ValueError(f"return_elements requests node {name!r}, which is not in graph_def")
+            raise RequestValueError(
+                f"return_elements requests node {name!r}, which is not in graph_def"
+            )
         if index is not None and (name, index) not in dry_run.mapped and index >= len(op.outputs):
-            raise ValueError(
+            raise RequestValueError(
                 f"return_elements requests output {index} of node {name!r}, whose number of "
                 f"outputs is {len(op.outputs)}"
             )
@@ -164,7 +168,7 @@ def _converted(
 ) -> dict[tuple[str, int], Tensor]:
     for value in values.values():
         if isinstance(value, Tensor) and value.graph is not graph:
-            raise ValueError(f"{value!r} of input_map belongs to another graph")
+            raise RequestValueError(f"{value!r} of input_map belongs to another graph")
     if all(isinstance(value, Tensor) for value in values.values()):
         return dict(values)
     with graph.name_scope("_inputs"):

@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import InvalidArgumentError, RequestValueError
 from actorsession.interop.enums import ENUMS, label_of
 from actorsession.interop.fields import Field
 from actorsession.interop.message import Message
@@ -190,13 +190,13 @@ def _value(field: Field, value: Any) -> Any:
         try:
             return base64.b64decode(value + "=" * (-len(value) % 4))
         except binascii.Error as exc:
-            raise ValueError(f"{value!r:.100} is not base64") from exc
+            raise RequestValueError(f"{value!r:.100} is not base64") from exc
     if kind in ("float", "double"):
         return _SPECIAL[value] if value in _SPECIAL else float(value)
     whole = kind not in ENUMS and kind not in ("string", "bool")
     if whole and isinstance(value, (str, float)):
         number = int(value)
         if number != float(value):
-            raise ValueError(f"{value!r} is no integer")
+            raise RequestValueError(f"{value!r} is no integer")
         return number
     return value

@@ -7,7 +7,8 @@ makes others from tables.
 
 The API is that of protobuf's own Python classes. Reading an unset message field creates an empty message,
 which does not count as present until something is set in it; it then becomes part of the message that was
-read, and so do the messages above. Fields that a class does not have are kept as bytes. Equal messages
+read, and so do the messages above. Fields that a class does not have, or has as another
+wire type, are kept as bytes. Equal messages
 serialise to equal bytes: fields in the order of their numbers, map entries in the order of their keys.
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
+from actorsession.checkpoints.seals import open_message
 from actorsession.errors import DataLossError
 from actorsession.interop.enums import ENUMS, EnumType
 from actorsession.interop.fields import MESSAGES, Field, empty_value, given_value, parse_schema
@@ -440,6 +442,7 @@ class Message:
 
         Raises:
             DecodeError: for bytes that are not a valid message of this class.
+            DataLossError: if they do not have the checksum that they were written with.
         """
         _check_bytes(data)
         self.Clear()
@@ -449,8 +452,9 @@ class Message:
         """Merge in a message parsed from protobuf's wire format; see ``ParseFromString``."""
         _check_bytes(data)
         self.SetInParent()
+        content = open_message(bytes(data), f"the {type(self).__name__}")
         try:
-            self._read(bytes(data), 0, len(data), 0, Budget())
+            self._read(content, 0, len(content), 0, Budget())
         except wire.WireError as exc:
             raise DecodeError(f"the bytes are not a valid {type(self).__name__}: {exc}") from exc
         return len(data)
@@ -462,15 +466,11 @@ class Message:
             begin = pos
             number, wire_type, pos = wire.read_tag(data, pos, end)
             field = self._BY_NUMBER.get(number)
-            if field is None:
+            if field is None or not _fits(field, wire_type):
                 pos = wire.skip(data, pos, end, number, wire_type)
                 unknown.append(data[begin:pos])
             elif field.scalar is not None and not field.key:
                 pos = self._read_scalar(field, data, pos, end, wire_type)
-            elif wire_type != wire.BYTES:
-                raise DecodeError(
-                    f"field {field.name!r} is a message, but found wire type {wire_type}"
-                )
             else:
                 start, pos = wire.read_bytes(data, pos, end)
                 if field.key:
@@ -492,11 +492,6 @@ class Message:
             start, stop = wire.read_bytes(data, pos, end)
             list.extend(getattr(self, field.name), scalars.read_packed(kind, data, start, stop))
             return stop
-        if wire_type != kind.wire_type:
-            raise DecodeError(
-                f"field {field.name!r} is of type {field.kind}, but found wire type "
-                f"{wire_type} at byte {pos}"
-            )
         value, pos = scalars.read_scalar(kind, data, pos, end)
         if field.repeated:
             list.append(getattr(self, field.name), value)
@@ -513,6 +508,13 @@ class Message:
         if field.scalar is None:
             entry._submessage(entry.FIELDS["value"])
         dict.__setitem__(getattr(self, field.name), entry.key, entry.value)
+
+
+def _fits(field: Field, wire_type: int) -> bool:
+    """Return whether a field may be written so; protobuf keeps one that is not as an unknown field."""
+    if field.scalar is None or field.key:
+        return wire_type == wire.BYTES
+    return wire_type == field.scalar.wire_type or (field.packed and wire_type == wire.BYTES)
 
 
 # Faster than ``object.__setattr__``.

@@ -12,9 +12,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from actorsession.checkpoints.atomic import read_regular
+from actorsession.checkpoints.atomic import file_errors, read_regular
 from actorsession.checkpoints.seals import open_message, open_text
-from actorsession.errors import DataLossError
+from actorsession.config.file_roots import path_text
+from actorsession.errors import DataLossError, MissingFileError, NotFoundError
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.op_signatures import REQUIRED, tensorflow_signature
 from actorsession.interop import protos, text_format
@@ -170,16 +171,20 @@ def read_meta_graph(filename: str | os.PathLike[str]) -> protos.MetaGraphDef:
     """Read a meta graph from a file in binary or text form.
 
     Raises:
-        OSError: if the file cannot be read; ``FileNotFoundError`` if it does not exist.
-        FailedPreconditionError: if it is no regular file.
+        FileNotFoundError: if the file does not exist.
+        OpError: if it cannot be read.
         InvalidArgumentError: if it is in neither form.
         DataLossError: if it does not have the checksum that it was written with.
     """
-    content = open_message(read_regular(filename), os.fspath(filename))
+    try:
+        with file_errors(f"cannot read {filename!r}"):
+            content = open_message(read_regular(filename), path_text(filename))
+    except NotFoundError as exc:
+        raise MissingFileError(exc.message) from exc
     try:
         return protos.MetaGraphDef.FromString(content)
     except DataLossError:
-        text = open_text(content, os.fspath(filename))
+        text = open_text(content, path_text(filename))
         return text_format.Parse(text, protos.MetaGraphDef())
 
 

@@ -11,8 +11,6 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from actorsession.graph.control_flow_ops import MERGES
 from actorsession.graph.dtypes import as_dtype, resource
 from actorsession.graph.function import CALLS
@@ -43,6 +41,8 @@ class NodeBuilder:
         scope: prefix of the operations' names, with a trailing slash; may be empty.
         mapped: tensors that replace outputs of nodes, and whose operations replace control inputs.
         library: the functions that loops and branches use.
+        inside: whether the nodes are those of a function, whose shapes TensorFlow does not check before they
+            are computed.
 
     Attributes:
         built: the operations by the names of the nodes.
@@ -54,7 +54,10 @@ class NodeBuilder:
         scope: str,
         mapped: Mapping[tuple[str, int], Tensor],
         library: Mapping[str, PlannedFunction],
+        *,
+        inside: bool = False,
     ) -> None:
+        self._inside = inside
         self._graph = graph
         self._scope = scope
         self._library = library
@@ -169,16 +172,34 @@ class NodeBuilder:
                 stack.enter_context(self._graph.device(node.device))
             if node.op in CONSTRUCTS and node.given:
                 return self._construct(node, inputs, full)
-            inputs = self._adapted(node, inputs, full)
             attrs |= self._functions(node, attrs, full)
-            op = self._graph.create_op(node.type, inputs, attrs, name=f"{full}/")
+            try:
+                op = self._graph.create_op(node.type, inputs, attrs, name=f"{full}/")
+            except ValueError:
+                if not self._inside:
+                    raise
+                hidden = [self._without_shape(tensor, full) for tensor in inputs]
+                op = self._graph.create_op(node.type, hidden, attrs, name=f"{full}/")
         for tensor, shape in zip(op.outputs, node.shapes, strict=False):
-            self._graph.refine_shape(tensor, shape)
+            if not self._inside or tensor.shape.is_compatible_with(shape):
+                self._graph.refine_shape(tensor, shape)
         return op
 
+    def _without_shape(self, tensor: Tensor, full: str) -> Tensor:
+        """Return a value of unknown shape, for a node whose fault is known when it runs, if it ever does."""
+        if tensor.dtype.kind in "rv":
+            return tensor
+        hides = self._graph.create_op(
+            "PlaceholderWithDefault", (tensor,), {"shape": None}, f"{full}/_in"
+        )
+        return hides.outputs[0]
+
     def _construct(self, node: Planned, inputs: list[Tensor], full: str) -> Operation:
-        build = build_call if node.type in CALLS else build_construct
-        op, outputs = build(node, inputs, full, self._graph, self._library, self._call)
+        given = (node, inputs, full, self._graph, self._library, self._call)
+        if node.type in CALLS:
+            op, outputs = build_call(*given)
+        else:
+            op, outputs = build_construct(*given, numbered=not self._inside)
         for index, tensor in enumerate(outputs):
             self.mapped.setdefault((node.name, index), tensor)
         return op
@@ -187,7 +208,7 @@ class NodeBuilder:
         """Return the attributes of a node that name functions, with these in place of their names."""
         made = {}
         for key, name in attrs.items():
-            if isinstance(name, FunctionName):
+            if isinstance(name, FunctionName) and not key.startswith("_"):
                 if name not in self._library:
                     raise ValueError(
                         f"function {name!r}, its attribute {key!r}, is not in the graph's library"
@@ -202,46 +223,43 @@ class NodeBuilder:
     ) -> list[Tensor]:
         """Build the nodes of a function inline and return its results."""
         given = {(a, 0): t for a, t in zip(function.arguments, arguments, strict=True)}
-        inner = NodeBuilder(self._graph, f"{name}/", given, self._library)
+        inner = NodeBuilder(self._graph, f"{name}/", given, self._library, inside=True)
         inner.build(in_order(function.nodes, given))
         results = [inner._tensor(producer, index) for producer, index in function.results]
         # Not in the scope of the call, where names belong to nodes of the file.
         with self._graph.name_scope(f"{name}/"):
             return after([inner.built[each] for each in function.control], results, self._graph)
 
-    def _adapted(self, node: Planned, inputs: list[Tensor], full: str) -> list[Tensor]:
-        """Return the inputs as the registered type takes them, where it differs from the type in the file."""
-        if node.type == node.op:
-            return inputs
-        if node.op == "Concat":
-            return [*inputs[1:], inputs[0]]
-        if node.op == "Gather":
-            zero = {"value": np.zeros((), np.int32)}
-            return [*inputs, self._graph.create_op("Const", (), zero, f"{full}/axis/").outputs[0]]
-        return inputs
-
     def _attrs(self, node: Planned, inputs: Sequence[Tensor]) -> dict[str, Any]:
         attrs = dict(node.attrs)
         if "_class" in attrs:
-            attrs["_class"] = tuple(
-                f"loc:@{self._names[g[5:]]}" if g.startswith("loc:@") else g
-                for g in attrs["_class"]
-            )
+            # In a function of TensorFlow 2 it may name a node that was left outside, and says nothing then.
+            groups = [
+                g for g in attrs.pop("_class") if not g.startswith("loc:@") or g[5:] in self._names
+            ]
+            named = [f"loc:@{self._names[g[5:]]}" if g.startswith("loc:@") else g for g in groups]
+            attrs |= {"_class": tuple(named)} if named else {}
         wanted = lookup(node.type).attrs
-        if inputs and inputs[0].dtype is resource and wanted.get("dtype") is REQUIRED:
-            handle = handle_of(inputs[0])
-            for key in FROM_HANDLE if handle is not None else ():
-                assert handle is not None
-                attrs.setdefault(key, handle.attrs[key])
+        if inputs and inputs[0].dtype is resource:
+            made_by = _source_of(inputs[0])
+            known = {"pads": made_by.type == "PaddingFIFOQueueV2", **made_by.attrs}
+            for key in FROM_HANDLE:
+                if key in wanted and key in known:
+                    attrs.setdefault(key, known[key])
         return attrs
 
 
 def handle_of(tensor: Tensor) -> Operation | None:
     """Return the ``VarHandleOp`` that produces a handle, if it can be determined."""
+    op = _source_of(tensor)
+    return op if op.type == "VarHandleOp" else None
+
+
+def _source_of(tensor: Tensor) -> Operation:
     op = tensor.op
     while op.type == "Identity":
         op = op.inputs[0].op
-    return op if op.type == "VarHandleOp" else None
+    return op
 
 
 def _check_types(node: Planned, inputs: Sequence[Tensor]) -> None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from actorsession.checkpoints.atomic import file_errors, read_regular
 from actorsession.checkpoints.seals import open_message, open_text
-from actorsession.errors import DataLossError
+from actorsession.config.file_roots import path_text
+from actorsession.errors import DataLossError, MissingFileError, UnreadableFileError
 from actorsession.interop import text_format
 from actorsession.interop.exporter import write_message
 from actorsession.interop.message import Message
@@ -35,19 +37,22 @@ def read_saved_model(export_dir: str | os.PathLike[str]) -> SavedModel:
     Raises:
         OSError: if the folder holds no such file, or it cannot be read or parsed.
     """
-    folder = Path(os.fsdecode(export_dir))
+    folder = Path(path_text(export_dir, "export_dir"))
     for name in (FILENAME, TEXT_FILENAME):
         path = folder / name
-        if not path.is_file():
+        if not os.path.isfile(path):
             continue
-        content = path.read_bytes()
+        with file_errors(f"cannot read {os.fspath(path)!r}"):
+            content = read_regular(path)
         try:
             if name == FILENAME:
                 return SavedModel.FromString(open_message(content, os.fspath(path)))
             return text_format.Parse(open_text(content, os.fspath(path)), SavedModel())
         except (ValueError, DataLossError) as exc:
-            raise OSError(f"Cannot parse file {path}: {exc}.") from exc
-    raise OSError(f"SavedModel file does not exist at: {folder}/{{{TEXT_FILENAME}|{FILENAME}}}")
+            raise UnreadableFileError(f"Cannot parse file {path}: {exc}.") from exc
+    raise MissingFileError(
+        f"SavedModel file does not exist at: {folder}/{{{TEXT_FILENAME}|{FILENAME}}}"
+    )
 
 
 def write_saved_model(
@@ -58,6 +63,6 @@ def write_saved_model(
     Raises:
         OpError: if the file system refuses.
     """
-    path = Path(os.fsdecode(export_dir)) / (TEXT_FILENAME if as_text else FILENAME)
+    path = Path(path_text(export_dir, "export_dir")) / (TEXT_FILENAME if as_text else FILENAME)
     write_message(model, path, as_text=as_text)
     return str(path)

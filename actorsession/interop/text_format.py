@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from actorsession.checkpoints.seals import open_text
 from actorsession.errors import InvalidArgumentError
 from actorsession.interop.enums import ENUMS, label_of
 from actorsession.interop.fields import Field
@@ -202,6 +203,7 @@ def Parse(text: str | bytes, message: M, *flags: bool, **options: Any) -> M:
 
     Raises:
         ParseError: for text that is not a valid message of this class.
+        DataLossError: if it does not have the checksum in its last line that it was written with.
     """
     return _read(text, message, options, once=True)
 
@@ -212,9 +214,13 @@ def Merge(text: str | bytes, message: M, *flags: bool, **options: Any) -> M:
 
 
 def _read(text: str | bytes, message: M, options: Mapping[str, Any], *, once: bool) -> M:
-    if isinstance(text, bytes):
+    content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    content = open_text(content, f"the text of the {type(message).__name__}")
+    if isinstance(text, str):
+        text = content.decode("utf-8", "surrogatepass")
+    else:
         try:
-            text = text.decode()
+            text = content.decode()
         except UnicodeDecodeError as exc:
             raise ParseError(f"the text of a message must be UTF-8: {exc}") from exc
     reader = _Reader(

@@ -9,17 +9,21 @@ written by then. This module is for users; it imports nothing that runs graphs.
 from __future__ import annotations
 
 import difflib
+import io
+import os
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import read_regular, regular
-from actorsession.errors import DataLossError, OpError
+from actorsession.checkpoints.atomic import read_regular
+from actorsession.checkpoints.seals import open_json
+from actorsession.config.file_roots import path_text
+from actorsession.errors import DataLossError, MissingFileError, OpError
 from actorsession.graph.dtypes import as_dtype
-from actorsession.json_text import read_json
 from actorsession.records import dataclass
 from actorsession.runtime.debug.dump import DebugNodeKey
 
@@ -27,7 +31,7 @@ __all__ = ["DebugDumpDir", "DebugTensorDatum", "DumpedRun", "has_inf_or_nan"]
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 _VALUE_FILE = re.compile(r"[0-9]+\.npy")
-_FORM = 1
+_FORMS = (1, 2)  # the first had no checksums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +49,7 @@ class DebugTensorDatum:
         shape: shape of the stored value.
         file_path: the file with the value.
         session_run_index: the run that it belongs to.
+        crc32: checksum of that file; ``None`` in files of earlier versions.
     """
 
     node_name: str
@@ -57,6 +62,7 @@ class DebugTensorDatum:
     shape: tuple[int, ...]
     file_path: Path
     session_run_index: int
+    crc32: int | None = None
 
     @property
     def key(self) -> DebugNodeKey:
@@ -80,8 +86,10 @@ class DebugTensorDatum:
             DataLossError: if the file is missing or holds something else.
         """
         try:
-            with open(self.file_path, "rb", opener=regular()) as file:
-                stored = np.load(file, allow_pickle=False)
+            content = read_regular(self.file_path)
+            if self.crc32 is not None and zlib.crc32(content) != self.crc32:
+                raise ValueError("it does not have its checksum, so it is damaged")
+            stored = np.load(io.BytesIO(content), allow_pickle=False)
             return _restored(stored, self.dtype, self.shape)
         except Exception as exc:  # numpy reads the header of a file with Python's tokenizer
             raise DataLossError(
@@ -177,9 +185,9 @@ class DebugDumpDir:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        if not self.path.is_dir():
-            raise FileNotFoundError(f"there is no directory {self.path}")
+        self.path = Path(path_text(path))
+        if not os.path.isdir(self.path):
+            raise MissingFileError(f"there is no directory {self.path}")
         found = [_run(p.parent) for p in self.path.glob("run_*/manifest.json")]
         self.runs: tuple[DumpedRun, ...] = tuple(
             sorted(found, key=lambda run: (run.begin, run.session_run_index))
@@ -306,13 +314,18 @@ class DebugDumpDir:
 
 def _run(path: Path) -> DumpedRun:
     try:
-        manifest = read_json(read_regular(path / "manifest.json"))
-        if manifest["form"] != _FORM:
+        manifest = _object(path / "manifest.json")
+        if manifest["form"] not in _FORMS:
             raise ValueError(
-                f"the manifest has version {manifest['form']!r}; this library reads version {_FORM}"
+                f"the manifest has version {manifest['form']!r}; this library reads versions {_FORMS}"
             )
         index = int(manifest["session_run_index"])
-        graphs = [read_json(read_regular(p)) for p in sorted(path.glob("graph_*.json"))]
+        graphs = [_object(p) for p in sorted(path.glob("graph_*.json"))]
+        data = tuple(_data(path, index))
+        if len(data) != manifest.get("values", len(data)):
+            raise ValueError(
+                f"it has {len(data)} values, and said that it has {manifest['values']}"
+            )
         return DumpedRun(
             path=path, session_run_index=index,
             executor_step_index=int(manifest["executor_step_index"]),
@@ -322,7 +335,7 @@ def _run(path: Path) -> DumpedRun:
             target_names=tuple(manifest["target_names"]),
             begin=float(manifest["begin"]), complete="end" in manifest,
             error=str(manifest.get("error", "")), left_out=int(manifest.get("left_out", 0)),
-            data=tuple(_data(path, index)), graphs={g["device"]: g["nodes"] for g in graphs},
+            data=data, graphs={g["device"]: g["nodes"] for g in graphs},
         )  # fmt: skip
     except (
         OSError, OpError, ValueError, KeyError, TypeError, AttributeError, OverflowError,
@@ -330,15 +343,17 @@ def _run(path: Path) -> DumpedRun:
         raise DataLossError(f"{path} is not a run of the debugger: {exc!r}") from exc
 
 
+def _object(path: Path) -> dict[str, Any]:
+    return open_json(read_regular(path), str(path))
+
+
 def _data(path: Path, index: int) -> Iterator[DebugTensorDatum]:
     """Yield the values of a run, without an unfinished last line."""
     lines = path / "tensors.jsonl"
     if not lines.exists():
         return
-    for line in read_regular(lines).decode().splitlines(keepends=True):
-        if not line.endswith("\n"):
-            return
-        entry = read_json(line)
+    for line in read_regular(lines).split(b"\n")[:-1]:
+        entry = open_json(line, "its line")
         name = str(entry["file"])
         if not _VALUE_FILE.fullmatch(name):
             raise ValueError(f"{name!r} is not the name of a file with a value")
@@ -347,5 +362,5 @@ def _data(path: Path, index: int) -> Iterator[DebugTensorDatum]:
             debug_op=str(entry["debug_op"]), op_type=str(entry["op_type"]),
             device_name=str(entry["device_name"]), timestamp=float(entry["timestamp"]),
             dtype=as_dtype(entry["dtype"]).name, shape=tuple(map(int, entry["shape"])),
-            file_path=path / name, session_run_index=index,
+            file_path=path / name, session_run_index=index, crc32=entry.get("file_crc32"),
         )  # fmt: skip

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from actorsession.checkpoints.atomic import file_errors, regular
+from actorsession.config.file_roots import path_text
 from actorsession.errors import FailedPreconditionError
 from actorsession.opsets.parsing.record_frames import frame
 from actorsession.opsets.summaries.fields import double_field
@@ -85,7 +86,7 @@ class EventFileWriter(ProcessBound):
         flush_secs: float = 120,
         filename_suffix: str | None = None,
     ) -> None:
-        self._folder = os.fspath(logdir)
+        self._folder = path_text(logdir, "logdir")
         self._max_queue, self._flush_secs = max_queue, flush_secs
         self._suffix = filename_suffix or ""
         self._lock = threading.Lock()

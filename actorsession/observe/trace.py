@@ -20,6 +20,7 @@ from typing import Any
 
 from actorsession.checkpoints import write_whole
 from actorsession.config import NodeStats, StepStats, TransferStats
+from actorsession.config.file_roots import path_text
 from actorsession.observe.events import Event, event, naming, region
 from actorsession.observe.lanes import Span, spread
 from actorsession.plan.rendezvous_key import parse_key
@@ -66,7 +67,7 @@ def write_trace(path: str | os.PathLike[str], stats: StepStats) -> None:
         OpError: if the file cannot be written.
     """
     content = (json.dumps(chrome_trace(stats), indent=1) + "\n").encode()
-    write_whole(os.fspath(path), lambda file: file.writelines([content]))
+    write_whole(path_text(path), lambda file: file.writelines([content]))
 
 
 class _Trace:

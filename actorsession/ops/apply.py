@@ -68,6 +68,11 @@ def node(
     inputs: Sequence[Tensor] = operands
     for operand in operands:
         if operand.__class__ is not Tensor:
+            for arg, given in zip(_known(op_type).inputs, operands, strict=True):
+                if arg.number and attrs.get(arg.number, 0) is None:
+                    attrs[arg.number] = len(
+                        given
+                    )  # several lists of one type cannot be told apart later
             inputs, name = _tensors(op_type, operands, name)
             break
     if attrs:

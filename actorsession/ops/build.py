@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.errors import WrongDtypeError
+from actorsession.errors import RequestValueError, WrongDtypeError
 from actorsession.graph.dimension import Dimension
 from actorsession.graph.dtypes import DType, as_dtype, string
 from actorsession.graph.graph import Graph, get_default_graph
@@ -213,7 +213,12 @@ def _string_array(value: Any, array: Array, dtype: DType | None) -> Array:
     if not isinstance(value, np.ndarray):
         # As objects: numpy's string arrays drop trailing zero bytes and accept numbers.
         array = np.asarray(value, object)
-    flat = [x.encode() if isinstance(x, str) else x for x in array.astype(object).flat]
+    try:
+        flat = [x.encode() if isinstance(x, str) else x for x in array.astype(object).flat]
+    except UnicodeEncodeError as exc:
+        raise RequestValueError(
+            f"{value!r:.100} has half of a surrogate pair, so it is no text"
+        ) from exc
     if not all(isinstance(x, bytes) for x in flat):
         raise TypeError(f"cannot make a tensor of {type(value).__name__}: {value!r:.100}")
     out = np.empty(len(flat), dtype=object)

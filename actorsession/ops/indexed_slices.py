@@ -16,7 +16,7 @@ from actorsession.graph.shape import TensorShape, shown
 from actorsession.ops import raw
 from actorsession.ops.build import constant
 from actorsession.ops.composite_tensor import CompositeTensor
-from actorsession.ops.partial import shape_from
+from actorsession.ops.shape_operands import shape_from
 from actorsession.process_bound import GraphBound
 
 if TYPE_CHECKING:

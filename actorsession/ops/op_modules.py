@@ -94,9 +94,15 @@ _TYPES = {
     "ops.linear.transposition": "ConjugateTranspose",
     "ops.linear.tridiagonal": "TridiagonalMatMul TridiagonalSolve",
     "ops.lists.array_nodes": (
-        "StackCloseV2 StackPopV2 StackPushV2 StackV2 TensorArrayCloseV3 TensorArrayConcatV3 "
-        "TensorArrayGatherV3 TensorArrayGradV3 TensorArrayReadV3 TensorArrayScatterV3 "
-        "TensorArraySizeV3 TensorArraySplitV3 TensorArrayV3 TensorArrayWriteV3"
+        "Stack StackClose StackCloseV2 StackPop StackPopV2 StackPush StackPushV2 StackV2 "
+        "TensorArray TensorArrayClose TensorArrayCloseV2 TensorArrayCloseV3 TensorArrayConcat "
+        "TensorArrayConcatV2 TensorArrayConcatV3 TensorArrayGather TensorArrayGatherV2 "
+        "TensorArrayGatherV3 TensorArrayGrad TensorArrayGradV2 TensorArrayGradV3 TensorArrayPack "
+        "TensorArrayRead TensorArrayReadV2 TensorArrayReadV3 TensorArrayScatter "
+        "TensorArrayScatterV2 TensorArrayScatterV3 TensorArraySize TensorArraySizeV2 "
+        "TensorArraySizeV3 TensorArraySplit TensorArraySplitV2 TensorArraySplitV3 "
+        "TensorArrayUnpack TensorArrayV2 TensorArrayV3 TensorArrayWrite TensorArrayWriteV2 "
+        "TensorArrayWriteV3"
     ),
     "ops.lists.blocks": (
         "TensorListFromTensor TensorListGather TensorListScatterAdd "
@@ -163,6 +169,7 @@ _TYPES = {
         "MergeV2Checkpoints Restore RestoreSlice RestoreV2 Save SaveSlices SaveV2 ShardedFilename "
         "ShardedFilespec"
     ),
+    "ops.variables.gathers": "ResourceGather ResourceGatherNd VariableShape",
     "ops.variables.reference_nodes": (
         "ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdam ApplyCenteredRMSProp ApplyFtrl "
         "ApplyFtrlV2 ApplyGradientDescent ApplyMomentum ApplyProximalAdagrad "
@@ -190,6 +197,10 @@ _TYPES = {
         "AccumulatorApplyGradient AccumulatorNumAccumulated AccumulatorSetGlobalStep "
         "AccumulatorTakeGradient ResourceConditionalAccumulator SparseAccumulatorApplyGradient "
         "SparseAccumulatorTakeGradient SparseConditionalAccumulator"
+    ),
+    "opsets.arrays.nodes": (
+        "Bincount DataFormatDimMap DataFormatVecPermute Empty InplaceAdd InplaceSub InplaceUpdate "
+        "NearestNeighbors NthElement UniqueV2 UniqueWithCountsV2"
     ),
     "opsets.collective.nodes": (
         "CollectiveAllToAllV2 CollectiveBcastRecv CollectiveBcastRecvV2 CollectiveBcastSend "
@@ -251,6 +262,37 @@ _TYPES = {
         "CombinedNonMaxSuppression NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 "
         "NonMaxSuppressionWithOverlaps"
     ),
+    "opsets.older.arrays": (
+        "AccumulateNV2 BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad "
+        "BatchToSpace BiasAddV1 Concat Conv3DBackpropFilter Conv3DBackpropInput DeepCopy Gather "
+        "InTopK Mod PlaceholderV2 PreventGradient RandomPoisson Reverse ScatterNdNonAliasingAdd "
+        "Snapshot SpaceToBatch SparseMatMul TileGrad TopK"
+    ),
+    "opsets.older.images": (
+        "AdjustContrast NonMaxSuppression NonMaxSuppressionV2 RandomCrop "
+        "SampleDistortedBoundingBox"
+    ),
+    "opsets.older.linear": (
+        "BatchCholesky BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D "
+        "BatchMatrixBandPart BatchMatrixDeterminant BatchMatrixDiag BatchMatrixDiagPart "
+        "BatchMatrixInverse BatchMatrixSetDiag BatchMatrixSolve BatchMatrixSolveLs "
+        "BatchMatrixTriangularSolve BatchSelfAdjointEig BatchSelfAdjointEigV2 BatchSvd MatrixDiag "
+        "MatrixDiagPart MatrixDiagPartV2 MatrixDiagV2 MatrixSetDiag MatrixSetDiagV2 "
+        "SelfAdjointEig"
+    ),
+    "opsets.older.parsing": "ParseSequenceExample ParseSingleSequenceExample",
+    "opsets.older.state": (
+        "ConditionalAccumulator FIFOQueue FixedLengthRecordReader HashTable IdentityReader "
+        "InitializeTable InitializeTableFromTextFile LookupTableExport LookupTableFind "
+        "LookupTableImport LookupTableInsert LookupTableSize MutableHashTable "
+        "MutableHashTableOfTensors PaddingFIFOQueue PriorityQueue QueueClose QueueDequeue "
+        "QueueDequeueMany QueueDequeueUpTo QueueEnqueue QueueEnqueueMany QueueIsClosed QueueSize "
+        "RandomShuffleQueue ReaderNumRecordsProduced ReaderNumWorkUnitsCompleted ReaderRead "
+        "ReaderReadUpTo ReaderReset ReaderRestoreState ReaderSerializeState "
+        "ResourceAccumulatorApplyGradient ResourceAccumulatorNumAccumulated "
+        "ResourceAccumulatorSetGlobalStep ResourceAccumulatorTakeGradient TFRecordReader "
+        "TextLineReader WholeFileReader"
+    ),
     "opsets.parsing.csv": "DecodeCSV",
     "opsets.parsing.example_nodes": "ParseExample ParseExampleV2 ParseSingleExample",
     "opsets.parsing.files": "MatchingFiles ReadFile WriteFile",
@@ -267,6 +309,11 @@ _TYPES = {
         "FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars "
         "FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel "
         "FakeQuantWithMinMaxVarsPerChannelGradient"
+    ),
+    "opsets.ragged.nodes": "RaggedGather RaggedRange RaggedTensorToSparse RaggedTensorToTensor",
+    "opsets.recurrent.blocks": (
+        "BlockLSTM BlockLSTMGrad BlockLSTMGradV2 BlockLSTMV2 GRUBlockCell GRUBlockCellGrad "
+        "LSTMBlockCell LSTMBlockCellGrad"
     ),
     "opsets.sampling.accidental_hits": "ComputeAccidentalHits",
     "opsets.sampling.candidates": (

@@ -22,45 +22,53 @@ if TYPE_CHECKING:
     from actorsession.graph.shape import ShapeLike
 
 __all__ = [
-    "Abs", "AccumulatorApplyGradient", "AccumulatorNumAccumulated", "AccumulatorSetGlobalStep",
-    "AccumulatorTakeGradient", "Acos", "Acosh", "Add", "AddN", "AddV2", "AdjustContrastv2",
-    "AdjustHue", "AdjustSaturation", "All", "AllCandidateSampler", "Angle", "AnonymousIterator",
-    "Any", "ApplyAdadelta", "ApplyAdagrad", "ApplyAdagradDA", "ApplyAdam", "ApplyCenteredRMSProp",
-    "ApplyFtrl", "ApplyFtrlV2", "ApplyGradientDescent", "ApplyMomentum", "ApplyProximalAdagrad",
-    "ApplyProximalGradientDescent", "ApplyRMSProp", "ApproximateEqual", "ArgMax", "ArgMin",
-    "AsString", "Asin", "Asinh", "Assert", "AssertCardinalityDataset", "AssertNextDataset",
-    "Assign", "AssignAdd", "AssignAddVariableOp", "AssignSub", "AssignSubVariableOp",
-    "AssignVariableOp", "AsyncPyFunc", "Atan", "Atan2", "Atanh", "AudioSpectrogram", "AudioSummary",
-    "AudioSummaryV2", "AvgPool", "AvgPool3D", "AvgPool3DGrad", "AvgPoolGrad", "Barrier",
-    "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany", "BarrierReadySize",
-    "BarrierTakeMany", "BatchDataset", "BatchDatasetV2", "BatchMatMul", "BatchMatMulV2",
-    "BatchToSpaceND", "BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "Betainc", "BiasAdd",
-    "BiasAddGrad", "Bitcast", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BroadcastArgs",
-    "BroadcastGradientArgs", "BroadcastTo", "Bucketize", "CSVDataset", "CSVDatasetV2",
-    "CTCBeamSearchDecoder", "CTCGreedyDecoder", "CTCLoss", "CacheDataset", "CacheDatasetV2", "Cast",
-    "Ceil", "CheckNumerics", "Cholesky", "ClipByValue", "CollectiveAllToAllV2",
-    "CollectiveBcastRecv", "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2",
-    "CollectiveGather", "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2",
-    "CollectiveReduceV2", "CombinedNonMaxSuppression", "Complex", "ComplexAbs",
-    "ComputeAccidentalHits", "ConcatOffset", "ConcatV2", "ConcatenateDataset", "Conj",
+    "Abs", "AccumulateNV2", "AccumulatorApplyGradient", "AccumulatorNumAccumulated",
+    "AccumulatorSetGlobalStep", "AccumulatorTakeGradient", "Acos", "Acosh", "Add", "AddN", "AddV2",
+    "AdjustContrast", "AdjustContrastv2", "AdjustHue", "AdjustSaturation", "All",
+    "AllCandidateSampler", "Angle", "AnonymousIterator", "Any", "ApplyAdadelta", "ApplyAdagrad",
+    "ApplyAdagradDA", "ApplyAdam", "ApplyCenteredRMSProp", "ApplyFtrl", "ApplyFtrlV2",
+    "ApplyGradientDescent", "ApplyMomentum", "ApplyProximalAdagrad", "ApplyProximalGradientDescent",
+    "ApplyRMSProp", "ApproximateEqual", "ArgMax", "ArgMin", "AsString", "Asin", "Asinh", "Assert",
+    "AssertCardinalityDataset", "AssertNextDataset", "Assign", "AssignAdd", "AssignAddVariableOp",
+    "AssignSub", "AssignSubVariableOp", "AssignVariableOp", "AsyncPyFunc", "Atan", "Atan2", "Atanh",
+    "AudioSpectrogram", "AudioSummary", "AudioSummaryV2", "AvgPool", "AvgPool3D", "AvgPool3DGrad",
+    "AvgPoolGrad", "Barrier", "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany",
+    "BarrierReadySize", "BarrierTakeMany", "BatchCholesky", "BatchDataset", "BatchDatasetV2",
+    "BatchFFT", "BatchFFT2D", "BatchFFT3D", "BatchIFFT", "BatchIFFT2D", "BatchIFFT3D",
+    "BatchMatMul", "BatchMatMulV2", "BatchMatrixBandPart", "BatchMatrixDeterminant",
+    "BatchMatrixDiag", "BatchMatrixDiagPart", "BatchMatrixInverse", "BatchMatrixSetDiag",
+    "BatchMatrixSolve", "BatchMatrixSolveLs", "BatchMatrixTriangularSolve",
+    "BatchNormWithGlobalNormalization", "BatchNormWithGlobalNormalizationGrad",
+    "BatchSelfAdjointEig", "BatchSelfAdjointEigV2", "BatchSvd", "BatchToSpace", "BatchToSpaceND",
+    "BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad",
+    "BiasAddV1", "Bincount", "Bitcast", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BlockLSTM",
+    "BlockLSTMGrad", "BlockLSTMGradV2", "BlockLSTMV2", "BroadcastArgs", "BroadcastGradientArgs",
+    "BroadcastTo", "Bucketize", "CSVDataset", "CSVDatasetV2", "CTCBeamSearchDecoder",
+    "CTCGreedyDecoder", "CTCLoss", "CacheDataset", "CacheDatasetV2", "Cast", "Ceil",
+    "CheckNumerics", "Cholesky", "ClipByValue", "CollectiveAllToAllV2", "CollectiveBcastRecv",
+    "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2", "CollectiveGather",
+    "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2", "CollectiveReduceV2",
+    "CombinedNonMaxSuppression", "Complex", "ComplexAbs", "ComputeAccidentalHits", "Concat",
+    "ConcatOffset", "ConcatV2", "ConcatenateDataset", "ConditionalAccumulator", "Conj",
     "ConjugateTranspose", "Const", "ControlTrigger", "Conv2D", "Conv2DBackpropFilter",
-    "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilterV2", "Conv3DBackpropInputV2", "Cos",
-    "Cosh", "CountUpTo", "CropAndResize", "CropAndResizeGradBoxes", "CropAndResizeGradImage",
-    "Cross", "Cumprod", "Cumsum", "CumulativeLogsumexp", "DatasetCardinality",
+    "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilter", "Conv3DBackpropFilterV2",
+    "Conv3DBackpropInput", "Conv3DBackpropInputV2", "Cos", "Cosh", "CountUpTo", "CropAndResize",
+    "CropAndResizeGradBoxes", "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum",
+    "CumulativeLogsumexp", "DataFormatDimMap", "DataFormatVecPermute", "DatasetCardinality",
     "DatasetToSingleElement", "DecodeAndCropJpeg", "DecodeBase64", "DecodeBmp", "DecodeCSV",
     "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample", "DecodeJpeg", "DecodePng",
-    "DecodeRaw", "DecodeWav", "DeleteSessionTensor", "DenseBincount", "DenseToDenseSetOperation",
-    "DenseToSparseBatchDataset", "DenseToSparseSetOperation", "DepthToSpace",
-    "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
+    "DecodeRaw", "DecodeWav", "DeepCopy", "DeleteSessionTensor", "DenseBincount",
+    "DenseToDenseSetOperation", "DenseToSparseBatchDataset", "DenseToSparseSetOperation",
+    "DepthToSpace", "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
     "DepthwiseConv2dNativeBackpropInput", "DeserializeIterator", "DeserializeManySparse",
     "DeserializeSparse", "DestroyResourceOp", "DestroyTemporaryVariable", "Diag", "DiagPart",
     "Digamma", "Dilation2D", "Dilation2DBackpropFilter", "Dilation2DBackpropInput",
     "DirectedInterleaveDataset", "DisableCopyOnRead", "Div", "DivNoNan", "DrawBoundingBoxes",
     "DrawBoundingBoxesV2", "DummyMemoryCache", "DummySeedGenerator", "DynamicPartition",
-    "DynamicStitch", "EditDistance", "Einsum", "Elu", "EluGrad", "EmptyTensorList", "EncodeBase64",
-    "EncodeJpeg", "EncodeJpegVariableQuality", "EncodePng", "EncodeWav", "EnsureShape", "Enter",
-    "Equal", "Erf", "Erfc", "Erfinv", "EuclideanNorm", "Exit", "Exp", "ExpandDims",
-    "ExperimentalAssertNextDataset", "ExperimentalDatasetCardinality",
+    "DynamicStitch", "EditDistance", "Einsum", "Elu", "EluGrad", "Empty", "EmptyTensorList",
+    "EncodeBase64", "EncodeJpeg", "EncodeJpegVariableQuality", "EncodePng", "EncodeWav",
+    "EnsureShape", "Enter", "Equal", "Erf", "Erfc", "Erfinv", "EuclideanNorm", "Exit", "Exp",
+    "ExpandDims", "ExperimentalAssertNextDataset", "ExperimentalDatasetCardinality",
     "ExperimentalDenseToSparseBatchDataset", "ExperimentalDirectedInterleaveDataset",
     "ExperimentalGroupByReducerDataset", "ExperimentalGroupByWindowDataset",
     "ExperimentalIgnoreErrorsDataset", "ExperimentalMapAndBatchDataset",
@@ -69,136 +77,164 @@ __all__ = [
     "ExperimentalRandomDataset", "ExperimentalScanDataset", "ExperimentalSlidingWindowDataset",
     "ExperimentalTakeWhileDataset", "ExperimentalUnbatchDataset", "ExperimentalUniqueDataset",
     "Expm1", "ExtractGlimpse", "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D",
-    "FIFOQueueV2", "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient",
+    "FIFOQueue", "FIFOQueueV2", "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient",
     "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsGradient",
     "FakeQuantWithMinMaxVarsPerChannel", "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill",
     "FilterDataset", "Fingerprint", "FixedLengthRecordDataset", "FixedLengthRecordDatasetV2",
-    "FixedLengthRecordReaderV2", "FixedUnigramCandidateSampler", "FlatMapDataset", "Floor",
-    "FloorDiv", "FloorMod", "FractionalAvgPool", "FractionalAvgPoolGrad", "FractionalMaxPool",
-    "FractionalMaxPoolGrad", "FusedBatchNorm", "FusedBatchNormGrad", "FusedBatchNormGradV2",
-    "FusedBatchNormGradV3", "FusedBatchNormV2", "FusedBatchNormV3", "GatherNd", "GatherV2",
-    "GeneratorDataset", "GetSessionHandle", "GetSessionTensor", "Greater", "GreaterEqual",
-    "GroupByReducerDataset", "GroupByWindowDataset", "GuaranteeConst", "HSVToRGB", "HashTableV2",
+    "FixedLengthRecordReader", "FixedLengthRecordReaderV2", "FixedUnigramCandidateSampler",
+    "FlatMapDataset", "Floor", "FloorDiv", "FloorMod", "FractionalAvgPool", "FractionalAvgPoolGrad",
+    "FractionalMaxPool", "FractionalMaxPoolGrad", "FusedBatchNorm", "FusedBatchNormGrad",
+    "FusedBatchNormGradV2", "FusedBatchNormGradV3", "FusedBatchNormV2", "FusedBatchNormV3",
+    "GRUBlockCell", "GRUBlockCellGrad", "Gather", "GatherNd", "GatherV2", "GeneratorDataset",
+    "GetSessionHandle", "GetSessionTensor", "Greater", "GreaterEqual", "GroupByReducerDataset",
+    "GroupByWindowDataset", "GuaranteeConst", "HSVToRGB", "HashTable", "HashTableV2",
     "HistogramFixedWidth", "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D",
-    "IRFFT3D", "Identity", "IdentityN", "IdentityReaderV2", "If", "Igamma", "IgammaGradA",
-    "Igammac", "IgnoreErrorsDataset", "Imag", "ImageSummary", "InTopKV2",
-    "InitializeTableFromTextFileV2", "InitializeTableV2", "InterleaveDataset", "Inv", "InvGrad",
-    "Invert", "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized",
+    "IRFFT3D", "Identity", "IdentityN", "IdentityReader", "IdentityReaderV2", "If", "Igamma",
+    "IgammaGradA", "Igammac", "IgnoreErrorsDataset", "Imag", "ImageSummary", "InTopK", "InTopKV2",
+    "InitializeTable", "InitializeTableFromTextFile", "InitializeTableFromTextFileV2",
+    "InitializeTableV2", "InplaceAdd", "InplaceSub", "InplaceUpdate", "InterleaveDataset", "Inv",
+    "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized",
     "Iterator", "IteratorFromStringHandle", "IteratorFromStringHandleV2", "IteratorGetNext",
     "IteratorGetNextAsOptional", "IteratorGetNextSync", "IteratorToStringHandle", "IteratorV2",
-    "L2Loss", "LRN", "LRNGrad", "LeakyRelu", "LeakyReluGrad", "LearnedUnigramCandidateSampler",
-    "LeftShift", "LegacyParallelInterleaveDatasetV2", "Less", "LessEqual", "Lgamma", "LinSpace",
-    "ListDiff", "Log", "Log1p", "LogMatrixDeterminant", "LogSoftmax", "LogUniformCandidateSampler",
-    "LogicalAnd", "LogicalNot", "LogicalOr", "LookupTableExportV2", "LookupTableFindV2",
-    "LookupTableImportV2", "LookupTableInsertV2", "LookupTableRemoveV2", "LookupTableSizeV2",
-    "LoopCond", "LowerBound", "Lu", "MakeIterator", "MapAndBatchDataset", "MapClear", "MapDataset",
-    "MapIncompleteSize", "MapPeek", "MapSize", "MapStage", "MapUnstage", "MapUnstageNoKey",
-    "MatMul", "MatchingFiles", "MatrixBandPart", "MatrixDeterminant", "MatrixDiagPartV3",
-    "MatrixDiagV3", "MatrixInverse", "MatrixLogarithm", "MatrixSetDiagV3", "MatrixSolve",
-    "MatrixSolveLs", "MatrixSquareRoot", "MatrixTriangularSolve", "Max",
-    "MaxIntraOpParallelismDataset", "MaxPool", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad",
-    "MaxPoolGrad", "MaxPoolGradGrad", "MaxPoolGradWithArgmax", "MaxPoolWithArgmax", "Maximum",
-    "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Mfcc", "Min", "Minimum", "MirrorPad",
-    "MirrorPadGrad", "ModelDataset", "Mul", "MulNoNan", "Multinomial",
-    "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri", "Neg", "NextAfter",
-    "NextIteration", "NoOp", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
-    "NonMaxSuppressionWithOverlaps", "NonSerializableDataset", "NotEqual", "OneHot",
+    "L2Loss", "LRN", "LRNGrad", "LSTMBlockCell", "LSTMBlockCellGrad", "LeakyRelu", "LeakyReluGrad",
+    "LearnedUnigramCandidateSampler", "LeftShift", "LegacyParallelInterleaveDatasetV2", "Less",
+    "LessEqual", "Lgamma", "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant",
+    "LogSoftmax", "LogUniformCandidateSampler", "LogicalAnd", "LogicalNot", "LogicalOr",
+    "LookupTableExport", "LookupTableExportV2", "LookupTableFind", "LookupTableFindV2",
+    "LookupTableImport", "LookupTableImportV2", "LookupTableInsert", "LookupTableInsertV2",
+    "LookupTableRemoveV2", "LookupTableSize", "LookupTableSizeV2", "LoopCond", "LowerBound", "Lu",
+    "MakeIterator", "MapAndBatchDataset", "MapClear", "MapDataset", "MapIncompleteSize", "MapPeek",
+    "MapSize", "MapStage", "MapUnstage", "MapUnstageNoKey", "MatMul", "MatchingFiles",
+    "MatrixBandPart", "MatrixDeterminant", "MatrixDiag", "MatrixDiagPart", "MatrixDiagPartV2",
+    "MatrixDiagPartV3", "MatrixDiagV2", "MatrixDiagV3", "MatrixInverse", "MatrixLogarithm",
+    "MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3", "MatrixSolve", "MatrixSolveLs",
+    "MatrixSquareRoot", "MatrixTriangularSolve", "Max", "MaxIntraOpParallelismDataset", "MaxPool",
+    "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGrad", "MaxPoolGradGrad",
+    "MaxPoolGradWithArgmax", "MaxPoolWithArgmax", "Maximum", "Mean", "Merge", "MergeSummary",
+    "MergeV2Checkpoints", "Mfcc", "Min", "Minimum", "MirrorPad", "MirrorPadGrad", "Mod",
+    "ModelDataset", "Mul", "MulNoNan", "Multinomial", "MutableHashTable",
+    "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri",
+    "NearestNeighbors", "Neg", "NextAfter", "NextIteration", "NoOp", "NonMaxSuppression",
+    "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
+    "NonMaxSuppressionWithOverlaps", "NonSerializableDataset", "NotEqual", "NthElement", "OneHot",
     "OneShotIterator", "OnesLike", "OptimizeDataset", "OptimizeDatasetV2", "OptionalFromValue",
     "OptionalGetValue", "OptionalHasValue", "OptionalNone", "OptionsDataset", "OrderedMapClear",
     "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize", "OrderedMapStage",
     "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2", "PaddedBatchDataset",
-    "PaddedBatchDatasetV2", "PaddingFIFOQueueV2", "ParallelBatchDataset", "ParallelConcat",
-    "ParallelDynamicStitch", "ParallelInterleaveDataset", "ParallelInterleaveDatasetV2",
-    "ParallelInterleaveDatasetV3", "ParallelInterleaveDatasetV4", "ParallelMapDataset",
-    "ParallelMapDatasetV2", "ParseExample", "ParseExampleDataset", "ParseExampleDatasetV2",
-    "ParseExampleV2", "ParseSequenceExampleV2", "ParseSingleExample", "ParseTensor",
-    "PartitionedCall", "Placeholder", "PlaceholderWithDefault", "Polygamma", "PopulationCount",
-    "Pow", "PrefetchDataset", "Print", "PrintV2", "PriorityQueueV2", "PrivateThreadPoolDataset",
-    "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueCloseV2", "QueueDequeueManyV2",
-    "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueueManyV2", "QueueEnqueueV2",
-    "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV", "RandomDataset",
-    "RandomDatasetV2", "RandomGamma", "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueueV2",
-    "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Range", "RangeDataset", "Rank",
-    "ReadFile", "ReadVariableOp", "ReaderNumRecordsProducedV2", "ReaderNumWorkUnitsCompletedV2",
-    "ReaderReadUpToV2", "ReaderReadV2", "ReaderResetV2", "ReaderRestoreStateV2",
-    "ReaderSerializeStateV2", "Real", "RealDiv", "Reciprocal", "ReciprocalGrad", "ReduceDataset",
-    "ReduceJoin", "ReducedShape", "RefEnter", "RefExit", "RefMerge", "RefNextIteration",
-    "RefSelect", "RefSwitch", "ReferenceHandle", "RegexFullMatch", "RegexReplace", "Relu", "Relu6",
-    "Relu6Grad", "ReluGrad", "RemoteCall", "RepeatDataset", "Reshape", "ResizeArea",
-    "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear", "ResizeBilinearGrad",
-    "ResizeNearestNeighbor", "ResizeNearestNeighborGrad", "ResourceApplyAdadelta",
+    "PaddedBatchDatasetV2", "PaddingFIFOQueue", "PaddingFIFOQueueV2", "ParallelBatchDataset",
+    "ParallelConcat", "ParallelDynamicStitch", "ParallelInterleaveDataset",
+    "ParallelInterleaveDatasetV2", "ParallelInterleaveDatasetV3", "ParallelInterleaveDatasetV4",
+    "ParallelMapDataset", "ParallelMapDatasetV2", "ParseExample", "ParseExampleDataset",
+    "ParseExampleDatasetV2", "ParseExampleV2", "ParseSequenceExample", "ParseSequenceExampleV2",
+    "ParseSingleExample", "ParseSingleSequenceExample", "ParseTensor", "PartitionedCall",
+    "Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "Polygamma", "PopulationCount", "Pow",
+    "PrefetchDataset", "PreventGradient", "Print", "PrintV2", "PriorityQueue", "PriorityQueueV2",
+    "PrivateThreadPoolDataset", "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueClose",
+    "QueueCloseV2", "QueueDequeue", "QueueDequeueMany", "QueueDequeueManyV2", "QueueDequeueUpTo",
+    "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueue", "QueueEnqueueMany",
+    "QueueEnqueueManyV2", "QueueEnqueueV2", "QueueIsClosed", "QueueIsClosedV2", "QueueSize",
+    "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV", "RaggedGather", "RaggedRange",
+    "RaggedTensorToSparse", "RaggedTensorToTensor", "RandomCrop", "RandomDataset",
+    "RandomDatasetV2", "RandomGamma", "RandomPoisson", "RandomPoissonV2", "RandomShuffle",
+    "RandomShuffleQueue", "RandomShuffleQueueV2", "RandomStandardNormal", "RandomUniform",
+    "RandomUniformInt", "Range", "RangeDataset", "Rank", "ReadFile", "ReadVariableOp",
+    "ReaderNumRecordsProduced", "ReaderNumRecordsProducedV2", "ReaderNumWorkUnitsCompleted",
+    "ReaderNumWorkUnitsCompletedV2", "ReaderRead", "ReaderReadUpTo", "ReaderReadUpToV2",
+    "ReaderReadV2", "ReaderReset", "ReaderResetV2", "ReaderRestoreState", "ReaderRestoreStateV2",
+    "ReaderSerializeState", "ReaderSerializeStateV2", "Real", "RealDiv", "Reciprocal",
+    "ReciprocalGrad", "ReduceDataset", "ReduceJoin", "ReducedShape", "RefEnter", "RefExit",
+    "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "ReferenceHandle", "RegexFullMatch",
+    "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall", "RepeatDataset",
+    "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear",
+    "ResizeBilinearGrad", "ResizeNearestNeighbor", "ResizeNearestNeighborGrad",
+    "ResourceAccumulatorApplyGradient", "ResourceAccumulatorNumAccumulated",
+    "ResourceAccumulatorSetGlobalStep", "ResourceAccumulatorTakeGradient", "ResourceApplyAdadelta",
     "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
     "ResourceApplyCenteredRMSProp", "ResourceApplyFtrl", "ResourceApplyFtrlV2",
     "ResourceApplyGradientDescent", "ResourceApplyMomentum", "ResourceApplyProximalAdagrad",
     "ResourceApplyProximalGradientDescent", "ResourceApplyRMSProp",
-    "ResourceConditionalAccumulator", "ResourceCountUpTo", "ResourceScatterAdd",
-    "ResourceScatterDiv", "ResourceScatterMax", "ResourceScatterMin", "ResourceScatterMul",
-    "ResourceScatterNdAdd", "ResourceScatterNdMax", "ResourceScatterNdMin", "ResourceScatterNdSub",
-    "ResourceScatterNdUpdate", "ResourceScatterSub", "ResourceScatterUpdate",
-    "ResourceSparseApplyAdadelta", "ResourceSparseApplyAdagrad", "ResourceSparseApplyAdagradDA",
-    "ResourceSparseApplyCenteredRMSProp", "ResourceSparseApplyFtrl", "ResourceSparseApplyFtrlV2",
-    "ResourceSparseApplyMomentum", "ResourceSparseApplyProximalAdagrad",
-    "ResourceSparseApplyProximalGradientDescent", "ResourceSparseApplyRMSProp",
-    "ResourceStridedSliceAssign", "Restore", "RestoreSlice", "RestoreV2", "ReverseSequence",
-    "ReverseV2", "RewriteDataset", "RightShift", "Rint", "Roll", "Round", "Rsqrt", "RsqrtGrad",
+    "ResourceConditionalAccumulator", "ResourceCountUpTo", "ResourceGather", "ResourceGatherNd",
+    "ResourceScatterAdd", "ResourceScatterDiv", "ResourceScatterMax", "ResourceScatterMin",
+    "ResourceScatterMul", "ResourceScatterNdAdd", "ResourceScatterNdMax", "ResourceScatterNdMin",
+    "ResourceScatterNdSub", "ResourceScatterNdUpdate", "ResourceScatterSub",
+    "ResourceScatterUpdate", "ResourceSparseApplyAdadelta", "ResourceSparseApplyAdagrad",
+    "ResourceSparseApplyAdagradDA", "ResourceSparseApplyCenteredRMSProp", "ResourceSparseApplyFtrl",
+    "ResourceSparseApplyFtrlV2", "ResourceSparseApplyMomentum",
+    "ResourceSparseApplyProximalAdagrad", "ResourceSparseApplyProximalGradientDescent",
+    "ResourceSparseApplyRMSProp", "ResourceStridedSliceAssign", "Restore", "RestoreSlice",
+    "RestoreV2", "Reverse", "ReverseSequence", "ReverseV2", "RewriteDataset", "RightShift", "Rint",
+    "Roll", "Round", "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBox",
     "SampleDistortedBoundingBoxV2", "Save", "SaveSlices", "SaveV2", "ScalarSummary", "ScanDataset",
     "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNd",
-    "ScatterNdAdd", "ScatterNdMax", "ScatterNdMin", "ScatterNdSub", "ScatterNdUpdate", "ScatterSub",
-    "ScatterUpdate", "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd", "SegmentSum",
-    "Select", "SelectV2", "SelfAdjointEigV2", "Selu", "SeluGrad", "SerializeIterator",
-    "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize", "Shape", "ShapeN",
-    "ShardDataset", "ShardedFilename", "ShardedFilespec", "ShuffleAndRepeatDataset",
-    "ShuffleAndRepeatDatasetV2", "ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3",
-    "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "SkipDataset", "Slice",
-    "SlidingWindowDataset", "Softmax", "SoftmaxCrossEntropyWithLogits", "Softplus", "SoftplusGrad",
-    "Softsign", "SoftsignGrad", "SpaceToBatchND", "SpaceToDepth", "SparseAccumulatorApplyGradient",
-    "SparseAccumulatorTakeGradient", "SparseAdd", "SparseAddGrad", "SparseApplyAdadelta",
-    "SparseApplyAdagrad", "SparseApplyAdagradDA", "SparseApplyCenteredRMSProp", "SparseApplyFtrl",
-    "SparseApplyFtrlV2", "SparseApplyMomentum", "SparseApplyProximalAdagrad",
-    "SparseApplyProximalGradientDescent", "SparseApplyRMSProp", "SparseConcat",
-    "SparseConditionalAccumulator", "SparseCross", "SparseCrossV2", "SparseDenseCwiseAdd",
-    "SparseDenseCwiseDiv", "SparseDenseCwiseMul", "SparseFillEmptyRows", "SparseFillEmptyRowsGrad",
-    "SparseReduceMax", "SparseReduceMaxSparse", "SparseReduceSum", "SparseReduceSumSparse",
-    "SparseReorder", "SparseReshape", "SparseSegmentMean", "SparseSegmentMeanGrad",
-    "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtN", "SparseSegmentSqrtNGrad",
-    "SparseSegmentSqrtNWithNumSegments", "SparseSegmentSum", "SparseSegmentSumGrad",
-    "SparseSegmentSumWithNumSegments", "SparseSlice", "SparseSliceGrad", "SparseSoftmax",
-    "SparseSoftmaxCrossEntropyWithLogits", "SparseSparseMaximum", "SparseSparseMinimum",
-    "SparseSplit", "SparseTensorDenseAdd", "SparseTensorDenseMatMul", "SparseTensorSliceDataset",
-    "SparseToDense", "SparseToSparseSetOperation", "Split", "SplitV", "Sqrt", "SqrtGrad", "Square",
-    "SquaredDifference", "Squeeze", "StackCloseV2", "StackPopV2", "StackPushV2", "StackV2", "Stage",
-    "StageClear", "StagePeek", "StageSize", "StatefulPartitionedCall", "StatelessMultinomial",
-    "StatelessRandomGammaV2", "StatelessRandomNormal", "StatelessRandomPoisson",
-    "StatelessRandomUniform", "StatelessRandomUniformFullInt", "StatelessRandomUniformInt",
-    "StatelessTruncatedNormal", "StaticRegexFullMatch", "StaticRegexReplace", "StopGradient",
-    "StridedSlice", "StridedSliceAssign", "StridedSliceGrad", "StringFormat", "StringJoin",
-    "StringLength", "StringLower", "StringSplit", "StringSplitV2", "StringStrip",
-    "StringToHashBucket", "StringToHashBucketFast", "StringToHashBucketStrong", "StringToNumber",
-    "StringUpper", "Sub", "Substr", "Sum", "Svd", "Switch", "SymbolicGradient", "TFRecordDataset",
-    "TFRecordDatasetV2", "TFRecordReaderV2", "TakeDataset", "TakeWhileDataset", "Tan", "Tanh",
-    "TanhGrad", "TemporaryHandle", "TemporaryVariable", "TensorArrayCloseV3", "TensorArrayConcatV3",
-    "TensorArrayGatherV3", "TensorArrayGradV3", "TensorArrayReadV3", "TensorArrayScatterV3",
-    "TensorArraySizeV3", "TensorArraySplitV3", "TensorArrayV3", "TensorArrayWriteV3",
-    "TensorDataset", "TensorListAdd", "TensorListAddItem", "TensorListConcatV2",
-    "TensorListElementShape", "TensorListFromTensor", "TensorListGather", "TensorListGetItem",
-    "TensorListLength", "TensorListPopBack", "TensorListPushBack", "TensorListReserve",
-    "TensorListResize", "TensorListScatterAdd", "TensorListScatterIntoExistingList",
-    "TensorListScatterV2", "TensorListSetItem", "TensorListSplit", "TensorListStack",
-    "TensorListZerosLike", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin",
-    "TensorScatterSub", "TensorScatterUpdate", "TensorSliceDataset", "TensorSummary",
-    "TensorSummaryV2", "TextLineDataset", "TextLineReaderV2", "Tile", "TopKV2", "Transpose",
-    "TridiagonalMatMul", "TridiagonalSolve", "TruncateDiv", "TruncateMod", "TruncatedNormal",
-    "UnbatchDataset", "UnicodeTranscode", "UniformCandidateSampler", "Unique", "UniqueDataset",
-    "UniqueWithCounts", "Unpack", "UnravelIndex", "UnsortedSegmentJoin", "UnsortedSegmentMax",
-    "UnsortedSegmentMin", "UnsortedSegmentProd", "UnsortedSegmentSum", "Unstage",
-    "UnwrapDatasetVariant", "UpperBound", "VarHandleOp", "VarIsInitializedOp", "Variable",
-    "VariableV2", "Where", "While", "WholeFileReaderV2", "WindowDataset", "WrapDatasetVariant",
-    "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta", "ZipDataset",
+    "ScatterNdAdd", "ScatterNdMax", "ScatterNdMin", "ScatterNdNonAliasingAdd", "ScatterNdSub",
+    "ScatterNdUpdate", "ScatterSub", "ScatterUpdate", "SegmentMax", "SegmentMean", "SegmentMin",
+    "SegmentProd", "SegmentSum", "Select", "SelectV2", "SelfAdjointEig", "SelfAdjointEigV2", "Selu",
+    "SeluGrad", "SerializeIterator", "SerializeManySparse", "SerializeSparse", "SerializeTensor",
+    "SetSize", "Shape", "ShapeN", "ShardDataset", "ShardedFilename", "ShardedFilespec",
+    "ShuffleAndRepeatDataset", "ShuffleAndRepeatDatasetV2", "ShuffleDataset", "ShuffleDatasetV2",
+    "ShuffleDatasetV3", "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "SkipDataset",
+    "Slice", "SlidingWindowDataset", "Snapshot", "Softmax", "SoftmaxCrossEntropyWithLogits",
+    "Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad", "SpaceToBatch", "SpaceToBatchND",
+    "SpaceToDepth", "SparseAccumulatorApplyGradient", "SparseAccumulatorTakeGradient", "SparseAdd",
+    "SparseAddGrad", "SparseApplyAdadelta", "SparseApplyAdagrad", "SparseApplyAdagradDA",
+    "SparseApplyCenteredRMSProp", "SparseApplyFtrl", "SparseApplyFtrlV2", "SparseApplyMomentum",
+    "SparseApplyProximalAdagrad", "SparseApplyProximalGradientDescent", "SparseApplyRMSProp",
+    "SparseConcat", "SparseConditionalAccumulator", "SparseCross", "SparseCrossV2",
+    "SparseDenseCwiseAdd", "SparseDenseCwiseDiv", "SparseDenseCwiseMul", "SparseFillEmptyRows",
+    "SparseFillEmptyRowsGrad", "SparseMatMul", "SparseReduceMax", "SparseReduceMaxSparse",
+    "SparseReduceSum", "SparseReduceSumSparse", "SparseReorder", "SparseReshape",
+    "SparseSegmentMean", "SparseSegmentMeanGrad", "SparseSegmentMeanWithNumSegments",
+    "SparseSegmentSqrtN", "SparseSegmentSqrtNGrad", "SparseSegmentSqrtNWithNumSegments",
+    "SparseSegmentSum", "SparseSegmentSumGrad", "SparseSegmentSumWithNumSegments", "SparseSlice",
+    "SparseSliceGrad", "SparseSoftmax", "SparseSoftmaxCrossEntropyWithLogits",
+    "SparseSparseMaximum", "SparseSparseMinimum", "SparseSplit", "SparseTensorDenseAdd",
+    "SparseTensorDenseMatMul", "SparseTensorSliceDataset", "SparseToDense",
+    "SparseToSparseSetOperation", "Split", "SplitV", "Sqrt", "SqrtGrad", "Square",
+    "SquaredDifference", "Squeeze", "Stack", "StackClose", "StackCloseV2", "StackPop", "StackPopV2",
+    "StackPush", "StackPushV2", "StackV2", "Stage", "StageClear", "StagePeek", "StageSize",
+    "StatefulPartitionedCall", "StatelessMultinomial", "StatelessRandomGammaV2",
+    "StatelessRandomNormal", "StatelessRandomPoisson", "StatelessRandomUniform",
+    "StatelessRandomUniformFullInt", "StatelessRandomUniformInt", "StatelessTruncatedNormal",
+    "StaticRegexFullMatch", "StaticRegexReplace", "StopGradient", "StridedSlice",
+    "StridedSliceAssign", "StridedSliceGrad", "StringFormat", "StringJoin", "StringLength",
+    "StringLower", "StringSplit", "StringSplitV2", "StringStrip", "StringToHashBucket",
+    "StringToHashBucketFast", "StringToHashBucketStrong", "StringToNumber", "StringUpper", "Sub",
+    "Substr", "Sum", "Svd", "Switch", "SymbolicGradient", "TFRecordDataset", "TFRecordDatasetV2",
+    "TFRecordReader", "TFRecordReaderV2", "TakeDataset", "TakeWhileDataset", "Tan", "Tanh",
+    "TanhGrad", "TemporaryHandle", "TemporaryVariable", "TensorArray", "TensorArrayClose",
+    "TensorArrayCloseV2", "TensorArrayCloseV3", "TensorArrayConcat", "TensorArrayConcatV2",
+    "TensorArrayConcatV3", "TensorArrayGather", "TensorArrayGatherV2", "TensorArrayGatherV3",
+    "TensorArrayGrad", "TensorArrayGradV2", "TensorArrayGradV3", "TensorArrayPack",
+    "TensorArrayRead", "TensorArrayReadV2", "TensorArrayReadV3", "TensorArrayScatter",
+    "TensorArrayScatterV2", "TensorArrayScatterV3", "TensorArraySize", "TensorArraySizeV2",
+    "TensorArraySizeV3", "TensorArraySplit", "TensorArraySplitV2", "TensorArraySplitV3",
+    "TensorArrayUnpack", "TensorArrayV2", "TensorArrayV3", "TensorArrayWrite", "TensorArrayWriteV2",
+    "TensorArrayWriteV3", "TensorDataset", "TensorListAdd", "TensorListAddItem",
+    "TensorListConcatV2", "TensorListElementShape", "TensorListFromTensor", "TensorListGather",
+    "TensorListGetItem", "TensorListLength", "TensorListPopBack", "TensorListPushBack",
+    "TensorListReserve", "TensorListResize", "TensorListScatterAdd",
+    "TensorListScatterIntoExistingList", "TensorListScatterV2", "TensorListSetItem",
+    "TensorListSplit", "TensorListStack", "TensorListZerosLike", "TensorScatterAdd",
+    "TensorScatterMax", "TensorScatterMin", "TensorScatterSub", "TensorScatterUpdate",
+    "TensorSliceDataset", "TensorSummary", "TensorSummaryV2", "TextLineDataset", "TextLineReader",
+    "TextLineReaderV2", "Tile", "TileGrad", "TopK", "TopKV2", "Transpose", "TridiagonalMatMul",
+    "TridiagonalSolve", "TruncateDiv", "TruncateMod", "TruncatedNormal", "UnbatchDataset",
+    "UnicodeTranscode", "UniformCandidateSampler", "Unique", "UniqueDataset", "UniqueV2",
+    "UniqueWithCounts", "UniqueWithCountsV2", "Unpack", "UnravelIndex", "UnsortedSegmentJoin",
+    "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd", "UnsortedSegmentSum",
+    "Unstage", "UnwrapDatasetVariant", "UpperBound", "VarHandleOp", "VarIsInitializedOp",
+    "Variable", "VariableShape", "VariableV2", "Where", "While", "WholeFileReader",
+    "WholeFileReaderV2", "WindowDataset", "WrapDatasetVariant", "WriteFile", "Xdivy", "Xlog1py",
+    "Xlogy", "ZerosLike", "Zeta", "ZipDataset",
 ]
 
 def Abs(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
     return one("Abs", (x,), {}, name)
+
+def AccumulateNV2(inputs: Operands, *, shape: ShapeLike, name: str | None = None) -> Tensor:
+    """inputs:T*N -> sum:T"""
+    return one("AccumulateNV2", (inputs,), {"shape": shape}, name)
 
 def AccumulatorApplyGradient(handle: Operand, local_step: Operand, gradient: Operand, *, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, name: str | None = None) -> Operation:
     """handle:string& local_step:int64 gradient:dtype ->"""
@@ -235,6 +271,10 @@ def AddN(inputs: Operands, *, name: str | None = None) -> Tensor:
 def AddV2(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
     """x:T y:T -> z:T"""
     return one("AddV2", (x, y,), {}, name)
+
+def AdjustContrast(images: Operand, contrast_factor: Operand, min_value: Operand, max_value: Operand, *, name: str | None = None) -> Tensor:
+    """images:T contrast_factor:float min_value:float max_value:float -> output:float"""
+    return one("AdjustContrast", (images, contrast_factor, min_value, max_value,), {}, name)
 
 def AdjustContrastv2(images: Operand, contrast_factor: Operand, *, name: str | None = None) -> Tensor:
     """images:T contrast_factor:float -> output:T"""
@@ -444,6 +484,10 @@ def BarrierTakeMany(handle: Operand, num_elements: Operand, *, component_types: 
     """handle:string& num_elements:int32 -> indices:int64 keys:string values:[component_types]"""
     return many("BarrierTakeMany", (handle, num_elements,), {"component_types": component_types, "allow_small_batch": allow_small_batch, "wait_for_incomplete": wait_for_incomplete, "timeout_ms": timeout_ms, "shapes": shapes}, name)
 
+def BatchCholesky(input: Operand, *, name: str | None = None) -> Tensor:
+    """input:T -> output:T"""
+    return one("BatchCholesky", (input,), {}, name)
+
 def BatchDataset(input_dataset: Operand, batch_size: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant batch_size:int64 -> handle:variant"""
     return one("BatchDataset", (input_dataset, batch_size,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
@@ -452,6 +496,30 @@ def BatchDatasetV2(input_dataset: Operand, batch_size: Operand, drop_remainder: 
     """input_dataset:variant batch_size:int64 drop_remainder:bool -> handle:variant"""
     return one("BatchDatasetV2", (input_dataset, batch_size, drop_remainder,), {"output_types": output_types, "output_shapes": output_shapes, "parallel_copy": parallel_copy, "metadata": metadata}, name)
 
+def BatchFFT(input: Operand, *, name: str | None = None) -> Tensor:
+    """input:complex64 -> output:complex64"""
+    return one("BatchFFT", (input,), {}, name)
+
+def BatchFFT2D(input: Operand, *, name: str | None = None) -> Tensor:
+    """input:complex64 -> output:complex64"""
+    return one("BatchFFT2D", (input,), {}, name)
+
+def BatchFFT3D(input: Operand, *, name: str | None = None) -> Tensor:
+    """input:complex64 -> output:complex64"""
+    return one("BatchFFT3D", (input,), {}, name)
+
+def BatchIFFT(input: Operand, *, name: str | None = None) -> Tensor:
+    """input:complex64 -> output:complex64"""
+    return one("BatchIFFT", (input,), {}, name)
+
+def BatchIFFT2D(input: Operand, *, name: str | None = None) -> Tensor:
+    """input:complex64 -> output:complex64"""
+    return one("BatchIFFT2D", (input,), {}, name)
+
+def BatchIFFT3D(input: Operand, *, name: str | None = None) -> Tensor:
+    """input:complex64 -> output:complex64"""
+    return one("BatchIFFT3D", (input,), {}, name)
+
 def BatchMatMul(x: Operand, y: Operand, *, adj_x: bool = False, adj_y: bool = False, name: str | None = None) -> Tensor:
     """x:T y:T -> output:T"""
     return one("BatchMatMul", (x, y,), {"adj_x": adj_x, "adj_y": adj_y}, name)
@@ -459,6 +527,66 @@ def BatchMatMul(x: Operand, y: Operand, *, adj_x: bool = False, adj_y: bool = Fa
 def BatchMatMulV2(x: Operand, y: Operand, *, adj_x: bool = False, adj_y: bool = False, name: str | None = None) -> Tensor:
     """x:T y:T -> output:T"""
     return one("BatchMatMulV2", (x, y,), {"adj_x": adj_x, "adj_y": adj_y}, name)
+
+def BatchMatrixBandPart(input: Operand, num_lower: Operand, num_upper: Operand, *, name: str | None = None) -> Tensor:
+    """input:T num_lower:int64 num_upper:int64 -> band:T"""
+    return one("BatchMatrixBandPart", (input, num_lower, num_upper,), {}, name)
+
+def BatchMatrixDeterminant(input: Operand, *, name: str | None = None) -> Tensor:
+    """input:T -> output:T"""
+    return one("BatchMatrixDeterminant", (input,), {}, name)
+
+def BatchMatrixDiag(diagonal: Operand, *, name: str | None = None) -> Tensor:
+    """diagonal:T -> output:T"""
+    return one("BatchMatrixDiag", (diagonal,), {}, name)
+
+def BatchMatrixDiagPart(input: Operand, *, name: str | None = None) -> Tensor:
+    """input:T -> diagonal:T"""
+    return one("BatchMatrixDiagPart", (input,), {}, name)
+
+def BatchMatrixInverse(input: Operand, *, adjoint: bool = False, name: str | None = None) -> Tensor:
+    """input:T -> output:T"""
+    return one("BatchMatrixInverse", (input,), {"adjoint": adjoint}, name)
+
+def BatchMatrixSetDiag(input: Operand, diagonal: Operand, *, name: str | None = None) -> Tensor:
+    """input:T diagonal:T -> output:T"""
+    return one("BatchMatrixSetDiag", (input, diagonal,), {}, name)
+
+def BatchMatrixSolve(matrix: Operand, rhs: Operand, *, adjoint: bool = False, name: str | None = None) -> Tensor:
+    """matrix:T rhs:T -> output:T"""
+    return one("BatchMatrixSolve", (matrix, rhs,), {"adjoint": adjoint}, name)
+
+def BatchMatrixSolveLs(matrix: Operand, rhs: Operand, l2_regularizer: Operand, *, fast: bool = True, name: str | None = None) -> Tensor:
+    """matrix:T rhs:T l2_regularizer:double -> output:T"""
+    return one("BatchMatrixSolveLs", (matrix, rhs, l2_regularizer,), {"fast": fast}, name)
+
+def BatchMatrixTriangularSolve(matrix: Operand, rhs: Operand, *, lower: bool = True, adjoint: bool = False, name: str | None = None) -> Tensor:
+    """matrix:T rhs:T -> output:T"""
+    return one("BatchMatrixTriangularSolve", (matrix, rhs,), {"lower": lower, "adjoint": adjoint}, name)
+
+def BatchNormWithGlobalNormalization(t: Operand, m: Operand, v: Operand, beta: Operand, gamma: Operand, *, variance_epsilon: float, scale_after_normalization: bool, name: str | None = None) -> Tensor:
+    """t:T m:T v:T beta:T gamma:T -> result:T"""
+    return one("BatchNormWithGlobalNormalization", (t, m, v, beta, gamma,), {"variance_epsilon": variance_epsilon, "scale_after_normalization": scale_after_normalization}, name)
+
+def BatchNormWithGlobalNormalizationGrad(t: Operand, m: Operand, v: Operand, gamma: Operand, backprop: Operand, *, variance_epsilon: float, scale_after_normalization: bool, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """t:T m:T v:T gamma:T backprop:T -> dx:T dm:T dv:T db:T dg:T"""
+    return many("BatchNormWithGlobalNormalizationGrad", (t, m, v, gamma, backprop,), {"variance_epsilon": variance_epsilon, "scale_after_normalization": scale_after_normalization}, name)
+
+def BatchSelfAdjointEig(input: Operand, *, name: str | None = None) -> Tensor:
+    """input:T -> output:T"""
+    return one("BatchSelfAdjointEig", (input,), {}, name)
+
+def BatchSelfAdjointEigV2(input: Operand, *, compute_v: bool = True, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """input:T -> e:T v:T"""
+    return many("BatchSelfAdjointEigV2", (input,), {"compute_v": compute_v}, name)
+
+def BatchSvd(input: Operand, *, compute_uv: bool = True, full_matrices: bool = False, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:T -> s:T u:T v:T"""
+    return many("BatchSvd", (input,), {"compute_uv": compute_uv, "full_matrices": full_matrices}, name)
+
+def BatchToSpace(input: Operand, crops: Operand, *, block_size: int, name: str | None = None) -> Tensor:
+    """input:T crops:Tidx -> output:T"""
+    return one("BatchToSpace", (input, crops,), {"block_size": block_size}, name)
 
 def BatchToSpaceND(input: Operand, block_shape: Operand, crops: Operand, *, name: str | None = None) -> Tensor:
     """input:T block_shape:Tblock_shape crops:Tcrops -> output:T"""
@@ -492,6 +620,14 @@ def BiasAddGrad(out_backprop: Operand, *, data_format: str | bytes = 'NHWC', nam
     """out_backprop:T -> output:T"""
     return one("BiasAddGrad", (out_backprop,), {"data_format": data_format}, name)
 
+def BiasAddV1(value: Operand, bias: Operand, *, name: str | None = None) -> Tensor:
+    """value:T bias:T -> output:T"""
+    return one("BiasAddV1", (value, bias,), {}, name)
+
+def Bincount(arr: Operand, size: Operand, weights: Operand, *, name: str | None = None) -> Tensor:
+    """arr:int32 size:int32 weights:T -> bins:T"""
+    return one("Bincount", (arr, size, weights,), {}, name)
+
 def Bitcast(input: Operand, *, type: DTypeLike, name: str | None = None) -> Tensor:
     """input:T -> output:type"""
     return one("Bitcast", (input,), {"type": type}, name)
@@ -507,6 +643,22 @@ def BitwiseOr(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
 def BitwiseXor(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
     """x:T y:T -> z:T"""
     return one("BitwiseXor", (x, y,), {}, name)
+
+def BlockLSTM(seq_len_max: Operand, x: Operand, cs_prev: Operand, h_prev: Operand, w: Operand, wci: Operand, wcf: Operand, wco: Operand, b: Operand, *, forget_bias: float = 1.0, cell_clip: float = 3.0, use_peephole: bool = False, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """seq_len_max:int64 x:T cs_prev:T h_prev:T w:T wci:T wcf:T wco:T b:T -> i:T cs:T f:T o:T ci:T co:T h:T"""
+    return many("BlockLSTM", (seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b,), {"forget_bias": forget_bias, "cell_clip": cell_clip, "use_peephole": use_peephole}, name)
+
+def BlockLSTMGrad(seq_len_max: Operand, x: Operand, cs_prev: Operand, h_prev: Operand, w: Operand, wci: Operand, wcf: Operand, wco: Operand, b: Operand, i: Operand, cs: Operand, f: Operand, o: Operand, ci: Operand, co: Operand, h: Operand, cs_grad: Operand, h_grad: Operand, *, use_peephole: bool, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """seq_len_max:int64 x:T cs_prev:T h_prev:T w:T wci:T wcf:T wco:T b:T i:T cs:T f:T o:T ci:T co:T h:T cs_grad:T h_grad:T -> x_grad:T cs_prev_grad:T h_prev_grad:T w_grad:T wci_grad:T wcf_grad:T wco_grad:T b_grad:T"""
+    return many("BlockLSTMGrad", (seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad,), {"use_peephole": use_peephole}, name)
+
+def BlockLSTMGradV2(seq_len_max: Operand, x: Operand, cs_prev: Operand, h_prev: Operand, w: Operand, wci: Operand, wcf: Operand, wco: Operand, b: Operand, i: Operand, cs: Operand, f: Operand, o: Operand, ci: Operand, co: Operand, h: Operand, cs_grad: Operand, h_grad: Operand, *, use_peephole: bool, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """seq_len_max:int64 x:T cs_prev:T h_prev:T w:T wci:T wcf:T wco:T b:T i:T cs:T f:T o:T ci:T co:T h:T cs_grad:T h_grad:T -> x_grad:T cs_prev_grad:T h_prev_grad:T w_grad:T wci_grad:T wcf_grad:T wco_grad:T b_grad:T"""
+    return many("BlockLSTMGradV2", (seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad,), {"use_peephole": use_peephole}, name)
+
+def BlockLSTMV2(seq_len_max: Operand, x: Operand, cs_prev: Operand, h_prev: Operand, w: Operand, wci: Operand, wcf: Operand, wco: Operand, b: Operand, *, cell_clip: float = 0.0, use_peephole: bool = False, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """seq_len_max:int64 x:T cs_prev:T h_prev:T w:T wci:T wcf:T wco:T b:T -> i:T cs:T f:T o:T ci:T co:T h:T"""
+    return many("BlockLSTMV2", (seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b,), {"cell_clip": cell_clip, "use_peephole": use_peephole}, name)
 
 def BroadcastArgs(s0: Operand, s1: Operand, *, name: str | None = None) -> Tensor:
     """s0:T s1:T -> r0:T"""
@@ -628,6 +780,10 @@ def ComputeAccidentalHits(true_classes: Operand, sampled_candidates: Operand, *,
     """true_classes:int64 sampled_candidates:int64 -> indices:int32 ids:int64 weights:float"""
     return many("ComputeAccidentalHits", (true_classes, sampled_candidates,), {"num_true": num_true, "seed": seed, "seed2": seed2}, name)
 
+def Concat(concat_dim: Operand, values: Operands, *, name: str | None = None) -> Tensor:
+    """concat_dim:int32 values:T*N -> output:T"""
+    return one("Concat", (concat_dim, values,), {}, name)
+
 def ConcatOffset(concat_dim: Operand, shape: Operands, *, name: str | None = None) -> list[Tensor]:
     """concat_dim:int32 shape:shape_type*N -> offset:shape_type*N"""
     return many("ConcatOffset", (concat_dim, shape,), {}, name)
@@ -639,6 +795,10 @@ def ConcatV2(values: Operands, axis: Operand, *, name: str | None = None) -> Ten
 def ConcatenateDataset(input_dataset: Operand, another_dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant another_dataset:variant -> handle:variant"""
     return one("ConcatenateDataset", (input_dataset, another_dataset,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
+
+def ConditionalAccumulator(*, dtype: DTypeLike, shape: ShapeLike | None = None, container: str | bytes = '', shared_name: str | bytes = '', reduction_type: str | bytes = 'MEAN', name: str | None = None) -> Tensor:
+    """-> handle:string&"""
+    return one("ConditionalAccumulator", (), {"dtype": dtype, "shape": shape, "container": container, "shared_name": shared_name, "reduction_type": reduction_type}, name)
 
 def Conj(input: Operand, *, name: str | None = None) -> Tensor:
     """input:T -> output:T"""
@@ -672,9 +832,17 @@ def Conv3D(input: Operand, filter: Operand, *, strides: Sequence[int], padding: 
     """input:T filter:T -> output:T"""
     return one("Conv3D", (input, filter,), {"strides": strides, "padding": padding, "data_format": data_format, "dilations": dilations}, name)
 
+def Conv3DBackpropFilter(input: Operand, filter: Operand, out_backprop: Operand, *, strides: Sequence[int], padding: str | bytes, dilations: Sequence[int] = (1, 1, 1, 1, 1), name: str | None = None) -> Tensor:
+    """input:T filter:T out_backprop:T -> output:T"""
+    return one("Conv3DBackpropFilter", (input, filter, out_backprop,), {"strides": strides, "padding": padding, "dilations": dilations}, name)
+
 def Conv3DBackpropFilterV2(input: Operand, filter_sizes: Operand, out_backprop: Operand, *, strides: Sequence[int], padding: str | bytes, data_format: str | bytes = 'NDHWC', dilations: Sequence[int] = (1, 1, 1, 1, 1), name: str | None = None) -> Tensor:
     """input:T filter_sizes:int32 out_backprop:T -> output:T"""
     return one("Conv3DBackpropFilterV2", (input, filter_sizes, out_backprop,), {"strides": strides, "padding": padding, "data_format": data_format, "dilations": dilations}, name)
+
+def Conv3DBackpropInput(input: Operand, filter: Operand, out_backprop: Operand, *, strides: Sequence[int], padding: str | bytes, dilations: Sequence[int] = (1, 1, 1, 1, 1), name: str | None = None) -> Tensor:
+    """input:T filter:T out_backprop:T -> output:T"""
+    return one("Conv3DBackpropInput", (input, filter, out_backprop,), {"strides": strides, "padding": padding, "dilations": dilations}, name)
 
 def Conv3DBackpropInputV2(input_sizes: Operand, filter: Operand, out_backprop: Operand, *, strides: Sequence[int], padding: str | bytes, data_format: str | bytes = 'NDHWC', dilations: Sequence[int] = (1, 1, 1, 1, 1), name: str | None = None) -> Tensor:
     """input_sizes:Tshape filter:T out_backprop:T -> output:T"""
@@ -719,6 +887,14 @@ def Cumsum(x: Operand, axis: Operand, *, exclusive: bool = False, reverse: bool 
 def CumulativeLogsumexp(x: Operand, axis: Operand, *, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
     """x:T axis:Tidx -> out:T"""
     return one("CumulativeLogsumexp", (x, axis,), {"exclusive": exclusive, "reverse": reverse}, name)
+
+def DataFormatDimMap(x: Operand, *, src_format: str | bytes = 'NHWC', dst_format: str | bytes = 'NCHW', name: str | None = None) -> Tensor:
+    """x:T -> y:T"""
+    return one("DataFormatDimMap", (x,), {"src_format": src_format, "dst_format": dst_format}, name)
+
+def DataFormatVecPermute(x: Operand, *, src_format: str | bytes = 'NHWC', dst_format: str | bytes = 'NCHW', name: str | None = None) -> Tensor:
+    """x:T -> y:T"""
+    return one("DataFormatVecPermute", (x,), {"src_format": src_format, "dst_format": dst_format}, name)
 
 def DatasetCardinality(input_dataset: Operand, *, cardinality_options: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant -> cardinality:int64"""
@@ -775,6 +951,10 @@ def DecodeRaw(bytes: Operand, *, out_type: DTypeLike, little_endian: bool = True
 def DecodeWav(contents: Operand, *, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None) -> tuple[Tensor, Tensor]:
     """contents:string -> audio:float sample_rate:int32"""
     return many("DecodeWav", (contents,), {"desired_channels": desired_channels, "desired_samples": desired_samples}, name)
+
+def DeepCopy(x: Operand, *, name: str | None = None) -> Tensor:
+    """x:T -> y:T"""
+    return one("DeepCopy", (x,), {}, name)
 
 def DeleteSessionTensor(handle: Operand, *, name: str | None = None) -> Operation:
     """handle:string ->"""
@@ -911,6 +1091,10 @@ def Elu(features: Operand, *, name: str | None = None) -> Tensor:
 def EluGrad(gradients: Operand, outputs: Operand, *, name: str | None = None) -> Tensor:
     """gradients:T outputs:T -> backprops:T"""
     return one("EluGrad", (gradients, outputs,), {}, name)
+
+def Empty(shape: Operand, *, dtype: DTypeLike, init: bool = False, name: str | None = None) -> Tensor:
+    """shape:int32 -> output:dtype"""
+    return one("Empty", (shape,), {"dtype": dtype, "init": init}, name)
 
 def EmptyTensorList(element_shape: Operand, max_num_elements: Operand, *, element_dtype: DTypeLike, name: str | None = None) -> Tensor:
     """element_shape:shape_type max_num_elements:int32 -> handle:variant"""
@@ -1076,6 +1260,10 @@ def FFT3D(input: Operand, *, name: str | None = None) -> Tensor:
     """input:Tcomplex -> output:Tcomplex"""
     return one("FFT3D", (input,), {}, name)
 
+def FIFOQueue(*, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), capacity: int = -1, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> handle:string&"""
+    return one("FIFOQueue", (), {"component_types": component_types, "shapes": shapes, "capacity": capacity, "container": container, "shared_name": shared_name}, name)
+
 def FIFOQueueV2(*, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), capacity: int = -1, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
     """-> handle:resource"""
     return one("FIFOQueueV2", (), {"component_types": component_types, "shapes": shapes, "capacity": capacity, "container": container, "shared_name": shared_name}, name)
@@ -1123,6 +1311,10 @@ def FixedLengthRecordDataset(filenames: Operand, header_bytes: Operand, record_b
 def FixedLengthRecordDatasetV2(filenames: Operand, header_bytes: Operand, record_bytes: Operand, footer_bytes: Operand, buffer_size: Operand, compression_type: Operand, *, metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """filenames:string header_bytes:int64 record_bytes:int64 footer_bytes:int64 buffer_size:int64 compression_type:string -> handle:variant"""
     return one("FixedLengthRecordDatasetV2", (filenames, header_bytes, record_bytes, footer_bytes, buffer_size, compression_type,), {"metadata": metadata}, name)
+
+def FixedLengthRecordReader(*, record_bytes: int, header_bytes: int = 0, footer_bytes: int = 0, hop_bytes: int = 0, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:string&"""
+    return one("FixedLengthRecordReader", (), {"record_bytes": record_bytes, "header_bytes": header_bytes, "footer_bytes": footer_bytes, "hop_bytes": hop_bytes, "container": container, "shared_name": shared_name}, name)
 
 def FixedLengthRecordReaderV2(*, record_bytes: int, header_bytes: int = 0, footer_bytes: int = 0, hop_bytes: int = 0, container: str | bytes = '', shared_name: str | bytes = '', encoding: str | bytes = '', name: str | None = None) -> Tensor:
     """-> reader_handle:resource"""
@@ -1188,6 +1380,18 @@ def FusedBatchNormV3(x: Operand, scale: Operand, offset: Operand, mean: Operand,
     """x:T scale:U offset:U mean:U variance:U -> y:T batch_mean:U batch_variance:U reserve_space_1:U reserve_space_2:U reserve_space_3:U"""
     return many("FusedBatchNormV3", (x, scale, offset, mean, variance,), {"epsilon": epsilon, "exponential_avg_factor": exponential_avg_factor, "data_format": data_format, "is_training": is_training}, name)
 
+def GRUBlockCell(x: Operand, h_prev: Operand, w_ru: Operand, w_c: Operand, b_ru: Operand, b_c: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """x:T h_prev:T w_ru:T w_c:T b_ru:T b_c:T -> r:T u:T c:T h:T"""
+    return many("GRUBlockCell", (x, h_prev, w_ru, w_c, b_ru, b_c,), {}, name)
+
+def GRUBlockCellGrad(x: Operand, h_prev: Operand, w_ru: Operand, w_c: Operand, b_ru: Operand, b_c: Operand, r: Operand, u: Operand, c: Operand, d_h: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """x:T h_prev:T w_ru:T w_c:T b_ru:T b_c:T r:T u:T c:T d_h:T -> d_x:T d_h_prev:T d_c_bar:T d_r_bar_u_bar:T"""
+    return many("GRUBlockCellGrad", (x, h_prev, w_ru, w_c, b_ru, b_c, r, u, c, d_h,), {}, name)
+
+def Gather(params: Operand, indices: Operand, *, validate_indices: bool = True, name: str | None = None) -> Tensor:
+    """params:Tparams indices:Tindices -> output:Tparams"""
+    return one("Gather", (params, indices,), {"validate_indices": validate_indices}, name)
+
 def GatherNd(params: Operand, indices: Operand, *, name: str | None = None) -> Tensor:
     """params:Tparams indices:Tindices -> output:Tparams"""
     return one("GatherNd", (params, indices,), {}, name)
@@ -1231,6 +1435,10 @@ def GuaranteeConst(input: Operand, *, name: str | None = None) -> Tensor:
 def HSVToRGB(images: Operand, *, name: str | None = None) -> Tensor:
     """images:T -> output:T"""
     return one("HSVToRGB", (images,), {}, name)
+
+def HashTable(*, key_dtype: DTypeLike, value_dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', use_node_name_sharing: bool = False, name: str | None = None) -> Tensor:
+    """-> table_handle:string&"""
+    return one("HashTable", (), {"key_dtype": key_dtype, "value_dtype": value_dtype, "container": container, "shared_name": shared_name, "use_node_name_sharing": use_node_name_sharing}, name)
 
 def HashTableV2(*, key_dtype: DTypeLike, value_dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', use_node_name_sharing: bool = False, name: str | None = None) -> Tensor:
     """-> table_handle:resource"""
@@ -1276,6 +1484,10 @@ def IdentityN(input: Operands, *, name: str | None = None) -> list[Tensor]:
     """input:[T] -> output:[T]"""
     return many("IdentityN", (input,), {}, name)
 
+def IdentityReader(*, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:string&"""
+    return one("IdentityReader", (), {"container": container, "shared_name": shared_name}, name)
+
 def IdentityReaderV2(*, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
     """-> reader_handle:resource"""
     return one("IdentityReaderV2", (), {"container": container, "shared_name": shared_name}, name)
@@ -1308,9 +1520,21 @@ def ImageSummary(tag: Operand, tensor: Operand, *, max_images: int = 3, bad_colo
     """tag:string tensor:T -> summary:string"""
     return one("ImageSummary", (tag, tensor,), {"max_images": max_images, "bad_color": bad_color}, name)
 
+def InTopK(predictions: Operand, targets: Operand, *, k: int, name: str | None = None) -> Tensor:
+    """predictions:float targets:T -> precision:bool"""
+    return one("InTopK", (predictions, targets,), {"k": k}, name)
+
 def InTopKV2(predictions: Operand, targets: Operand, k: Operand, *, name: str | None = None) -> Tensor:
     """predictions:float targets:T k:T -> precision:bool"""
     return one("InTopKV2", (predictions, targets, k,), {}, name)
+
+def InitializeTable(table_handle: Operand, keys: Operand, values: Operand, *, name: str | None = None) -> Operation:
+    """table_handle:string& keys:Tkey values:Tval ->"""
+    return node("InitializeTable", (table_handle, keys, values,), {}, name)
+
+def InitializeTableFromTextFile(table_handle: Operand, filename: Operand, *, key_index: int, value_index: int, vocab_size: int = -1, delimiter: str | bytes = '\t', offset: int = 0, name: str | None = None) -> Operation:
+    """table_handle:string& filename:string ->"""
+    return node("InitializeTableFromTextFile", (table_handle, filename,), {"key_index": key_index, "value_index": value_index, "vocab_size": vocab_size, "delimiter": delimiter, "offset": offset}, name)
 
 def InitializeTableFromTextFileV2(table_handle: Operand, filename: Operand, *, key_index: int, value_index: int, vocab_size: int = -1, delimiter: str | bytes = '\t', offset: int = 0, name: str | None = None) -> Operation:
     """table_handle:resource filename:string ->"""
@@ -1319,6 +1543,18 @@ def InitializeTableFromTextFileV2(table_handle: Operand, filename: Operand, *, k
 def InitializeTableV2(table_handle: Operand, keys: Operand, values: Operand, *, name: str | None = None) -> Operation:
     """table_handle:resource keys:Tkey values:Tval ->"""
     return node("InitializeTableV2", (table_handle, keys, values,), {}, name)
+
+def InplaceAdd(x: Operand, i: Operand, v: Operand, *, name: str | None = None) -> Tensor:
+    """x:T i:int32 v:T -> y:T"""
+    return one("InplaceAdd", (x, i, v,), {}, name)
+
+def InplaceSub(x: Operand, i: Operand, v: Operand, *, name: str | None = None) -> Tensor:
+    """x:T i:int32 v:T -> y:T"""
+    return one("InplaceSub", (x, i, v,), {}, name)
+
+def InplaceUpdate(x: Operand, i: Operand, v: Operand, *, name: str | None = None) -> Tensor:
+    """x:T i:int32 v:T -> y:T"""
+    return one("InplaceUpdate", (x, i, v,), {}, name)
 
 def InterleaveDataset(input_dataset: Operand, other_arguments: Operands, cycle_length: Operand, block_length: Operand, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant other_arguments:[Targuments] cycle_length:int64 block_length:int64 -> handle:variant"""
@@ -1400,6 +1636,14 @@ def LRNGrad(input_grads: Operand, input_image: Operand, output_image: Operand, *
     """input_grads:T input_image:T output_image:T -> output:T"""
     return one("LRNGrad", (input_grads, input_image, output_image,), {"depth_radius": depth_radius, "bias": bias, "alpha": alpha, "beta": beta}, name)
 
+def LSTMBlockCell(x: Operand, cs_prev: Operand, h_prev: Operand, w: Operand, wci: Operand, wcf: Operand, wco: Operand, b: Operand, *, forget_bias: float = 1.0, cell_clip: float = 3.0, use_peephole: bool = False, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """x:T cs_prev:T h_prev:T w:T wci:T wcf:T wco:T b:T -> i:T cs:T f:T o:T ci:T co:T h:T"""
+    return many("LSTMBlockCell", (x, cs_prev, h_prev, w, wci, wcf, wco, b,), {"forget_bias": forget_bias, "cell_clip": cell_clip, "use_peephole": use_peephole}, name)
+
+def LSTMBlockCellGrad(x: Operand, cs_prev: Operand, h_prev: Operand, w: Operand, wci: Operand, wcf: Operand, wco: Operand, b: Operand, i: Operand, cs: Operand, f: Operand, o: Operand, ci: Operand, co: Operand, cs_grad: Operand, h_grad: Operand, *, use_peephole: bool, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """x:T cs_prev:T h_prev:T w:T wci:T wcf:T wco:T b:T i:T cs:T f:T o:T ci:T co:T cs_grad:T h_grad:T -> cs_prev_grad:T dicfo:T wci_grad:T wcf_grad:T wco_grad:T"""
+    return many("LSTMBlockCellGrad", (x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, cs_grad, h_grad,), {"use_peephole": use_peephole}, name)
+
 def LeakyRelu(features: Operand, *, alpha: float = 0.2, name: str | None = None) -> Tensor:
     """features:T -> activations:T"""
     return one("LeakyRelu", (features,), {"alpha": alpha}, name)
@@ -1472,17 +1716,33 @@ def LogicalOr(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
     """x:bool y:bool -> z:bool"""
     return one("LogicalOr", (x, y,), {}, name)
 
+def LookupTableExport(table_handle: Operand, *, Tkeys: DTypeLike, Tvalues: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """table_handle:string& -> keys:Tkeys values:Tvalues"""
+    return many("LookupTableExport", (table_handle,), {"Tkeys": Tkeys, "Tvalues": Tvalues}, name)
+
 def LookupTableExportV2(table_handle: Operand, *, Tkeys: DTypeLike, Tvalues: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """table_handle:resource -> keys:Tkeys values:Tvalues"""
     return many("LookupTableExportV2", (table_handle,), {"Tkeys": Tkeys, "Tvalues": Tvalues}, name)
+
+def LookupTableFind(table_handle: Operand, keys: Operand, default_value: Operand, *, name: str | None = None) -> Tensor:
+    """table_handle:string& keys:Tin default_value:Tout -> values:Tout"""
+    return one("LookupTableFind", (table_handle, keys, default_value,), {}, name)
 
 def LookupTableFindV2(table_handle: Operand, keys: Operand, default_value: Operand, *, name: str | None = None) -> Tensor:
     """table_handle:resource keys:Tin default_value:Tout -> values:Tout"""
     return one("LookupTableFindV2", (table_handle, keys, default_value,), {}, name)
 
+def LookupTableImport(table_handle: Operand, keys: Operand, values: Operand, *, name: str | None = None) -> Operation:
+    """table_handle:string& keys:Tin values:Tout ->"""
+    return node("LookupTableImport", (table_handle, keys, values,), {}, name)
+
 def LookupTableImportV2(table_handle: Operand, keys: Operand, values: Operand, *, name: str | None = None) -> Operation:
     """table_handle:resource keys:Tin values:Tout ->"""
     return node("LookupTableImportV2", (table_handle, keys, values,), {}, name)
+
+def LookupTableInsert(table_handle: Operand, keys: Operand, values: Operand, *, name: str | None = None) -> Operation:
+    """table_handle:string& keys:Tin values:Tout ->"""
+    return node("LookupTableInsert", (table_handle, keys, values,), {}, name)
 
 def LookupTableInsertV2(table_handle: Operand, keys: Operand, values: Operand, *, name: str | None = None) -> Operation:
     """table_handle:resource keys:Tin values:Tout ->"""
@@ -1491,6 +1751,10 @@ def LookupTableInsertV2(table_handle: Operand, keys: Operand, values: Operand, *
 def LookupTableRemoveV2(table_handle: Operand, keys: Operand, *, name: str | None = None) -> Operation:
     """table_handle:resource keys:Tin ->"""
     return node("LookupTableRemoveV2", (table_handle, keys,), {}, name)
+
+def LookupTableSize(table_handle: Operand, *, name: str | None = None) -> Tensor:
+    """table_handle:string& -> size:int64"""
+    return one("LookupTableSize", (table_handle,), {}, name)
 
 def LookupTableSizeV2(table_handle: Operand, *, name: str | None = None) -> Tensor:
     """table_handle:resource -> size:int64"""
@@ -1564,9 +1828,25 @@ def MatrixDeterminant(input: Operand, *, name: str | None = None) -> Tensor:
     """input:T -> output:T"""
     return one("MatrixDeterminant", (input,), {}, name)
 
+def MatrixDiag(diagonal: Operand, *, name: str | None = None) -> Tensor:
+    """diagonal:T -> output:T"""
+    return one("MatrixDiag", (diagonal,), {}, name)
+
+def MatrixDiagPart(input: Operand, *, name: str | None = None) -> Tensor:
+    """input:T -> diagonal:T"""
+    return one("MatrixDiagPart", (input,), {}, name)
+
+def MatrixDiagPartV2(input: Operand, k: Operand, padding_value: Operand, *, name: str | None = None) -> Tensor:
+    """input:T k:int32 padding_value:T -> diagonal:T"""
+    return one("MatrixDiagPartV2", (input, k, padding_value,), {}, name)
+
 def MatrixDiagPartV3(input: Operand, k: Operand, padding_value: Operand, *, align: str | bytes = 'RIGHT_LEFT', name: str | None = None) -> Tensor:
     """input:T k:int32 padding_value:T -> diagonal:T"""
     return one("MatrixDiagPartV3", (input, k, padding_value,), {"align": align}, name)
+
+def MatrixDiagV2(diagonal: Operand, k: Operand, num_rows: Operand, num_cols: Operand, padding_value: Operand, *, name: str | None = None) -> Tensor:
+    """diagonal:T k:int32 num_rows:int32 num_cols:int32 padding_value:T -> output:T"""
+    return one("MatrixDiagV2", (diagonal, k, num_rows, num_cols, padding_value,), {}, name)
 
 def MatrixDiagV3(diagonal: Operand, k: Operand, num_rows: Operand, num_cols: Operand, padding_value: Operand, *, align: str | bytes = 'RIGHT_LEFT', name: str | None = None) -> Tensor:
     """diagonal:T k:int32 num_rows:int32 num_cols:int32 padding_value:T -> output:T"""
@@ -1579,6 +1859,14 @@ def MatrixInverse(input: Operand, *, adjoint: bool = False, name: str | None = N
 def MatrixLogarithm(input: Operand, *, name: str | None = None) -> Tensor:
     """input:T -> output:T"""
     return one("MatrixLogarithm", (input,), {}, name)
+
+def MatrixSetDiag(input: Operand, diagonal: Operand, *, name: str | None = None) -> Tensor:
+    """input:T diagonal:T -> output:T"""
+    return one("MatrixSetDiag", (input, diagonal,), {}, name)
+
+def MatrixSetDiagV2(input: Operand, diagonal: Operand, k: Operand, *, name: str | None = None) -> Tensor:
+    """input:T diagonal:T k:int32 -> output:T"""
+    return one("MatrixSetDiagV2", (input, diagonal, k,), {}, name)
 
 def MatrixSetDiagV3(input: Operand, diagonal: Operand, k: Operand, *, align: str | bytes = 'RIGHT_LEFT', name: str | None = None) -> Tensor:
     """input:T diagonal:T k:int32 -> output:T"""
@@ -1680,6 +1968,10 @@ def MirrorPadGrad(input: Operand, paddings: Operand, *, mode: str | bytes, name:
     """input:T paddings:Tpaddings -> output:T"""
     return one("MirrorPadGrad", (input, paddings,), {"mode": mode}, name)
 
+def Mod(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
+    """x:T y:T -> z:T"""
+    return one("Mod", (x, y,), {}, name)
+
 def ModelDataset(input_dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], algorithm: int = 0, cpu_budget: int = 0, ram_budget: int = 0, name: str | None = None) -> Tensor:
     """input_dataset:variant -> handle:variant"""
     return one("ModelDataset", (input_dataset,), {"output_types": output_types, "output_shapes": output_shapes, "algorithm": algorithm, "cpu_budget": cpu_budget, "ram_budget": ram_budget}, name)
@@ -1696,6 +1988,14 @@ def Multinomial(logits: Operand, num_samples: Operand, *, seed: int = 0, seed2: 
     """logits:T num_samples:int32 -> output:output_dtype"""
     return one("Multinomial", (logits, num_samples,), {"seed": seed, "seed2": seed2, "output_dtype": output_dtype}, name)
 
+def MutableHashTable(*, key_dtype: DTypeLike, value_dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', use_node_name_sharing: bool = False, name: str | None = None) -> Tensor:
+    """-> table_handle:string&"""
+    return one("MutableHashTable", (), {"key_dtype": key_dtype, "value_dtype": value_dtype, "container": container, "shared_name": shared_name, "use_node_name_sharing": use_node_name_sharing}, name)
+
+def MutableHashTableOfTensors(*, key_dtype: DTypeLike, value_dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', use_node_name_sharing: bool = False, value_shape: ShapeLike = (), name: str | None = None) -> Tensor:
+    """-> table_handle:string&"""
+    return one("MutableHashTableOfTensors", (), {"key_dtype": key_dtype, "value_dtype": value_dtype, "container": container, "shared_name": shared_name, "use_node_name_sharing": use_node_name_sharing, "value_shape": value_shape}, name)
+
 def MutableHashTableOfTensorsV2(*, key_dtype: DTypeLike, value_dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', use_node_name_sharing: bool = False, value_shape: ShapeLike = (), name: str | None = None) -> Tensor:
     """-> table_handle:resource"""
     return one("MutableHashTableOfTensorsV2", (), {"key_dtype": key_dtype, "value_dtype": value_dtype, "container": container, "shared_name": shared_name, "use_node_name_sharing": use_node_name_sharing, "value_shape": value_shape}, name)
@@ -1707,6 +2007,10 @@ def MutableHashTableV2(*, key_dtype: DTypeLike, value_dtype: DTypeLike, containe
 def Ndtri(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
     return one("Ndtri", (x,), {}, name)
+
+def NearestNeighbors(points: Operand, centers: Operand, k: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """points:float centers:float k:int64 -> nearest_center_indices:int64 nearest_center_distances:float"""
+    return many("NearestNeighbors", (points, centers, k,), {}, name)
 
 def Neg(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
@@ -1723,6 +2027,14 @@ def NextIteration(data: Operand, *, name: str | None = None) -> Tensor:
 def NoOp(*, name: str | None = None) -> Operation:
     """->"""
     return node("NoOp", (), {}, name)
+
+def NonMaxSuppression(boxes: Operand, scores: Operand, max_output_size: Operand, *, iou_threshold: float = 0.5, name: str | None = None) -> Tensor:
+    """boxes:float scores:float max_output_size:int32 -> selected_indices:int32"""
+    return one("NonMaxSuppression", (boxes, scores, max_output_size,), {"iou_threshold": iou_threshold}, name)
+
+def NonMaxSuppressionV2(boxes: Operand, scores: Operand, max_output_size: Operand, iou_threshold: Operand, *, name: str | None = None) -> Tensor:
+    """boxes:T scores:T max_output_size:int32 iou_threshold:T_threshold -> selected_indices:int32"""
+    return one("NonMaxSuppressionV2", (boxes, scores, max_output_size, iou_threshold,), {}, name)
 
 def NonMaxSuppressionV3(boxes: Operand, scores: Operand, max_output_size: Operand, iou_threshold: Operand, score_threshold: Operand, *, name: str | None = None) -> Tensor:
     """boxes:T scores:T max_output_size:int32 iou_threshold:T_threshold score_threshold:T_threshold -> selected_indices:int32"""
@@ -1747,6 +2059,10 @@ def NonSerializableDataset(input_dataset: Operand, *, output_types: Sequence[DTy
 def NotEqual(x: Operand, y: Operand, *, incompatible_shape_error: bool = True, name: str | None = None) -> Tensor:
     """x:T y:T -> z:bool"""
     return one("NotEqual", (x, y,), {"incompatible_shape_error": incompatible_shape_error}, name)
+
+def NthElement(input: Operand, n: Operand, *, reverse: bool = False, name: str | None = None) -> Tensor:
+    """input:T n:int32 -> values:T"""
+    return one("NthElement", (input, n,), {"reverse": reverse}, name)
 
 def OneHot(indices: Operand, depth: Operand, on_value: Operand, off_value: Operand, *, axis: int = -1, name: str | None = None) -> Tensor:
     """indices:TI depth:int32 on_value:T off_value:T -> output:T"""
@@ -1836,6 +2152,10 @@ def PaddedBatchDatasetV2(input_dataset: Operand, batch_size: Operand, padded_sha
     """input_dataset:variant batch_size:int64 padded_shapes:int64*N padding_values:[Toutput_types] drop_remainder:bool -> handle:variant"""
     return one("PaddedBatchDatasetV2", (input_dataset, batch_size, padded_shapes, padding_values, drop_remainder,), {"output_shapes": output_shapes, "parallel_copy": parallel_copy, "metadata": metadata}, name)
 
+def PaddingFIFOQueue(*, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), capacity: int = -1, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> handle:string&"""
+    return one("PaddingFIFOQueue", (), {"component_types": component_types, "shapes": shapes, "capacity": capacity, "container": container, "shared_name": shared_name}, name)
+
 def PaddingFIFOQueueV2(*, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), capacity: int = -1, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
     """-> handle:resource"""
     return one("PaddingFIFOQueueV2", (), {"component_types": component_types, "shapes": shapes, "capacity": capacity, "container": container, "shared_name": shared_name}, name)
@@ -1892,6 +2212,10 @@ def ParseExampleV2(serialized: Operand, names: Operand, sparse_keys: Operand, de
     """serialized:string names:string sparse_keys:string dense_keys:string ragged_keys:string dense_defaults:[Tdense] -> sparse_indices:int64*num_sparse sparse_values:[sparse_types] sparse_shapes:int64*num_sparse dense_values:[Tdense] ragged_values:[ragged_value_types] ragged_row_splits:[ragged_split_types]"""
     return many("ParseExampleV2", (serialized, names, sparse_keys, dense_keys, ragged_keys, dense_defaults,), {"num_sparse": num_sparse, "sparse_types": sparse_types, "ragged_value_types": ragged_value_types, "ragged_split_types": ragged_split_types, "dense_shapes": dense_shapes}, name)
 
+def ParseSequenceExample(serialized: Operand, debug_name: Operand, context_dense_defaults: Operands, *, feature_list_dense_missing_assumed_empty: Sequence[str | bytes], context_sparse_keys: Sequence[str | bytes], context_dense_keys: Sequence[str | bytes], feature_list_sparse_keys: Sequence[str | bytes], feature_list_dense_keys: Sequence[str | bytes], Ncontext_sparse: int = 0, Ncontext_dense: int = 0, Nfeature_list_sparse: int = 0, Nfeature_list_dense: int = 0, context_sparse_types: Sequence[DTypeLike] = (), feature_list_dense_types: Sequence[DTypeLike] = (), context_dense_shapes: Sequence[ShapeLike] = (), feature_list_sparse_types: Sequence[DTypeLike] = (), feature_list_dense_shapes: Sequence[ShapeLike] = (), name: str | None = None) -> tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor]]:
+    """serialized:string debug_name:string context_dense_defaults:[Tcontext_dense] -> context_sparse_indices:int64*Ncontext_sparse context_sparse_values:[context_sparse_types] context_sparse_shapes:int64*Ncontext_sparse context_dense_values:[Tcontext_dense] feature_list_sparse_indices:int64*Nfeature_list_sparse feature_list_sparse_values:[feature_list_sparse_types] feature_list_sparse_shapes:int64*Nfeature_list_sparse feature_list_dense_values:[feature_list_dense_types] feature_list_dense_lengths:int64*Nfeature_list_dense"""
+    return many("ParseSequenceExample", (serialized, debug_name, context_dense_defaults,), {"feature_list_dense_missing_assumed_empty": feature_list_dense_missing_assumed_empty, "context_sparse_keys": context_sparse_keys, "context_dense_keys": context_dense_keys, "feature_list_sparse_keys": feature_list_sparse_keys, "feature_list_dense_keys": feature_list_dense_keys, "Ncontext_sparse": Ncontext_sparse, "Ncontext_dense": Ncontext_dense, "Nfeature_list_sparse": Nfeature_list_sparse, "Nfeature_list_dense": Nfeature_list_dense, "context_sparse_types": context_sparse_types, "feature_list_dense_types": feature_list_dense_types, "context_dense_shapes": context_dense_shapes, "feature_list_sparse_types": feature_list_sparse_types, "feature_list_dense_shapes": feature_list_dense_shapes}, name)
+
 def ParseSequenceExampleV2(serialized: Operand, debug_name: Operand, context_sparse_keys: Operand, context_dense_keys: Operand, context_ragged_keys: Operand, feature_list_sparse_keys: Operand, feature_list_dense_keys: Operand, feature_list_ragged_keys: Operand, feature_list_dense_missing_assumed_empty: Operand, context_dense_defaults: Operands, *, Ncontext_sparse: int = 0, context_sparse_types: Sequence[DTypeLike] = (), context_ragged_value_types: Sequence[DTypeLike] = (), context_ragged_split_types: Sequence[DTypeLike] = (), context_dense_shapes: Sequence[ShapeLike] = (), Nfeature_list_sparse: int = 0, Nfeature_list_dense: int = 0, feature_list_dense_types: Sequence[DTypeLike] = (), feature_list_sparse_types: Sequence[DTypeLike] = (), feature_list_ragged_value_types: Sequence[DTypeLike] = (), feature_list_ragged_split_types: Sequence[DTypeLike] = (), feature_list_dense_shapes: Sequence[ShapeLike] = (), name: str | None = None) -> tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor]]:
     """serialized:string debug_name:string context_sparse_keys:string context_dense_keys:string context_ragged_keys:string feature_list_sparse_keys:string feature_list_dense_keys:string feature_list_ragged_keys:string feature_list_dense_missing_assumed_empty:bool context_dense_defaults:[Tcontext_dense] -> context_sparse_indices:int64*Ncontext_sparse context_sparse_values:[context_sparse_types] context_sparse_shapes:int64*Ncontext_sparse context_dense_values:[Tcontext_dense] context_ragged_values:[context_ragged_value_types] context_ragged_row_splits:[context_ragged_split_types] feature_list_sparse_indices:int64*Nfeature_list_sparse feature_list_sparse_values:[feature_list_sparse_types] feature_list_sparse_shapes:int64*Nfeature_list_sparse feature_list_dense_values:[feature_list_dense_types] feature_list_dense_lengths:int64*Nfeature_list_dense feature_list_ragged_values:[feature_list_ragged_value_types] feature_list_ragged_outer_splits:[feature_list_ragged_split_types] feature_list_ragged_inner_splits:[feature_list_ragged_split_types]"""
     return many("ParseSequenceExampleV2", (serialized, debug_name, context_sparse_keys, context_dense_keys, context_ragged_keys, feature_list_sparse_keys, feature_list_dense_keys, feature_list_ragged_keys, feature_list_dense_missing_assumed_empty, context_dense_defaults,), {"Ncontext_sparse": Ncontext_sparse, "context_sparse_types": context_sparse_types, "context_ragged_value_types": context_ragged_value_types, "context_ragged_split_types": context_ragged_split_types, "context_dense_shapes": context_dense_shapes, "Nfeature_list_sparse": Nfeature_list_sparse, "Nfeature_list_dense": Nfeature_list_dense, "feature_list_dense_types": feature_list_dense_types, "feature_list_sparse_types": feature_list_sparse_types, "feature_list_ragged_value_types": feature_list_ragged_value_types, "feature_list_ragged_split_types": feature_list_ragged_split_types, "feature_list_dense_shapes": feature_list_dense_shapes}, name)
@@ -1899,6 +2223,10 @@ def ParseSequenceExampleV2(serialized: Operand, debug_name: Operand, context_spa
 def ParseSingleExample(serialized: Operand, dense_defaults: Operands, *, num_sparse: int, sparse_keys: Sequence[str | bytes], dense_keys: Sequence[str | bytes], sparse_types: Sequence[DTypeLike], dense_shapes: Sequence[ShapeLike], name: str | None = None) -> tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor]]:
     """serialized:string dense_defaults:[Tdense] -> sparse_indices:int64*num_sparse sparse_values:[sparse_types] sparse_shapes:int64*num_sparse dense_values:[Tdense]"""
     return many("ParseSingleExample", (serialized, dense_defaults,), {"num_sparse": num_sparse, "sparse_keys": sparse_keys, "dense_keys": dense_keys, "sparse_types": sparse_types, "dense_shapes": dense_shapes}, name)
+
+def ParseSingleSequenceExample(serialized: Operand, feature_list_dense_missing_assumed_empty: Operand, context_sparse_keys: Operands, context_dense_keys: Operands, feature_list_sparse_keys: Operands, feature_list_dense_keys: Operands, context_dense_defaults: Operands, debug_name: Operand, *, Ncontext_sparse: int | None = None, Ncontext_dense: int | None = None, Nfeature_list_sparse: int | None = None, Nfeature_list_dense: int | None = None, context_sparse_types: Sequence[DTypeLike] = (), feature_list_dense_types: Sequence[DTypeLike] = (), context_dense_shapes: Sequence[ShapeLike] = (), feature_list_sparse_types: Sequence[DTypeLike] = (), feature_list_dense_shapes: Sequence[ShapeLike] = (), name: str | None = None) -> tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor], list[Tensor]]:
+    """serialized:string feature_list_dense_missing_assumed_empty:string context_sparse_keys:string*Ncontext_sparse context_dense_keys:string*Ncontext_dense feature_list_sparse_keys:string*Nfeature_list_sparse feature_list_dense_keys:string*Nfeature_list_dense context_dense_defaults:[Tcontext_dense] debug_name:string -> context_sparse_indices:int64*Ncontext_sparse context_sparse_values:[context_sparse_types] context_sparse_shapes:int64*Ncontext_sparse context_dense_values:[Tcontext_dense] feature_list_sparse_indices:int64*Nfeature_list_sparse feature_list_sparse_values:[feature_list_sparse_types] feature_list_sparse_shapes:int64*Nfeature_list_sparse feature_list_dense_values:[feature_list_dense_types]"""
+    return many("ParseSingleSequenceExample", (serialized, feature_list_dense_missing_assumed_empty, context_sparse_keys, context_dense_keys, feature_list_sparse_keys, feature_list_dense_keys, context_dense_defaults, debug_name,), {"Ncontext_sparse": Ncontext_sparse, "Ncontext_dense": Ncontext_dense, "Nfeature_list_sparse": Nfeature_list_sparse, "Nfeature_list_dense": Nfeature_list_dense, "context_sparse_types": context_sparse_types, "feature_list_dense_types": feature_list_dense_types, "context_dense_shapes": context_dense_shapes, "feature_list_sparse_types": feature_list_sparse_types, "feature_list_dense_shapes": feature_list_dense_shapes}, name)
 
 def ParseTensor(serialized: Operand, *, out_type: DTypeLike, name: str | None = None) -> Tensor:
     """serialized:string -> output:out_type"""
@@ -1911,6 +2239,10 @@ def PartitionedCall(args: Operands, *, f: Value, name: str | None = None) -> lis
 def Placeholder(*, dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Tensor:
     """-> output:dtype"""
     return one("Placeholder", (), {"dtype": dtype, "shape": shape}, name)
+
+def PlaceholderV2(*, dtype: DTypeLike, shape: ShapeLike, name: str | None = None) -> Tensor:
+    """-> output:dtype"""
+    return one("PlaceholderV2", (), {"dtype": dtype, "shape": shape}, name)
 
 def PlaceholderWithDefault(input: Operand, *, shape: ShapeLike, name: str | None = None) -> Tensor:
     """input:dtype -> output:dtype"""
@@ -1932,6 +2264,10 @@ def PrefetchDataset(input_dataset: Operand, buffer_size: Operand, *, output_type
     """input_dataset:variant buffer_size:int64 -> handle:variant"""
     return one("PrefetchDataset", (input_dataset, buffer_size,), {"output_types": output_types, "output_shapes": output_shapes, "slack_period": slack_period, "legacy_autotune": legacy_autotune, "buffer_size_min": buffer_size_min, "metadata": metadata}, name)
 
+def PreventGradient(input: Operand, *, message: str | bytes = '', name: str | None = None) -> Tensor:
+    """input:T -> output:T"""
+    return one("PreventGradient", (input,), {"message": message}, name)
+
 def Print(input: Operand, data: Operands, *, message: str | bytes = '', first_n: int = -1, summarize: int = 3, name: str | None = None) -> Tensor:
     """input:T data:[U] -> output:T"""
     return one("Print", (input, data,), {"message": message, "first_n": first_n, "summarize": summarize}, name)
@@ -1939,6 +2275,10 @@ def Print(input: Operand, data: Operands, *, message: str | bytes = '', first_n:
 def PrintV2(input: Operand, *, output_stream: str | bytes = 'stderr', end: str | bytes = '\n', name: str | None = None) -> Operation:
     """input:string ->"""
     return node("PrintV2", (input,), {"output_stream": output_stream, "end": end}, name)
+
+def PriorityQueue(*, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), capacity: int = -1, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> handle:string&"""
+    return one("PriorityQueue", (), {"component_types": component_types, "shapes": shapes, "capacity": capacity, "container": container, "shared_name": shared_name}, name)
 
 def PriorityQueueV2(*, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), capacity: int = -1, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
     """-> handle:resource"""
@@ -1964,21 +2304,45 @@ def Qr(input: Operand, *, full_matrices: bool = False, name: str | None = None) 
     """input:T -> q:T r:T"""
     return many("Qr", (input,), {"full_matrices": full_matrices}, name)
 
+def QueueClose(handle: Operand, *, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
+    """handle:string& ->"""
+    return node("QueueClose", (handle,), {"cancel_pending_enqueues": cancel_pending_enqueues}, name)
+
 def QueueCloseV2(handle: Operand, *, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
     """handle:resource ->"""
     return node("QueueCloseV2", (handle,), {"cancel_pending_enqueues": cancel_pending_enqueues}, name)
 
-def QueueDequeueManyV2(handle: Operand, n: Operand, *, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), pads: bool = False, name: str | None = None) -> list[Tensor]:
-    """handle:resource n:int32 -> components:[component_types]"""
-    return many("QueueDequeueManyV2", (handle, n,), {"component_types": component_types, "shapes": shapes, "pads": pads}, name)
+def QueueDequeue(handle: Operand, *, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), name: str | None = None) -> list[Tensor]:
+    """handle:string& -> components:[component_types]"""
+    return many("QueueDequeue", (handle,), {"component_types": component_types, "shapes": shapes}, name)
 
-def QueueDequeueUpToV2(handle: Operand, n: Operand, *, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), pads: bool = False, name: str | None = None) -> list[Tensor]:
+def QueueDequeueMany(handle: Operand, n: Operand, *, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), name: str | None = None) -> list[Tensor]:
+    """handle:string& n:int32 -> components:[component_types]"""
+    return many("QueueDequeueMany", (handle, n,), {"component_types": component_types, "shapes": shapes}, name)
+
+def QueueDequeueManyV2(handle: Operand, n: Operand, *, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), name: str | None = None) -> list[Tensor]:
     """handle:resource n:int32 -> components:[component_types]"""
-    return many("QueueDequeueUpToV2", (handle, n,), {"component_types": component_types, "shapes": shapes, "pads": pads}, name)
+    return many("QueueDequeueManyV2", (handle, n,), {"component_types": component_types, "shapes": shapes}, name)
+
+def QueueDequeueUpTo(handle: Operand, n: Operand, *, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), name: str | None = None) -> list[Tensor]:
+    """handle:string& n:int32 -> components:[component_types]"""
+    return many("QueueDequeueUpTo", (handle, n,), {"component_types": component_types, "shapes": shapes}, name)
+
+def QueueDequeueUpToV2(handle: Operand, n: Operand, *, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), name: str | None = None) -> list[Tensor]:
+    """handle:resource n:int32 -> components:[component_types]"""
+    return many("QueueDequeueUpToV2", (handle, n,), {"component_types": component_types, "shapes": shapes}, name)
 
 def QueueDequeueV2(handle: Operand, *, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), name: str | None = None) -> list[Tensor]:
     """handle:resource -> components:[component_types]"""
     return many("QueueDequeueV2", (handle,), {"component_types": component_types, "shapes": shapes}, name)
+
+def QueueEnqueue(handle: Operand, components: Operands, *, component_types: Sequence[DTypeLike] | None = None, shapes: Sequence[ShapeLike] = (), name: str | None = None) -> Operation:
+    """handle:string& components:[Tcomponents] ->"""
+    return node("QueueEnqueue", (handle, components,), {"component_types": component_types, "shapes": shapes}, name)
+
+def QueueEnqueueMany(handle: Operand, components: Operands, *, component_types: Sequence[DTypeLike] | None = None, shapes: Sequence[ShapeLike] = (), name: str | None = None) -> Operation:
+    """handle:string& components:[Tcomponents] ->"""
+    return node("QueueEnqueueMany", (handle, components,), {"component_types": component_types, "shapes": shapes}, name)
 
 def QueueEnqueueManyV2(handle: Operand, components: Operands, *, component_types: Sequence[DTypeLike] | None = None, shapes: Sequence[ShapeLike] = (), name: str | None = None) -> Operation:
     """handle:resource components:[Tcomponents] ->"""
@@ -1988,9 +2352,17 @@ def QueueEnqueueV2(handle: Operand, components: Operands, *, component_types: Se
     """handle:resource components:[Tcomponents] ->"""
     return node("QueueEnqueueV2", (handle, components,), {"component_types": component_types, "shapes": shapes}, name)
 
+def QueueIsClosed(handle: Operand, *, name: str | None = None) -> Tensor:
+    """handle:string& -> is_closed:bool"""
+    return one("QueueIsClosed", (handle,), {}, name)
+
 def QueueIsClosedV2(handle: Operand, *, name: str | None = None) -> Tensor:
     """handle:resource -> is_closed:bool"""
     return one("QueueIsClosedV2", (handle,), {}, name)
+
+def QueueSize(handle: Operand, *, name: str | None = None) -> Tensor:
+    """handle:string& -> size:int32"""
+    return one("QueueSize", (handle,), {}, name)
 
 def QueueSizeV2(handle: Operand, *, name: str | None = None) -> Tensor:
     """handle:resource -> size:int32"""
@@ -2012,6 +2384,26 @@ def RGBToHSV(images: Operand, *, name: str | None = None) -> Tensor:
     """images:T -> output:T"""
     return one("RGBToHSV", (images,), {}, name)
 
+def RaggedGather(params_nested_splits: Operands, params_dense_values: Operand, indices: Operand, *, OUTPUT_RAGGED_RANK: int, name: str | None = None) -> tuple[list[Tensor], Tensor]:
+    """params_nested_splits:Tsplits*PARAMS_RAGGED_RANK params_dense_values:Tvalues indices:Tindices -> output_nested_splits:Tsplits*OUTPUT_RAGGED_RANK output_dense_values:Tvalues"""
+    return many("RaggedGather", (params_nested_splits, params_dense_values, indices,), {"OUTPUT_RAGGED_RANK": OUTPUT_RAGGED_RANK}, name)
+
+def RaggedRange(starts: Operand, limits: Operand, deltas: Operand, *, Tsplits: DTypeLike = int64, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """starts:T limits:T deltas:T -> rt_nested_splits:Tsplits rt_dense_values:T"""
+    return many("RaggedRange", (starts, limits, deltas,), {"Tsplits": Tsplits}, name)
+
+def RaggedTensorToSparse(rt_nested_splits: Operands, rt_dense_values: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """rt_nested_splits:Tsplits*RAGGED_RANK rt_dense_values:T -> sparse_indices:int64 sparse_values:T sparse_dense_shape:int64"""
+    return many("RaggedTensorToSparse", (rt_nested_splits, rt_dense_values,), {}, name)
+
+def RaggedTensorToTensor(shape: Operand, values: Operand, default_value: Operand, row_partition_tensors: Operands, *, row_partition_types: Sequence[str | bytes], name: str | None = None) -> Tensor:
+    """shape:Tshape values:T default_value:T row_partition_tensors:Tindex*num_row_partition_tensors -> result:T"""
+    return one("RaggedTensorToTensor", (shape, values, default_value, row_partition_tensors,), {"row_partition_types": row_partition_types}, name)
+
+def RandomCrop(image: Operand, size: Operand, *, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor:
+    """image:T size:int64 -> output:T"""
+    return one("RandomCrop", (image, size,), {"seed": seed, "seed2": seed2}, name)
+
 def RandomDataset(seed: Operand, seed2: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """seed:int64 seed2:int64 -> handle:variant"""
     return one("RandomDataset", (seed, seed2,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
@@ -2024,6 +2416,10 @@ def RandomGamma(shape: Operand, alpha: Operand, *, seed: int = 0, seed2: int = 0
     """shape:S alpha:T -> output:T"""
     return one("RandomGamma", (shape, alpha,), {"seed": seed, "seed2": seed2}, name)
 
+def RandomPoisson(shape: Operand, rate: Operand, *, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor:
+    """shape:S rate:dtype -> output:dtype"""
+    return one("RandomPoisson", (shape, rate,), {"seed": seed, "seed2": seed2}, name)
+
 def RandomPoissonV2(shape: Operand, rate: Operand, *, seed: int = 0, seed2: int = 0, dtype: DTypeLike = int64, name: str | None = None) -> Tensor:
     """shape:S rate:R -> output:dtype"""
     return one("RandomPoissonV2", (shape, rate,), {"seed": seed, "seed2": seed2, "dtype": dtype}, name)
@@ -2031,6 +2427,10 @@ def RandomPoissonV2(shape: Operand, rate: Operand, *, seed: int = 0, seed2: int 
 def RandomShuffle(value: Operand, *, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor:
     """value:T -> output:T"""
     return one("RandomShuffle", (value,), {"seed": seed, "seed2": seed2}, name)
+
+def RandomShuffleQueue(*, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), capacity: int = -1, min_after_dequeue: int = 0, seed: int = 0, seed2: int = 0, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> handle:string&"""
+    return one("RandomShuffleQueue", (), {"component_types": component_types, "shapes": shapes, "capacity": capacity, "min_after_dequeue": min_after_dequeue, "seed": seed, "seed2": seed2, "container": container, "shared_name": shared_name}, name)
 
 def RandomShuffleQueueV2(*, component_types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] = (), capacity: int = -1, min_after_dequeue: int = 0, seed: int = 0, seed2: int = 0, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
     """-> handle:resource"""
@@ -2068,13 +2468,29 @@ def ReadVariableOp(resource: Operand, *, dtype: DTypeLike, shape: ShapeLike = No
     """resource:resource -> value:dtype"""
     return one("ReadVariableOp", (resource,), {"dtype": dtype, "shape": shape}, name)
 
+def ReaderNumRecordsProduced(reader_handle: Operand, *, name: str | None = None) -> Tensor:
+    """reader_handle:string& -> records_produced:int64"""
+    return one("ReaderNumRecordsProduced", (reader_handle,), {}, name)
+
 def ReaderNumRecordsProducedV2(reader_handle: Operand, *, name: str | None = None) -> Tensor:
     """reader_handle:resource -> records_produced:int64"""
     return one("ReaderNumRecordsProducedV2", (reader_handle,), {}, name)
 
+def ReaderNumWorkUnitsCompleted(reader_handle: Operand, *, name: str | None = None) -> Tensor:
+    """reader_handle:string& -> units_completed:int64"""
+    return one("ReaderNumWorkUnitsCompleted", (reader_handle,), {}, name)
+
 def ReaderNumWorkUnitsCompletedV2(reader_handle: Operand, *, name: str | None = None) -> Tensor:
     """reader_handle:resource -> units_completed:int64"""
     return one("ReaderNumWorkUnitsCompletedV2", (reader_handle,), {}, name)
+
+def ReaderRead(reader_handle: Operand, queue_handle: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """reader_handle:string& queue_handle:string& -> key:string value:string"""
+    return many("ReaderRead", (reader_handle, queue_handle,), {}, name)
+
+def ReaderReadUpTo(reader_handle: Operand, queue_handle: Operand, num_records: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """reader_handle:string& queue_handle:string& num_records:int64 -> keys:string values:string"""
+    return many("ReaderReadUpTo", (reader_handle, queue_handle, num_records,), {}, name)
 
 def ReaderReadUpToV2(reader_handle: Operand, queue_handle: Operand, num_records: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
     """reader_handle:resource queue_handle:resource num_records:int64 -> keys:string values:string"""
@@ -2084,13 +2500,25 @@ def ReaderReadV2(reader_handle: Operand, queue_handle: Operand, *, name: str | N
     """reader_handle:resource queue_handle:resource -> key:string value:string"""
     return many("ReaderReadV2", (reader_handle, queue_handle,), {}, name)
 
+def ReaderReset(reader_handle: Operand, *, name: str | None = None) -> Operation:
+    """reader_handle:string& ->"""
+    return node("ReaderReset", (reader_handle,), {}, name)
+
 def ReaderResetV2(reader_handle: Operand, *, name: str | None = None) -> Operation:
     """reader_handle:resource ->"""
     return node("ReaderResetV2", (reader_handle,), {}, name)
 
+def ReaderRestoreState(reader_handle: Operand, state: Operand, *, name: str | None = None) -> Operation:
+    """reader_handle:string& state:string ->"""
+    return node("ReaderRestoreState", (reader_handle, state,), {}, name)
+
 def ReaderRestoreStateV2(reader_handle: Operand, state: Operand, *, name: str | None = None) -> Operation:
     """reader_handle:resource state:string ->"""
     return node("ReaderRestoreStateV2", (reader_handle, state,), {}, name)
+
+def ReaderSerializeState(reader_handle: Operand, *, name: str | None = None) -> Tensor:
+    """reader_handle:string& -> state:string"""
+    return one("ReaderSerializeState", (reader_handle,), {}, name)
 
 def ReaderSerializeStateV2(reader_handle: Operand, *, name: str | None = None) -> Tensor:
     """reader_handle:resource -> state:string"""
@@ -2216,6 +2644,22 @@ def ResizeNearestNeighborGrad(grads: Operand, size: Operand, *, align_corners: b
     """grads:T size:int32 -> output:T"""
     return one("ResizeNearestNeighborGrad", (grads, size,), {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}, name)
 
+def ResourceAccumulatorApplyGradient(handle: Operand, local_step: Operand, gradient: Operand, *, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, name: str | None = None) -> Operation:
+    """handle:resource local_step:int64 gradient:dtype ->"""
+    return node("ResourceAccumulatorApplyGradient", (handle, local_step, gradient,), {"dtype": dtype, "shape": shape}, name)
+
+def ResourceAccumulatorNumAccumulated(handle: Operand, *, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, name: str | None = None) -> Tensor:
+    """handle:resource -> num_accumulated:int32"""
+    return one("ResourceAccumulatorNumAccumulated", (handle,), {"dtype": dtype, "shape": shape}, name)
+
+def ResourceAccumulatorSetGlobalStep(handle: Operand, new_global_step: Operand, *, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, name: str | None = None) -> Operation:
+    """handle:resource new_global_step:int64 ->"""
+    return node("ResourceAccumulatorSetGlobalStep", (handle, new_global_step,), {"dtype": dtype, "shape": shape}, name)
+
+def ResourceAccumulatorTakeGradient(handle: Operand, num_required: Operand, *, dtype: DTypeLike, shape: ShapeLike | None = None, name: str | None = None) -> Tensor:
+    """handle:resource num_required:int32 -> average:dtype"""
+    return one("ResourceAccumulatorTakeGradient", (handle, num_required,), {"dtype": dtype, "shape": shape}, name)
+
 def ResourceApplyAdadelta(var: Operand, accum: Operand, accum_update: Operand, lr: Operand, rho: Operand, epsilon: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """var:resource accum:resource accum_update:resource lr:T rho:T epsilon:T grad:T ->"""
     return node("ResourceApplyAdadelta", (var, accum, accum_update, lr, rho, epsilon, grad,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
@@ -2271,6 +2715,14 @@ def ResourceConditionalAccumulator(*, dtype: DTypeLike, shape: ShapeLike | None 
 def ResourceCountUpTo(resource: Operand, *, limit: int, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str | None = None) -> Tensor:
     """resource:resource -> output:T"""
     return one("ResourceCountUpTo", (resource,), {"limit": limit, "dtype": dtype, "shape": shape}, name)
+
+def ResourceGather(resource: Operand, indices: Operand, *, dtype: DTypeLike, batch_dims: int = 0, shape: ShapeLike = None, name: str | None = None) -> Tensor:
+    """resource:resource indices:Tindices -> output:dtype"""
+    return one("ResourceGather", (resource, indices,), {"dtype": dtype, "batch_dims": batch_dims, "shape": shape}, name)
+
+def ResourceGatherNd(resource: Operand, indices: Operand, *, dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Tensor:
+    """resource:resource indices:Tindices -> output:dtype"""
+    return one("ResourceGatherNd", (resource, indices,), {"dtype": dtype, "shape": shape}, name)
 
 def ResourceScatterAdd(resource: Operand, indices: Operand, updates: Operand, *, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """resource:resource indices:Tindices updates:dtype ->"""
@@ -2376,6 +2828,10 @@ def RestoreV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand,
     """prefix:string tensor_names:string shape_and_slices:string -> tensors:[dtypes]"""
     return many("RestoreV2", (prefix, tensor_names, shape_and_slices,), {"dtypes": dtypes}, name)
 
+def Reverse(tensor: Operand, dims: Operand, *, name: str | None = None) -> Tensor:
+    """tensor:T dims:bool -> output:T"""
+    return one("Reverse", (tensor, dims,), {}, name)
+
 def ReverseSequence(input: Operand, seq_lengths: Operand, *, seq_dim: int, batch_dim: int = 0, name: str | None = None) -> Tensor:
     """input:T seq_lengths:Tlen -> output:T"""
     return one("ReverseSequence", (input, seq_lengths,), {"seq_dim": seq_dim, "batch_dim": batch_dim}, name)
@@ -2411,6 +2867,10 @@ def Rsqrt(x: Operand, *, name: str | None = None) -> Tensor:
 def RsqrtGrad(y: Operand, dy: Operand, *, name: str | None = None) -> Tensor:
     """y:T dy:T -> z:T"""
     return one("RsqrtGrad", (y, dy,), {}, name)
+
+def SampleDistortedBoundingBox(image_size: Operand, bounding_boxes: Operand, *, seed: int = 0, seed2: int = 0, min_object_covered: float = 0.1, aspect_ratio_range: Sequence[float] = (0.75, 1.33), area_range: Sequence[float] = (0.05, 1.0), max_attempts: int = 100, use_image_if_no_bounding_boxes: bool = False, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """image_size:T bounding_boxes:float -> begin:T size:T bboxes:float"""
+    return many("SampleDistortedBoundingBox", (image_size, bounding_boxes,), {"seed": seed, "seed2": seed2, "min_object_covered": min_object_covered, "aspect_ratio_range": aspect_ratio_range, "area_range": area_range, "max_attempts": max_attempts, "use_image_if_no_bounding_boxes": use_image_if_no_bounding_boxes}, name)
 
 def SampleDistortedBoundingBoxV2(image_size: Operand, bounding_boxes: Operand, min_object_covered: Operand, *, seed: int = 0, seed2: int = 0, aspect_ratio_range: Sequence[float] = (0.75, 1.33), area_range: Sequence[float] = (0.05, 1.0), max_attempts: int = 100, use_image_if_no_bounding_boxes: bool = False, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """image_size:T bounding_boxes:float min_object_covered:float -> begin:T size:T bboxes:float"""
@@ -2472,6 +2932,10 @@ def ScatterNdMin(ref: Operand, indices: Operand, updates: Operand, *, use_lockin
     """ref:T& indices:Tindices updates:T -> output_ref:T&"""
     return one("ScatterNdMin", (ref, indices, updates,), {"use_locking": use_locking, "bad_indices_policy": bad_indices_policy}, name)
 
+def ScatterNdNonAliasingAdd(input: Operand, indices: Operand, updates: Operand, *, name: str | None = None) -> Tensor:
+    """input:T indices:Tindices updates:T -> output:T"""
+    return one("ScatterNdNonAliasingAdd", (input, indices, updates,), {}, name)
+
 def ScatterNdSub(ref: Operand, indices: Operand, updates: Operand, *, use_locking: bool = False, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor:
     """ref:T& indices:Tindices updates:T -> output_ref:T&"""
     return one("ScatterNdSub", (ref, indices, updates,), {"use_locking": use_locking, "bad_indices_policy": bad_indices_policy}, name)
@@ -2515,6 +2979,10 @@ def Select(condition: Operand, t: Operand, e: Operand, *, name: str | None = Non
 def SelectV2(condition: Operand, t: Operand, e: Operand, *, name: str | None = None) -> Tensor:
     """condition:bool t:T e:T -> output:T"""
     return one("SelectV2", (condition, t, e,), {}, name)
+
+def SelfAdjointEig(input: Operand, *, name: str | None = None) -> Tensor:
+    """input:T -> output:T"""
+    return one("SelfAdjointEig", (input,), {}, name)
 
 def SelfAdjointEigV2(input: Operand, *, compute_v: bool = True, name: str | None = None) -> tuple[Tensor, Tensor]:
     """input:T -> e:T v:T"""
@@ -2624,6 +3092,10 @@ def SlidingWindowDataset(input_dataset: Operand, window_size: Operand, window_sh
     """input_dataset:variant window_size:int64 window_shift:int64 window_stride:int64 -> handle:variant"""
     return one("SlidingWindowDataset", (input_dataset, window_size, window_shift, window_stride,), {"output_types": output_types, "output_shapes": output_shapes, "drop_remainder": drop_remainder}, name)
 
+def Snapshot(input: Operand, *, name: str | None = None) -> Tensor:
+    """input:T -> output:T"""
+    return one("Snapshot", (input,), {}, name)
+
 def Softmax(logits: Operand, *, name: str | None = None) -> Tensor:
     """logits:T -> softmax:T"""
     return one("Softmax", (logits,), {}, name)
@@ -2647,6 +3119,10 @@ def Softsign(features: Operand, *, name: str | None = None) -> Tensor:
 def SoftsignGrad(gradients: Operand, features: Operand, *, name: str | None = None) -> Tensor:
     """gradients:T features:T -> backprops:T"""
     return one("SoftsignGrad", (gradients, features,), {}, name)
+
+def SpaceToBatch(input: Operand, paddings: Operand, *, block_size: int, name: str | None = None) -> Tensor:
+    """input:T paddings:Tpaddings -> output:T"""
+    return one("SpaceToBatch", (input, paddings,), {"block_size": block_size}, name)
 
 def SpaceToBatchND(input: Operand, block_shape: Operand, paddings: Operand, *, name: str | None = None) -> Tensor:
     """input:T block_shape:Tblock_shape paddings:Tpaddings -> output:T"""
@@ -2747,6 +3223,10 @@ def SparseFillEmptyRows(indices: Operand, values: Operand, dense_shape: Operand,
 def SparseFillEmptyRowsGrad(reverse_index_map: Operand, grad_values: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
     """reverse_index_map:int64 grad_values:T -> d_values:T d_default_value:T"""
     return many("SparseFillEmptyRowsGrad", (reverse_index_map, grad_values,), {}, name)
+
+def SparseMatMul(a: Operand, b: Operand, *, transpose_a: bool = False, transpose_b: bool = False, a_is_sparse: bool = False, b_is_sparse: bool = False, name: str | None = None) -> Tensor:
+    """a:Ta b:Tb -> product:float"""
+    return one("SparseMatMul", (a, b,), {"transpose_a": transpose_a, "transpose_b": transpose_b, "a_is_sparse": a_is_sparse, "b_is_sparse": b_is_sparse}, name)
 
 def SparseReduceMax(input_indices: Operand, input_values: Operand, input_shape: Operand, reduction_axes: Operand, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
     """input_indices:int64 input_values:T input_shape:int64 reduction_axes:int32 -> output:T"""
@@ -2884,13 +3364,29 @@ def Squeeze(input: Operand, *, squeeze_dims: Sequence[int] = (), name: str | Non
     """input:T -> output:T"""
     return one("Squeeze", (input,), {"squeeze_dims": squeeze_dims}, name)
 
+def Stack(*, elem_type: DTypeLike, stack_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> handle:string&"""
+    return one("Stack", (), {"elem_type": elem_type, "stack_name": stack_name}, name)
+
+def StackClose(handle: Operand, *, name: str | None = None) -> Operation:
+    """handle:string& ->"""
+    return node("StackClose", (handle,), {}, name)
+
 def StackCloseV2(handle: Operand, *, name: str | None = None) -> Operation:
     """handle:resource ->"""
     return node("StackCloseV2", (handle,), {}, name)
 
+def StackPop(handle: Operand, *, elem_type: DTypeLike, name: str | None = None) -> Tensor:
+    """handle:string& -> elem:elem_type"""
+    return one("StackPop", (handle,), {"elem_type": elem_type}, name)
+
 def StackPopV2(handle: Operand, *, elem_type: DTypeLike, name: str | None = None) -> Tensor:
     """handle:resource -> elem:elem_type"""
     return one("StackPopV2", (handle,), {"elem_type": elem_type}, name)
+
+def StackPush(handle: Operand, elem: Operand, *, name: str | None = None) -> Tensor:
+    """handle:string& elem:T -> output:T"""
+    return one("StackPush", (handle, elem,), {}, name)
 
 def StackPushV2(handle: Operand, elem: Operand, *, name: str | None = None) -> Tensor:
     """handle:resource elem:T -> output:T"""
@@ -3056,6 +3552,10 @@ def TFRecordDatasetV2(filenames: Operand, compression_type: Operand, buffer_size
     """filenames:string compression_type:string buffer_size:int64 byte_offsets:int64 -> handle:variant"""
     return one("TFRecordDatasetV2", (filenames, compression_type, buffer_size, byte_offsets,), {"metadata": metadata}, name)
 
+def TFRecordReader(*, container: str | bytes = '', shared_name: str | bytes = '', compression_type: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:string&"""
+    return one("TFRecordReader", (), {"container": container, "shared_name": shared_name, "compression_type": compression_type}, name)
+
 def TFRecordReaderV2(*, container: str | bytes = '', shared_name: str | bytes = '', compression_type: str | bytes = '', name: str | None = None) -> Tensor:
     """-> reader_handle:resource"""
     return one("TFRecordReaderV2", (), {"container": container, "shared_name": shared_name, "compression_type": compression_type}, name)
@@ -3088,41 +3588,129 @@ def TemporaryVariable(*, shape: ShapeLike, dtype: DTypeLike, var_name: str | byt
     """-> ref:dtype&"""
     return one("TemporaryVariable", (), {"shape": shape, "dtype": dtype, "var_name": var_name}, name)
 
+def TensorArray(size: Operand, *, dtype: DTypeLike, dynamic_size: bool = False, clear_after_read: bool = True, tensor_array_name: str | bytes = '', element_shape: ShapeLike = None, name: str | None = None) -> Tensor:
+    """size:int32 -> handle:string&"""
+    return one("TensorArray", (size,), {"dtype": dtype, "dynamic_size": dynamic_size, "clear_after_read": clear_after_read, "tensor_array_name": tensor_array_name, "element_shape": element_shape}, name)
+
+def TensorArrayClose(handle: Operand, *, name: str | None = None) -> Operation:
+    """handle:string& ->"""
+    return node("TensorArrayClose", (handle,), {}, name)
+
+def TensorArrayCloseV2(handle: Operand, *, name: str | None = None) -> Operation:
+    """handle:string ->"""
+    return node("TensorArrayCloseV2", (handle,), {}, name)
+
 def TensorArrayCloseV3(handle: Operand, *, name: str | None = None) -> Operation:
     """handle:resource ->"""
     return node("TensorArrayCloseV3", (handle,), {}, name)
+
+def TensorArrayConcat(handle: Operand, flow_in: Operand, *, dtype: DTypeLike, element_shape_except0: ShapeLike = None, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """handle:string& flow_in:float -> value:dtype lengths:int64"""
+    return many("TensorArrayConcat", (handle, flow_in,), {"dtype": dtype, "element_shape_except0": element_shape_except0}, name)
+
+def TensorArrayConcatV2(handle: Operand, flow_in: Operand, *, dtype: DTypeLike, element_shape_except0: ShapeLike = None, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """handle:string flow_in:float -> value:dtype lengths:int64"""
+    return many("TensorArrayConcatV2", (handle, flow_in,), {"dtype": dtype, "element_shape_except0": element_shape_except0}, name)
 
 def TensorArrayConcatV3(handle: Operand, flow_in: Operand, *, dtype: DTypeLike, element_shape_except0: ShapeLike = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """handle:resource flow_in:float -> value:dtype lengths:int64"""
     return many("TensorArrayConcatV3", (handle, flow_in,), {"dtype": dtype, "element_shape_except0": element_shape_except0}, name)
 
+def TensorArrayGather(handle: Operand, indices: Operand, flow_in: Operand, *, dtype: DTypeLike, element_shape: ShapeLike = None, name: str | None = None) -> Tensor:
+    """handle:string& indices:int32 flow_in:float -> value:dtype"""
+    return one("TensorArrayGather", (handle, indices, flow_in,), {"dtype": dtype, "element_shape": element_shape}, name)
+
+def TensorArrayGatherV2(handle: Operand, indices: Operand, flow_in: Operand, *, dtype: DTypeLike, element_shape: ShapeLike = None, name: str | None = None) -> Tensor:
+    """handle:string indices:int32 flow_in:float -> value:dtype"""
+    return one("TensorArrayGatherV2", (handle, indices, flow_in,), {"dtype": dtype, "element_shape": element_shape}, name)
+
 def TensorArrayGatherV3(handle: Operand, indices: Operand, flow_in: Operand, *, dtype: DTypeLike, element_shape: ShapeLike = None, name: str | None = None) -> Tensor:
     """handle:resource indices:int32 flow_in:float -> value:dtype"""
     return one("TensorArrayGatherV3", (handle, indices, flow_in,), {"dtype": dtype, "element_shape": element_shape}, name)
+
+def TensorArrayGrad(handle: Operand, flow_in: Operand, *, source: str | bytes, name: str | None = None) -> Tensor:
+    """handle:string& flow_in:float -> grad_handle:string&"""
+    return one("TensorArrayGrad", (handle, flow_in,), {"source": source}, name)
+
+def TensorArrayGradV2(handle: Operand, flow_in: Operand, *, source: str | bytes, name: str | None = None) -> Tensor:
+    """handle:string flow_in:float -> grad_handle:string"""
+    return one("TensorArrayGradV2", (handle, flow_in,), {"source": source}, name)
 
 def TensorArrayGradV3(handle: Operand, flow_in: Operand, *, source: str | bytes, name: str | None = None) -> tuple[Tensor, Tensor]:
     """handle:resource flow_in:float -> grad_handle:resource flow_out:float"""
     return many("TensorArrayGradV3", (handle, flow_in,), {"source": source}, name)
 
+def TensorArrayPack(handle: Operand, flow_in: Operand, *, dtype: DTypeLike, element_shape: ShapeLike = None, name: str | None = None) -> Tensor:
+    """handle:string& flow_in:float -> value:dtype"""
+    return one("TensorArrayPack", (handle, flow_in,), {"dtype": dtype, "element_shape": element_shape}, name)
+
+def TensorArrayRead(handle: Operand, index: Operand, flow_in: Operand, *, dtype: DTypeLike, name: str | None = None) -> Tensor:
+    """handle:string& index:int32 flow_in:float -> value:dtype"""
+    return one("TensorArrayRead", (handle, index, flow_in,), {"dtype": dtype}, name)
+
+def TensorArrayReadV2(handle: Operand, index: Operand, flow_in: Operand, *, dtype: DTypeLike, name: str | None = None) -> Tensor:
+    """handle:string index:int32 flow_in:float -> value:dtype"""
+    return one("TensorArrayReadV2", (handle, index, flow_in,), {"dtype": dtype}, name)
+
 def TensorArrayReadV3(handle: Operand, index: Operand, flow_in: Operand, *, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """handle:resource index:int32 flow_in:float -> value:dtype"""
     return one("TensorArrayReadV3", (handle, index, flow_in,), {"dtype": dtype}, name)
+
+def TensorArrayScatter(handle: Operand, indices: Operand, value: Operand, flow_in: Operand, *, name: str | None = None) -> Tensor:
+    """handle:string& indices:int32 value:T flow_in:float -> flow_out:float"""
+    return one("TensorArrayScatter", (handle, indices, value, flow_in,), {}, name)
+
+def TensorArrayScatterV2(handle: Operand, indices: Operand, value: Operand, flow_in: Operand, *, name: str | None = None) -> Tensor:
+    """handle:string indices:int32 value:T flow_in:float -> flow_out:float"""
+    return one("TensorArrayScatterV2", (handle, indices, value, flow_in,), {}, name)
 
 def TensorArrayScatterV3(handle: Operand, indices: Operand, value: Operand, flow_in: Operand, *, name: str | None = None) -> Tensor:
     """handle:resource indices:int32 value:T flow_in:float -> flow_out:float"""
     return one("TensorArrayScatterV3", (handle, indices, value, flow_in,), {}, name)
 
+def TensorArraySize(handle: Operand, flow_in: Operand, *, name: str | None = None) -> Tensor:
+    """handle:string& flow_in:float -> size:int32"""
+    return one("TensorArraySize", (handle, flow_in,), {}, name)
+
+def TensorArraySizeV2(handle: Operand, flow_in: Operand, *, name: str | None = None) -> Tensor:
+    """handle:string flow_in:float -> size:int32"""
+    return one("TensorArraySizeV2", (handle, flow_in,), {}, name)
+
 def TensorArraySizeV3(handle: Operand, flow_in: Operand, *, name: str | None = None) -> Tensor:
     """handle:resource flow_in:float -> size:int32"""
     return one("TensorArraySizeV3", (handle, flow_in,), {}, name)
+
+def TensorArraySplit(handle: Operand, value: Operand, lengths: Operand, flow_in: Operand, *, name: str | None = None) -> Tensor:
+    """handle:string& value:T lengths:int64 flow_in:float -> flow_out:float"""
+    return one("TensorArraySplit", (handle, value, lengths, flow_in,), {}, name)
+
+def TensorArraySplitV2(handle: Operand, value: Operand, lengths: Operand, flow_in: Operand, *, name: str | None = None) -> Tensor:
+    """handle:string value:T lengths:int64 flow_in:float -> flow_out:float"""
+    return one("TensorArraySplitV2", (handle, value, lengths, flow_in,), {}, name)
 
 def TensorArraySplitV3(handle: Operand, value: Operand, lengths: Operand, flow_in: Operand, *, name: str | None = None) -> Tensor:
     """handle:resource value:T lengths:int64 flow_in:float -> flow_out:float"""
     return one("TensorArraySplitV3", (handle, value, lengths, flow_in,), {}, name)
 
+def TensorArrayUnpack(handle: Operand, value: Operand, flow_in: Operand, *, name: str | None = None) -> Tensor:
+    """handle:string& value:T flow_in:float -> flow_out:float"""
+    return one("TensorArrayUnpack", (handle, value, flow_in,), {}, name)
+
+def TensorArrayV2(size: Operand, *, dtype: DTypeLike, element_shape: ShapeLike = None, dynamic_size: bool = False, clear_after_read: bool = True, tensor_array_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """size:int32 -> handle:string"""
+    return one("TensorArrayV2", (size,), {"dtype": dtype, "element_shape": element_shape, "dynamic_size": dynamic_size, "clear_after_read": clear_after_read, "tensor_array_name": tensor_array_name}, name)
+
 def TensorArrayV3(size: Operand, *, dtype: DTypeLike, element_shape: ShapeLike = None, dynamic_size: bool = False, clear_after_read: bool = True, identical_element_shapes: bool = False, tensor_array_name: str | bytes = '', name: str | None = None) -> tuple[Tensor, Tensor]:
     """size:int32 -> handle:resource flow:float"""
     return many("TensorArrayV3", (size,), {"dtype": dtype, "element_shape": element_shape, "dynamic_size": dynamic_size, "clear_after_read": clear_after_read, "identical_element_shapes": identical_element_shapes, "tensor_array_name": tensor_array_name}, name)
+
+def TensorArrayWrite(handle: Operand, index: Operand, value: Operand, flow_in: Operand, *, name: str | None = None) -> Tensor:
+    """handle:string& index:int32 value:T flow_in:float -> flow_out:float"""
+    return one("TensorArrayWrite", (handle, index, value, flow_in,), {}, name)
+
+def TensorArrayWriteV2(handle: Operand, index: Operand, value: Operand, flow_in: Operand, *, name: str | None = None) -> Tensor:
+    """handle:string index:int32 value:T flow_in:float -> flow_out:float"""
+    return one("TensorArrayWriteV2", (handle, index, value, flow_in,), {}, name)
 
 def TensorArrayWriteV3(handle: Operand, index: Operand, value: Operand, flow_in: Operand, *, name: str | None = None) -> Tensor:
     """handle:resource index:int32 value:T flow_in:float -> flow_out:float"""
@@ -3244,6 +3832,10 @@ def TextLineDataset(filenames: Operand, compression_type: Operand, buffer_size: 
     """filenames:string compression_type:string buffer_size:int64 -> handle:variant"""
     return one("TextLineDataset", (filenames, compression_type, buffer_size,), {"metadata": metadata}, name)
 
+def TextLineReader(*, skip_header_lines: int = 0, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:string&"""
+    return one("TextLineReader", (), {"skip_header_lines": skip_header_lines, "container": container, "shared_name": shared_name}, name)
+
 def TextLineReaderV2(*, skip_header_lines: int = 0, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
     """-> reader_handle:resource"""
     return one("TextLineReaderV2", (), {"skip_header_lines": skip_header_lines, "container": container, "shared_name": shared_name}, name)
@@ -3251,6 +3843,14 @@ def TextLineReaderV2(*, skip_header_lines: int = 0, container: str | bytes = '',
 def Tile(input: Operand, multiples: Operand, *, name: str | None = None) -> Tensor:
     """input:T multiples:Tmultiples -> output:T"""
     return one("Tile", (input, multiples,), {}, name)
+
+def TileGrad(input: Operand, multiples: Operand, *, name: str | None = None) -> Tensor:
+    """input:T multiples:int32 -> output:T"""
+    return one("TileGrad", (input, multiples,), {}, name)
+
+def TopK(input: Operand, *, k: int, sorted: bool = True, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """input:T -> values:T indices:int32"""
+    return many("TopK", (input,), {"k": k, "sorted": sorted}, name)
 
 def TopKV2(input: Operand, k: Operand, *, sorted: bool = True, index_type: DTypeLike = int32, name: str | None = None) -> tuple[Tensor, Tensor]:
     """input:T k:Tk -> values:T indices:index_type"""
@@ -3300,9 +3900,17 @@ def UniqueDataset(input_dataset: Operand, *, output_types: Sequence[DTypeLike], 
     """input_dataset:variant -> handle:variant"""
     return one("UniqueDataset", (input_dataset,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
 
+def UniqueV2(x: Operand, axis: Operand, *, out_idx: DTypeLike = int32, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """x:T axis:Taxis -> y:T idx:out_idx"""
+    return many("UniqueV2", (x, axis,), {"out_idx": out_idx}, name)
+
 def UniqueWithCounts(x: Operand, *, out_idx: DTypeLike = int32, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """x:T -> y:T idx:out_idx count:out_idx"""
     return many("UniqueWithCounts", (x,), {"out_idx": out_idx}, name)
+
+def UniqueWithCountsV2(x: Operand, axis: Operand, *, out_idx: DTypeLike = int32, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """x:T axis:Taxis -> y:T idx:out_idx count:out_idx"""
+    return many("UniqueWithCountsV2", (x, axis,), {"out_idx": out_idx}, name)
 
 def Unpack(value: Operand, *, num: int, axis: int = 0, name: str | None = None) -> list[Tensor]:
     """value:T -> output:T*num"""
@@ -3356,6 +3964,10 @@ def Variable(*, shape: ShapeLike, dtype: DTypeLike, container: str | bytes = '',
     """-> ref:dtype&"""
     return one("Variable", (), {"shape": shape, "dtype": dtype, "container": container, "shared_name": shared_name}, name)
 
+def VariableShape(input: Operand, *, dtype: DTypeLike | None = None, out_type: DTypeLike = int32, shape: ShapeLike = None, name: str | None = None) -> Tensor:
+    """input:resource -> output:out_type"""
+    return one("VariableShape", (input,), {"dtype": dtype, "out_type": out_type, "shape": shape}, name)
+
 def VariableV2(*, shape: ShapeLike, dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
     """-> ref:dtype&"""
     return one("VariableV2", (), {"shape": shape, "dtype": dtype, "container": container, "shared_name": shared_name}, name)
@@ -3367,6 +3979,10 @@ def Where(input: Operand, *, name: str | None = None) -> Tensor:
 def While(input: Operands, *, cond: Value, body: Value, name: str | None = None) -> list[Tensor]:
     """input:[T] -> output:[T]"""
     return many("While", (input,), {"cond": cond, "body": body}, name)
+
+def WholeFileReader(*, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> reader_handle:string&"""
+    return one("WholeFileReader", (), {"container": container, "shared_name": shared_name}, name)
 
 def WholeFileReaderV2(*, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
     """-> reader_handle:resource"""

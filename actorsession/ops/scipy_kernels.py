@@ -1,7 +1,7 @@
-"""Kernels that scipy computes: functions that neither numpy nor Python's ``math`` has.
+"""Kernels that scipy computes where it is installed: functions that numpy does not have.
 
-scipy is an optional extra. It is imported when a plan is bound that needs it, never with the package. An op
-that cannot run without scipy fails when its node is built: its shape function calls ``require_scipy``.
+scipy is an optional extra, which is several times as fast as the same functions in numpy. It is imported when
+a plan is bound that has one, never with the package.
 """
 
 from __future__ import annotations
@@ -11,35 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.extras import is_installed, require
+from actorsession.extras import is_installed
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.registry import InferContext, Kernel, KernelContext
-from actorsession.graph.shape import TensorShape
-from actorsession.ops.rows import Shapes
+from actorsession.graph.registry import Kernel, KernelContext
 from actorsession.ops.shape_operands import elements
 
-__all__ = [
-    "by_scipy", "cost_of_each", "in_own_dtype", "require_scipy", "scipy_function", "scipy_kernel",
-]  # fmt: skip
-
-
-def require_scipy(op: str) -> None:
-    """Check that scipy is installed.
-
-    Raises:
-        ImportError: if it is not; the error names the extra.
-    """
-    require("scipy", "scipy", f"{op} is computed by scipy")
-
-
-def by_scipy(shapes: Shapes) -> Shapes:
-    """Return a shape rule that also checks that scipy is installed; see ``require_scipy``."""
-
-    def checked(ctx: InferContext) -> Sequence[TensorShape]:
-        require_scipy(ctx.op)
-        return shapes(ctx)
-
-    return checked
+__all__ = ["cost_of_each", "in_own_dtype", "scipy_function", "scipy_kernel"]
 
 
 def scipy_function(name: str) -> Kernel | None:
@@ -52,19 +29,14 @@ def scipy_function(name: str) -> Kernel | None:
     return found
 
 
-def scipy_kernel(name: str) -> Callable[[KernelContext], Kernel]:
+def scipy_kernel(name: str, own: Kernel) -> Callable[[KernelContext], Kernel]:
     """Return the kernel factory of an op that is a function of ``scipy.special``, element by element.
 
-    Without scipy, it raises an ImportError.
+    Args:
+        name: the function's name.
+        own: the same function in numpy, for where scipy is not installed.
     """
-
-    def kernel(ctx: KernelContext) -> Kernel:
-        require_scipy(ctx.op)
-        function = scipy_function(name)
-        assert function is not None
-        return in_own_dtype(ctx, function)
-
-    return kernel
+    return lambda ctx: in_own_dtype(ctx, scipy_function(name) or own)
 
 
 def cost_of_each(microseconds: float) -> Callable[..., float]:

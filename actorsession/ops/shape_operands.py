@@ -7,7 +7,7 @@ second; callers choose by passing the error class. Imports only the ``graph`` pa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -17,14 +17,17 @@ from actorsession.graph.dtypes import int32, int64
 from actorsession.graph.graph import Graph, constant_value
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
+from actorsession.graph.partial_value import entries
+from actorsession.graph.partial_value import partial_ints as entries_of
 from actorsession.graph.registry import Array, InferContext, Kernel
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops.build import convert_to_tensor
 
 __all__ = [
-    "Constants", "Ints", "as_integers", "boxed", "constant_ints", "constant_ints_of", "elements", "ints",
-    "normal_axis", "one_spelling", "require_floating", "require_index", "require_rank", "same_dtype",
-    "shape_of_rank", "shape_operand", "vector_length", "with_boxed",
+    "Constants", "Ints", "as_integers", "boxed", "constant_ints", "constant_ints_of",
+    "described_shape", "elements", "ints", "normal_axis", "one_spelling", "partial_ints", "require_floating",
+    "require_index", "require_rank", "same_dtype", "shape_from", "shape_of_rank", "shape_operand",
+    "vector_length", "with_boxed",
 ]  # fmt: skip
 
 Ints: TypeAlias = "tuple[int, ...]"
@@ -57,6 +60,41 @@ def constant_ints(ctx: Constants, index: int) -> Ints | None:
     """Return the entries of a shape-like operand if it is statically known, else ``None``."""
     value = ctx.constant(index)
     return None if value is None else _entries(value)
+
+
+def partial_ints(ctx: InferContext, index: int) -> Sequence[int | None] | None:
+    """Return the entries of a shape-like operand, ``None`` for each that is not known statically.
+
+    Returns:
+        ``None`` if their number is not known either.
+    """
+    found = ctx.numbers(index)
+    return None if found is None or found.ndim > 1 else entries(found)
+
+
+def described_shape(ctx: InferContext, index: int) -> TensorShape:
+    """Return the static shape that an operand describes, with unknown dimensions where it has -1.
+
+    Raises:
+        ValueError: if it is no vector, or an entry is below -1.
+    """
+    require_rank(ctx, index, rank=1)
+    return _described(partial_ints(ctx, index), ctx.inputs[index], ctx.op)
+
+
+def shape_from(vector: Tensor) -> TensorShape:
+    """Return the static shape that a vector describes; see ``described_shape``."""
+    if vector.shape.rank not in (None, 1):
+        return unknown_shape
+    return _described(entries_of(vector), vector.spec, vector.op.type)
+
+
+def _described(dims: Sequence[int | None] | None, vector: TensorSpec, op: str) -> TensorShape:
+    if dims is None:
+        return shape_of_rank(vector_length(vector))
+    if any(d is not None and d < -1 for d in dims):
+        raise ValueError(f"{op}: shape {list(dims)} has a negative dimension")
+    return TensorShape([None if d == -1 else d for d in dims])
 
 
 def constant_ints_of(tensor: Tensor) -> Ints | None:

@@ -36,6 +36,7 @@ from actorsession.plan.prune import (
     prune,
 )
 from actorsession.plan.pruned_placement import PrunedPlacement
+from actorsession.plan.reference_order import order_references
 from actorsession.plan.references import with_handles
 from actorsession.plan.signature import RunSignature, Wiring
 from actorsession.plan.wiring import check_devices
@@ -173,7 +174,8 @@ class GraphExecutionState:
         Raises:
             InvalidArgumentError: if the signature cannot be run on this graph and these devices.
         """
-        return self._cut(read_variables_last(self._prune(signature)), signature, optimised)
+        step = read_variables_last(order_references(self._prune(signature)))
+        return self._cut(step, signature, optimised)
 
     def _prune(self, signature: RunSignature) -> StepGraph:
         self._check_wiring(signature.wiring)

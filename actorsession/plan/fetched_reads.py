@@ -8,14 +8,14 @@ which they are requested, when updates may still wait for feeds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from actorsession.graph.control_flow_ops import PRIMITIVES
 from actorsession.graph.node import NodeDef
 from actorsession.plan.prune import StepGraph
 
-__all__ = ["VARIABLE_READS", "read_variables_last"]
+__all__ = ["VARIABLE_READS", "in_raw_control_flow", "read_variables_last"]
 
 VARIABLE_READS = frozenset({
     "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp", "VariableShape",
@@ -46,7 +46,7 @@ def read_variables_last(graph: StepGraph) -> StepGraph:
         for name in (*[name for name, _ in node.inputs], *node.control_inputs):
             reads.pop(name, None)
     writers: dict[tuple[str, int], list[str]] = {handle: [] for handle in reads.values()}
-    raw = _in_raw_control_flow(nodes)
+    raw = in_raw_control_flow(nodes)
     for node in nodes.values():
         if node.op not in VARIABLE_READS and node.name not in raw:
             for handle in node.inputs:
@@ -63,7 +63,7 @@ def read_variables_last(graph: StepGraph) -> StepGraph:
     return replace(graph, nodes={**rest, **late})
 
 
-def _in_raw_control_flow(nodes: Mapping[str, NodeDef]) -> Iterable[str]:
+def in_raw_control_flow(nodes: Mapping[str, NodeDef]) -> Collection[str]:
     """Return the nodes that may be dead or run repeatedly, which no node outside can wait for."""
     inside: set[str] = set()
     if PRIMITIVES.isdisjoint([node.op for node in nodes.values()]):

@@ -38,8 +38,8 @@ from actorsession.plan.wiring import Ref, Sources, find_sources, split_name
 from actorsession.records import dataclass
 
 __all__ = [
-    "ARG", "PINNED", "PLACEHOLDERS", "GraphView", "StepGraph", "arg_name", "check_unique", "prune",
-    "split_name",
+    "ARG", "PINNED", "PLACEHOLDERS", "GraphView", "StepGraph", "arg_name", "check_unique", "in_order",
+    "prune", "split_name",
 ]  # fmt: skip
 
 ARG = "_Arg"
@@ -201,7 +201,9 @@ def prune(view: GraphView, signature: RunSignature) -> StepGraph:
         needed = _collect(view, roots, own, sources, stood_for)
         _check_once(view, needed, stood_for)
     _check_placeholders(needed)
-    return StepGraph(_in_order(view, needed), tuple(fed.values()), ends, signature.targets)
+    position = view.position
+    order = sorted(needed, key=lambda n: position.get(n, -1))
+    return StepGraph(in_order(needed, order), tuple(fed.values()), ends, signature.targets)
 
 
 def _tensor(view: GraphView, name: str, what: str) -> Ref:
@@ -373,13 +375,9 @@ def _check_placeholders(nodes: Mapping[str, NodeDef]) -> None:
             )
 
 
-def _in_order(view: GraphView, nodes: Mapping[str, NodeDef]) -> dict[str, NodeDef]:
-    """Return the nodes, producers first, in the order of building if that is such an order.
-
-    It is, unless the graph was imported.
-    """
-    position = view.position
-    order = sorted(nodes, key=lambda n: position.get(n, -1))
+def in_order(nodes: Mapping[str, NodeDef], order: Iterable[str]) -> dict[str, NodeDef]:
+    """Return nodes, producers first, in an order that is given if it is such an order."""
+    order = list(order)
     done: set[str] = set()
     for name in order:
         node = nodes[name]

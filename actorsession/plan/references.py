@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,13 +29,16 @@ from actorsession.plan.prune import StepGraph
 from actorsession.plan.wiring import Ref
 from actorsession.records import dataclass
 
-__all__ = ["BY_REFERENCE", "HANDLE_OF", "with_handles"]
+__all__ = ["BY_REFERENCE", "HANDLE_OF", "READ", "needed", "producers", "with_handles"]
 
 HANDLE_OF = "ReferenceHandle"
 """The operation type that gives the handle of a reference, for loop bodies and branches."""
 
 BY_REFERENCE = "_by_reference"
 """The attribute of a ``VarHandleOp`` that stands for a reference variable."""
+
+READ = "_read/"
+"""The start of the names of reads that are no nodes of the graph."""
 
 _HANDLE = TensorSpec(resource, scalar_shape)
 # They pass references on, as their counterparts do with values.
@@ -82,7 +85,7 @@ def with_handles(graph: StepGraph) -> StepGraph:
     for node in nodes.values():
         rewriter.add(node)
     fetches = tuple([rewriter.fetched(fetch) for fetch in graph.fetches])
-    made = _needed(rewriter.made, [*[name for name, _ in fetches], *graph.targets])
+    made = needed(rewriter.made, [*[name for name, _ in fetches], *graph.targets])
     return replace(graph, nodes=made, fetches=fetches)
 
 
@@ -229,7 +232,7 @@ class _Rewriter:
         control = tuple(dict.fromkeys([*node.control_inputs, *reference.after]))
         if node.device and node.device != self._nodes[reference.handle[0]].device:
             # The variable is read where it is, and its value is copied to where this node is.
-            source = replace(node, name=f"_read/{node.name}", attrs={}, device="")
+            source = replace(node, name=f"{READ}{node.name}", attrs={}, device="")
             self.made[source.name] = _read(source, reference, control)
             return replace(node, inputs=((source.name, 0),))
         if not control and reference.handle == node.inputs[0]:
@@ -252,7 +255,7 @@ class _Rewriter:
         ]
         if not late or late == [ref[0]]:
             return self._shared(ref, reference)
-        name = f"_read/{node.name}/{index}"
+        name = f"{READ}{node.name}/{index}"
         source = replace(node, name=name, attrs={}, device="")
         self.made[name] = _read(source, reference, tuple(dict.fromkeys([*reference.after, *late])))
         return name, 0
@@ -261,7 +264,7 @@ class _Rewriter:
         """Return the read of a reference for all users that no other update precedes."""
         if reference.read:
             return reference.read, 0
-        name = f"_read/{ref[0]}"
+        name = f"{READ}{ref[0]}"
         if name not in self.made:
             node = self._nodes[ref[0]]
             source = replace(node, name=name, attrs={}, device="")
@@ -291,7 +294,7 @@ def _read(node: NodeDef, reference: _Reference, control: tuple[str, ...]) -> Nod
     )  # fmt: skip
 
 
-def _needed(nodes: Mapping[str, NodeDef], roots: Sequence[str]) -> dict[str, NodeDef]:
+def needed(nodes: Mapping[str, NodeDef], roots: Iterable[str]) -> dict[str, NodeDef]:
     """Return the nodes that roots need, in the same order."""
     wanted: set[str] = set()
     waiting = list(roots)
@@ -299,9 +302,10 @@ def _needed(nodes: Mapping[str, NodeDef], roots: Sequence[str]) -> dict[str, Nod
         name = waiting.pop()
         if name not in wanted:
             wanted.add(name)
-            waiting.extend(_before(nodes[name]))
+            waiting.extend(producers(nodes[name]))
     return {name: node for name, node in nodes.items() if name in wanted}
 
 
-def _before(node: NodeDef) -> Iterable[str]:
+def producers(node: NodeDef) -> list[str]:
+    """Return the nodes that a node reads or runs after."""
     return [*[name for name, _ in node.inputs], *node.control_inputs]

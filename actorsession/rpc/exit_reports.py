@@ -10,6 +10,7 @@ Nothing here waits for a process that is still running.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
@@ -21,6 +22,7 @@ __all__ = [
     "add_exit_status",
     "is_given_up",
     "register_exit_reporter",
+    "retire",
     "unregister_exit_reporter",
 ]
 
@@ -30,6 +32,10 @@ process is running or the status is unknown. It may be called on any loop."""
 
 LAST_LINES = "; its last lines:\n"
 """Stands between the end of a process and the last lines that it wrote, which go to the end of an error."""
+
+# Addresses that are kept although nothing is there any more, the oldest first.
+_retired: deque[str] = deque()
+_MOST_RETIRED = 1000
 
 _registered: dict[str, tuple[ExitReporter, Callable[[], bool]]] = {}
 
@@ -51,6 +57,26 @@ def register_exit_reporter(
 def unregister_exit_reporter(address: str) -> None:
     """Remove the reporter of an address, if there is one."""
     _registered.pop(address, None)
+
+
+def retire(address: str, how: str) -> None:
+    """Let nobody wait for a task any more, because its cluster has ended it for good.
+
+    Args:
+        address: the address of the task.
+        how: what became of it and by whom, for the errors of sessions that look for it there.
+    """
+
+    async def report(task: str | None) -> str:
+        return how if task is None else ""  # the error of a task says itself what it knows
+
+    unregister_exit_reporter(address)
+    _retired.append(address)
+    if len(_retired) > _MOST_RETIRED:
+        oldest = _retired.popleft()
+        if oldest not in _retired and is_given_up(oldest):
+            unregister_exit_reporter(oldest)
+    register_exit_reporter(address, report, lambda: True)
 
 
 def is_given_up(address: str) -> bool:

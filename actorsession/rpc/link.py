@@ -61,7 +61,7 @@ from actorsession.messages import (
     encode,
     lost_message,
 )
-from actorsession.messages.step_frames import SHORT_STARTS, is_step_frame, read_header
+from actorsession.messages.step_frames import SHORT_STARTS, is_step_frame, read_ahead
 from actorsession.metrics import LinkMetrics, add_link, end_link
 from actorsession.rpc.backpressure import Backpressure
 from actorsession.rpc.link_statistics import LinkStatistics
@@ -483,7 +483,7 @@ class Link:
                 if is_step_frame(header):
                     wire = None
                     with suppress(MemoryError):  # receive() tries again, and fails the run alone
-                        wire = read_header(header)
+                        wire = read_ahead(header)
                     return partial(self.steps.receive, header, segments, wire)
                 return partial(self._handle, decode(header, segments))
             except Exception as exc:

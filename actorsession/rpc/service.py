@@ -18,6 +18,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 from actorsession.actors.clock import Clock
@@ -52,6 +53,7 @@ from actorsession.messages import (
     Tell,
     UnreadableMessage,
 )
+from actorsession.rpc.step_calls import encode_apart
 
 __all__ = ["MAX_SERVING", "Service"]
 
@@ -323,7 +325,11 @@ class Service:
     def _reply(self, call: Call, message: Any) -> None:
         expected = VOCABULARY.reply_of(type(call.message))
         if type(message) is expected:
-            self._send_answer(Reply(call.call_id, message), call)
+            values = getattr(message, "values", None)
+            if type(values) is not list or not encode_apart(
+                values, lambda made: self._reply(call, replace(message, values=made))
+            ):
+                self._send_answer(Reply(call.call_id, message), call)
             return
         error = InternalError(
             f"actor {call.target!r} answered {type(call.message).__name__} with "

@@ -16,9 +16,11 @@ is not found.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import logging
 import secrets
+import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
@@ -39,7 +41,7 @@ from actorsession.errors import (
     error_to_wire,
     from_exception,
 )
-from actorsession.graph.codec import Buffer, not_encoded, unpack_start
+from actorsession.graph.codec import Buffer, encoded_ahead, is_long_text, not_encoded, unpack_start
 from actorsession.messages.step_frames import (
     CANCEL,
     DONE,
@@ -63,6 +65,7 @@ __all__ = [
     "ServedRun",
     "StepCalls",
     "StepProgram",
+    "encode_apart",
     "is_bulky",
 ]
 
@@ -583,6 +586,32 @@ class StepCalls:
         if run is not None and self._held.pop(run.call, None) is None and run.on_cancel is not None:
             on_cancel, run.on_cancel = run.on_cancel, None
             on_cancel()
+
+
+def encode_apart(values: Sequence[Any], then: Callable[[Sequence[Any]], None]) -> bool:
+    """Encode values with many strings in a thread, before a run is answered with them.
+
+    Args:
+        values: what a run has returned.
+        then: called with the same values, ready to be written, on the loop that runs now.
+
+    Returns:
+        Whether it will be called; if not, the values may be written at once.
+    """
+    if not any(map(is_long_text, values)):
+        return False
+    loop = asyncio.get_running_loop()
+
+    def work() -> None:
+        made = [encoded_ahead(value) if is_long_text(value) else value for value in values]
+        with suppress(RuntimeError):  # the loop is closed, so nobody waits
+            loop.call_soon_threadsafe(then, made)
+
+    try:
+        threading.Thread(target=work, name="actorsession-encoding", daemon=True).start()
+    except RuntimeError:  # there can be no more threads
+        return False
+    return True
 
 
 def _run_header(call: int, program: int, seconds: float | None, values: WireValues) -> bytes:

@@ -9,7 +9,8 @@ Sessions, masters and workers that plan on a loop have a ``Planning`` of their o
 few threads in the process, which are started when needed and end when nothing is planned.
 
 Invariants: work that has begun runs to its end, with or without waiters, unless its planning was closed,
-which it notices when it calls ``check``; work without waiters is not begun.
+which it notices when it calls ``check``, or ``check_wanted`` of ``plan.abandonment``; work without waiters
+is not begun.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any, TypeVar
 
 from actorsession.collector import pause_collector
 from actorsession.errors import OpError, from_exception
+from actorsession.plan.abandonment import CHECK
 
 __all__ = ["LARGE", "Planning"]
 
@@ -130,6 +132,7 @@ class _Job:
         self._planning = planning
         self._work = work
         self._context = contextvars.copy_context()
+        self._context.run(CHECK.set, planning.check)
 
     def run(self) -> None:
         """Do the work; called in a thread."""

@@ -275,6 +275,7 @@ class ResourceManager:
         self.files = files
         self._lock = threading.Lock()
         self._entries: dict[tuple[str, str, str], _Entry] = {}  # by (container, kind, name)
+        self._cleared: set[tuple[str, str, str]] = set()  # and not asked for since
 
     def lookup_or_create(
         self, container: str, name: str, kind: str, make: Callable[[], R], spec: object = None
@@ -295,8 +296,9 @@ class ResourceManager:
         key = (container or DEFAULT_CONTAINER, kind, name)
         with self._lock:
             found = self._entries.get(key)
-            if found is None:
+            if found is None or (found.spec != spec and key in self._cleared):
                 found = self._entries[key] = _Entry(make(), spec)
+            self._cleared.discard(key)
         if found.spec != spec:
             raise InvalidArgumentError(
                 f"{kind} {name!r} exists in container {key[0]!r} as {found.spec}; it was asked for "
@@ -360,10 +362,16 @@ class ResourceManager:
         ]
 
     def clear(self, containers: Iterable[str] = ()) -> None:
-        """Clear containers; the default container if none is named."""
+        """Clear containers; the default container if none is named.
+
+        Resources stay where they are, for plans that refer to them; one that is asked for with another
+        ``spec`` afterwards is made anew.
+        """
         wanted = {container or DEFAULT_CONTAINER for container in containers} or {DEFAULT_CONTAINER}
         with self._lock:
-            found = [e.resource for (c, _, _), e in self._entries.items() if c in wanted]
+            keys = [key for key in self._entries if key[0] in wanted]
+            found = [self._entries[key].resource for key in keys]
+            self._cleared.update(keys)
         for resource in found:
             resource.clear()
 

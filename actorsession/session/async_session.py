@@ -135,10 +135,10 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         options: RunOptions | None,
         run_metadata: RunMetadata | None,
     ) -> Coroutine[Any, Any, Sequence[Any]]:
-        # Of two loops in one thread only one runs at a time, so that a step in this process is not waited for
-        # by the wrong one; the comparison of threads takes a twentieth of the time.
+        # A step that does not suspend belongs to no loop, and of two loops in one thread only one runs at a
+        # time; the comparison of threads takes a twentieth of the time.
         if self._thread != get_ident() or (
-            self._local is None and self._owner.loop is not asyncio._get_running_loop()
+            plan.needs_loop and self._owner.loop is not asyncio._get_running_loop()
         ):
             self._check_usable()
         limit = self._limit if options is None else self._timeout(options)

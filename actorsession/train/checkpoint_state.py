@@ -19,6 +19,7 @@ from actorsession import checkpoints
 from actorsession.checkpoints import file_errors
 from actorsession.checkpoints.atomic import regular
 from actorsession.checkpoints.seals import open_text, seal_text
+from actorsession.config.file_roots import path_text
 from actorsession.errors import OpError
 from actorsession.records import dataclass
 
@@ -203,7 +204,7 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> None:
-    """Write the state file of a folder atomically, as TensorFlow does, without a checksum.
+    """Write the state file of a folder atomically, as TensorFlow does, with a checksum in a comment.
 
     Args:
         save_dir: the folder; made if it is missing.
@@ -220,7 +221,7 @@ def update_checkpoint_state(
     """
     write_state(
         save_dir, model_checkpoint_path, all_model_checkpoint_paths, latest_filename,
-        all_model_checkpoint_timestamps, last_preserved_timestamp, sealed=False,
+        all_model_checkpoint_timestamps, last_preserved_timestamp,
     )  # fmt: skip
 
 
@@ -233,13 +234,13 @@ def write_state(
     last_preserved_timestamp: float | None = None,
     *,
     relative: bool = False,
-    sealed: bool = True,
 ) -> None:
     """Do the work of ``update_checkpoint_state``.
 
-    With ``relative`` absolute paths become relative too, and with ``sealed`` the file has a checksum.
+    With ``relative`` absolute paths become relative too.
     """
     file = _state_file(save_dir, latest_filename)
+    model_checkpoint_path = path_text(model_checkpoint_path, "model_checkpoint_path")
     paths = list(all_model_checkpoint_paths or ())
     if relative:
         folder = os.path.abspath(save_dir)
@@ -257,9 +258,7 @@ def write_state(
             f"the checkpoint {model_checkpoint_path!r} has the same name as the state "
             "file in its folder; choose another name, or another latest_filename"
         )
-    text = state.to_text().encode("ascii")
-    if sealed:
-        text = seal_text(text)
+    text = seal_text(state.to_text().encode("ascii"))
 
     def write(out: Any) -> None:
         out.write(text)
@@ -292,7 +291,7 @@ def _warn_of_another_writer(file: str) -> None:
 
 
 def _state_file(folder: str, latest_filename: str | None) -> str:
-    return os.path.join(folder, latest_filename or DEFAULT_FILENAME)
+    return os.path.join(path_text(folder), latest_filename or DEFAULT_FILENAME)
 
 
 def get_checkpoint_state(
@@ -310,7 +309,7 @@ def get_checkpoint_state(
     Raises:
         DataLossError: if it does not have the checksum that it was written with.
     """
-    file = _state_file(os.fspath(checkpoint_dir), latest_filename)
+    file = _state_file(path_text(checkpoint_dir, "checkpoint_dir"), latest_filename)
     try:
         with open(file, "rb", opener=regular()) as opened:
             text = open_text(opened.read(), file).decode("utf-8", "surrogateescape")
@@ -322,7 +321,7 @@ def get_checkpoint_state(
         return None
 
     def absolute(path: str) -> str:
-        return path if os.path.isabs(path) else os.path.join(checkpoint_dir, path)
+        return path if os.path.isabs(path) else os.path.join(os.path.dirname(file), path)
 
     state.model_checkpoint_path = absolute(state.model_checkpoint_path)
     state.all_model_checkpoint_paths = [absolute(p) for p in state.all_model_checkpoint_paths]
@@ -357,7 +356,7 @@ def checkpoint_exists(checkpoint_prefix: str) -> bool:
     Args:
         checkpoint_prefix: prefix of its files, as returned by ``Saver.save``.
     """
-    return checkpoints.checkpoint_exists(os.fspath(checkpoint_prefix))
+    return checkpoints.checkpoint_exists(path_text(checkpoint_prefix, "checkpoint_prefix"))
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
@@ -368,7 +367,7 @@ def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
     """
     found = []
     for prefix in checkpoint_prefixes:
-        path = checkpoints.main_file(os.fspath(prefix))
+        path = checkpoints.main_file(path_text(prefix))
         if path is not None:
             with contextlib.suppress(FileNotFoundError):
                 found.append(os.stat(path).st_mtime)
@@ -388,7 +387,7 @@ def remove_checkpoint(
     Raises:
         OpError: if the file system reports an error.
     """
-    prefix = os.fspath(checkpoint_prefix)
+    prefix = path_text(checkpoint_prefix, "checkpoint_prefix")
     checkpoints.remove_files(prefix)
     meta = meta_graph_filename(prefix, meta_graph_suffix)
     with file_errors(f"cannot remove {meta!r}"), contextlib.suppress(FileNotFoundError):

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from actorsession.checkpoints import CheckpointReader, write_spec
+from actorsession.config.file_roots import path_text
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_to_tensor
@@ -53,7 +54,7 @@ def load_checkpoint(ckpt_dir_or_file: str) -> CheckpointReader:
 
 
 def _prefix(given: Any) -> str:
-    path = str(os.fspath(given))
+    path = path_text(given)
     if not os.path.isdir(path):
         return path
     found = latest_checkpoint(path)

@@ -14,7 +14,6 @@ A saver serves both session APIs: ``save`` and ``restore`` for a ``Session``, ``
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import math
@@ -24,7 +23,9 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from actorsession import checkpoints
-from actorsession.errors import InvalidArgumentError, NotFoundError
+from actorsession.actors.loops import in_thread
+from actorsession.config.file_roots import path_text
+from actorsession.errors import InvalidArgumentError, NotFoundError, RequestValueError
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.process_bound import GraphBound
 from actorsession.records import dataclass, description
@@ -278,8 +279,8 @@ class Saver(GraphBound):
         if self._def is not None:
             with _fed(self._def, plan) as feeds:
                 saved = await sess.run(self._def.save_tensor_name, feeds)
-                plan = await asyncio.to_thread(_written, self._def, plan, saved)
-        return await asyncio.to_thread(self._finish, plan)
+                plan = await in_thread(_written, self._def, plan, saved)
+        return await in_thread(self._finish, plan)
 
     def _plan(self, sess: Any, save_path: Any, latest: str | None, step: Any) -> _Save:
         """Check the arguments that are known before anything runs."""
@@ -288,10 +289,10 @@ class Saver(GraphBound):
         latest = latest or DEFAULT_FILENAME
         if os.path.basename(latest) != latest:
             raise ValueError(f"latest_filename must be a name without folders, got {latest!r}")
-        prefix = os.fspath(save_path)
+        prefix = path_text(save_path, "save_path")
         folder, name = os.path.split(prefix)
         if not name:
-            raise ValueError(
+            raise RequestValueError(
                 f"save_path must end in a name, as in 'folder/model', got {save_path!r}"
             )
         if step is None and name == latest:
@@ -402,12 +403,13 @@ class Saver(GraphBound):
         if self._def is None:
             raise RuntimeError(_UNBUILT)
         if save_path is None:
-            raise ValueError("save_path is None, so there is no checkpoint to restore")
+            raise RequestValueError("save_path is None, so there is no checkpoint to restore")
+        prefix = path_text(save_path, "save_path")
         # Tasks elsewhere may see files that this process does not; in that case the step reports missing
         # files.
-        if not getattr(sess, "target", "") and not checkpoint_exists(save_path):
-            raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
-        return self._def.restore_op_name, {self._def.filename_tensor_name: os.fspath(save_path)}
+        if not getattr(sess, "target", "") and not checkpoint_exists(prefix):
+            raise RequestValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
+        return self._def.restore_op_name, {self._def.filename_tensor_name: prefix}
 
 
 def _written(names: SaverDef, plan: _Save, saved: Any) -> _Save:
@@ -450,4 +452,4 @@ def _restore_errors(save_path: Any) -> Iterator[None]:
 
 
 def _hint(save_path: Any, message: str, what: str) -> str:
-    return f"restoring failed, because the checkpoint {os.fspath(save_path)!r} {what}: {message}"
+    return f"restoring failed, because the checkpoint {os.fsdecode(save_path)!r} {what}: {message}"

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from .families import programs
+from .families.op_types import FAMILIES, RECORDED
 from .interchange import compare_interchange
 from .program import Program
 from .report import Outcome, judge, stale, summary, table
@@ -67,6 +68,7 @@ def main(arguments: Sequence[str]) -> int:
     if "2.21" not in peers and (chosen or exchanges or not peers):
         return _print_error("--peer: a Python that has tensorflow is needed", _CALLED_WRONGLY)
     if options.record:
+        _record_op_types(chosen, peers)
         return _record(whole, peers)
     codes = []
     if whole:
@@ -112,6 +114,15 @@ def _compare_whole(chosen: Sequence[WholeProgram], peers: Mapping[str, str]) -> 
                 print(f"{program.name}: {problem}\n{found.err[-_KEPT:]}{expected.err[-_KEPT:]}")
     print(f"{len(chosen)} whole programs, {len(printed)} beside a peer: {differing} differ\n")
     return _DIFFERS if differing else _SAME
+
+
+def _record_op_types(chosen: Sequence[Program], peers: Mapping[str, str]) -> None:
+    """Write down what TensorFlow gives for operation types, if they are all chosen."""
+    programs_of = [program for family in FAMILIES for program in family.programs]
+    if all(program in chosen for program in programs_of):
+        found = _side(THEIRS, peers["2.21"], programs_of, 0)
+        lines = [json.dumps(found[program.name]) for program in programs_of]
+        RECORDED.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _record(chosen: Sequence[WholeProgram], peers: Mapping[str, str]) -> int:

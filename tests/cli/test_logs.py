@@ -11,6 +11,8 @@ import signal
 import stat
 import subprocess
 import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -228,6 +230,22 @@ def test_the_processes_of_a_cluster_share_a_log_file(tmp_path: Path) -> None:
             (line,) = [line for line in lines_until(path, started) if started in line]
             assert f" {task['pid']} INFO actorsession.cluster " in line
         ends_in_silence(process)
+
+
+def test_lines_of_clusters_that_share_a_log_file_stay_whole(tmp_path: Path) -> None:
+    """However long they are: a name of a peer may be."""
+    path, count, length = tmp_path / "log", 100, 50_000
+
+    def write(letter: str) -> None:
+        handler = _file_handler(str(path))
+        for _ in range(count):
+            handler.emit(logging.makeLogRecord({"msg": letter * length}))
+        handler.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(write, "abcd"))
+    lines = path.read_text().splitlines()
+    assert Counter(lines) == {letter * length: count for letter in "abcd"}
 
 
 def test_a_log_file_is_its_owners_alone_and_a_fifo_that_nobody_reads_is_refused(

@@ -181,7 +181,10 @@ CALLS: list[tuple[list[str], str]] = [
         for text in ("0", "-1", "x", "inf", "nan")
     ],
     # certificates and the demo
-    (["certs", "--out", "/proc/none"], " certs: --out: /proc/none: No such file or directory"),
+    (
+        ["certs", "--out", "/proc/none"],
+        " certs: --out: cannot make the folder '/proc/none': No such file or directory",
+    ),
     (
         ["certs", "--out", "/proc/none", "--days", "0"],
         " certs: --days: expected a positive integer, got '0'",
@@ -230,7 +233,7 @@ def test_a_wrong_call_is_one_line_that_names_the_option_and_status_2(
             '{"cluster": {"worker": ["h:1"]}, "task": {"type": "worker", "index": 3}}',
             "no task 3 in job 'worker'; it has 0",
         ),
-        (None, "", "{path}: No such file or directory"),
+        (None, "", "cannot read '{path}': No such file or directory"),
     ],
 )
 def test_a_description_that_cannot_be_used_is_status_2_and_names_what_named_the_file(

@@ -9,6 +9,7 @@ import shutil
 import stat
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -25,6 +26,7 @@ from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
+    ResourceExhaustedError,
     UnauthenticatedError,
 )
 from actorsession.graph.graph import Graph
@@ -77,15 +79,15 @@ def test_what_is_no_host_is_refused(tmp_path: Path, host: str) -> None:
 
 
 def test_a_failure_half_way_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = os.open
+    link = os.link
 
-    def fail(path: str, *rest: int) -> int:
+    def fail(source: str, path: str, **more: Any) -> None:
         if path.endswith("key.pem") and "ca-" not in path:
             raise OSError(28, "No space left on device")
-        return opened(path, *rest)
+        link(source, path, **more)
 
-    monkeypatch.setattr(os, "open", fail)
-    with pytest.raises(OSError, match=r"No space left"):
+    monkeypatch.setattr(os, "link", fail)
+    with pytest.raises(ResourceExhaustedError, match=r"No space left"):
         make_certificates(tmp_path, [])
     assert list(tmp_path.iterdir()) == []
 

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import resource
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +20,7 @@ import actorsession as acts
 from actorsession import ops
 from actorsession.cluster import SecurityConfig
 from actorsession.config import ConfigProto
-from actorsession.errors import ResourceExhaustedError
+from actorsession.errors import ResourceExhaustedError, UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, chain, in_process, on, patient_cluster, reach_over_links, soon
@@ -26,7 +31,7 @@ from tests.transports.authority import Authority
 from transports.shm.lane import SHARED_VARIABLE
 
 # Bytes of what there is no memory for, and how much a process may grow.
-LARGE, ROOM = 128 * 2**20, 40 * 2**20
+LARGE, ROOM = 64 * 2**20, 40 * 2**20
 SMALL = 2**19
 
 
@@ -79,7 +84,7 @@ class Steps:
 
     async def text(self, nbytes: int) -> float:
         """In the header of a frame, whose length is limited; it is copied more than once."""
-        nbytes = min(nbytes, 60 * 2**20)
+        nbytes = min(nbytes, 40 * 2**20)
         return len(await self._session.run(self._pushed_text, {self._text: b"x" * nbytes})) / nbytes
 
     async def constant(self, nbytes: int) -> float:
@@ -168,6 +173,51 @@ async def test_whichever_allocation_for_a_peer_fails_one_step_fails_at_most(
             assert failed, name
         await others.end()
         await cluster.until_idle()
+
+
+@pytest.mark.process
+@for_each("allowed", [0, 1])
+async def test_a_cluster_for_which_there_are_too_few_processes_says_so_and_leaves_nothing(
+    allowed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    spawn, begun = asyncio.create_subprocess_exec, list[asyncio.subprocess.Process]()
+
+    async def limited(*words: Any, **options: Any) -> asyncio.subprocess.Process:
+        if len(begun) == allowed:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        begun.append(await spawn(*words, **options))
+        return begun[-1]
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", limited)
+    with pytest.raises(
+        ResourceExhaustedError, match=f"cannot start the process of .*{allowed}: Res"
+    ):
+        async with acts.LocalCluster({"worker": 2}):
+            raise AssertionError("it has started")
+    assert not any(tmp_path.iterdir())
+    assert all(process.returncode is not None for process in begun)
+
+
+@pytest.mark.process
+async def test_a_cluster_whose_folder_is_full_says_so_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """There is room for the folder of the sockets, and for no socket."""
+    with tempfile.TemporaryDirectory() as full:
+        words = ["mount", "-t", "tmpfs", "-o", "size=4k,nr_inodes=2", "none", full]
+        if shutil.which("mount") is None or subprocess.run(words, capture_output=True).returncode:
+            pytest.skip("nothing can be mounted here")
+        try:
+            monkeypatch.setattr(tempfile, "tempdir", full)
+            cluster = acts.LocalCluster({"worker": 1})
+            with pytest.raises(UnavailableError, match="did not come up") as info:
+                await cluster.start()
+            assert "No space left on device" in info.value.message
+            assert not os.listdir(full)
+            assert not any(process.alive for process in cluster.processes.values())
+        finally:
+            subprocess.run(["umount", full], check=True)
 
 
 def address_space(pid: int) -> int:

@@ -148,8 +148,9 @@ async def test_a_step_ends_while_a_worker_loads_a_large_graph(
 async def test_closing_a_session_whose_graph_is_loaded_leaves_nothing(
     cluster: InProcess, x: Tensor, kernels: threading.Event
 ) -> None:
+    """And the plan that a thread makes ends before it has made another kernel."""
     with on(W1):
-        y = make_one("TestSlowToMake", [large(x)])
+        y = make_one("TestSlowToMake", [make_one("TestSlowToMake", [large(x)])])
     session = AsyncSession(cluster.target(), graph=x.graph)
     first = asyncio.ensure_future(session.run(y, {x: 1.0}))
     await eventually(lambda: len(_BEGUN) == 1)
@@ -159,6 +160,8 @@ async def test_closing_a_session_whose_graph_is_loaded_leaves_nothing(
     kernels.set()
     await cluster.until_idle()
     await eventually(lambda: not any(s.graphs for s in cluster.statistics().values()))
+    await eventually(lambda: not any("planning" in t.name for t in threading.enumerate()))
+    assert len(_BEGUN) == 1
 
 
 @pytest.mark.usefixtures("patient_clients")

@@ -406,6 +406,33 @@ def test_a_plain_with_starts_and_ends_the_processes_for_a_program_that_blocks() 
         cluster.do(cluster.statistics())
 
 
+def test_after_the_stop_of_its_cluster_a_session_says_at_once_what_happened_and_goes_on_saying_it() -> (
+    None
+):
+    with Graph().as_default() as graph:
+        v = ops.Variable(1.0)
+    with LocalCluster({"worker": 2}) as cluster:
+        session, other = [Session(cluster.target("worker", k), graph=graph) for k in range(2)]
+        session.run(v.initializer)
+        other.run(v.initializer)
+        cluster.do(cluster.remove("worker", 1))
+        with pytest.raises(
+            UnavailableError, match="task:1 was removed from its cluster by process"
+        ):
+            other.reattach()
+    stopped = "its cluster was stopped in order by process"
+    for call, words in (
+        (lambda: session.run(v), "was stopped in order"), (session.reattach, stopped),
+        (lambda: session.run(v), stopped), (session.reattach, stopped),
+    ):  # fmt: skip
+        with pytest.raises(UnavailableError, match=words) as info:
+            call()
+        assert "attempt" not in info.value.message or "after 1 attempt;" in info.value.message
+    assert "may be tried again" not in info.value.message
+    for ended in (session, other):
+        ended.close()
+
+
 @pytest.mark.process
 def test_a_plain_with_leaves_nothing_if_a_process_does_not_come_up() -> None:
     cluster = LocalCluster({"worker": 1}, imports=["no_such_module"])

@@ -83,6 +83,7 @@ class Things:
             v = ops.Variable(1.0)
             self.initializer = v.initializer
             queue = ops.FIFOQueue(1, "float32")
+            self.waiting = queue.dequeue()
             runner = train.QueueRunner(queue, [queue.enqueue([self.value])])
             train.add_queue_runner(runner)
             self.saver = train.Saver([v])
@@ -235,6 +236,20 @@ def test_in_a_forked_child_a_call_does_nothing_or_says_whose_the_object_is(thing
             assert "it belongs to the parent process" in said, (kind, name)
 
 
+def check_on_a_second_loop_of_the_thread(things: Things, own: asyncio.AbstractEventLoop) -> None:
+    """Whatever could wait is refused as in another thread, at once and by the names of both loops; a step in
+    this process that does not suspend belongs to no loop."""
+    in_order = sorted(CALLS, key=lambda call: call[1] in ENDS)
+    refused = [c for c in in_order if c not in ANYWHERE and c != ("AsyncInteractiveSession", "run")]
+    for kind, name in refused:
+        with pytest.raises(RuntimeError, match=rf"\({id(own):#x}, of .* called on the event loop"):
+            drive(partial(things.call, kind, name))
+    session = things.of["AsyncInteractiveSession"]
+    assert drive(partial(session.run, things.value)) == 2.0
+    with pytest.raises(RuntimeError, match=rf"\({id(own):#x}, of .* called on the event loop"):
+        drive(partial(session.run, things.waiting))
+
+
 # A loop that is closed tells of what was left open.
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.parametrize(
@@ -247,6 +262,7 @@ def test_after_the_end_of_the_loop_only_ends_are_possible(
     things = Things()
     with asyncio.Runner(loop_factory=make_loop) as runner:
         runner.run(things.make())
+        check_on_a_second_loop_of_the_thread(things, runner.get_loop())
     calls = [call for call in CALLS if call[1] not in ENDS and call not in ANYWHERE]
     for kind, name in calls:
         if kind == "AsyncInteractiveSession":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any
 
@@ -36,6 +37,8 @@ from actorsession.runtime.blas_threads import blas_threads
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W0, W1, W2, InProcess, chain, in_process, on, soon
 from tests.ports import HoldPorts
+from tests.session.probe import Probe
+from tests.session.test_kernel_threads import Counter
 
 PS0 = "/job:ps/replica:0/task:0"
 
@@ -67,6 +70,25 @@ def test_a_remote_session_refuses_what_only_local_ones_have(
 def test_a_server_refuses_them_for_its_sessions(name: str) -> None:
     with pytest.raises(InvalidArgumentError, match=f"a remote session does not support {name}: "):
         Server({"worker": ["127.0.0.1:0"]}, "worker", config=LOCAL[name])
+
+
+async def test_a_server_of_one_thread_runs_one_kernel_at_a_time_for_all_sessions() -> None:
+    """First and second runs of one plan and of eight, of two sessions at once."""
+    counter = Counter()
+    probe = Probe("one at a time at a server", counter)
+    with Graph().as_default() as graph:
+        values = [probe(ops.constant(float(k))) for k in range(8)]
+    one = ConfigProto(inter_op_parallelism_threads=1)
+    async with (
+        in_process({"worker": 1}, config=one) as cluster,
+        AsyncSession(cluster.target(), graph) as session,
+        AsyncSession(cluster.target(), graph) as other,
+    ):
+        for _ in range(2):
+            runs = [s.run(y) for s in (session, other) for y in (*values, values[0])]
+            assert await soon(asyncio.gather(*runs)) == 2 * [*map(float, range(8)), 0.0]
+    assert counter.most == 1
+    assert len(probe.threads) == 2 * 2 * 9
 
 
 @pytest.mark.skipif(blas_threads() is None, reason="numpy's BLAS is no OpenBLAS here")

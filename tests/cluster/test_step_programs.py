@@ -46,6 +46,7 @@ from actorsession.errors import (
     UnavailableError,
     WorkerRestartedError,
 )
+from actorsession.graph import codec
 from actorsession.graph.codec import INLINE_LIMIT, pack
 from actorsession.graph.dtypes import ALL_TYPES, DType
 from actorsession.graph.graph import Graph
@@ -1217,6 +1218,73 @@ async def test_nothing_is_decoded_before_it_is_admitted(
             held.gate.open()
             assert await soon(asyncio.gather(first, second)) == [2.0, 3.0]
             assert decoded == 0
+
+
+class HeldCodec:
+    """The part of the codec that strings go through; a thread in it waits for the test."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+        self._work = getattr(codec, name)
+        self.go, self.threads = threading.Event(), list[int]()
+        monkeypatch.setattr(codec, name, self)
+
+    def __call__(self, value: Any, *args: Any) -> Any:
+        if len(value) > 2**16:
+            self.threads.append(threading.get_ident())
+            assert self.go.wait(PATIENCE), "nobody has let it go on"
+        return self._work(value, *args)
+
+
+LONG_TEXTS = np.array([b"%06d" % k for k in range(2**16 + 1)], dtype=object)
+
+
+@for_each("name", ["_unpack_strings", "pack"])
+@for_each("task", [W0, W1])
+@for_each("is_first", [False, True], ids=["program", "message"])
+async def test_many_strings_are_read_and_written_in_threads_while_another_session_goes_on(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, name: str, task: str, is_first: bool
+) -> None:
+    """Fed to and fetched from the master's own task, and another."""
+    with on(task):
+        texts, count = ops.placeholder("string", [None]), ops.placeholder("int32", [])
+        end = ops.size(texts) if name == "_unpack_strings" else ops.fill([count], "text")
+    feeds: dict[Any, Any] = (
+        {texts: LONG_TEXTS} if name == "_unpack_strings" else {count: len(LONG_TEXTS)}
+    )
+    with Graph().as_default() as beside:
+        x, y = two_tasks()
+    async with (
+        in_process() as cluster,
+        AsyncSession(cluster.target(), graph) as session,
+        AsyncSession(cluster.target(), beside) as other,
+    ):
+        if not is_first:
+            await warm(session, end, feeds)
+        await warm(other, y, {x: 0.0})
+        held = HeldCodec(monkeypatch, name)
+        found = asyncio.create_task(session.run(end, feeds))
+        await eventually(lambda: bool(held.threads))
+        assert await soon(other.run(y, {x: 1.0})) == 4.0
+        assert not found.done()
+        held.go.set()
+        assert np.size(await soon(found)) == (1 if name == "_unpack_strings" else len(LONG_TEXTS))
+        assert threading.get_ident() not in held.threads
+        await cluster.until_idle()
+
+
+async def test_a_value_among_many_strings_that_cannot_be_sent_fails_its_step(
+    graph: Graph, cluster: InProcess
+) -> None:
+    wait = Wait("object")
+    x = ops.placeholder("float32", [])
+    end = wait(x)
+    async with AsyncSession(cluster.target(), graph) as session:
+        assert await warm(session, end, {x: 1.0}) == 1.0
+        wait.value = np.array([object()] * (2**16 + 1), dtype=object)
+        with pytest.raises(InvalidArgumentError, match="cannot be sent"):
+            await soon(session.run(end, {x: 1.0}))
+        wait.value = None
+        assert await soon(session.run(end, {x: 2.0})) == 2.0
 
 
 # -- what changes between two runs ---------------------------------------------------------------------

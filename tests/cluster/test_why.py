@@ -144,7 +144,10 @@ async def test_a_partial_run_on_other_tasks_says_what_it_was_not_fed(graph: Grap
             assert (why.root.kind, why.root.node) == ("unfed", "y:0")
             assert why.steps[0].partial is not None
             assert why.steps[0].partial.feeds == ("y:0",)
+            assert why.steps[0].partial.calls == 1
+            assert session.statistics().partial_runs == 1
             assert await run.run(total, {y: 2.0}) == 3.0
+        assert session.statistics().partial_runs == 0
 
 
 async def test_a_step_that_is_held_back_names_the_task_that_does_not_read(

@@ -241,3 +241,42 @@ def test_signatures_that_say_too_little_are_refused() -> None:
 def test_the_message_counts_its_version() -> None:
     assert read_saved_model(THEIRS).saved_model_schema_version == 1
     assert isinstance(read_saved_model(THEIRS), SavedModel)
+
+
+def test_the_files_of_tables_go_with_the_model(tmp_path: Path) -> None:
+    """Two files of one name, and one of them twice; the model is moved, and its sources are gone."""
+    sources = [tmp_path / name / "words.txt" for name in ("a", "b")]
+    for number, source in enumerate(sources):
+        source.parent.mkdir()
+        source.write_text(f"zero{number}\none{number}\n")
+    x = tf.placeholder(tf.string, [None], name="x")
+    tables = [
+        tf.contrib.lookup.index_table_from_file(str(sources[0])),
+        tf.contrib.lookup.index_table_from_file(str(sources[1])),
+        tf.lookup.StaticVocabularyTable(
+            tf.lookup.TextFileInitializer(str(sources[1]), tf.string, 0, tf.int64, -1), 1
+        ),
+    ]
+    y = tf.stack([table.lookup(x) for table in tables], name="y")
+    assert len(tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS)) == 3
+    with tf.Session() as sess:
+        sess.run(tf.tables_initializer())
+        first = tf.tables_initializer()
+        tf.saved_model.simple_save(sess, tmp_path / "model", {"x": x}, {"y": y}, first)
+    for source in sources:
+        source.unlink()
+    moved = (tmp_path / "model").rename(tmp_path / "moved")
+    assert sorted(file.name for file in (moved / "assets").iterdir()) == [
+        "words.txt",
+        "words.txt_1",
+    ]
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.saved_model.load(sess, ["serve"], moved)
+        found = sess.run("y:0", {"x:0": ["one0", "one1"]})
+    assert found.tolist() == [[1, -1], [-1, 1], [2, 1]]
+
+
+def test_a_file_that_is_fed_to_a_table_is_no_asset() -> None:
+    init = tf.lookup.TextFileInitializer(tf.placeholder(tf.string, []), tf.string, -2, tf.int64, -1)
+    tf.lookup.StaticHashTable(init, -1)
+    assert tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS) == []

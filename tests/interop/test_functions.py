@@ -138,7 +138,7 @@ def _with_wrong_output(message: GraphDef) -> None:
         (_without_result, "has no entry in ret for its result"),
         (_with_nonsense, "is neither an argument nor of the form 'node:output:index'"),
         (_with_too_few, "function"),
-        (_with_wrong_output, "has no output 'spam'"),
+        (_with_wrong_output, "has no output 'spam:0'"),
     ],
     ids=["library", "result", "nonsense", "few", "output"],
 )

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from actorsession import ops
+from actorsession.checkpoints.seals import open_json, seal_json
 from actorsession.config import DebugOptions, DebugTensorWatch, RunOptions
 from actorsession.errors import DataLossError, InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype
@@ -158,11 +159,25 @@ def written(session: Session, tmp_path: Path) -> Path:
     return path
 
 
-def test_a_process_that_died_leaves_what_it_had_written(written: Path) -> None:
-    manifest = json.loads((written / "manifest.json").read_text())
-    for key in ("end", "error", "left_out", "kept"):
+def unended(run: Path) -> None:
+    """Make the manifest that of a run whose process died."""
+    path = run / "manifest.json"
+    manifest = open_json(path.read_bytes(), "it")
+    for key in ("end", "values", "error", "left_out", "kept"):
         manifest.pop(key, None)
-    (written / "manifest.json").write_text(json.dumps(manifest))
+    path.write_bytes(seal_json(manifest))
+
+
+def change_line(run: Path, **changes: Any) -> None:
+    """Leave one value, with something else in its line, as somebody can write it."""
+    unended(run)
+    path = run / "tensors.jsonl"
+    line = open_json(path.read_bytes().splitlines()[0], "it")
+    path.write_bytes(seal_json({**line, **changes}) + b"\n")
+
+
+def test_a_process_that_died_leaves_what_it_had_written(written: Path) -> None:
+    unended(written)
     with (written / "tensors.jsonl").open("a") as lines:
         lines.write('{"file": "000')
     (run,) = DebugDumpDir(written.parent).runs
@@ -172,19 +187,20 @@ def test_a_process_that_died_leaves_what_it_had_written(written: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../secret.npy", "/etc/passwd", "x.npy", ""])
 def test_no_file_outside_the_directory_is_opened(written: Path, name: str) -> None:
-    line = json.loads((written / "tensors.jsonl").read_text().splitlines()[0])
-    (written / "tensors.jsonl").write_text(json.dumps({**line, "file": name}) + "\n")
+    change_line(written, file=name)
     with pytest.raises(DataLossError, match="is not the name of a file with a value"):
         DebugDumpDir(written.parent)
 
 
 def test_nothing_is_unpickled(written: Path) -> None:
+    change_line(written, file_crc32=None)
     np.save(written / "00000000.npy", np.array([{}], object), allow_pickle=True)
     with pytest.raises(DataLossError, match=r"does not contain the float32 of shape \[1\]"):
         DebugDumpDir(written.parent).get_tensors("y")
 
 
 def test_a_file_that_is_cut_off_or_of_another_type_is_told(written: Path) -> None:
+    change_line(written, file_crc32=None)
     path = written / "00000000.npy"
     path.write_bytes(path.read_bytes()[:-2])
     with pytest.raises(DataLossError, match="does not contain"):
@@ -192,6 +208,27 @@ def test_a_file_that_is_cut_off_or_of_another_type_is_told(written: Path) -> Non
     np.save(path, np.zeros(3, np.int32))
     with pytest.raises(DataLossError, match="found int32 of shape"):
         DebugDumpDir(written.parent).get_tensors("y")
+
+
+def test_a_run_that_lacks_values_or_has_other_ones_is_told(written: Path) -> None:
+    value, lines = written / "00000000.npy", written / "tensors.jsonl"
+    np.save(value, np.load(value) + 1)
+    with pytest.raises(DataLossError, match="does not have its checksum"):
+        DebugDumpDir(written.parent).get_tensors("y")
+    lines.write_bytes(lines.read_bytes().splitlines(keepends=True)[0])
+    with pytest.raises(DataLossError, match="it has 1 values, and said that it has 2"):
+        DebugDumpDir(written.parent)
+
+
+def test_a_run_of_an_earlier_version_is_read_without_checksums(written: Path) -> None:
+    for path in (written / "manifest.json", written / "tensors.jsonl"):
+        plain = [open_json(line, "it") for line in path.read_bytes().splitlines()]
+        for each in plain:
+            each.pop("file_crc32", None)
+        path.write_text(
+            "".join(json.dumps(each) + "\n" for each in plain).replace('"form": 2', '"form": 1')
+        )
+    assert len(DebugDumpDir(written.parent).get_tensors("y")) == 1
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"form": 2}'])

@@ -110,7 +110,7 @@ def test_a_row_says_where_the_op_is_smooth_or_why_it_has_no_gradient(op: str) ->
 
 @EVERY
 def test_an_op_computes_what_numpy_does(row: Row) -> None:
-    _skip_without(row)
+    skip_without(row)
     for inputs, known in itertools.product(row.inputs, (True, False)):
         with noted(*inputs, "known shapes" if known else "hidden shapes"):
             _check_values(row, inputs, known=known)
@@ -128,7 +128,7 @@ def _check_values(row: Row, inputs: tuple[Any, ...], *, known: bool) -> None:
 
 @SMOOTH
 def test_a_gradient_is_that_of_finite_differences(row: Row) -> None:
-    _skip_without(row)
+    skip_without(row)
     for inputs in row.smooth:
         with noted(*inputs):
             check_gradient(row.build, *inputs, wrt=row.wrt, step=row.step)
@@ -137,7 +137,7 @@ def test_a_gradient_is_that_of_finite_differences(row: Row) -> None:
 @each_row([row for row in ROWS if row.no_gradient])
 def test_nothing_flows_back_through_an_op_without_a_gradient(row: Row) -> None:
     """Where TensorFlow marks the op so; where it has registered nothing, asking is a LookupError."""
-    _skip_without(row)
+    skip_without(row)
     arrays = [np.asarray(a) for a in row.inputs[0]]
     with Graph().as_default():
         tensors = [source(as_dtype(a.dtype), a.shape) for a in arrays]
@@ -164,7 +164,7 @@ BY_ALL_SIZES = {"GatherV2"}
 @EVERY
 def test_an_op_whose_result_is_as_large_as_a_value_says_names_the_input(row: Row) -> None:
     """Or an event loop would be held for as long as a fed number says; see ``OpDef.sized_by``."""
-    _skip_without(row)
+    skip_without(row)
     for inputs in row.inputs:
         with noted(*inputs):
             assert _sizing_inputs(row, inputs) == []
@@ -207,7 +207,7 @@ def _sizing_inputs(row: Row, inputs: tuple[Any, ...]) -> list[int]:
 
 @FAULTY
 def test_values_that_do_not_fit_are_refused_by_the_kernel(row: Row) -> None:
-    _skip_without(row)
+    skip_without(row)
     for fault in row.faults:
         with (
             noted(*fault.inputs),
@@ -219,7 +219,7 @@ def test_values_that_do_not_fit_are_refused_by_the_kernel(row: Row) -> None:
 
 @FAULTY
 def test_shapes_that_do_not_fit_are_refused_by_the_line_that_builds(row: Row) -> None:
-    _skip_without(row)
+    skip_without(row)
     for fault in row.faults:
         if fault.static is not None:
             with noted(*fault.inputs):
@@ -257,6 +257,6 @@ def _compare(got: Any, want: Any, row: Row) -> None:
         np.testing.assert_allclose(got.astype(wide), want.astype(wide), row.rtol, row.rtol)
 
 
-def _skip_without(row: Row) -> None:
+def skip_without(row: Row) -> None:
     if row.needs:
         pytest.importorskip(row.needs)

@@ -274,6 +274,16 @@ def test_clearing_a_container_empties_resources_of_every_kind_where_they_stand()
     assert manager.lookup("b", "x", "box") is cleared
 
 
+def test_a_cleared_resource_may_be_asked_for_with_another_spec() -> None:
+    manager = ResourceManager()
+    first = manager.lookup_or_create("", "x", "box", Box, "of floats")
+    manager.clear()
+    second = manager.lookup_or_create("", "x", "box", Box, "of doubles")
+    assert second is not first
+    with pytest.raises(InvalidArgumentError, match="exists in container"):
+        manager.lookup_or_create("", "x", "box", Box, "of floats")
+
+
 def test_the_empty_name_means_the_default_container_when_clearing_too() -> None:
     manager = ResourceManager()
     default = manager.lookup_or_create("", "x", "box", Box)

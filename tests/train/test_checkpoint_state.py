@@ -94,7 +94,7 @@ def test_paths_in_a_relative_folder_become_relative_to_it(
         'model_checkpoint_path: "m-2"\n'
         'all_model_checkpoint_paths: "m-1"\n'
         'all_model_checkpoint_paths: "/far/m-0"\n'
-        'all_model_checkpoint_paths: "m-2"\n'
+        'all_model_checkpoint_paths: "m-2"  # crc32 d48dbdeb\n'
     )
     found = train.get_checkpoint_state("run", "last")
     assert found is not None

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 
 from actorsession import ops, train
+from actorsession.errors import ResourceExhaustedError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
 from actorsession.train import Saver
@@ -45,6 +47,23 @@ async def test_saves_of_one_saver_may_overlap(graph: Graph, tmp_path: Path) -> N
     kept = [train.load_variable(path, "v") for path in saver.last_checkpoints]
     np.testing.assert_array_equal(kept, [[1, 2]] * 3)
     assert len([n for n in names(tmp_path) if n.endswith(".safetensors")]) == 3
+
+
+async def test_without_a_thread_a_save_fails_by_name_and_writes_nothing_later_either(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ops.Variable([1.0, 2.0], name="v")
+    saver = Saver()
+    async with AsyncSession(graph=graph) as session:
+        await session.run(ops.global_variables_initializer())
+        with monkeypatch.context() as patched:
+            none_left = mock.Mock(side_effect=RuntimeError("can't start new thread"))
+            patched.setattr("concurrent.futures.thread.threading.Thread.start", none_left)
+            with pytest.raises(ResourceExhaustedError, match="no threads left"):
+                await saver.save_async(session, str(tmp_path / "first"))
+        await saver.save_async(session, str(tmp_path / "second"))
+    assert not train.checkpoint_exists(str(tmp_path / "first"))
+    assert saver.last_checkpoints == [str(tmp_path / "second")]
 
 
 async def test_the_loop_goes_on_while_a_file_is_written(

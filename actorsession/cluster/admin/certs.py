@@ -13,8 +13,12 @@ from __future__ import annotations
 import ipaddress
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
+from actorsession.checkpoints.atomic import file_errors, read_regular, write_whole
+from actorsession.config.file_roots import path_text
 from actorsession.errors import (
     AlreadyExistsError,
     FailedPreconditionError,
@@ -75,7 +79,7 @@ def make_certificates(
         InvalidArgumentError: for an invalid host, a number of days below 1, or a CA whose key is not one that
             this function made.
         FailedPreconditionError: without the package ``cryptography``.
-        OSError: if the folder cannot be written to.
+        OpError: if the folder cannot be written to.
     """
     try:
         from actorsession.cluster.admin import signing
@@ -84,23 +88,24 @@ def make_certificates(
     if days < 1:
         raise InvalidArgumentError(f"a certificate is good for at least 1 day, got {days}")
     names = tuple(dict.fromkeys([*map(checked_host, hosts), *LOOPBACK_HOSTS]))
-    at = Path(folder)
-    source = at if ca_folder is None else Path(ca_folder)
+    at = Path(path_text(folder))
+    source = at if ca_folder is None else Path(path_text(ca_folder))
     made = Certificates(
         ca_file=str(source / "ca.pem"), ca_key_file=str(source / "ca-key.pem"),
         certificate_file=str(at / "cert.pem"), key_file=str(at / "key.pem"), hosts=names,
     )  # fmt: skip
-    files: dict[str, tuple[bytes, int]] = {}
+    files: dict[str, tuple[bytes, bool]] = {}
     if ca_folder is None:
         ca = signing.new_authority()
-        files[made.ca_file] = (ca.certificate, 0o644)
-        files[made.ca_key_file] = (ca.key, 0o600)
+        files[made.ca_file] = (ca.certificate, False)
+        files[made.ca_key_file] = (ca.key, True)
     else:
         ca = signing.Pair(_content(made.ca_file), _content(made.ca_key_file))
     leaf = signing.signed_by(ca, names, days)
-    files[made.certificate_file] = (leaf.certificate, 0o644)
-    files[made.key_file] = (leaf.key, 0o600)
-    at.mkdir(parents=True, exist_ok=True)
+    files[made.certificate_file] = (leaf.certificate, False)
+    files[made.key_file] = (leaf.key, True)
+    with file_errors(f"cannot make the folder {str(at)!r}"):
+        at.mkdir(parents=True, exist_ok=True)
     _write_all(files)
     return made
 
@@ -129,14 +134,19 @@ def checked_host(host: str) -> str:
 
 def _content(path: str) -> bytes:
     try:
-        return Path(path).read_bytes()
-    except FileNotFoundError:
+        with file_errors(f"cannot read {path!r}"):
+            return read_regular(path)
+    except NotFoundError:
         raise NotFoundError(
             f"{path} is not there; a CA's folder has ca.pem and ca-key.pem"
         ) from None
 
 
-def _write_all(files: dict[str, tuple[bytes, int]]) -> None:
+def _fill(content: bytes, file: BinaryIO) -> None:
+    file.write(content)
+
+
+def _write_all(files: dict[str, tuple[bytes, bool]]) -> None:
     """Write all of the files, or leave none."""
     if existing := [path for path in files if os.path.lexists(path)]:
         raise AlreadyExistsError(
@@ -145,11 +155,9 @@ def _write_all(files: dict[str, tuple[bytes, int]]) -> None:
         )
     written: list[str] = []
     try:
-        for path, (content, mode) in files.items():
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        for path, (content, private) in files.items():
+            write_whole(path, partial(_fill, content), private=private, new=True)
             written.append(path)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
     except BaseException:
         for path in written:
             os.unlink(path)

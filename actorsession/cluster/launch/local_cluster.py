@@ -21,6 +21,7 @@ from actorsession.cluster.launch.socket_folder import SocketFolder
 from actorsession.cluster.launch.task_restarts import TaskEnd
 from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.config import CONNECT_TIMEOUT
+from actorsession.config.file_roots import path_text
 from actorsession.durations import checked_seconds
 from actorsession.rpc.security import shared_security
 from transports import SecurityConfig
@@ -98,9 +99,10 @@ class LocalCluster(ManagedCluster[WorkerProcess]):
         self._more: tuple[str, ...] = ()
         if snapshot_dir is not None:
             every = str(checked_seconds("snapshot_every", snapshot_every))
-            self._more = ("--snapshot-dir", os.fspath(snapshot_dir), "--snapshot-every", every)
+            folder = path_text(snapshot_dir, "snapshot_dir")
+            self._more = ("--snapshot-dir", folder, "--snapshot-every", every)
         for root in file_roots:
-            self._more += ("--file-root", os.path.abspath(root))
+            self._more += ("--file-root", os.path.abspath(path_text(root, "a file root")))
         for name in checked_imports(imports):
             self._more += ("--import", name)
         if log_file is not None:

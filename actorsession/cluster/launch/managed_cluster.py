@@ -29,6 +29,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.life_cycle import Call, LifeCycle, State
+from actorsession.actors.loops import in_thread
 from actorsession.cluster.admin.admin_client import read_statistics, update_cluster
 from actorsession.cluster.launch.cluster_interface import TaskProcess, TaskStatus
 from actorsession.cluster.launch.restart_limit import checked_restart
@@ -259,6 +260,7 @@ class ManagedCluster(ProcessBound, Generic[P]):
     async def _start_again(self, former: P) -> P:
         """Start the task of a process again, at its address if it can; kill the process if it runs."""
         await former.stop(0.0)
+        self._restarts.record_end(former)
         process = await self._begin(former.job, former.index, former.address)
         if process.address != former.address:
             exit_reports.unregister_exit_reporter(former.address)
@@ -342,7 +344,8 @@ class ManagedCluster(ProcessBound, Generic[P]):
             process = self.process(job, index)
             del self.processes[task]
             self._restarts.forget(task)
-            exit_reports.unregister_exit_reporter(process.address)
+            how = f"{task} was removed from its cluster by process {os.getpid()}"
+            exit_reports.retire(process.address, how)
             try:
                 await self._tell(self.processes.values())
             finally:
@@ -498,7 +501,9 @@ class ManagedCluster(ProcessBound, Generic[P]):
             for process in self._starting:  # those of ``restart`` and ``add``, which fail then
                 group.create_task(process.stop(0.0), name=f"stop {process.task}")
         for process in self.processes.values():
-            exit_reports.unregister_exit_reporter(process.address)
+            exit_reports.retire(
+                process.address, f"its cluster was stopped in order by process {os.getpid()}"
+            )
         await self._release()
 
     def kill_now(self) -> None:
@@ -610,7 +615,7 @@ async def _stored_id(snapshot_dir: str | os.PathLike[str]) -> str | None:
     deadline = Deadline.after(_ENDING)
     while True:
         try:
-            stored = await asyncio.to_thread(stored_cluster_id, snapshot_dir)
+            stored = await in_thread(stored_cluster_id, snapshot_dir)
         except UnavailableError:
             if deadline.expired:
                 return None  # its tasks are refused, with both names

@@ -129,6 +129,10 @@ class TaskRestarts(Generic[P]):
         self._stopped = True
         await asyncio.gather(*[self.release(task) for task in list(self._watches)])
 
+    def record_end(self, process: P) -> None:
+        """Remember a process that has ended, for the errors of sessions that it had."""
+        self._former[process.task] = (process, time.monotonic())
+
     def recently_ended(self, task: str) -> P | None:
         """Return the former process of a task, if it has ended within the last ten seconds."""
         process, ended = self._former.get(task, (None, 0.0))
@@ -140,7 +144,7 @@ class TaskRestarts(Generic[P]):
         while True:
             code = await process.wait_ended()
             _ = await process.last_words()  # which waits for its last lines
-            self._former[process.task] = (process, time.monotonic())
+            self.record_end(process)
             again = await self._bring_back(process, limit, asked=not code or -code in _ORDERLY)
             if again is None:
                 self.give_up(process.task)

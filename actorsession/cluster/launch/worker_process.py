@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import json
 import os
 import platform
@@ -26,7 +27,13 @@ from actorsession.cluster.launch.blas_environment import core_type, thread_count
 from actorsession.cluster.launch.interpreter import command
 from actorsession.cluster.launch.memory_usage import MemoryUsage
 from actorsession.cluster.launch.stderr_reader import StderrReader
-from actorsession.errors import FailedPreconditionError, OpError, UnavailableError
+from actorsession.errors import (
+    FailedPreconditionError,
+    OpError,
+    ResourceExhaustedError,
+    UnavailableError,
+    exhausted,
+)
 from actorsession.graph.device import task_name
 from actorsession.rpc.exit_reports import LAST_LINES
 from transports import SecurityConfig
@@ -115,9 +122,14 @@ class WorkerProcess:
                 # In a session of its own: Ctrl-C at the terminal is for the parent, which ends its children.
                 start_new_session=True,
             )
-        except BaseException:
+        except BaseException as exc:
             drain.stop()
-            raise
+            if not isinstance(exc, OSError):
+                raise
+            what = f"cannot start the process of {self.task}: {exc.strerror or exc}"
+            is_short = exc.errno == errno.EAGAIN or exhausted(exc) is not None
+            kind = ResourceExhaustedError if is_short else UnavailableError
+            raise kind(what, task=self.task) from exc
         finally:
             drain.start()
         self._memory = MemoryUsage(self._process.pid)

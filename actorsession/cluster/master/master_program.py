@@ -34,7 +34,7 @@ from actorsession.errors import (
 from actorsession.messages.step_frames import WireValues, write_value
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.local_calls import LocalRun, LocalValues
-from actorsession.rpc.step_calls import ServedRun
+from actorsession.rpc.step_calls import ServedRun, encode_apart
 
 if TYPE_CHECKING:
     from actorsession.cluster.master.master_session import MasterSession
@@ -225,7 +225,11 @@ class ProgramStep(StepParts):
     def _succeed(self) -> None:
         if self._over:
             return
-        program = self._program
+        program, here = self._program, self._graph.here
+        if here is not None and type(self._run) is ServedRun:
+            values = self._answers[here]
+            if not isinstance(values, WireValues) and encode_apart(values or (), self._encoded):
+                return
         try:
             out = program.answer(self._answers, program.fetches)
         except Exception as exc:  # a value that cannot be encoded
@@ -234,6 +238,15 @@ class ProgramStep(StepParts):
         self._end()
         self._graph.nbytes = out.nbytes + self._pushed
         self._run.done(out)
+
+    def _encoded(self, values: Sequence[Any]) -> None:
+        """Go on with the values of the part of this task, which a thread has encoded."""
+        assert self._graph.here is not None
+        self._answers[self._graph.here] = values
+        try:
+            self._succeed()
+        except Exception as exc:  # else its client would wait
+            self.fail(from_exception(exc))
 
     def _unsent(self, error: OpError) -> OpError:
         """Return the error of values that cannot be sent to the client; others came encoded."""

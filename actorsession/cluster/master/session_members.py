@@ -217,16 +217,14 @@ class SessionMembers:
     async def present(
         self, chosen: DeviceFilters, deadline: Deadline
     ) -> tuple[list[str], Mapping[str, str]]:
-        """Ask those of some tasks that have not answered or were lost, and admit those that had not.
+        """Ask some tasks, also those that answered before, and admit those that had not.
 
         Returns:
             The chosen tasks that answer, in the order of the cluster; and for each other chosen task a text
             that describes the attempts.
         """
         tasks = {task: a for task, a in self._wanted().items() if chosen.allows(task)}
-        asked = {
-            t: a for t, a in tasks.items() if t not in self._members or self._members[t].lapsed
-        }
+        asked = {t: a for t, a in tasks.items() if t != self.task}
         found, absent = await look_for_tasks(asked, self._worker, deadline, ())
         for task in found:
             with contextlib.suppress(*_AWAY):  # lost again; its next status says so

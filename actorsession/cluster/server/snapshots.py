@@ -38,6 +38,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
+from actorsession.actors.loops import in_thread
 from actorsession.checkpoints.atomic import (
     UNFINISHED,
     LockedFile,
@@ -47,6 +48,7 @@ from actorsession.checkpoints.atomic import (
     remove_abandoned,
     write_whole,
 )
+from actorsession.config.file_roots import path_text
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -190,9 +192,8 @@ class SnapshotStore:
     def __init__(
         self, directory: str | os.PathLike[str], task: str, cluster_id: str | None = None
     ) -> None:
-        self._directory = Path(
-            os.path.abspath(directory)
-        )  # also after the process has gone elsewhere
+        # Absolute, also for when the process has gone elsewhere.
+        self._directory = Path(os.path.abspath(path_text(directory, "snapshot_dir")))
         self._cluster_id = cluster_id
         self._task = task
         self._lock: LockedFile | None = None
@@ -416,7 +417,7 @@ def stored_cluster_id(directory: str | os.PathLike[str]) -> str | None:
     Raises:
         UnavailableError: if a process uses the directory.
     """
-    folder = os.fspath(directory)
+    folder = path_text(directory, "snapshot_dir")
     try:
         taking = LockedFile.take(os.path.join(folder, _TAKING), "")
         if taking is None:
@@ -640,7 +641,7 @@ class Snapshots:
                 snapshot = self._collect()
                 # Writing and syncing may take seconds; meanwhile the snapshot references the values as they
                 # were.
-                await asyncio.to_thread(self._write, changes, snapshot)
+                await in_thread(self._write, changes, snapshot)
             self._saved = now
 
     def take_now(self) -> None:

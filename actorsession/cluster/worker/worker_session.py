@@ -58,7 +58,7 @@ from actorsession.plan.cost_model import CostModel, prime
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
-from actorsession.rpc.step_calls import ServedRun
+from actorsession.rpc.step_calls import ServedRun, encode_apart
 from actorsession.runtime.collective.groups import GroupResolver, GroupTable
 from actorsession.runtime.debug.task_debugger import TaskDebugPlan, TaskDebugRun, TaskWatches
 from actorsession.runtime.devices import Device
@@ -219,6 +219,10 @@ class _RemoteWaiter:
 
     def part_done(self, values: Sequence[Any], pushed: int) -> None:
         """See ``PartWaiter.part_done``."""
+        if not encode_apart(values, lambda encoded: self._write(encoded, pushed)):
+            self._write(values, pushed)
+
+    def _write(self, values: Sequence[Any], pushed: int) -> None:
         try:
             wire = WireValues.of(values)
         except Exception as exc:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from actorsession import train
 from actorsession.checkpoints import CheckpointReader
 from actorsession.compat.v1.messages import CheckpointState
+from actorsession.config.file_roots import path_text
 from actorsession.interop.enums import label_of
 from actorsession.train import (
     checkpoint_exists,
@@ -36,7 +36,7 @@ def NewCheckpointReader(filepattern: str) -> CheckpointReader:
         NotFoundError: if there is no such checkpoint.
         DataLossError: if it is damaged.
     """
-    return _Reader(os.fspath(filepattern))
+    return _Reader(path_text(filepattern))
 
 
 class _Reader(CheckpointReader):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from actorsession import cluster as plain
+from actorsession.errors import RequestTypeError, RequestValueError
 from actorsession.interop.cluster_protos import ClusterDef, JobDef
 
 __all__ = ["ClusterSpec", "task_of"]
@@ -23,14 +24,14 @@ def task_of(known: Mapping[str, Any]) -> tuple[Any, int]:
     """
     task = known.get("task", {})
     if not isinstance(task, dict):
-        raise TypeError(
+        raise RequestTypeError(
             f'TF_CONFIG: a task is an object with "type" and "index", got {task!r:.100}'
         )
     index = task.get("index", 0)
     try:
         return task.get("type"), int(index)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(
+        raise RequestValueError(
             f"TF_CONFIG: the index of a task is a number, got {index!r:.100}"
         ) from None
 

@@ -9,9 +9,11 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator
-from typing import IO, NamedTuple, Self
+from collections.abc import Callable, Iterator
+from typing import IO, BinaryIO, NamedTuple, Self
 
+from actorsession.checkpoints.atomic import overwrite
+from actorsession.config.file_roots import path_text
 from actorsession.errors import (
     AlreadyExistsError,
     FailedPreconditionError,
@@ -65,7 +67,7 @@ class GFile(ProcessBound):
 
     def __init__(self, name: Path, mode: str = "r") -> None:
         self._name = name
-        self._path = os.fsdecode(name)
+        self._path = path_text(name)
         self._mode = mode
         self._binary = "b" in mode
         plain = mode.replace("b", "")
@@ -239,12 +241,12 @@ Open = GFile
 
 def Exists(filename: Path) -> bool:
     """Return whether a path exists."""
-    return os.path.exists(filename)
+    return os.path.exists(path_text(filename))
 
 
 def IsDirectory(dirname: Path) -> bool:
     """Return whether a path is a folder."""
-    return os.path.isdir(dirname)
+    return os.path.isdir(path_text(dirname))
 
 
 def MakeDirs(dirname: Path) -> None:
@@ -253,7 +255,7 @@ def MakeDirs(dirname: Path) -> None:
     Raises:
         FailedPreconditionError: if there is a file where a folder should be.
     """
-    path = os.fsdecode(dirname)
+    path = path_text(dirname)
     try:
         with _known_errors(path):
             os.makedirs(path, exist_ok=True)
@@ -268,7 +270,7 @@ def MkDir(dirname: Path) -> None:
         NotFoundError: if the parent folder does not exist.
         AlreadyExistsError: if there is a file of that name.
     """
-    path = os.fsdecode(dirname)
+    path = path_text(dirname)
     if not os.path.isdir(path):
         with _known_errors(path):
             os.mkdir(path)
@@ -280,7 +282,7 @@ def ListDirectory(dirname: Path) -> list[str]:
     Raises:
         NotFoundError: if there is no such folder.
     """
-    path = os.fsdecode(dirname)
+    path = path_text(dirname)
     if not os.path.isdir(path):
         raise NotFoundError(f"Could not find directory {path}")
     with _known_errors(path):
@@ -294,7 +296,7 @@ def Glob(filename: Path | list[Path] | tuple[Path, ...]) -> list[str]:
         filename: the pattern or patterns, with ``*``, ``?`` and sets in brackets, in each part of the path.
     """
     patterns = filename if isinstance(filename, (list, tuple)) else [filename]
-    return sorted([path for pattern in patterns for path in _matching(os.fsdecode(pattern))])
+    return sorted([path for pattern in patterns for path in _matching(path_text(pattern))])
 
 
 def _matching(pattern: str) -> list[str]:
@@ -319,7 +321,7 @@ def Walk(top: Path, in_order: bool = True) -> Iterator[tuple[str, list[str], lis
         top: the folder.
         in_order: whether a folder comes before its subfolders.
     """
-    for folder, folders, files in os.walk(os.fsdecode(top), topdown=in_order):
+    for folder, folders, files in os.walk(path_text(top), topdown=in_order):
         folders.sort()
         yield folder, folders, sorted(files)
 
@@ -344,7 +346,7 @@ def Stat(filename: Path) -> FileStatistics:
     Raises:
         NotFoundError: if it does not exist.
     """
-    path = os.fsdecode(filename)
+    path = path_text(filename)
     with _known_errors(path):
         found = os.stat(path)
     return FileStatistics(found.st_size, found.st_mtime_ns, stat.S_ISDIR(found.st_mode))
@@ -357,7 +359,7 @@ def Remove(filename: Path) -> None:
         NotFoundError: if it does not exist.
         FailedPreconditionError: if it is a folder.
     """
-    path = os.fsdecode(filename)
+    path = path_text(filename)
     with _known_errors(path):
         if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -370,7 +372,7 @@ def DeleteRecursively(dirname: Path) -> None:
     Raises:
         NotFoundError: if it does not exist.
     """
-    path = os.fsdecode(dirname)
+    path = path_text(dirname)
     if not os.path.lexists(path):
         raise NotFoundError(f"{path} not found")
     with _known_errors(path):
@@ -387,24 +389,36 @@ def Copy(oldpath: Path, newpath: Path, overwrite: bool = False) -> None:
         AlreadyExistsError: if the new file exists and ``overwrite`` is false.
         NotFoundError: if the old file does not exist, or the folder of the new one.
     """
-    old, new = os.fsdecode(oldpath), os.fsdecode(newpath)
-    _check_free(new, overwrite)
+    old, new = path_text(oldpath), path_text(newpath)
+    check_free(new, overwrite)
     with _known_errors(old):
         if os.path.isdir(old):
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
         source = open(old, "rb")  # noqa: SIM115  # closed below
-    with source, _known_errors(new), open(new, "wb") as target:
-        shutil.copyfileobj(source, target)
+    with source:
+        write_file(new, lambda target: shutil.copyfileobj(source, target))
+
+
+def write_file(path: str, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file as a whole: it is as it was, or has all that is written.
+
+    Args:
+        path: its path.
+        write: writes the content to a file.
+    """
+    with _known_errors(path):
+        overwrite(path, write)
 
 
 def Rename(oldname: Path, newname: Path, overwrite: bool = False) -> None:
     """Rename a file; the errors are those of ``Copy``."""
-    old, new = os.fsdecode(oldname), os.fsdecode(newname)
-    _check_free(new, overwrite)
+    old, new = path_text(oldname), path_text(newname)
+    check_free(new, overwrite)
     with _known_errors(old):
         os.replace(old, new)
 
 
-def _check_free(path: str, overwrite: bool) -> None:
+def check_free(path: str, overwrite: bool) -> None:
+    """Raise ``AlreadyExistsError`` if there is a file that is not to be overwritten."""
     if not overwrite and os.path.exists(path):
         raise AlreadyExistsError(f"file already exists: {path}; pass overwrite=True to replace it")

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from actorsession.compat.v1.text import as_bytes, as_str_any
+from actorsession.config.file_roots import path_text
 from actorsession.opsets.parsing.records import COMPRESSIONS, RecordReader, RecordWriter
 from actorsession.process_bound import ProcessBound
 
@@ -112,7 +113,7 @@ class TFRecordWriter(ProcessBound):
         if not isinstance(options, TFRecordOptions):
             options = TFRecordOptions(options)
         kind = TFRecordOptions.get_compression_type_string(options)
-        self._writer = RecordWriter(as_str_any(path), kind, **options._settings())
+        self._writer = RecordWriter(path_text(path), kind, **options._settings())
 
     def write(self, record: Any) -> None:
         """Append a record: bytes, or text, which is written as UTF-8.

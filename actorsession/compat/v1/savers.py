@@ -16,12 +16,17 @@ from actorsession.checkpoints import CheckpointReader
 from actorsession.compat.v1.graphs import Graph, get_default_graph
 from actorsession.compat.v1.logging import get_logger
 from actorsession.compat.v1.text import as_text
+from actorsession.config.file_roots import path_text
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
+    MissingFileError,
     NotFoundError,
     OpError,
+    RequestValueError,
+    UnreadableFileError,
 )
+from actorsession.interop import text_format
 from actorsession.interop.training_protos import within_scope
 from actorsession.ops import GraphKeys
 from actorsession.train.saveable import saveables_of
@@ -64,9 +69,11 @@ class Saver(train.Saver):
         try:
             return super().save(sess, save_path, global_step, *args, **kwargs)
         except (FailedPreconditionError, NotFoundError) as exc:
-            if os.path.isdir(os.path.dirname(save_path)):
+            if os.path.isdir(os.path.dirname(path_text(save_path))):
                 raise
-            raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.") from exc
+            raise RequestValueError(
+                f"Parent directory of {save_path} doesn't exist, can't save."
+            ) from exc
 
     def restore(self, sess: Any, save_path: str | None) -> None:
         """Restore the variables from a checkpoint, also from one of ``tf.train.Checkpoint``.
@@ -79,7 +86,7 @@ class Saver(train.Saver):
             InvalidArgumentError: if a variable has another shape there; likewise.
         """
         if save_path is None:
-            raise ValueError("Can't load save_path when it is None.")
+            raise RequestValueError("Can't load save_path when it is None.")
         try:
             super().restore(sess, save_path)
         except NotFoundError as exc:
@@ -158,7 +165,7 @@ def _keys_of_objects(path: Any) -> dict[str, str]:
     from actorsession.compat.v1.trackable.objects import names_to_keys, read_description
 
     try:
-        with CheckpointReader(os.fspath(path)) as reader:
+        with CheckpointReader(path) as reader:
             message = read_description(reader)
     except OpError:
         return {}
@@ -228,7 +235,8 @@ def import_meta_graph(
         A saver for the variables: that of the file, else a new one; ``None`` without variables.
 
     Raises:
-        OSError: if the file cannot be read.
+        OSError: if there is no such file, or it holds something else.
+        OpError: if it cannot be read.
         ValueError: if the graph cannot be imported.
         NotFoundError: for operation types that are not registered.
     """
@@ -237,9 +245,9 @@ def import_meta_graph(
         try:
             message = interop.read_meta_graph(message)
         except FileNotFoundError as exc:
-            raise OSError(f"File {meta_graph_or_file} does not exist.") from exc
-        except InvalidArgumentError as exc:
-            raise OSError(f"Cannot parse file {meta_graph_or_file}: {exc}.") from exc
+            raise MissingFileError(f"File {meta_graph_or_file} does not exist.") from exc
+        except text_format.ParseError as exc:
+            raise UnreadableFileError(f"Cannot parse file {meta_graph_or_file}: {exc}.") from exc
     found = interop.import_meta_graph(message, clear_devices, import_scope, kwargs.get("input_map"))
     if found.saver_def is not None:
         return Saver(saver_def=within_scope(found.saver_def, found.import_scope))

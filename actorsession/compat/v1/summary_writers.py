@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 from actorsession import interop
 from actorsession.compat.v1.graphs import as_compat_graph, get_default_graph
 from actorsession.compat.v1.logging import get_logger
+from actorsession.config.file_roots import path_text
 from actorsession.errors import NotFoundError
 from actorsession.graph.graph import Graph
 from actorsession.interop.event_protos import Event, SessionLog, Summary
@@ -287,7 +288,7 @@ def _has_no_metadata(summary: bytes) -> bool:
 
 
 def _folder(logdir: Any) -> str:
-    return os.fsdecode(logdir) if logdir else os.curdir
+    return path_text(logdir, "logdir") if logdir else os.curdir
 
 
 def _without_repeated(summary: Any, seen: set[str]) -> Summary:
@@ -347,7 +348,7 @@ def summary_iterator(path: Any) -> Iterator[Event]:
         NotFoundError: if it does not exist.
         DataLossError: for a record that is damaged.
     """
-    name = os.fsdecode(path)
+    name = path_text(path)
     if not os.path.exists(name):
         raise NotFoundError(f"{name}; No such file or directory")
     for record in RecordReader(name):

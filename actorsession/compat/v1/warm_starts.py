@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from actorsession import ops
 from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.config.file_roots import path_text
 from actorsession.graph.graph import name_scope
 from actorsession.ops import GraphKeys
 from actorsession.train import init_from_checkpoint, load_variable
@@ -75,7 +75,7 @@ def warm_start(
         ValueError: if the checkpoint has no such variable, or one of another shape, or a name fits nothing.
         NotFoundError: if there is no such checkpoint.
     """
-    source = os.fspath(ckpt_to_initialize_from)
+    source = path_text(ckpt_to_initialize_from)
     vocabularies = dict(var_name_to_vocab_info or {})
     former = dict(var_name_to_prev_var_name or {})
     chosen = _chosen(vars_to_warm_start)

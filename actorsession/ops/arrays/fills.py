@@ -26,17 +26,15 @@ from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape
 from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one, to_array
-from actorsession.ops.partial import refine
 from actorsession.ops.rows import op, same
 from actorsession.ops.shape_operands import (
     Ints,
     constant_ints,
     constant_ints_of,
+    described_shape,
     ints,
     require_rank,
-    shape_of_rank,
     shape_operand,
-    vector_length,
 )
 
 __all__ = ["fill", "ones", "ones_like", "range_", "zeros", "zeros_like"]
@@ -105,7 +103,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     with graph.name_scope(name or "Fill") as scope:
         wanted = shape_operand(dims, graph, "dims")
         number = convert_to_tensor(value, name="value", graph=graph)
-        return refine(raw.Fill(wanted, number, name=scope), wanted)
+        return raw.Fill(wanted, number, name=scope)
 
 
 def _number(number: int, dtype: DType) -> Any:
@@ -166,9 +164,7 @@ op("OnesLike", same, kernel=_one_kernel, grad=NOT_DIFFERENTIABLE)
 def _infer_fill(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, 0, rank=1)
     require_rank(ctx, 1, rank=0)
-    dims = constant_ints(ctx, 0)
-    shape = shape_of_rank(vector_length(ctx.inputs[0])) if dims is None else TensorShape(dims)
-    return [shape]
+    return [described_shape(ctx, 0)]
 
 
 def _fill_kernel(ctx: KernelContext) -> Kernel:
@@ -264,7 +260,7 @@ def _range_length(start: Any, limit: Any, delta: Any, error: type[Exception]) ->
 
 def _infer_range(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, 0, 1, 2, rank=0)
-    known = [v for v in ctx.constants if v is not None]
+    known = [v for v in map(ctx.constant, range(3)) if v is not None]
     length = None
     if len(known) == 3:
         start, limit, delta = (v[()] for v in known)

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.partial_value import entries
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops import raw
@@ -21,7 +23,6 @@ from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.joining import stack
 from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import constant, convert_to_tensor
-from actorsession.ops.partial import refine_padded, refine_tiled
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     Ints,
@@ -29,6 +30,7 @@ from actorsession.ops.shape_operands import (
     constant_ints,
     constant_ints_of,
     ints,
+    partial_ints,
     require_rank,
     shape_of_rank,
     vector_length,
@@ -164,20 +166,21 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
         input: a tensor of rank n, at least 1.
         multiples: number of copies along each axis, int32 or int64 of shape [n].
     """
-    return refine_tiled(raw.Tile(convert_to_tensor(input), multiples, name=name))
+    return raw.Tile(convert_to_tensor(input), multiples, name=name)
 
 
 def _infer_tile(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, 1, rank=1)
-    shape, times = ctx.inputs[0].shape, constant_ints(ctx, 1)
+    shape, times = ctx.inputs[0].shape, partial_ints(ctx, 1)
     size, length = shape.rank, vector_length(ctx.inputs[1])
     if size is not None and length not in (None, size):
         raise ValueError(f"Tile: {length} multiples for the shape {shape}")
-    if times is not None and min(times, default=0) < 0:
+    if times is not None and any(m is not None and m < 0 for m in times):
         raise ValueError(f"Tile: multiples are at least 0, got {list(times)}")
     if size is None or times is None:
         return [shape_of_rank(length if size is None else size)]
-    dims = [None if d is None else d * m for d, m in zip(shape, times, strict=True)]
+    pairs = zip(shape, times, strict=True)
+    dims = [None if d is None or m is None else d * m for d, m in pairs]
     return [TensorShape(dims)]
 
 
@@ -247,6 +250,8 @@ def pad(
         raise ValueError(f"pad: mode is CONSTANT, REFLECT or SYMMETRIC, got {mode!r}")
     with value.graph.name_scope(name or "Pad") as scope:
         margins = convert_to_tensor(as_integers(paddings), name="paddings", graph=value.graph)
+        if isinstance(paddings, Tensor) or margins.op.type != "Const":
+            get_static_value(margins, partial=True)  # as TensorFlow's does
         if kind != "CONSTANT":
             made = raw.MirrorPad(value, margins, mode=kind, name=scope)
         elif not hasattr(constant_values, "_as_graph_element") and constant_values == 0:
@@ -254,7 +259,7 @@ def pad(
         else:
             filler = convert_to_tensor(constant_values, value.dtype, graph=value.graph)
             made = raw.PadV2(value, margins, filler, name=scope)
-    return refine_padded(made, paddings)
+    return made
 
 
 def margins_of(value: Any) -> list[tuple[int, int]]:
@@ -292,14 +297,22 @@ def padded_rank(ctx: InferContext) -> int | None:
 def infer_pad(ctx: InferContext) -> list[TensorShape]:
     """Return the static type of a padded tensor; the second input is the paddings."""
     shape, length = ctx.inputs[0].shape, padded_rank(ctx)
-    known = ctx.constant(1)
-    if known is not None and known.size and known.min() < 0:
-        raise ValueError(f"{ctx.op}: paddings are at least 0, got {known.tolist()}")
+    known = ctx.numbers(1)
+    if known is not None and (known < 0).any():
+        raise ValueError(
+            f"{ctx.op}: paddings are at least 0, got {known.astype(np.int64).tolist()}"
+        )
     if shape.rank is None or known is None:
         return [shape_of_rank(length)]
-    pairs = zip(shape, margins_of(known), strict=True)
-    dims: list[Dim] = [None if d is None else d + b + a for d, (b, a) in pairs]
+    wide = entries(margins_widths(known))
+    pairs = zip(shape, wide, strict=True)
+    dims: list[Dim] = [None if d is None or w is None else d + w for d, w in pairs]
     return [TensorShape(dims)]
+
+
+def margins_widths(numbers: Any) -> Any:
+    """Return what paddings add to each axis, given as in ``InferContext.numbers``."""
+    return numbers.reshape(-1, 2).sum(axis=1)
 
 
 def check_margins(x: Any, margins: list[tuple[int, int]]) -> None:

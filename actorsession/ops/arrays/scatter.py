@@ -28,18 +28,16 @@ from actorsession.ops.arrays.fills import ones
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import convert_to_tensor, graph_of, to_array
-from actorsession.ops.partial import refine
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     Ints,
     as_integers,
     constant_ints,
+    described_shape,
     ints,
     normal_axis,
     require_index,
     require_rank,
-    shape_of_rank,
-    vector_length,
 )
 
 __all__ = ["one_hot", "scatter_nd", "unsorted_segment_sum"]
@@ -223,7 +221,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
         index = convert_to_tensor(indices, name="indices", graph=graph)
         dims = convert_to_tensor(shape, index.dtype, "shape", graph=graph)
         values = convert_to_tensor(updates, name="updates", graph=graph)
-        return refine(raw.ScatterNd(index, values, dims, name=scope), dims)
+        return raw.ScatterNd(index, values, dims, name=scope)
 
 
 def _infer_scatter_nd(ctx: InferContext) -> list[TensorShape]:
@@ -233,13 +231,10 @@ def _infer_scatter_nd(ctx: InferContext) -> list[TensorShape]:
         raise ValueError(
             f"ScatterNd: indices and updates have rank at least 1, got {indices} and {updates}"
         )
-    dims = constant_ints(ctx, 2)
-    if dims is None:
-        return [shape_of_rank(vector_length(ctx.inputs[2]))]
-    out = TensorShape(dims)
-    if indices.rank is not None and indices[-1] is not None:
+    out = described_shape(ctx, 2)
+    if out.rank is not None and indices.rank is not None and indices[-1] is not None:
         expected = indices[:-1].concatenate(out[indices[-1] :])
-        if indices[-1] > len(dims) or not expected.is_compatible_with(updates):
+        if indices[-1] > out.rank or not expected.is_compatible_with(updates):
             raise ValueError(
                 f"ScatterNd: indices of shape {indices} into shape {out} need updates of shape "
                 f"{expected}, got {updates}"

@@ -19,7 +19,6 @@ from actorsession.graph.shape import Dim, TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor, size
 from actorsession.ops.build import constant, convert_to_tensor
-from actorsession.ops.partial import refine
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     Ints,
@@ -27,6 +26,7 @@ from actorsession.ops.shape_operands import (
     ints,
     normal_axis,
     one_spelling,
+    partial_ints,
     require_rank,
     shape_of_rank,
     shape_operand,
@@ -59,12 +59,12 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     value = convert_to_tensor(tensor)
     with value.graph.name_scope(name or "Reshape") as scope:
         dims = shape_operand(shape, value.graph)
-        return refine(raw.Reshape(value, dims, name=scope), dims)
+        return raw.Reshape(value, dims, name=scope)
 
 
 def _infer_reshape(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, 1, rank=1)
-    value, dims = ctx.inputs[0].shape, constant_ints(ctx, 1)
+    value, dims = ctx.inputs[0].shape, partial_ints(ctx, 1)
     if dims is None:
         length = vector_length(ctx.inputs[1])  # if it is 1, the result is a vector of all elements
         shape = TensorShape([value.num_elements()]) if length == 1 else shape_of_rank(length)
@@ -73,12 +73,13 @@ def _infer_reshape(ctx: InferContext) -> list[TensorShape]:
     return [shape]
 
 
-def _filled(dims: Ints, given: TensorShape) -> list[Dim]:
-    """Return the wanted dimensions with -1 replaced, if that is statically possible."""
-    if dims.count(-1) > 1 or min(dims, default=0) < -1:
-        raise ValueError(f"Reshape: one dimension may be -1, others are at least 0: {list(dims)}")
+def _filled(asked: Sequence[int | None], given: TensorShape) -> list[Dim]:
+    """Return the wanted dimensions with -1, or an only unknown one, replaced if that is possible."""
+    dims = [-1 if d is None else d for d in asked]
+    if list(asked).count(-1) > 1 or min(dims, default=0) < -1:
+        raise ValueError(f"Reshape: one dimension may be -1, others are at least 0: {list(asked)}")
     total, product = given.num_elements(), prod(d for d in dims if d != -1)
-    if total is None or (-1 in dims and product == 0):
+    if total is None or dims.count(-1) > 1 or (-1 in dims and product == 0):
         return [None if d == -1 else d for d in dims]
     fits = total % product == 0 if -1 in dims else total == product
     if not fits:
@@ -298,30 +299,21 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     value = convert_to_tensor(input)
     with value.graph.name_scope(name or "BroadcastTo") as scope:
         dims = shape_operand(shape, value.graph)
-        return refine(raw.BroadcastTo(value, dims, name=scope), dims)
+        return raw.BroadcastTo(value, dims, name=scope)
 
 
 def _infer_broadcast_to(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, 1, rank=1)
-    shape, dims = ctx.inputs[0].shape, constant_ints(ctx, 1)
+    shape, dims = ctx.inputs[0].shape, partial_ints(ctx, 1)
     if dims is None:
-        return [_wide_shape(ctx)]
+        return [shape_of_rank(vector_length(ctx.inputs[1]))]
     have = (shape.sizes or ())[::-1]
     pairs = zip(have, dims[::-1], strict=False)
-    if len(have) > len(dims) or any(h not in (None, 1, d) for h, d in pairs):
+    if len(have) > len(dims) or any(h not in (None, 1, d) and d is not None for h, d in pairs):
         raise ValueError(f"BroadcastTo: shape {shape} does not broadcast to {list(dims)}")
-    return [TensorShape(dims)]
-
-
-def _wide_shape(ctx: InferContext) -> TensorShape:
-    """Return the static shape of a broadcast to a shape of known length: dimensions other than 1 stay."""
-    length, dims = vector_length(ctx.inputs[1]), ctx.inputs[0].shape.sizes
-    if length is None or dims is None:
-        return shape_of_rank(length)
-    if len(dims) > length:
-        raise ValueError(f"BroadcastTo: {TensorShape(dims)} does not broadcast to rank {length}")
-    kept: list[Dim] = [None if d == 1 else d for d in dims]
-    return TensorShape([None] * (length - len(dims)) + kept)
+    # Dimensions other than 1 stay.
+    kept = [None] * (len(dims) - len(have)) + [None if h == 1 else h for h in have[::-1]]
+    return [TensorShape([k if d is None else d for d, k in zip(dims, kept, strict=True)])]
 
 
 def _broadcast_to_kernel(ctx: KernelContext) -> Kernel:

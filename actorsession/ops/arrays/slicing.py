@@ -22,13 +22,13 @@ from actorsession.ops.arrays.joining import stack
 from actorsession.ops.arrays.layout import pad
 from actorsession.ops.arrays.strided import MASKS, index_text, strided_shape, strided_slice
 from actorsession.ops.build import constant, convert_to_tensor, graph_of
-from actorsession.ops.partial import partial_ints, refine_by
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     Ints,
     constant_ints,
     constant_ints_of,
     ints,
+    partial_ints,
     require_index,
     shape_operand,
     vector_length,
@@ -60,17 +60,13 @@ def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tenso
             starts, sizes = (
                 raw.Cast(t, DstT=int64) if t.dtype is int32 else t for t in (starts, sizes)
             )
-        box = raw.Slice(tensor, starts, sizes, name=scope)
-    dims, begins, extents = tensor.shape.sizes, partial_ints(starts), partial_ints(sizes)
-    if dims is None or begins is None or extents is None:
-        return box
-    return refine_by(box, [_box_dim(*e) for e in zip(dims, begins, extents, strict=True)])
+        return raw.Slice(tensor, starts, sizes, name=scope)
 
 
 def _infer_slice(ctx: InferContext) -> list[TensorShape]:
     require_index(ctx, 1, 2, rank=1)
     value, begin, size = ctx.inputs
-    starts, sizes = constant_ints(ctx, 1), constant_ints(ctx, 2)
+    starts, sizes = partial_ints(ctx, 1), partial_ints(ctx, 2)
     length = value.shape.rank
     for spec in (begin, size):
         known = vector_length(spec)

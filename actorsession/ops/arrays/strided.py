@@ -22,9 +22,10 @@ from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     Ints,
     constant_ints,
+    described_shape,
     ints,
+    partial_ints,
     require_index,
-    shape_of_rank,
     vector_length,
 )
 
@@ -123,7 +124,7 @@ def _infer_strided(ctx: InferContext) -> list[TensorShape]:
         _fixed_index(ctx)
     except InvalidArgumentError as exc:
         raise ValueError(f"StridedSlice: {exc.message}") from None
-    known = [constant_ints(ctx, i) for i in (1, 2, 3)]
+    known = [partial_ints(ctx, i) for i in (1, 2, 3)]
     lengths = {n for n in map(vector_length, bounds) if n is not None}
     if len(lengths) > 1:
         raise ValueError(f"StridedSlice: begin, end and strides have one length, got {lengths}")
@@ -261,8 +262,7 @@ op(
 
 
 def _infer_strided_grad(ctx: InferContext) -> list[TensorShape]:
-    dims = constant_ints(ctx, 0)
-    return [shape_of_rank(vector_length(ctx.inputs[0])) if dims is None else TensorShape(dims)]
+    return [described_shape(ctx, 0)]
 
 
 def _strided_grad_kernel(ctx: KernelContext) -> Kernel:

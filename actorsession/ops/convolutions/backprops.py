@@ -10,7 +10,6 @@ from typing import Any
 from actorsession.graph.operation import Tensor
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.convolutions.operations import either, spatial_attrs, volume_attrs
-from actorsession.ops.partial import refine
 from actorsession.ops.shape_operands import shape_operand
 
 __all__ = [
@@ -44,8 +43,7 @@ def conv2d_backprop_input(
     f = convert_to_tensor(kernel, back.dtype, "filter", graph=back.graph)
     sizes = shape_operand(input_sizes, back.graph, "input_sizes")
     attrs = spatial_attrs(strides, padding, data_format, dilations)
-    made = make_one("Conv2DBackpropInput", [sizes, f, back], attrs, name)
-    return made if sizes.shape == [2] else refine(made, sizes)
+    return make_one("Conv2DBackpropInput", [sizes, f, back], attrs, name)
 
 
 def conv2d_backprop_filter(
@@ -94,4 +92,4 @@ def _by_filter(
     images = convert_to_tensor(input)
     wanted = shape_operand(sizes, images.graph, "filter_sizes")
     grad = convert_to_tensor(back, images.dtype, "out_backprop", graph=images.graph)
-    return refine(make_one(op, [images, wanted, grad], attrs, name), wanted)
+    return make_one(op, [images, wanted, grad], attrs, name)

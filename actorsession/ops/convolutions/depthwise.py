@@ -11,7 +11,6 @@ from actorsession.graph.operation import Tensor
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.convolutions import depthwise_nodes  # noqa: F401 - registers the ops that are built here
 from actorsession.ops.convolutions.operations import spatial_attrs
-from actorsession.ops.partial import refine
 from actorsession.ops.shape_operands import shape_operand
 
 __all__ = [
@@ -86,7 +85,7 @@ def depthwise_conv2d_native_backprop_input(
     sizes = shape_operand(input_sizes, back.graph, "input_sizes")
     attrs = spatial_attrs(strides, padding, data_format, dilations)
     inputs = [sizes, f, back]
-    return refine(make_one("DepthwiseConv2dNativeBackpropInput", inputs, attrs, name), sizes)
+    return make_one("DepthwiseConv2dNativeBackpropInput", inputs, attrs, name)
 
 
 def depthwise_conv2d_native_backprop_filter(
@@ -105,7 +104,7 @@ def depthwise_conv2d_native_backprop_filter(
     sizes = shape_operand(filter_sizes, images.graph, "filter_sizes")
     attrs = spatial_attrs(strides, padding, data_format, dilations)
     inputs = [images, sizes, back]
-    return refine(make_one("DepthwiseConv2dNativeBackpropFilter", inputs, attrs, name), sizes)
+    return make_one("DepthwiseConv2dNativeBackpropFilter", inputs, attrs, name)
 
 
 depthwise_conv2d_backprop_input = depthwise_conv2d_native_backprop_input

@@ -37,7 +37,7 @@ from actorsession.ops.convolutions.windows import (
     windows_of,
 )
 from actorsession.ops.rows import op
-from actorsession.ops.shape_operands import Ints, constant_ints, ints, require_index, vector_length
+from actorsession.ops.shape_operands import Ints, ints, partial_ints, require_index, vector_length
 
 __all__ = [
     "by_filter_gradient", "by_input_gradient", "check_back",
@@ -88,8 +88,8 @@ def known_sizes(ctx: InferContext, index: int, rank: int) -> Dims:
     length = vector_length(ctx.inputs[index])
     if length is not None and length != rank:
         raise ValueError(f"{ctx.op}: input {index} gives {rank} sizes, got {length}")
-    found = constant_ints(ctx, index)
-    return [None] * rank if found is None else [None if n < 0 else n for n in found]
+    found = partial_ints(ctx, index)
+    return [None] * rank if found is None else [None if n is None or n < 0 else n for n in found]
 
 
 def _output_dims(
@@ -143,7 +143,7 @@ def _like_images(ctx: InferContext) -> Sequence[TensorShape]:
         # Only spatial sizes are given: the others are those of the gradient and of the filter.
         images: Dims = [None] * rank
         images[channel_axis(windows.data_format, rank)] = kernel[-2]
-        for axis, size in zip(windows.axes, constant_ints(ctx, 0) or (), strict=False):
+        for axis, size in zip(windows.axes, partial_ints(ctx, 0) or (), strict=False):
             images[axis] = size
     else:
         images = known_sizes(ctx, 0, rank)

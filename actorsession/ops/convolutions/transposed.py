@@ -19,7 +19,6 @@ from actorsession.ops.convolutions.operations import (
     spatial_axes,
     volume_attrs,
 )
-from actorsession.ops.partial import refine
 from actorsession.ops.shape_operands import shape_operand
 
 __all__ = [
@@ -66,7 +65,7 @@ def _transposed(
 ) -> Tensor:
     f = convert_to_tensor(kernel, images.dtype, "filter", graph=images.graph)
     sizes = shape_operand(output_shape, images.graph, "input_sizes")
-    return refine(make_one(op, [sizes, f, images], attrs, scope), sizes)
+    return make_one(op, [sizes, f, images], attrs, scope)
 
 
 def conv1d_transpose(
@@ -93,7 +92,7 @@ def conv1d_transpose(
         images, kernel = expand_dims(values, row), expand_dims(f, 0)
         sizes = concat([wanted[:row], one, wanted[row:]], 0)
         made = make_one("Conv2DBackpropInput", [sizes, kernel, images], attrs, scope)
-        return refine(squeeze(refine(made, sizes), [row]), wanted)
+        return squeeze(made, [row])
 
 
 def conv3d_transpose(

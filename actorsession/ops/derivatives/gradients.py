@@ -7,16 +7,24 @@ The gradient of a variable is that of all its reads, summed at its handle.
 from __future__ import annotations
 
 import enum
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
+from actorsession.graph.scopes import scope_of
 from actorsession.ops.arrays import dimensions, fills
 from actorsession.ops.arrays.shape import broadcast_to, reshape
 from actorsession.ops.build import convert_to_tensor
-from actorsession.ops.derivatives.backward import Backward, beside, connect, extending
+from actorsession.ops.derivatives.backward import (
+    Backward,
+    beside,
+    connect,
+    extending,
+    sum_gradients,
+)
 from actorsession.ops.indexed_slices import IndexedSlices, SparseGradient
 from actorsession.ops.variables.variable import Variable
 
@@ -89,16 +97,24 @@ def gradients(
     targets = [convert_to_tensor(y) for y in _as_list(ys)]
     sources = _as_list(xs)
     points = [_point(x) for x in sources]
+    handles = [_handles(point) for point in points]
     stops = frozenset(_point(t) for t in _as_list(stop_gradients))
     graph = _one_graph([*targets, *points, *stops])
     with graph.as_default(), graph.name_scope("gradients" if name is None else name) as scope:
         starts = _start_gradients(
             graph, targets, _as_list(grad_ys), grad_ys is None, colocate_gradients_with_ops
         )
-        connected, path = connect(targets, points, stops)
+        _check_loop_starts(graph, targets, points, stops)
+        ends = [*points, *itertools.chain.from_iterable(handles)]
+        connected, path = connect(targets, ends, stops)
         backward = Backward(graph, connected, stops, colocate_gradients_with_ops, gate_gradients)
         with extending(graph, scope.rstrip("/")):
-            found = backward.run(targets, starts, path, points)
+            by_end = backward.run(targets, starts, path, ends)
+            rest = iter(by_end[len(points) :])
+            found = [
+                _sum([by_end[index], *itertools.islice(rest, len(more))])
+                for index, more in enumerate(handles)
+            ]
         if unconnected is UnconnectedGradients.ZERO:
             return [_zeros(x) if g is None else g for x, g in zip(sources, found, strict=True)]
         return list(found)
@@ -119,6 +135,39 @@ def _point(x: Any) -> Tensor:
         return x.handle
     # A plain value becomes a constant that nothing depends on.
     return x if isinstance(x, Tensor) else convert_to_tensor(x)
+
+
+def _handles(point: Tensor) -> list[Tensor]:
+    """Return the handles by which functions captured the variable of which ``point`` is the value."""
+    op = point.op
+    if op.type != "Identity" or op.control_inputs or not op.inputs[0].op.op_def.makes_reference:
+        return []
+    readers = op.inputs[0].consumers()
+    return [reader.outputs[0] for reader in readers if reader.type == "ReferenceHandle"]
+
+
+def _sum(parts: Sequence[SparseGradient | None]) -> SparseGradient | None:
+    given = [part for part in parts if part is not None]
+    return sum_gradients(given) if len(given) > 1 else given[0] if given else None
+
+
+def _check_loop_starts(
+    graph: Graph, ys: Sequence[Tensor], xs: Sequence[Tensor], stops: frozenset[Tensor]
+) -> None:
+    """Check that no gradient that is built in a loop body has to leave it through a loop variable."""
+    body = scope_of(graph).body
+    while body is not None:
+        for parameter, start in zip(body.parameters, body.starts, strict=False):
+            if start in connect([start], xs, stops)[0] and not connect(ys, [parameter], stops)[
+                0
+            ].isdisjoint(ys):
+                raise ValueError(
+                    f"a gradient inside the body of {body.construct!r} is asked for by what loop variable "
+                    f"{parameter.name} started from ({start.name}): it would have to go through the "
+                    "iterations before this one. Differentiate what the loop returns, outside of it, or by "
+                    "the loop variable itself"
+                )
+        body = body.outer
 
 
 def _one_graph(tensors: Sequence[Tensor]) -> Graph:

@@ -145,14 +145,18 @@ def _conjugate(y: Any) -> Any:
     return np.conjugate(y) if y.dtype.kind == "c" else y
 
 
+def _zero_where_zero(dy: Any, out: Any) -> Any:
+    """Return a gradient that is zero where the gradient before it is, also at a pole."""
+    if np.isfinite(out).all():
+        return out
+    return np.where(dy == 0, out.dtype.type(0), out)[()]
+
+
 def _sqrt_grad(y: Any, dy: Any) -> Any:
     # Multiplying by 0.5 first would round denormal gradients to zero.
     out = dy / _conjugate(y)
     out *= out.dtype.type(0.5)
-    if not np.isfinite(out).all():
-        # A zero gradient stays zero, even with the infinite slope at 0.
-        return np.where(dy == 0, out.dtype.type(0), out)[()]
-    return out
+    return _zero_where_zero(dy, out)
 
 
 def _rsqrt_grad(y: Any, dy: Any) -> Any:
@@ -161,14 +165,15 @@ def _rsqrt_grad(y: Any, dy: Any) -> Any:
     out *= y
     out *= dy
     out *= out.dtype.type(-0.5)
-    return out
+    return _zero_where_zero(dy, out)
 
 
 def _reciprocal_grad(y: Any, dy: Any) -> Any:
     y = _conjugate(y)
     out = y * y
     out *= dy
-    return np.negative(out, out=out) if isinstance(out, np.ndarray) else -out
+    out = np.negative(out, out=out) if isinstance(out, np.ndarray) else -out
+    return _zero_where_zero(dy, out)
 
 
 def _sqrt_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
@@ -232,8 +237,9 @@ def tan(x: Any, name: str | None = None) -> Tensor:
 
 op("Exp", same, np.exp, chain_rule(lambda x, y: y))
 op("Expm1", same, np.expm1, chain_rule(lambda x, y: exp(x)))
-op("Log", same, np.log, lambda op, grad: [grad / conj(op.inputs[0])])
-op("Log1p", same, np.log1p, lambda op, grad: [grad / (1 + conj(op.inputs[0]))])
+# By reciprocals, whose own gradient is zero at the pole where the gradient before it is.
+op("Log", same, np.log, lambda op, grad: [grad * reciprocal(conj(op.inputs[0]))])
+op("Log1p", same, np.log1p, lambda op, grad: [grad * reciprocal(1 + conj(op.inputs[0]))])
 op("Sin", same, np.sin, chain_rule(lambda x, y: cos(x)))
 op("Cos", same, np.cos, chain_rule(lambda x, y: -sin(x)))
 op("Tan", same, np.tan, chain_rule(lambda x, y: 1 + square(y)))

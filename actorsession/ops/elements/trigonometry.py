@@ -80,9 +80,9 @@ def _atan2_back(y: Tensor, x: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, 
     return x * share, -y * share
 
 
-op("Acos", same, np.arccos, _conjugated(lambda x, y, grad: -grad / sqrt(1 - square(x))))
-op("Asin", same, np.arcsin, _conjugated(lambda x, y, grad: grad / sqrt(1 - square(x))))
-op("Atan", same, np.arctan, _conjugated(lambda x, y, grad: grad / (1 + square(x))))
+op("Acos", same, np.arccos, _conjugated(lambda x, y, grad: -grad * reciprocal(sqrt(1 - square(x)))))
+op("Asin", same, np.arcsin, _conjugated(lambda x, y, grad: grad * reciprocal(sqrt(1 - square(x)))))
+op("Atan", same, np.arctan, _conjugated(lambda x, y, grad: grad * reciprocal(1 + square(x))))
 op("Atan2", broadcasts, np.arctan2, summed(_atan2_back))
 op("Sinh", same, np.sinh, _conjugated(lambda x, y, grad: grad * cosh(x)))
 op("Cosh", same, np.cosh, _conjugated(lambda x, y, grad: grad * sinh(x)))

@@ -280,6 +280,7 @@ class _Loop:
         for tensor, shape in zip(self.first, self.shapes, strict=True):
             attrs = {"dtype": tensor.dtype, "shape": shape}
             function.parameters.append(make_one("Placeholder", (), attrs, "Identity", self.graph))
+        function.starts = self.first
         return list(function.parameters)
 
     def _condition(self, cond: Callable[..., Any], variables: list[Tensor]) -> Tensor:

@@ -319,7 +319,7 @@ class DefinedFunction:
             return self._python_grad_func
         if self._grad_func is None:
             return None
-        return lambda op, *grads: self._grad_func(*op.inputs[CALLS[op.type] :], *grads)
+        return lambda op, *grads: self._grad_func(*op.inputs[CALLS[op.op_def.name] :], *grads)
 
 
 class _Definition:

@@ -1,9 +1,9 @@
 """Functions of square matrices: exponential, logarithm, square root.
 
 The exponential is composed of products, one solution and squarings, as in TensorFlow: N. Higham, The scaling
-and squaring method for the matrix exponential revisited. The other two need the Schur form of a matrix, which
-scipy provides and numpy does not. The root of a triangular matrix is computed entry by entry, and its
-logarithm by taking roots until it is near 1 (N. Higham, Functions of Matrices, chapters 6 and 11).
+and squaring method for the matrix exponential revisited. The other two need the Schur form of a matrix. The
+root of a triangular matrix is computed entry by entry, and its logarithm by taking roots until it is near 1
+(N. Higham, Functions of Matrices, chapters 6 and 11).
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import numpy as np
 
 from actorsession.graph.dtypes import complex128, float64, int32
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext
-from actorsession.graph.shape import TensorShape
+from actorsession.graph.registry import Array
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import ones_like
@@ -39,7 +38,6 @@ from actorsession.ops.linear.solving import matrix_solve
 from actorsession.ops.operands import scalar_like
 from actorsession.ops.reductions.reduction import reduce_max, reduce_sum
 from actorsession.ops.rows import op
-from actorsession.ops.scipy_kernels import require_scipy
 
 __all__ = ["expm", "logm", "matrix_square_root"]
 
@@ -75,9 +73,6 @@ def logm(input: Any, name: str | None = None) -> Tensor:
 
     Args:
         input: complex matrices, in the last two axes.
-
-    Raises:
-        ImportError: without scipy.
     """
     return raw.MatrixLogarithm(input, name=name)
 
@@ -87,9 +82,6 @@ def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
 
     Args:
         input: matrices, in the last two axes.
-
-    Raises:
-        ImportError: without scipy.
     """
     return raw.MatrixSquareRoot(input, name=name)
 
@@ -146,6 +138,31 @@ def _squared(x: Tensor, times: Tensor) -> Tensor:
 
 # -- Schur's form --------------------------------------------------------------------------------
 
+# Steps for one eigenvalue, of which some three are usual; others than the usual shifts after each tenth.
+_MOST_STEPS = 300
+
+
+def _schur(x: Array) -> tuple[Array, Array]:
+    """Return a triangular matrix and a unitary basis, by the QR algorithm with Wilkinson's shifts."""
+    t, basis = x.copy(), np.eye(len(x), dtype=x.dtype)
+    limit = np.finfo(np.float64).eps * np.abs(x).max(initial=0)
+    for size in range(len(x), 1, -1):
+        part = t[:size, :size]
+        for step in range(1, _MOST_STEPS):
+            if np.abs(part[-1, :-1]).max() <= limit:
+                break
+            corner = part[-2:, -2:]
+            near = np.linalg.eigvals(corner)
+            shift = near[np.argmin(np.abs(near - corner[1, 1]))]
+            if step % 10 == 0:
+                shift = shift + np.abs(corner[1]).sum()
+            q, r = np.linalg.qr(part - shift * np.eye(size))
+            part[...] = r @ q + shift * np.eye(size)
+            t[:size, size:] = q.conj().T @ t[:size, size:]
+            basis[:, :size] = basis[:, :size] @ q
+        part[-1, :-1] = 0
+    return t, basis
+
 
 def _root_of_triangle(t: Array) -> Array:
     size = t.shape[0]
@@ -174,12 +191,10 @@ def _logarithm_of_triangle(t: Array) -> Array:
 
 def _through_schur(x: Array, function: Callable[[Array], Array]) -> Array:
     """Apply a function of triangular matrices to a batch of any matrices; non-finite ones become NaN."""
-    from scipy.linalg import schur
-
     out = np.full(x.shape, np.nan, np.complex128)
     for place in np.ndindex(x.shape[:-2]):
         if x.shape[-1] and np.isfinite(x[place]).all():
-            triangle, basis = schur(x[place].astype(np.complex128), output="complex")
+            triangle, basis = _schur(x[place].astype(np.complex128))
             with np.errstate(all="ignore"):
                 out[place] = basis @ function(triangle) @ basis.conj().T
     return out
@@ -220,16 +235,8 @@ def _root_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [reshape(matrix_solve(system, column), dims)]
 
 
-def _shape(ctx: InferContext) -> list[TensorShape]:
-    require_scipy(ctx.op)
-    return square(ctx)
-
-
-op("MatrixLogarithm", _shape, kernel=matrix_kernel(_logarithm, "invertible"), cost=cubic_cost)
+op("MatrixLogarithm", square, kernel=matrix_kernel(_logarithm, "invertible"), cost=cubic_cost)
 op(
-    "MatrixSquareRoot",
-    _shape,
-    kernel=matrix_kernel(_root, "of finite numbers"),
-    grad=_root_gradient,
+    "MatrixSquareRoot", square, kernel=matrix_kernel(_root, "of finite numbers"), grad=_root_gradient,
     cost=cubic_cost,
-)
+)  # fmt: skip

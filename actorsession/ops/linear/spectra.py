@@ -195,6 +195,9 @@ def _thin_svd_gradient(
 
     def outside(vectors: Tensor, grad: Tensor) -> Tensor:
         """Return the part of the gradient that is orthogonal to the vectors, divided by the values."""
+        sizes = vectors.shape[-2:].as_list() if vectors.shape.rank is not None else [None]
+        if sizes[0] is not None and sizes[0] == sizes[-1]:
+            return zeros_like(vectors)  # nothing is orthogonal to all, and a value may be zero
         rest = grad - matmul(vectors, matmul(vectors, grad, transpose_a=True))
         return rest * reciprocal(row)
 

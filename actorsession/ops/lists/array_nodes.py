@@ -19,14 +19,13 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.op_signatures import signature_of
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
 from actorsession.ops import raw
+from actorsession.ops.arrays.array import identity
 from actorsession.ops.lists.array_values import StepArray, StepStack
-from actorsession.ops.rows import Shapes, op, scalar
+from actorsession.ops.rows import checked, no_outputs, op, scalar
 
 __all__: list[str] = []
 
@@ -41,42 +40,22 @@ def _flow() -> Any:
 # -- shapes ----------------------------------------------------------------------------------------
 
 
-def _checked(shapes: Shapes) -> Shapes:
-    """Return a shape rule that first checks the inputs whose element types the signature fixes."""
-
-    def rule(ctx: InferContext) -> Sequence[TensorShape]:
-        signature = signature_of(ctx.op)
-        assert signature is not None
-        found = [spec.dtype.name for spec in ctx.inputs]
-        wanted = [
-            "any" if arg.type in signature.attrs else as_dtype(arg.type).name
-            for arg in signature.inputs
-        ]
-        if len(found) != len(wanted) or any(
-            want not in ("any", got) for want, got in zip(wanted, found, strict=True)
-        ):
-            raise TypeError(f"{ctx.op} takes {wanted}, got {found}")
-        return shapes(ctx)
-
-    return rule
-
-
 # In TensorFlow a handle consists of a name and a number; here it is one object. The shape is left open for
 # both.
-_ANY = _checked(lambda ctx: [unknown_shape])
-_ANY_AND_FLOW = _checked(lambda ctx: [unknown_shape, scalar_shape])
-_FLOW = _checked(scalar)
-_NOTHING = _checked(lambda ctx: [])
-_PUSHED = _checked(lambda ctx: [ctx.inputs[1].shape])
+_ANY = checked(lambda ctx: [unknown_shape])
+_ANY_AND_FLOW = checked(lambda ctx: [unknown_shape, scalar_shape])
+_FLOW = checked(scalar)
+_NOTHING = checked(no_outputs)
+_PUSHED = checked(lambda ctx: [ctx.inputs[1].shape])
 
 
-@_checked
+@checked
 def _gathered(ctx: InferContext) -> list[TensorShape]:
     count, element = ctx.inputs[1].shape.with_rank(1), ctx.attrs["element_shape"]
     return [unknown_shape if element.rank is None else count.concatenate(element)]
 
 
-@_checked
+@checked
 def _joined(ctx: InferContext) -> list[TensorShape]:
     behind, some = ctx.attrs["element_shape_except0"], TensorShape([None])
     return [unknown_shape if behind.rank is None else some.concatenate(behind), some]
@@ -89,11 +68,12 @@ def _array_kernel(ctx: KernelContext) -> Kernel:
     attrs = ctx.attrs
     dtype, shape = attrs["dtype"], attrs["element_shape"]
     dynamic, clears = attrs["dynamic_size"], attrs["clear_after_read"]
-    alike = attrs["identical_element_shapes"]
+    alike = attrs.get("identical_element_shapes", False)
+    with_flow = len(ctx.outputs) == 2
 
     def array(size: Any) -> Any:
         made = StepArray(dtype, int(size), shape, dynamic=dynamic, clears=clears, alike=alike)
-        return made, _flow()
+        return (made, _flow()) if with_flow else made
 
     return array
 
@@ -122,6 +102,21 @@ def _scatter(array: StepArray, indices: Any, value: Any, flow: Any) -> Any:
     return _flow()
 
 
+@checked
+def _packed(ctx: InferContext) -> list[TensorShape]:
+    element = ctx.attrs["element_shape"]
+    return [unknown_shape if element.rank is None else TensorShape([None]).concatenate(element)]
+
+
+def _pack_kernel(ctx: KernelContext) -> Kernel:
+    shape = ctx.attrs["element_shape"]
+    return lambda array, flow: array.read_all(list(range(len(array))), shape)
+
+
+def _unpack(array: StepArray, value: Any, flow: Any) -> Any:
+    return _scatter(array, np.arange(len(array)), value, flow)
+
+
 def _split(array: StepArray, value: Any, lengths: Any, flow: Any) -> Any:
     if not np.ndim(value) or int(np.sum(lengths)) != len(value) or np.any(lengths < 0):
         raise InvalidArgumentError(
@@ -146,71 +141,92 @@ def _concat(array: StepArray, flow: Any) -> Any:
 
 def _gradient_kernel(ctx: KernelContext) -> Kernel:
     source = ctx.attrs["source"]
+    if len(ctx.outputs) == 1:
+        return lambda array, flow: array.gradient(source)
     return lambda array, flow: (array.gradient(source), _flow())
 
 
-def _array(handle: Tensor, flow: Tensor) -> Sequence[Tensor]:
-    """Return the array of gradients of an array, with its flow."""
+def _version(op: Operation) -> str:
+    """Return the end of the names of the types that take the handle of an operation."""
+    return op.type[-2:] if op.type.endswith(("V2", "V3")) else ""
+
+
+def _node(op: Operation, what: str, *operands: Tensor, **attrs: Any) -> Any:
+    """Add a node for the handle of an operation, of the types that take it."""
+    return getattr(raw, f"TensorArray{what}{_version(op)}")(*operands, **attrs)
+
+
+def _array(op: Operation, flow: Tensor) -> Sequence[Tensor]:
+    """Return the array of gradients of the array of an operation, with its flow."""
     # Not at the top: ``backward`` imports modules that register these gradients.
     from actorsession.ops.derivatives.backward import gradient_source
 
-    return raw.TensorArrayGradV3(handle, flow, source=gradient_source())
+    found = _node(op, "Grad", op.inputs[0], flow, source=gradient_source())
+    if isinstance(found, tuple):
+        return found
+    # The older types have no flow out of this node, and begin with that of the array.
+    with found.graph.control_dependencies([found]):
+        return found, identity(flow)
 
 
 def _read_gradient(op: Operation, grad: Tensor) -> Grads:
-    handle, index, flow = op.inputs
-    array, order = _array(handle, flow)
-    return [None, None, raw.TensorArrayWriteV3(array, index, grad, order)]
+    _, index, flow = op.inputs
+    array, order = _array(op, flow)
+    return [None, None, _node(op, "Write", array, index, grad, order)]
 
 
 def _write_gradient(op: Operation, grad: Tensor) -> Grads:
-    handle, index, value, _ = op.inputs
-    array, order = _array(handle, grad)
-    found = raw.TensorArrayReadV3(array, index, order, dtype=value.dtype)
+    _, index, value, _ = op.inputs
+    array, order = _array(op, grad)
+    found = _node(op, "Read", array, index, order, dtype=value.dtype)
     found.set_shape(value.shape)
     return [None, None, found, grad]
 
 
 def _gather_gradient(op: Operation, grad: Tensor) -> Grads:
-    handle, indices, flow = op.inputs
-    array, order = _array(handle, flow)
-    return [None, None, raw.TensorArrayScatterV3(array, indices, grad, order)]
+    _, indices, flow = op.inputs
+    array, order = _array(op, flow)
+    return [None, None, _node(op, "Scatter", array, indices, grad, order)]
 
 
 def _scatter_gradient(op: Operation, grad: Tensor) -> Grads:
-    handle, indices, value, _ = op.inputs
-    array, order = _array(handle, grad)
-    return [None, None, raw.TensorArrayGatherV3(array, indices, order, dtype=value.dtype), grad]
+    _, indices, value, _ = op.inputs
+    array, order = _array(op, grad)
+    return [None, None, _node(op, "Gather", array, indices, order, dtype=value.dtype), grad]
 
 
 def _concat_gradient(op: Operation, grad: Tensor | None, lengths: Tensor | None = None) -> Grads:
     if grad is None:
         return [None] * 2
-    handle, flow = op.inputs
-    array, order = _array(handle, flow)
-    return [None, raw.TensorArraySplitV3(array, grad, op.outputs[1], order)]
+    array, order = _array(op, op.inputs[1])
+    return [None, _node(op, "Split", array, grad, op.outputs[1], order)]
 
 
 def _split_gradient(op: Operation, grad: Tensor) -> Grads:
-    handle, value, _, _ = op.inputs
-    array, order = _array(handle, grad)
-    found, _ = raw.TensorArrayConcatV3(array, order, dtype=value.dtype)
+    value = op.inputs[1]
+    array, order = _array(op, grad)
+    found, _ = _node(op, "Concat", array, order, dtype=value.dtype)
     return [None, found, None, grad]
 
 
 # An array is released with its step, so there is nothing to close.
 _CLOSED: Kernel = lambda handle: None  # noqa: E731
 
-op("TensorArrayV3", _ANY_AND_FLOW, kernel=_array_kernel, grad=NOT_DIFFERENTIABLE, sized_by=(0,))
-op("TensorArrayWriteV3", _FLOW, _write, _write_gradient, keeps=frozenset({2}))
-op("TensorArrayReadV3", _ANY, _read, _read_gradient, aliases=True)
-op("TensorArrayGatherV3", _gathered, kernel=_gather_kernel, grad=_gather_gradient)
-op("TensorArrayScatterV3", _FLOW, _scatter, _scatter_gradient, keeps=frozenset({2}))
-op("TensorArraySplitV3", _FLOW, _split, _split_gradient, keeps=frozenset({1}))
-op("TensorArrayConcatV3", _joined, _concat, _concat_gradient)
-op("TensorArraySizeV3", _FLOW, lambda array, _: np.array(len(array), np.int32), NOT_DIFFERENTIABLE)
-op("TensorArrayGradV3", _ANY_AND_FLOW, kernel=_gradient_kernel, grad=NOT_DIFFERENTIABLE)
-op("TensorArrayCloseV3", _NOTHING, _CLOSED)
+for _end, _made in (("", _ANY), ("V2", _ANY), ("V3", _ANY_AND_FLOW)):
+    _of = f"TensorArray{{}}{_end}".format
+    op(_of(""), _made, kernel=_array_kernel, grad=NOT_DIFFERENTIABLE, sized_by=(0,))
+    op(_of("Write"), _FLOW, _write, _write_gradient, keeps=frozenset({2}))
+    op(_of("Read"), _ANY, _read, _read_gradient, aliases=True)
+    op(_of("Gather"), _gathered, kernel=_gather_kernel, grad=_gather_gradient)
+    op(_of("Scatter"), _FLOW, _scatter, _scatter_gradient, keeps=frozenset({2}))
+    op(_of("Split"), _FLOW, _split, _split_gradient, keeps=frozenset({1}))
+    op(_of("Concat"), _joined, _concat, _concat_gradient)
+    op(_of("Size"), _FLOW, lambda array, _: np.array(len(array), np.int32), NOT_DIFFERENTIABLE)
+    op(_of("Grad"), _made, kernel=_gradient_kernel, grad=NOT_DIFFERENTIABLE)
+    op(_of("Close"), _NOTHING, _CLOSED, NOT_DIFFERENTIABLE)
+# The first form packed and unpacked whole arrays, without indices.
+op("TensorArrayPack", _packed, kernel=_pack_kernel)
+op("TensorArrayUnpack", _FLOW, _unpack, keeps=frozenset({1}))
 
 
 # -- stacks ----------------------------------------------------------------------------------------
@@ -221,7 +237,9 @@ def _push(stack: StepStack, value: Any) -> Any:
     return value
 
 
-op("StackV2", _ANY, lambda limit: StepStack(int(limit)))
-op("StackPushV2", _PUSHED, _push, aliases=True, keeps=frozenset({1}))
-op("StackPopV2", _ANY, lambda stack: stack.pop(), aliases=True)
-op("StackCloseV2", _NOTHING, _CLOSED)
+op("StackV2", _ANY, lambda limit: StepStack(int(limit)), NOT_DIFFERENTIABLE)
+op("Stack", _ANY, lambda: StepStack(-1), NOT_DIFFERENTIABLE)
+for _end in ("", "V2"):
+    op(f"StackPush{_end}", _PUSHED, _push, NOT_DIFFERENTIABLE, aliases=True, keeps=frozenset({1}))
+    op(f"StackPop{_end}", _ANY, lambda stack: stack.pop(), NOT_DIFFERENTIABLE, aliases=True)
+    op(f"StackClose{_end}", _NOTHING, _CLOSED, NOT_DIFFERENTIABLE)

@@ -17,7 +17,7 @@ from actorsession.graph.dtypes import bfloat16, float16, float32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
-from actorsession.graph.shape import TensorShape
+from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops import raw
 from actorsession.ops.build import constant, convert_to_tensor, make
 from actorsession.ops.convolutions.windows import channel_axis, channels_last, restored
@@ -132,7 +132,7 @@ def _channels(shape: TensorShape, data_format: str) -> TensorShape:
 
 def _normalised(ctx: InferContext) -> Sequence[TensorShape]:
     shape = _check(ctx, (0,), (1, 2) if ctx.attrs["is_training"] else (1, 2, 3, 4))
-    reserved = [TensorShape([0])] if ctx.op.endswith("V3") else []
+    reserved = [scalar_shape] if ctx.op.endswith("V3") else []
     return [shape, *[_channels(shape, ctx.attrs["data_format"])] * 4, *reserved]
 
 
@@ -198,7 +198,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
         centred += offset
         y = restored(centred.astype(narrow, copy=False).reshape(x.shape), data_format)
         made = (y, *outputs, now.copy(), spread.copy())
-        return (*made, np.zeros(0, wide)) if more else made
+        return (*made, np.zeros((), wide)) if more else made
 
     return kernel
 

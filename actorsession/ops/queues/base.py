@@ -31,8 +31,6 @@ class QueueBase(Components, GraphBound):
         queue_ref: the queue's handle.
     """
 
-    _pads = False
-
     def __init__(
         self,
         dtypes: Sequence[Any],
@@ -69,9 +67,7 @@ class QueueBase(Components, GraphBound):
         which = convert_to_tensor(index)
         handle = raw.RefSelect(which, [q.queue_ref for q in queues])
         shapes = _common_shapes([q.shapes for q in queues])
-        made = QueueBase(first.dtypes, shapes, first.names, handle)
-        made._pads = first._pads
-        return made
+        return QueueBase(first.dtypes, shapes, first.names, handle)
 
     @property
     def queue_ref(self) -> Tensor:
@@ -183,8 +179,8 @@ class QueueBase(Components, GraphBound):
         graph = self._queue_ref.graph
         with graph.name_scope(name) as scope:
             count = convert_to_tensor(n, int32, name="n", graph=graph)
-            attrs = {**self._attrs(), "pads": self._pads}
-            return self._element(make(op_type, [self._queue_ref, count], attrs, scope, graph))
+            made = make(op_type, [self._queue_ref, count], self._attrs(), scope, graph)
+            return self._element(made)
 
     def _element(self, op: Operation) -> Any:
         outputs = list(op.outputs)

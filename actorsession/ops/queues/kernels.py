@@ -17,7 +17,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32, int64
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
-from actorsession.graph.shape import TensorShape
+from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.graph.take import Take
 from actorsession.ops.queues.batches import join_many, join_one, own, split_many
 from actorsession.ops.queues.components import component_specs, stacked
@@ -48,7 +48,10 @@ def _shuffled(attrs: Mapping[str, Any]) -> ShuffledElements:
 def _register_queue(label: str, elements: Callable[[Mapping[str, Any]], Any]) -> None:
     register_state(
         f"{label}V2", "queue", label,
-        lambda name, attrs: QueueState(name, attrs["capacity"], elements(attrs)),
+        lambda name, attrs: QueueState(
+            name, attrs["capacity"], elements(attrs), component_specs(attrs),
+            pads=label == "PaddingFIFOQueue",
+        ),
     )  # fmt: skip
 
 
@@ -150,15 +153,30 @@ def _taken_together(ctx: InferContext) -> Sequence[TensorShape]:
     return [stacked(spec.shape, n) for spec in component_specs(ctx.attrs)]
 
 
+def _are_open(specs: Sequence[TensorSpec]) -> bool:
+    return any(not spec.shape.is_fully_defined() for spec in specs)
+
+
+def _specs_of(queue: QueueState, stated: Sequence[TensorSpec]) -> Sequence[TensorSpec]:
+    """Return the static types of an element: those that its queue states where the node leaves them open.
+
+    A node of TensorFlow states types alone. The priority is in no list of its queue.
+    """
+    if not _are_open(stated):
+        return stated
+    more = len(stated) - len(queue.specs)
+    return [*[TensorSpec(spec.dtype, scalar_shape) for spec in stated[:more]], *queue.specs]
+
+
 def _dequeue_many_kernel(ctx: KernelContext) -> Kernel:
-    specs, up_to = component_specs(ctx.attrs), ctx.op == "QueueDequeueUpToV2"
-    pads = bool(ctx.attrs["pads"])
+    stated, up_to = component_specs(ctx.attrs), ctx.op == "QueueDequeueUpToV2"
 
     def dequeue_many(queue: QueueState, n: Any) -> Take:
         if n < 0:
             what = "DequeueUpTo" if up_to else "DequeueMany"
             raise InvalidArgumentError(f"{what}Op requested {n} < 0 elements")
-        if not pads and any(not s.shape.is_fully_defined() for s in specs):
+        specs = _specs_of(queue, stated)
+        if not queue.pads and _are_open(specs):
             raise InvalidArgumentError(
                 f"{queue.label}: DequeueMany and DequeueUpTo require the components to have specified "
                 "shapes; give the queue shapes, or use a PaddingFIFOQueue"

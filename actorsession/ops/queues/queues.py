@@ -109,8 +109,6 @@ class PaddingFIFOQueue(QueueBase):
         ValueError: if the numbers of shapes and dtypes differ, or a rank is not known.
     """
 
-    _pads = True
-
     def __init__(
         self,
         capacity: int,

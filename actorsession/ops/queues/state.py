@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from actorsession.errors import CancelledError, OutOfRangeError
+from actorsession.graph.node import TensorSpec
 from actorsession.graph.take import Take
 from actorsession.records import dataclass
 
@@ -180,10 +181,21 @@ class QueueState:
         label: name of the queue in messages, such as ``FIFOQueue 'q'``.
         capacity: maximum number of elements; unbounded if less than 0.
         elements: an empty collection of the queue's kind.
+        specs: static types of the components, for nodes that do not say them.
+        pads: whether elements of different shapes are stacked, padded.
     """
 
-    def __init__(self, label: str, capacity: int, elements: Elements) -> None:
+    def __init__(
+        self,
+        label: str,
+        capacity: int,
+        elements: Elements,
+        specs: Sequence[TensorSpec] = (),
+        *,
+        pads: bool = False,
+    ) -> None:
         self.label = label
+        self.specs, self.pads = specs, pads
         self._capacity = capacity
         self._elements = elements
         self._closed = False

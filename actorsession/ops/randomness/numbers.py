@@ -40,17 +40,15 @@ from actorsession.graph.registry import (
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
-from actorsession.ops.partial import refine
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     Ints,
     constant_ints,
+    described_shape,
     elements,
     ints,
     require_index,
-    shape_of_rank,
     shape_operand,
-    vector_length,
 )
 
 __all__ = [
@@ -205,8 +203,7 @@ def random_uniform(
         if wanted.is_integer:
             low = convert_to_tensor(minval, wanted, "min", graph=graph)
             high = convert_to_tensor(upper, wanted, "max", graph=graph)
-            drawn = raw.RandomUniformInt(dims, low, high, name=scope, **seed_attrs(seed, graph))
-            return refine(drawn, dims)
+            return raw.RandomUniformInt(dims, low, high, name=scope, **seed_attrs(seed, graph))
         attrs = {"dtype": wanted, **seed_attrs(seed, graph)}
         shift = _unless(0, minval, wanted, "min", graph)
         if shift is None:
@@ -229,7 +226,7 @@ def _scaled(
     """Return the draw times ``factor`` plus ``shift``; the last op that is needed has the name."""
     # A uniform draw keeps the name that TensorFlow gives it within its scope.
     last = scope if factor is None and shift is None and op_type != "RandomUniform" else None
-    value = refine(make_one(op_type, [dims], attrs, last), dims)
+    value = make_one(op_type, [dims], attrs, last)
     if factor is not None:
         whole = None if op_type == "RandomUniform" else scope
         value = raw.Mul(value, factor, name=whole if shift is None else "mul")
@@ -261,8 +258,7 @@ def _parts(shape: Any) -> Sequence[Any]:
 def drawn_shape(ctx: InferContext) -> TensorShape:
     """Return the static shape that the first operand describes."""
     require_index(ctx, 0, rank=1)
-    dims = constant_ints(ctx, 0)
-    return shape_of_rank(vector_length(ctx.inputs[0])) if dims is None else TensorShape(dims)
+    return described_shape(ctx, 0)
 
 
 def floats_shape(ctx: InferContext) -> list[TensorShape]:

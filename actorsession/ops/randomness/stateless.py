@@ -20,7 +20,6 @@ from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 from actorsession.ops.operands import scalar_like
-from actorsession.ops.partial import refine
 from actorsession.ops.randomness.numbers import (
     Draw,
     checked_dims,
@@ -81,21 +80,20 @@ def stateless_uniform(
         if not wanted.is_integer:
             low = 0 if minval is None else minval
             drawn = raw.StatelessRandomUniform(dims, word, dtype=wanted)
-            return _stretched(drawn, dims, (1 if maxval is None else maxval), low, scope, ends=True)
+            return _stretched(drawn, (1 if maxval is None else maxval), low, scope, ends=True)
         if (minval is None) != (maxval is None):
             raise ValueError(
                 f"stateless_uniform of {wanted.name} takes both ends or None for both, got minval "
                 f"{minval!r} and maxval {maxval!r}"
             )
         if minval is None:
-            full = raw.StatelessRandomUniformFullInt(dims, word, dtype=wanted, name=scope)
-            return refine(full, dims)
+            return raw.StatelessRandomUniformFullInt(dims, word, dtype=wanted, name=scope)
         if wanted not in (int32, int64):
             raise ValueError(
                 f"stateless_uniform draws int32 or int64 between ends, got {wanted.name}"
             )
         ends = [convert_to_tensor(end, wanted, graph=graph) for end in (minval, maxval)]
-        return refine(raw.StatelessRandomUniformInt(dims, word, *ends, name=scope), dims)
+        return raw.StatelessRandomUniformInt(dims, word, *ends, name=scope)
 
 
 def stateless_normal(
@@ -183,7 +181,7 @@ def stateless_gamma(
         rate = convert_to_tensor(1.0 if beta is None else beta, wanted, "beta", graph=graph)
         both = each if beta is None else each + raw.ZerosLike(rate)
         drawn = raw.StatelessRandomGammaV2(dims, _seed(seed, graph), both)
-        scaled = refine(drawn, dims) if beta is None else refine(drawn, dims) / rate
+        scaled = drawn if beta is None else drawn / rate
         wide = np.float64 if wanted is float64 else np.float32
         return raw.Maximum(scalar_like(float(np.finfo(wide).tiny), scaled), scaled)
 
@@ -203,8 +201,7 @@ def stateless_poisson(
     with graph.name_scope(name or "stateless_random_poisson"):
         dims = shape_operand(shape, graph)
         rate = convert_to_tensor(lam, name="lam", graph=graph)
-        drawn = raw.StatelessRandomPoisson(dims, _seed(seed, graph), rate, dtype=dtype)
-        return refine(drawn, dims)
+        return raw.StatelessRandomPoisson(dims, _seed(seed, graph), rate, dtype=dtype)
 
 
 def _seed(seed: Any, graph: Any) -> Tensor:
@@ -221,14 +218,11 @@ def _normal(
     with graph.name_scope(name) as scope:
         dims = shape_operand(shape, graph)
         drawn = make_one(op_type, [dims, _seed(seed, graph)], {"dtype": as_dtype(dtype)})
-        return _stretched(drawn, dims, stddev, mean, scope)
+        return _stretched(drawn, stddev, mean, scope)
 
 
-def _stretched(
-    drawn: Tensor, dims: Tensor, factor: Any, shift: Any, scope: str, *, ends: bool = False
-) -> Tensor:
+def _stretched(drawn: Tensor, factor: Any, shift: Any, scope: str, *, ends: bool = False) -> Tensor:
     """Return the draw times ``factor`` plus ``shift``; with ``ends``, between ``shift`` and ``factor``."""
-    drawn = refine(drawn, dims)
     low = convert_to_tensor(shift, drawn.dtype, graph=drawn.graph)
     by = convert_to_tensor(factor, drawn.dtype, graph=drawn.graph)
     return raw.AddV2(drawn * (by - low if ends else by), low, name=scope)

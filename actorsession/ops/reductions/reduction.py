@@ -294,16 +294,31 @@ def _extremum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [attained * (_kept(op, grad) / count), None]
 
 
+def _others(x: Tensor, axes: Tensor) -> Tensor:
+    """Return the product of the other elements along some axes, for each element."""
+    known = constant_ints_of(axes)
+    if known is not None and x.shape.rank is not None and len(known) == 1:
+        return _along(x, known[0])
+    count = rank(x)
+    given = reshape(cast(axes, int32), [-1])
+    first = where_v2(given < 0, given + count, given)
+    order = raw.ConcatV2([first, raw.ListDiff(raw.Range(0, count, 1), first)[0]], 0)
+    turned = raw.Transpose(x, order)
+    sizes = shape_tensor(turned)
+    kept = raw.GatherV2(sizes, raw.Range(size(first), count, 1), 0)
+    found = _along(reshape(turned, raw.ConcatV2([[-1], kept], 0)), 0)
+    return raw.Transpose(reshape(found, sizes), raw.InvertPermutation(order))
+
+
+def _along(x: Tensor, axis: int) -> Tensor:
+    """Return the product of the other elements along one axis: of those before and those behind."""
+    at = constant(axis, graph=x.graph)
+    before = raw.Cumprod(x, at, exclusive=True)
+    return before * raw.Cumprod(x, at, exclusive=True, reverse=True)
+
+
 def _prod_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    """Return each element's gradient, the product of the others: by division, except for zeros."""
-    x, axes = op.inputs
-    zero = equal(x, scalar_like(0, x))
-    nonzero = where_v2(zero, scalar_like(1, x), x)
-    product = reduce_prod(nonzero, axes, keepdims=True)
-    is_zero = cast(zero, int32)
-    other_zeros = reduce_sum(is_zero, axes, keepdims=True) - is_zero
-    others = where_v2(equal(other_zeros, 0), product / nonzero, scalar_like(0, x))
-    return [_kept(op, grad) * conj(others), None]
+    return [_kept(op, grad) * conj(_others(*op.inputs)), None]
 
 
 def _norm_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:

@@ -216,7 +216,7 @@ class Variable(VariableUpdates, OperatorMixin, GraphBound, metaclass=CreatedBySc
 
     @property
     def initial_value(self) -> Tensor:
-        """The tensor that the initializer assigns."""
+        """The tensor that the initializer assigns; ``None`` if the variable's file does not say."""
         return self._initial_value
 
     @property

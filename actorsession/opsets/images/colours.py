@@ -338,9 +338,12 @@ def _to_rgb(images: Any) -> Any:
 
 
 def _with_hue(images: Any, delta: Any) -> Any:
-    hsv = _to_hsv(images)
-    hsv[..., 0] = np.mod(hsv[..., 0] + delta, 1)
-    return _to_rgb(hsv)
+    # Between its least and its greatest colour, which stay, so that pixels may be negative.
+    most, least = images.max(-1, keepdims=True), images.min(-1, keepdims=True)
+    pure = _to_hsv(images)
+    pure[..., 0] = np.mod(pure[..., 0] + delta, 1)
+    pure[..., 1:] = 1
+    return least + (most - least) * _to_rgb(pure)
 
 
 def _with_saturation(images: Any, factor: Any) -> Any:

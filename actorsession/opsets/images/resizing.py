@@ -18,9 +18,8 @@ from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
-from actorsession.ops.partial import partial_ints, refine_by
 from actorsession.ops.rows import check_inputs, op
-from actorsession.ops.shape_operands import Ints, constant_ints, ints
+from actorsession.ops.shape_operands import Ints, ints, partial_ints
 from actorsession.opsets.images.resampling import (
     Taps,
     area_taps,
@@ -94,9 +93,7 @@ def _resize(
     with graph.name_scope(name or op_type) as scope:
         value = convert_to_tensor(images, None, "images", graph=graph)
         wanted = convert_to_tensor(size, int32, "size", graph=graph)
-        made = make_one(op_type, [value, wanted], attrs, scope)
-    known, (batch, *_, channels) = partial_ints(wanted), made.shape.with_rank(4)
-    return refine_by(made, None if known is None else [batch, *known, channels])
+        return make_one(op_type, [value, wanted], attrs, scope)
 
 
 # -- shape rules -----------------------------------------------------------------------------------
@@ -112,13 +109,13 @@ def _resized(ctx: InferContext) -> Sequence[TensorShape]:
     check_inputs(ctx)
     _check_attrs(ctx)
     images = ctx.inputs[0].shape
-    size, known = ctx.inputs[1].shape, constant_ints(ctx, 1)
+    size, known = ctx.inputs[1].shape, partial_ints(ctx, 1)
     if not size.is_compatible_with([2]):
         raise ValueError(f"{ctx.op}: size has shape [2], got {size}")
     if images.rank not in (None, 4):
         raise ValueError(f"{ctx.op}: images have rank 4, got shape {images}")
     batch, height, width, channels = images.with_rank(4)
-    if known is not None and min(known) <= 0:
+    if known is not None and any(n is not None and n <= 0 for n in known):
         raise ValueError(f"{ctx.op}: sizes are positive, got {list(known)}")
     if 0 in (height, width, channels):
         raise ValueError(f"{ctx.op}: there are pixels to take, got images of shape {images}")

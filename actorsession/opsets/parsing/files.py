@@ -6,12 +6,11 @@ runs on an event loop.
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Sequence
 from typing import Any
 
-from actorsession.checkpoints import file_errors
+from actorsession.checkpoints.atomic import file_errors, overwrite
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
@@ -110,9 +109,8 @@ def _write_kernel(ctx: KernelContext) -> Kernel:
 
     def write(filename: Any, contents: Any) -> None:
         path, data = os.fsdecode(_one(op, filename)), _one(op, contents)
-        opener = functools.partial(host.files.opener, make=True)
-        with file_errors(f"cannot write {path!r}"), open(path, "wb", opener=opener) as file:
-            file.write(data)
+        with file_errors(f"cannot write {path!r}"):
+            overwrite(path, lambda file: file.write(data), make=True, files=host.files)
 
     return write
 

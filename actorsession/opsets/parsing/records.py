@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO, Protocol, Self
 
 from actorsession.checkpoints import file_errors
+from actorsession.config.file_roots import path_text
 from actorsession.errors import DataLossError, FailedPreconditionError
 from actorsession.opsets.parsing.record_frames import (
     FOOTER,
@@ -297,7 +298,7 @@ class RecordWriter(ProcessBound):
         window: int = zlib.MAX_WBITS,
     ) -> None:
         header = compression_of(compression) & 16
-        self.path = path
+        self.path = path = path_text(path)
         self._deflate = (
             zlib.compressobj(level, zlib.DEFLATED, header | window, mem_level, strategy)
             if compression

@@ -24,7 +24,7 @@ from actorsession.ops import raw
 from actorsession.ops.arrays.placeholder import placeholder, placeholder_with_default
 from actorsession.ops.build import constant, convert_to_tensor, graph_of
 from actorsession.ops.composite_tensor import CompositeTensor
-from actorsession.ops.partial import refine, shape_from
+from actorsession.ops.shape_operands import shape_from
 from actorsession.ops.structures import Composite
 from actorsession.opsets.sparse.with_dense import DenseOperators
 from actorsession.process_bound import GraphBound
@@ -280,10 +280,9 @@ def sparse_to_dense(
         dims = convert_to_tensor(output_shape, indices.dtype)
         values = convert_to_tensor(sparse_values)
         default = convert_to_tensor(default_value, values.dtype)
-        dense = raw.SparseToDense(
+        return raw.SparseToDense(
             indices, dims, values, default, validate_indices=bool(validate_indices), name=name
         )
-        return refine(dense, dims)
 
 
 def sparse_tensor_to_dense(

@@ -25,7 +25,7 @@ from actorsession.ops.arrays.layout import invert_permutation, transpose
 from actorsession.ops.elements.elementwise import conj
 from actorsession.ops.reductions.reduction import reduce_sum
 from actorsession.ops.rows import op
-from actorsession.ops.shape_operands import constant_ints, shape_of_rank, vector_length
+from actorsession.ops.shape_operands import described_shape
 
 __all__: list[str] = []
 
@@ -39,16 +39,6 @@ def require_rank(ctx: InferContext, ranks: dict[int, int]) -> None:
         shape = ctx.inputs[index].shape
         if shape.rank not in (None, rank):
             raise ValueError(f"{ctx.op}: input {index} has rank {rank}, got shape {shape}")
-
-
-def described_shape(ctx: InferContext, index: int) -> TensorShape:
-    """Return the static shape that an operand describes, with unknown dimensions where it has -1."""
-    known = constant_ints(ctx, index)
-    if known is None:
-        return shape_of_rank(vector_length(ctx.inputs[index]))
-    if any(d < -1 for d in known):
-        raise ValueError(f"{ctx.op}: shape {list(known)} has a negative dimension")
-    return TensorShape([None if d == -1 else d for d in known])
 
 
 def sparse_shapes(rank: Dim) -> list[TensorShape]:

@@ -27,11 +27,10 @@ from actorsession.ops.arrays.gather import gather, gather_nd
 from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.operands import check_dtype
 from actorsession.ops.rows import op
-from actorsession.ops.shape_operands import constant_ints, ints, normal_axis
+from actorsession.ops.shape_operands import constant_ints, described_shape, ints, normal_axis
 from actorsession.opsets.sparse.kernels import (
     check_entries,
     checked_dims,
-    described_shape,
     places_of,
     require_rank,
     sparse_shapes,

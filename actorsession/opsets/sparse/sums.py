@@ -18,10 +18,10 @@ from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.gather import gather_nd
 from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import described_shape
 from actorsession.opsets.sparse.kernels import (
     check_entries,
     checked_dims,
-    described_shape,
     places_of,
     require_rank,
     sparse_shapes,

@@ -1,7 +1,4 @@
-"""Modified Bessel functions of the first kind, plain and scaled.
-
-All of them need scipy: without it they raise an ImportError.
-"""
+"""Modified Bessel functions of the first kind, plain and scaled."""
 
 from __future__ import annotations
 
@@ -15,7 +12,8 @@ from actorsession.ops.elements.elementwise import chain_rule, reciprocal, sign
 from actorsession.ops.elements.selection import where_v2
 from actorsession.ops.operands import in_scope, scalar_like
 from actorsession.ops.rows import op, same
-from actorsession.ops.scipy_kernels import by_scipy, cost_of_each, scipy_kernel
+from actorsession.ops.scipy_kernels import cost_of_each, scipy_kernel
+from actorsession.opsets.special.values import FUNCTIONS
 
 __all__ = ["bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e"]
 
@@ -56,10 +54,14 @@ def _i1e_slope(x: Tensor, y: Tensor) -> Tensor:
     return _at_zero(x, 0.5, lambda safe: bessel_i0e(x) - y * (sign(x) + reciprocal(safe)))
 
 
-_same, _cost = by_scipy(same), cost_of_each(0.05)
-_i0_gradient = chain_rule(lambda x, y: bessel_i1(x))
-_i0e_gradient = chain_rule(lambda x, y: bessel_i1e(x) - sign(x) * y)
-op("BesselI0", _same, kernel=scipy_kernel("i0"), grad=_i0_gradient, cost=_cost)
-op("BesselI0e", _same, kernel=scipy_kernel("i0e"), grad=_i0e_gradient, cost=_cost)
-op("BesselI1", _same, kernel=scipy_kernel("i1"), grad=chain_rule(_i1_slope), cost=_cost)
-op("BesselI1e", _same, kernel=scipy_kernel("i1e"), grad=chain_rule(_i1e_slope), cost=_cost)
+_SLOPES = {
+    "i0": lambda x, y: bessel_i1(x),
+    "i0e": lambda x, y: bessel_i1e(x) - sign(x) * y,
+    "i1": _i1_slope,
+    "i1e": _i1e_slope,
+}
+for _name, _slope in _SLOPES.items():
+    op(
+        f"Bessel{_name.capitalize()}", same, kernel=scipy_kernel(_name, FUNCTIONS[_name]),
+        grad=chain_rule(_slope), cost=cost_of_each(0.05),
+    )  # fmt: skip

@@ -1,12 +1,10 @@
 """The logarithm of the gamma function and its derivatives, and Hurwitz's zeta function.
 
-``lgamma`` does not need scipy, but is faster with it; without it the others raise an ImportError. At poles
-the results are TensorFlow's: infinity for ``lgamma``, NaN for ``digamma``.
+At poles the results are TensorFlow's: infinity for ``lgamma``, NaN for ``digamma``.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -20,13 +18,8 @@ from actorsession.ops.elements.elementwise import chain_rule
 from actorsession.ops.operands import scalar_like
 from actorsession.ops.reductions.reduction import reduce_sum
 from actorsession.ops.rows import broadcasts, op, same
-from actorsession.ops.scipy_kernels import (
-    by_scipy,
-    cost_of_each,
-    in_own_dtype,
-    scipy_function,
-    scipy_kernel,
-)
+from actorsession.ops.scipy_kernels import cost_of_each, in_own_dtype, scipy_function, scipy_kernel
+from actorsession.opsets.special import values
 
 __all__ = ["digamma", "lbeta", "lgamma", "polygamma", "zeta"]
 
@@ -68,20 +61,10 @@ def lbeta(x: Any, name: str | None = None) -> Tensor:
 # -- kernels -------------------------------------------------------------------------------------
 
 
-def _lgamma_of(x: float) -> float:
-    try:
-        return math.lgamma(x)
-    except (ValueError, OverflowError):  # a pole, or too large for a float64
-        return math.inf
-
-
 def _lgamma_kernel(ctx: KernelContext) -> Kernel:
-    by_scipy = scipy_function("gammaln")
-    if by_scipy is None:
-        each = np.vectorize(_lgamma_of, otypes=[np.float64])
-        return in_own_dtype(ctx, lambda x: each(x)[()])
+    function = scipy_function("gammaln") or values.gammaln
     # scipy returns minus infinity there.
-    return in_own_dtype(ctx, lambda x: np.where(np.isneginf(x), np.inf, by_scipy(x))[()])
+    return in_own_dtype(ctx, lambda x: np.where(np.isneginf(x), np.inf, function(x))[()])
 
 
 def _at_pole(x: Any) -> Any:
@@ -89,30 +72,27 @@ def _at_pole(x: Any) -> Any:
 
 
 def _digamma_kernel(ctx: KernelContext) -> Kernel:
-    psi = scipy_kernel("psi")(ctx)
+    psi = scipy_kernel("psi", values.psi)(ctx)
     nan = ctx.inputs[0].dtype.np_dtype.type(np.nan)
     return lambda x: np.where(_at_pole(x), nan, psi(x))[()]
 
 
 def _zeta_kernel(ctx: KernelContext) -> Kernel:
-    """Return a kernel that is NaN at poles, except where all terms of the series are positive."""
-    function, nan = scipy_kernel("zeta")(ctx), ctx.inputs[0].dtype.np_dtype.type(np.nan)
-    return lambda x, q: np.where(_at_pole(q) & (x > 1) & (x % 2 != 0), nan, function(x, q))[()]
+    return in_own_dtype(ctx, values.zeta)
 
 
 def _polygamma_kernel(ctx: KernelContext) -> Kernel:
-    gamma, psi = (scipy_kernel(name)(ctx) for name in ("gamma", "psi"))
-    zeta_of = _zeta_kernel(ctx)
-    nan = ctx.inputs[0].dtype.np_dtype.type(np.nan)
+    psi = scipy_function("psi") or values.psi
 
     def polygamma(a: Any, x: Any) -> Any:
-        order = a + 1
-        sign = np.where(order % 2 == 0, 1, -1).astype(a.dtype)
-        derivative = sign * gamma(order) * zeta_of(order, x)
-        out = np.where(a == 0, np.where(_at_pole(x), nan, psi(x)), derivative)
-        return np.where((a >= 0) & (a == np.floor(a)), out, nan)[()]
+        order = np.asarray(a, np.float64) + 1
+        derivative = np.where(order % 2 == 0, 1, -1) * values.factorial(a) * values.zeta(order, x)
+        first = np.where(_at_pole(x), np.nan, psi(x))
+        return np.where((a >= 0) & (a == np.floor(a)), np.where(a == 0, first, derivative), np.nan)[
+            ()
+        ]
 
-    return polygamma
+    return in_own_dtype(ctx, polygamma)
 
 
 _slope = chain_rule(lambda x, y: digamma(x))
@@ -121,6 +101,6 @@ _poly_back = summed(lambda a, x, z, grad: (None, polygamma(a + 1, x) * grad))
 _zeta_back = summed(lambda x, q, z, grad: (None, -x * zeta(x + 1, q) * grad))
 _one, _two = cost_of_each(0.02), cost_of_each(0.2)
 op("Lgamma", same, kernel=_lgamma_kernel, grad=_slope, cost=_one)
-op("Digamma", by_scipy(same), kernel=_digamma_kernel, grad=_curve, cost=_one)
-op("Polygamma", by_scipy(broadcasts), kernel=_polygamma_kernel, grad=_poly_back, cost=_two)
-op("Zeta", by_scipy(broadcasts), kernel=_zeta_kernel, grad=_zeta_back, cost=_two)
+op("Digamma", same, kernel=_digamma_kernel, grad=_curve, cost=_one)
+op("Polygamma", broadcasts, kernel=_polygamma_kernel, grad=_poly_back, cost=_two)
+op("Zeta", broadcasts, kernel=_zeta_kernel, grad=_zeta_back, cost=_two)

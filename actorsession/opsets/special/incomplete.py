@@ -1,7 +1,7 @@
-"""The incomplete gamma and beta functions; without scipy all of them raise an ImportError.
+"""The incomplete gamma and beta functions.
 
 Also owns ``IgammaGradA``, the derivative of the incomplete gamma function by its parameter, which scipy does
-not have: it is computed as a power series, term by term.
+not have.
 """
 
 from __future__ import annotations
@@ -20,14 +20,9 @@ from actorsession.ops.broadcasting import sum_to_operands, summed
 from actorsession.ops.elements.elementwise import exp, log
 from actorsession.ops.elements.quotients import xlog1py, xlogy
 from actorsession.ops.rows import broadcasts, op
-from actorsession.ops.scipy_kernels import (
-    by_scipy,
-    cost_of_each,
-    in_own_dtype,
-    scipy_function,
-    scipy_kernel,
-)
+from actorsession.ops.scipy_kernels import cost_of_each, in_own_dtype, scipy_kernel
 from actorsession.opsets.special.gamma import lgamma
+from actorsession.opsets.special.values import FUNCTIONS, gammainc_slope
 
 __all__ = ["betainc", "igamma", "igammac"]
 
@@ -52,47 +47,23 @@ def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
 
 # -- the incomplete gamma function -----------------------------------------------------------------
 
-# The terms decrease once their number exceeds x - a; this number is enough for parameters up to a million.
-_MOST_TERMS = 20_000
-
-
-def _slope_by_parameter(a: Any, x: Any) -> Any:
-    """Return the derivative of ``igamma`` by ``a``, in float64.
-
-    The function is ``f * s`` with ``f = x**a * exp(-x) / gamma(a + 1)`` and ``s`` the sum over n of ``t(n) =
-    x**n / ((a + 1) ... (a + n))``. The derivative of ``t(n)`` is ``-t(n) * h(n)``, where ``h(n)`` is the sum
-    of ``1 / (a + k)`` for k to n. Where ``x`` is so large that the function is 1, the derivative is 0.
-    """
-    gammaln, psi = scipy_function("gammaln"), scipy_function("psi")
-    assert gammaln is not None
-    assert psi is not None
-    a, x = np.broadcast_arrays(np.float64(a), np.float64(x))
-    inside = (a > 0) & (x > 0) & np.isfinite(x) & (x < a + 12 * np.sqrt(a) + 800)
-    p, z = np.where(inside, a, 1.0), np.where(inside, x, 1.0)
-    term, total = np.ones_like(p), np.ones_like(p)
-    harmonic, slope = np.zeros_like(p), np.zeros_like(p)
-    for n in range(1, _MOST_TERMS):
-        term *= z / (p + n)
-        harmonic += 1 / (p + n)
-        total += term
-        slope += term * harmonic
-        if np.all(term * harmonic <= 1e-17 * (slope + total)):
-            break
-    factor = np.exp(p * np.log(z) - z - gammaln(p + 1))
-    out = np.where(inside, factor * (total * (np.log(z) - psi(p + 1)) - slope), 0.0)
-    return np.where((a > 0) & (x >= 0), out, np.nan)[()]
-
 
 def _grad_a_kernel(ctx: KernelContext) -> Kernel:
-    return in_own_dtype(ctx, _slope_by_parameter)
+    return in_own_dtype(ctx, gammainc_slope)
 
 
-def _positive_kernel(name: str) -> Callable[[KernelContext], Kernel]:
-    """Return a function of scipy as a kernel that is NaN for parameters not above 0, as in TensorFlow."""
+def _kernel(name: str) -> Callable[[KernelContext], Kernel]:
+    """Return a function as a kernel that is NaN for parameters not above 0, as in TensorFlow."""
+    at_zero = 0 if name == "gammainc" else np.nan  # whatever the parameter is
 
     def kernel(ctx: KernelContext) -> Kernel:
-        function, nan = scipy_kernel(name)(ctx), ctx.inputs[0].dtype.np_dtype.type(np.nan)
-        return lambda a, x: np.where(a > 0, function(a, x), nan)[()]
+        function, dtype = scipy_kernel(name, FUNCTIONS[name])(ctx), ctx.inputs[0].dtype.np_dtype
+
+        def positive(a: Any, x: Any) -> Any:
+            outside = np.where(x == 0, at_zero, np.nan).astype(dtype)
+            return np.where(a > 0, function(a, x), outside)[()]
+
+        return positive
 
     return kernel
 
@@ -107,11 +78,10 @@ def _igammac_back(a: Tensor, x: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor
 
 
 _cost = cost_of_each(0.1)
-_gamma, _rest = _positive_kernel("gammainc"), _positive_kernel("gammaincc")
-op("Igamma", by_scipy(broadcasts), kernel=_gamma, grad=summed(_igamma_back), cost=_cost)
-op("Igammac", by_scipy(broadcasts), kernel=_rest, grad=summed(_igammac_back), cost=_cost)
+op("Igamma", broadcasts, kernel=_kernel("gammainc"), grad=summed(_igamma_back), cost=_cost)
+op("Igammac", broadcasts, kernel=_kernel("gammaincc"), grad=summed(_igammac_back), cost=_cost)
 # TensorFlow has no gradient of this either.
-op("IgammaGradA", by_scipy(broadcasts), kernel=_grad_a_kernel, cost=cost_of_each(1.5))
+op("IgammaGradA", broadcasts, kernel=_grad_a_kernel, cost=cost_of_each(1.5))
 
 
 # -- the incomplete beta function ------------------------------------------------------------------
@@ -134,7 +104,7 @@ def _scalars_and_one_shape(ctx: InferContext) -> Sequence[TensorShape]:
 
 
 def _betainc_kernel(ctx: KernelContext) -> Kernel:
-    function = scipy_kernel("betainc")(ctx)
+    function = scipy_kernel("betainc", FUNCTIONS["betainc"])(ctx)
     nan = ctx.inputs[0].dtype.np_dtype.type(np.nan)
 
     def betainc(*values: Any) -> Any:
@@ -158,6 +128,6 @@ def _betainc_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 
 
 op(
-    "Betainc", by_scipy(_scalars_and_one_shape), kernel=_betainc_kernel, grad=_betainc_gradient,
+    "Betainc", _scalars_and_one_shape, kernel=_betainc_kernel, grad=_betainc_gradient,
     cost=_cost,
 )  # fmt: skip

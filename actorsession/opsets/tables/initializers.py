@@ -1,7 +1,7 @@
 """Initializers of static lookup tables: from two tensors, or from the lines of a text file.
 
 ``tables`` calls ``initialize`` when it makes a table. The operation is added to the collection
-``TABLE_INITIALIZERS``.
+``TABLE_INITIALIZERS``, and the name of its file to ``ASSET_FILEPATHS``, which saved models take along.
 """
 
 from __future__ import annotations
@@ -146,4 +146,7 @@ class TextFileInitializer:
         with graph.name_scope(self._name):
             name = convert_to_tensor(self._filename, string, "asset_filepath", graph=graph)
             handle = table.resource_handle
-            return _registered(raw.InitializeTableFromTextFileV2(handle, name, **self._attrs))
+            made = _registered(raw.InitializeTableFromTextFileV2(handle, name, **self._attrs))
+        if name.op.type == "Const":  # else its file is not known before a step runs
+            graph.add_to_collection(GraphKeys.ASSET_FILEPATHS, name)
+        return made

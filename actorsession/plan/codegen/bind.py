@@ -21,6 +21,7 @@ from actorsession.errors import InvalidArgumentError, OpError
 from actorsession.graph.extension import ExtensionPoint
 from actorsession.graph.registry import KernelContext, ResourceHost, lookup
 from actorsession.graph.shared_arrays import empty
+from actorsession.plan.abandonment import check_wanted
 from actorsession.plan.codegen.memory_check import within_memory
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.codegen.outline import LONGEST
@@ -116,6 +117,7 @@ def _load(
     linecache.cache[filename] = (len(text), None, ended, filename)
     pieces = list(_pieces(ended))
     for first, piece in pieces:
+        check_wanted()
         # Preceded by as many empty lines as there are lines before it; they cost a thousandth of full ones.
         code = compile("\n" * first + piece, filename, "exec")
         _execute(code, namespace, alone=len(pieces) == 1)
@@ -206,6 +208,7 @@ class BoundPartition:
         }  # fmt: skip
         bindings = {k: v for s in self.compiled.segments for k, v in s.bindings.items()}
         for name, number in bindings.items():
+            check_wanted()
             context = self.compiled.contexts[number].bound(host, states)
             try:
                 namespace[name] = _BINDERS[name[0]](context)

@@ -20,6 +20,7 @@ from dataclasses import field
 
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import Kernel, OpDef
+from actorsession.plan.abandonment import check_wanted
 from actorsession.plan.codegen.fusion import Run, fused, write_run
 from actorsession.plan.codegen.in_place import Join, joins_among, overwritten, writes_new
 from actorsession.plan.codegen.node_context import NodeContext
@@ -111,6 +112,7 @@ class Emitter:
                 self._run(unit)
 
     def _write(self, i: int) -> None:
+        check_wanted()
         write = self.text.call_writers.get(self.flow.nodes[i].op)
         if write is not None:
             write(self, i)

@@ -19,6 +19,7 @@ from actorsession.graph.dtypes import resource, variant
 from actorsession.graph.function import ARGUMENT, CONSTRUCTS, FunctionDef
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import Array, OpDef, lookup
+from actorsession.plan.abandonment import check_wanted
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG
@@ -222,6 +223,7 @@ def function_use_def(
         base: see ``UseDef``.
         constants: values of arguments that are constants of the plan.
     """
+    check_wanted()
     # No node of a function has a name of this form: see ``function_fault``.
     names = [f"_arg/{k}" for k in range(len(function.arguments))]
     arguments = [

@@ -27,6 +27,7 @@ from actorsession.graph.function import (
 )
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.shape import scalar_shape
+from actorsession.plan.abandonment import check_wanted
 from actorsession.plan.wiring import Ref
 
 __all__ = ["spread"]
@@ -236,6 +237,7 @@ class _Writer:
             constants: what it captures.
             pivot: the node after which those of its nodes run that nothing else in it makes wait.
         """
+        check_wanted()
         arguments = [*given, *constants]
         names: dict[str, str] = {}
         for inner in function.nodes:

@@ -24,7 +24,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -33,6 +32,7 @@ from actorsession.entry_points import Plugins
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.function import FunctionDef, named_functions
 from actorsession.graph.node import NodeDef
+from actorsession.plan.abandonment import check_wanted
 from actorsession.plan.collectives import order_collectives
 from actorsession.plan.control_flow.functionalize import functionalize
 from actorsession.plan.device_set import DeviceSet
@@ -260,17 +260,12 @@ _PLUGINS = Plugins(ENTRY_POINTS, _use)
 
 
 @dataclass(slots=True)
-class _Counts:
-    runs: int = 0
-    changes: int = 0
-    seconds: float = 0.0
-
-
-@dataclass(slots=True)
 class _Entry:
     made: GraphPass
     trusted: bool
-    counts: _Counts = field(default_factory=_Counts)
+    runs: int = 0
+    changes: int = 0
+    seconds: float = 0.0
 
 
 class PassRunner:
@@ -371,7 +366,8 @@ class PassRunner:
     def _run(
         self, entry: _Entry, before: _T, context: PassContext, check: Callable[[_T, Any], _T]
     ) -> _T:
-        made, counts = entry.made, entry.counts
+        check_wanted()
+        made = entry.made
         began = time.perf_counter()
         try:
             after = made.function(before, context)
@@ -386,8 +382,8 @@ class PassRunner:
             exc.add_note(f"in graph pass {made.name!r} ({made.group.value}, phase {made.phase})")
             raise
         seconds = time.perf_counter() - began
-        counts.runs, counts.seconds = counts.runs + 1, counts.seconds + seconds
-        counts.changes += changed
+        entry.runs, entry.seconds = entry.runs + 1, entry.seconds + seconds
+        entry.changes += changed
         _log.debug(
             "graph pass %r (%s, phase %d): %s, %.3f ms", made.name, made.group.value, made.phase,
             "changed" if changed else "as it was", seconds * 1e3,
@@ -400,7 +396,7 @@ class PassRunner:
         return tuple(
             PassStatistics(
                 name=entry.made.name, group=entry.made.group.value, phase=entry.made.phase,
-                runs=entry.counts.runs, changes=entry.counts.changes, seconds=entry.counts.seconds,
+                runs=entry.runs, changes=entry.changes, seconds=entry.seconds,
             )
             for entries in self._groups.values()
             for entry in entries

@@ -7,7 +7,8 @@ files are written by the workers, under their file roots; memory and functions b
 Files: each run makes its own directory below the one named, with ``manifest.json`` (the run),
 ``tensors.jsonl`` (one line per value, written after the value, so that a program that crashes leaves what it
 has seen), one ``.npy`` per value, and ``graph_<n>.json`` per device for the first run of a plan. Nothing is
-pickled: strings are stored as bytes preceded by their lengths, bfloat16 as its bits.
+pickled: strings are stored as bytes preceded by their lengths, bfloat16 as its bits. Everything has a
+checksum: manifests and lines their own, and lines that of the file with the value.
 """
 
 from __future__ import annotations
@@ -18,16 +19,18 @@ import os
 import stat
 import threading
 import time
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
 from actorsession.checkpoints.atomic import PRIVATE, PRIVATE_FOLDER
+from actorsession.checkpoints.seals import seal_json
 from actorsession.config import DebugOptions
 from actorsession.config.file_roots import ANYWHERE, FileRoots, Folder
 from actorsession.errors import InvalidArgumentError
@@ -157,11 +160,11 @@ class FileSink(DebugSink):
         self._limit = options.disk_byte_usage_limit
         self._run: Path | None = None
         self._metadata: dict[str, Any] = {}
-        self._count = self._graphs = 0
+        self._count = self._values = self._graphs = 0
 
     def begin(self, metadata: Mapping[str, Any]) -> None:
         """Make the run's directory and its manifest."""
-        self._metadata = {"form": 1, "begin": time.time(), **metadata}
+        self._metadata = {"form": 2, "begin": time.time(), **metadata}
         with self._files.folder(str(self._directory), make=PRIVATE_FOLDER) as parent:
             name = _new_directory(parent, int(metadata["session_run_index"]))
         self._run = self._directory / name
@@ -191,15 +194,18 @@ class FileSink(DebugSink):
         self._count += 1
         stored, entry = _stored(dump)
         with open(run / name, "wb", opener=self._open) as file:
-            np.save(file, stored, allow_pickle=False)
-        lines = run / "tensors.jsonl"
-        with open(lines, "a", encoding="utf-8", opener=self._open) as manifest:
-            manifest.write(json.dumps({"file": name, **entry}) + "\n")
+            summed = _Summed(file)
+            np.save(summed, stored, allow_pickle=False)  # which only writes
+        line = seal_json({"file": name, "file_crc32": summed.crc32, **entry})
+        with open(run / "tensors.jsonl", "ab", opener=self._open) as manifest:
+            manifest.write(line + b"\n")
+        self._values += 1
         return True
 
     def end(self, summary: Mapping[str, Any]) -> None:
         """Complete the manifest."""
-        self._write("manifest.json", {**self._metadata, "end": time.time(), **summary})
+        complete = {"end": time.time(), "values": self._values, **summary}
+        self._write("manifest.json", {**self._metadata, **complete})
 
     def _directory_of_run(self) -> Path:
         if self._run is None:
@@ -210,10 +216,22 @@ class FileSink(DebugSink):
         run = self._directory_of_run()
         # Renamed into place, so that a reader finds the old file or the new one.
         part = f"{name}.part"
-        with open(run / part, "w", encoding="utf-8", opener=self._open) as file:
-            file.write(json.dumps(content, indent=1))
+        with open(run / part, "wb", opener=self._open) as file:
+            file.write(seal_json(content))
         with self._files.folder(str(run)) as folder:
             folder.replace(part, folder, name)
+
+
+class _Summed:
+    """A file whose checksum is computed while it is written."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.crc32 = 0
+
+    def write(self, data: Any) -> int:
+        self.crc32 = zlib.crc32(data, self.crc32)
+        return self._file.write(data)
 
 
 def _new_directory(parent: Folder, index: int) -> str:

@@ -75,6 +75,7 @@ from actorsession.metrics import session_tally
 from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
+from actorsession.rpc.exit_reports import is_given_up
 from actorsession.rpc.local_calls import programs_are_used
 from actorsession.rpc.security import security_of
 from actorsession.runtime.admission import Admission
@@ -473,7 +474,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
             await self.connect_anew()
         except OpError as error:
             if loss is not None:
-                words = f"reattach() has failed, and may be tried again: {error.message}"
+                again = "" if is_given_up(self._master.address) else ", and may be tried again"
+                words = f"reattach() has failed{again}: {error.message}"
                 self._lost = UnavailableError(words, task=loss.task)
             raise
         self._lost = None

@@ -184,11 +184,11 @@ def _sqrt_grad(y: Any, dy: Any) -> Any:
 
 
 def _cubed(y: Any, dy: Any) -> Any:
-    return dy * y.dtype.type(-0.5) * np.conjugate(y) ** 3
+    return np.where(dy == 0, 0, dy * y.dtype.type(-0.5) * np.conjugate(y) ** 3)
 
 
 def _slope_of_inverse(y: Any, dy: Any) -> Any:
-    return -dy * np.conjugate(y) ** 2
+    return np.where(dy == 0, 0, -dy * np.conjugate(y) ** 2)
 
 
 def _between(x: Any, low: float, high: float) -> Any:

@@ -74,7 +74,7 @@ def first(build: Any) -> Any:
 
 def with_nothing(function: Any) -> Any:
     """The third version has one more output, which is empty here."""
-    return lambda *inputs: [*function(*inputs), np.zeros(0, inputs[1].dtype)]
+    return lambda *inputs: [*function(*inputs), np.zeros((), inputs[1].dtype)]
 
 
 IMAGES, VECTOR = some(2, 3, 4, 3), some(3)
@@ -89,7 +89,7 @@ LENGTHS = Fault(
 def back_inputs(grad: Any, version: str) -> tuple[Any, ...]:
     """What the gradient takes: the third version has one more, which is empty here."""
     inputs = (grad, *(USUAL[i] for i in (0, 1, 3, 4)))
-    return (*inputs, np.zeros(0, np.float32)) if version == "V3" else inputs
+    return (*inputs, np.zeros((), np.float32)) if version == "V3" else inputs
 
 
 def statistics(x: Any, front: bool = False) -> tuple[Any, Any]:

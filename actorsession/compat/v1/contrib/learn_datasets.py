@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import importlib
 import os
+import shutil
 import sys
 import urllib.request
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from actorsession.checkpoints import write_whole
 from actorsession.compat.v1.internals import mnist_data as mnist
 from actorsession.compat.v1.internals.mnist_data import Datasets, load_mnist
 from actorsession.errors import NotFoundError
@@ -102,7 +104,8 @@ def shrink_csv(filename: Any, ratio: int) -> None:
     """
     path = Path(filename)
     lines = path.read_text().splitlines(keepends=True)
-    path.with_name(path.name.replace(".", "_small.", 1)).write_text("".join(lines[::ratio]))
+    small = path.with_name(path.name.replace(".", "_small.", 1))
+    write_whole(str(small), lambda file: file.writelines(line.encode() for line in lines[::ratio]))
 
 
 def maybe_download(filename: str, work_directory: str, source_url: str) -> str:
@@ -115,10 +118,8 @@ def maybe_download(filename: str, work_directory: str, source_url: str) -> str:
     """
     path = os.path.join(work_directory, filename)
     if not os.path.exists(path):
-        os.makedirs(work_directory, exist_ok=True)
-        unfinished = f"{path}.part"
-        urllib.request.urlretrieve(source_url, unfinished)
-        os.replace(unfinished, path)
+        with urllib.request.urlopen(source_url) as source:
+            write_whole(path, lambda file: shutil.copyfileobj(source, file))
     return path
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from actorsession.json_text import read_json_object
+from actorsession.checkpoints.atomic import file_errors, read_regular, write_whole
+from actorsession.checkpoints.seals import open_json, seal_json
+from actorsession.errors import DataLossError
 
 __all__ = ["ByteProcessor", "CategoricalVocabulary", "VocabularyProcessor", "tokenizer"]
 
@@ -195,7 +195,8 @@ class VocabularyProcessor:
             "words": words._reverse_mapping, "frozen": words._frozen,
             "counts": [words._freq[word] for word in words._reverse_mapping],
         }  # fmt: skip
-        Path(filename).write_text(json.dumps(content), encoding="utf-8")
+        sealed = seal_json(content)
+        write_whole(filename, lambda file: file.write(sealed))
 
     @classmethod
     def restore(cls, filename: Any) -> VocabularyProcessor:
@@ -205,9 +206,11 @@ class VocabularyProcessor:
             filename: the file.
 
         Raises:
-            ValueError: if it is another file.
+            DataLossError: if it is another file, or damaged.
+            OpError: if it cannot be read.
         """
-        content = read_json_object(Path(filename).read_bytes(), str(filename))
+        with file_errors(f"cannot read {filename!r}"):
+            content = open_json(read_regular(filename), str(filename))
         try:
             made = cls(content["max_document_length"], content["min_frequency"])
             unknown, *words = content["words"]
@@ -216,7 +219,7 @@ class VocabularyProcessor:
                 made.vocabulary_.add(word, count)
             made.vocabulary_.freeze(content["frozen"])
         except (KeyError, TypeError, ValueError) as exc:
-            raise ValueError(f"{filename} was not written by save(): {exc!r:.200}") from exc
+            raise DataLossError(f"{filename} was not written by save(): {exc!r:.200}") from exc
         return made
 
 

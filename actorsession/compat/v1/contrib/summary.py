@@ -16,6 +16,7 @@ import numpy as np
 
 from actorsession import ops
 from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.config.file_roots import path_text
 from actorsession.graph.default_session import get_default_session
 from actorsession.graph.dtypes import int64
 from actorsession.graph.graph import control_dependencies, device
@@ -65,7 +66,7 @@ class SummaryWriter(ProcessBound):
         flush_millis: float | None = None,
         filename_suffix: str | None = None,
     ) -> None:
-        self._folder = None if logdir is None else os.fsdecode(logdir)
+        self._folder = None if logdir is None else path_text(logdir, "logdir")
         self._settings = (
             10 if max_queue is None else int(max_queue),
             120 if flush_millis is None else flush_millis / 1000,

@@ -40,6 +40,7 @@ from actorsession.compat.v1.session_creators import ChiefSessionCreator, Scaffol
 from actorsession.compat.v1.sessions import Session
 from actorsession.compat.v1.summary_writers import FileWriterCache
 from actorsession.compat.v1.warm_starts import WarmStartSettings, warm_start
+from actorsession.config.file_roots import path_text
 from actorsession.graph.graph import device, name_scope
 from actorsession.interop.event_protos import Summary
 from actorsession.ops import GraphKeys
@@ -441,7 +442,7 @@ class Estimator:
         path = checkpoint_path or self.latest_checkpoint()
         if path is None:
             raise ValueError(f"Couldn't find trained model at {self._model_dir}.")
-        folder = _new_folder(os.fsdecode(export_dir_base))
+        folder = _new_folder(path_text(export_dir_base))
         unfinished = os.path.join(os.path.dirname(folder), f"temp-{os.path.basename(folder)}")
         with Graph().as_default() as graph:
             create_global_step(graph)
@@ -588,7 +589,7 @@ def _with_folder(config: Any, model_dir: Any) -> RunConfig:
         config = RunConfig()
     elif not isinstance(config, RunConfig):
         raise ValueError(f"config must be an instance of `RunConfig`, but provided {config}.")
-    folder = None if model_dir is None else os.fspath(model_dir)
+    folder = None if model_dir is None else path_text(model_dir, "model_dir")
     if folder is not None and config.model_dir is not None and folder != config.model_dir:
         raise ValueError(
             "`model_dir` are set both in constructor and `RunConfig`, but with different values. In "

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from actorsession.compat.v1.clusters import ClusterSpec, task_of
+from actorsession.config.file_roots import path_text
 from actorsession.json_text import read_json_object
 
 __all__ = ["RunConfig"]
@@ -87,7 +88,7 @@ class RunConfig:
         values = locals()
         for name in _REPLACEABLE:
             setattr(self, f"_{name}", values[name])
-        self._model_dir = None if model_dir is None else os.fspath(model_dir)
+        self._model_dir = None if model_dir is None else path_text(model_dir, "model_dir")
         self._check()
         self._take_place(environment)
 

@@ -20,6 +20,7 @@ from actorsession.compat.v1.gfile import Remove as delete_file
 from actorsession.compat.v1.gfile import Rename as rename
 from actorsession.compat.v1.gfile import Stat as stat
 from actorsession.compat.v1.gfile import Walk as walk
+from actorsession.config.file_roots import path_text
 
 __all__ = [
     "FileIO", "atomic_write_string_to_file", "copy", "copy_v2", "create_dir", "create_dir_v2",
@@ -54,26 +55,21 @@ def read_file_to_string(filename: str, binary_mode: bool = False) -> str | bytes
 
 
 def write_string_to_file(filename: str, file_content: str | bytes) -> None:
-    """Write a file."""
-    with gfile.GFile(filename, "wb" if isinstance(file_content, bytes) else "w") as file:
-        file.write(file_content)
+    """Write a file as a whole: others see it as it was, or all of it."""
+    content = file_content.encode() if isinstance(file_content, str) else file_content
+    gfile.write_file(path_text(filename), lambda file: file.write(content))
 
 
 def atomic_write_string_to_file(
     filename: str, contents: str | bytes, overwrite: bool = True
 ) -> None:
-    """Write a file that others see either as it was or whole.
+    """Write a file as ``write_string_to_file`` does.
 
     Raises:
         AlreadyExistsError: if it exists and is not to be overwritten.
     """
-    beside = f"{filename}.{os.getpid()}.tmp"
-    write_string_to_file(beside, contents)
-    try:
-        gfile.Rename(beside, filename, overwrite)
-    finally:
-        if os.path.exists(beside):
-            os.remove(beside)
+    gfile.check_free(path_text(filename), overwrite)
+    write_string_to_file(filename, contents)
 
 
 def filecmp(filename_a: str, filename_b: str) -> bool:

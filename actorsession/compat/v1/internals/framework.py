@@ -566,4 +566,4 @@ def import_scoped_meta_graph(
         )
     scope = f"{import_scope.removesuffix('/')}/" if import_scope else ""
     variables = home.get_collection("variables", scope or None)
-    return {variable.op.name.removeprefix(scope): variable for variable in variables}
+    return {variable.name.removeprefix(scope): variable for variable in variables}

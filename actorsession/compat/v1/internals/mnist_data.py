@@ -51,12 +51,11 @@ def _read(file: Any, first: int, count: int) -> tuple[list[int], Any]:
     """The sizes and bytes of a file of arrays of bytes.
 
     Raises:
-        ValueError: if it begins otherwise.
-        DataLossError: if it is damaged.
+        DataLossError: if it begins otherwise, or is damaged.
     """
     try:
         return _sizes_and_bytes(file, first, count)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as exc:
+    except (EOFError, ValueError, gzip.BadGzipFile, zlib.error) as exc:
         raise DataLossError(f"MNIST file {file.name} is damaged: {exc}") from exc
 
 
@@ -65,7 +64,7 @@ def _sizes_and_bytes(file: Any, first: int, count: int) -> tuple[list[int], Any]
         head = np.frombuffer(opened.read(4 * (count + 1)), ">u4")
         if len(head) <= count or head[0] != first:
             found = head[0] if len(head) else "nothing"
-            raise ValueError(
+            raise DataLossError(
                 f"Invalid magic number {found} in MNIST file: {file.name}; {first} begins one"
             )
         return head[1:].tolist(), np.frombuffer(opened.read(), np.uint8)
@@ -81,9 +80,11 @@ def extract_images(f: Any) -> Any:
     """Return the images of an open file, of shape ``[number, rows, columns, 1]``.
 
     Raises:
-        ValueError: if it is no file of images.
+        DataLossError: if it is no file of images.
     """
     (number, rows, columns), pixels = _read(f, _IMAGES, 3)
+    if len(pixels) < number * rows * columns:
+        raise DataLossError(f"MNIST file {f.name} says {number} images and has fewer bytes")
     return pixels[: number * rows * columns].reshape(number, rows, columns, 1)
 
 
@@ -96,7 +97,7 @@ def extract_labels(f: Any, one_hot: bool = False, num_classes: int = _CLASSES) -
         num_classes: the length of such a row.
 
     Raises:
-        ValueError: if it is no file of labels.
+        DataLossError: if it is no file of labels.
     """
     (number,), labels = _read(f, _LABELS, 1)
     found = labels[:number]

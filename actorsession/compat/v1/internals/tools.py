@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from actorsession.compat.v1.graphs import Graph
 from actorsession.compat.v1.sessions import Session
 from actorsession.compat.v1.text import as_bytes
 from actorsession.interop import graph_util, text_format
+from actorsession.interop.exporter import write_message
 from actorsession.train.checkpoint_utils import NewCheckpointReader
 
 __all__ = [
@@ -122,8 +124,7 @@ def freeze_graph_with_def_protos(
                 _names(variable_names_whitelist), _names(variable_names_blacklist),
             )  # fmt: skip
     if output_graph:
-        with gfile.GFile(output_graph, "wb") as file:
-            file.write(made.SerializeToString())
+        write_message(made, os.fsdecode(output_graph), as_text=False)
     return made
 
 

@@ -6,24 +6,30 @@ load it, provided that it has the operation types of the graph.
 
 from __future__ import annotations
 
+import filecmp
+import itertools
 import os
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from actorsession.checkpoints import write_whole
+from actorsession.checkpoints import file_errors, write_whole
 from actorsession.compat.v1.saved_model import constants
 from actorsession.compat.v1.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from actorsession.compat.v1.saved_model.signature_def_utils import predict_signature_def
 from actorsession.compat.v1.saved_model.tag_constants import SERVING
 from actorsession.compat.v1.saved_model.tensor_infos import build_tensor_info
 from actorsession.compat.v1.savers import Saver
+from actorsession.config.file_roots import path_text
+from actorsession.errors import FolderInUseError
 from actorsession.graph.constant_value import get_static_value
+from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.interop import MetaGraphDef
 from actorsession.interop.meta_protos import AssetFileDef, SignatureDef, TensorInfo
 from actorsession.interop.saved_models import SavedModel, write_saved_model
+from actorsession.ops import GraphKeys
 from actorsession.process_bound import ProcessBound
 
 __all__ = ["SavedModelBuilder", "simple_save"]
@@ -38,19 +44,22 @@ class SavedModelBuilder(ProcessBound):
         export_dir: the folder, which is created.
 
     Raises:
-        AssertionError: if the folder is not empty.
+        AssertionError: if the folder is not empty; the error is an ``AlreadyExistsError`` as well.
+        OpError: if it cannot be made.
     """
 
     def __init__(self, export_dir: Any) -> None:
-        self._folder = Path(os.fsdecode(export_dir))
-        if self._folder.exists() and any(self._folder.iterdir()):
-            raise AssertionError(
-                f"Export directory {self._folder} already exists, and isn't empty. Please choose a different "
-                "export directory, or delete all the contents of the specified directory."
-            )
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder = Path(path_text(export_dir, "export_dir"))
+        with file_errors(f"cannot make the folder {os.fspath(self._folder)!r}"):
+            if self._folder.exists() and any(self._folder.iterdir()):
+                raise FolderInUseError(
+                    f"Export directory {self._folder} already exists, and isn't empty. Please choose a "
+                    "different export directory, or delete all the contents of the specified directory."
+                )
+            self._folder.mkdir(parents=True, exist_ok=True)
         self._model = SavedModel(saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION)
         self._has_variables = False
+        self._assets: dict[str, Path] = {}  # the source of each file, by its name in the folder
 
     def add_meta_graph_and_variables(
         self,
@@ -181,18 +190,32 @@ class SavedModelBuilder(ProcessBound):
         path = value.item() if getattr(value, "shape", None) == () else value
         if not isinstance(path, bytes):
             raise ValueError(f"Invalid asset file path tensor: {tensor!r}")
-        place = self._folder / constants.ASSETS_DIRECTORY
-        source = Path(os.fsdecode(path))
-        with source.open("rb") as opened:
-            write_whole(
-                os.fspath(place / source.name), lambda file: shutil.copyfileobj(opened, file)
-            )
         asset = AssetFileDef(
-            filename=source.name, tensor_info=TensorInfo(name=build_tensor_info(tensor).name)
+            filename=self._copy_asset(Path(os.fsdecode(path))),
+            tensor_info=TensorInfo(name=build_tensor_info(tensor).name),
         )
         made.asset_file_def.add().CopyFrom(asset)
         listed = made.collection_def[constants.ASSETS_KEY].any_list.value
         listed.add(type_url=_ANY, value=asset.SerializeToString())
+
+    def _copy_asset(self, source: Path) -> str:
+        """Copy a file into the folder, unless it is there, and return its name there.
+
+        Files of one name are told apart by a number, as in TensorFlow.
+        """
+        names = itertools.chain(
+            [source.name], (f"{source.name}_{number}" for number in itertools.count(1))
+        )
+        name = next(
+            each
+            for each in names
+            if each not in self._assets or filecmp.cmp(source, self._assets[each], shallow=False)
+        )
+        if self._assets.setdefault(name, source) is source:
+            place = self._folder / constants.ASSETS_DIRECTORY / name
+            with source.open("rb") as opened:
+                write_whole(os.fspath(place), lambda file: shutil.copyfileobj(opened, file))
+        return name
 
 
 def _check_signatures(signatures: Mapping[str, SignatureDef]) -> None:
@@ -219,12 +242,14 @@ def simple_save(
         legacy_init_op: an operation that runs after the variables are restored.
 
     Raises:
-        AssertionError: if the folder is not empty.
+        AssertionError: if the folder is not empty; the error is an ``AlreadyExistsError`` as well.
+        OpError: if it cannot be made.
     """
     signature = predict_signature_def(inputs, outputs)
     builder = SavedModelBuilder(export_dir)
     builder.add_meta_graph_and_variables(
         session, [SERVING], {DEFAULT_SERVING_SIGNATURE_DEF_KEY: signature},
+        assets_collection=get_default_graph().get_collection(GraphKeys.ASSET_FILEPATHS),
         main_op=legacy_init_op, clear_devices=True,
     )  # fmt: skip
     builder.save()

@@ -13,6 +13,7 @@ from typing import Any
 
 from actorsession.compat.v1.saved_model import constants
 from actorsession.compat.v1.savers import import_meta_graph
+from actorsession.config.file_roots import path_text
 from actorsession.interop import MetaGraphDef
 from actorsession.interop.meta_protos import AssetFileDef
 from actorsession.interop.saved_models import SavedModel, read_saved_model
@@ -23,7 +24,8 @@ __all__ = ["load", "maybe_saved_model_directory"]
 def maybe_saved_model_directory(export_dir: Any) -> bool:
     """Return whether a folder contains the file of a saved model."""
     names = (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT)
-    return any((Path(os.fsdecode(export_dir)) / name).is_file() for name in names)
+    folder = path_text(export_dir, "export_dir")
+    return any(os.path.isfile(os.path.join(folder, name)) for name in names)
 
 
 def load(
@@ -50,7 +52,7 @@ def load(
         RuntimeError: if the model has no graph with these tags.
         OpError: as for ``Saver.restore``.
     """
-    folder = Path(os.fsdecode(export_dir))
+    folder = Path(path_text(export_dir, "export_dir"))
     found = _tagged(read_saved_model(folder), tags)
     with sess.graph.as_default():
         saver = import_meta_graph(found, import_scope=import_scope, **saver_kwargs)

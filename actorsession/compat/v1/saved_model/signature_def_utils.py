@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from actorsession.compat.v1.saved_model import signature_constants as keys
 from actorsession.compat.v1.saved_model.tensor_infos import build_tensor_info
+from actorsession.config.file_roots import path_text
 from actorsession.graph.dtypes import as_dtype, float32, string
 from actorsession.interop import make_tensor_proto
 from actorsession.interop.meta_protos import SignatureDef, TensorInfo
@@ -154,7 +154,7 @@ class MethodNameUpdater:
     """
 
     def __init__(self, export_dir: Any) -> None:
-        self._folder = os.fsdecode(export_dir)
+        self._folder = path_text(export_dir, "export_dir")
         self._model = read_saved_model(self._folder)
 
     def replace_method_name(

@@ -23,6 +23,7 @@ from actorsession.compat.v1.trackable.objects import (
     read_description,
     tracked,
 )
+from actorsession.config.file_roots import path_text
 from actorsession.errors import NotFoundError
 from actorsession.graph.default_session import get_default_session
 from actorsession.graph.dtypes import int64
@@ -121,7 +122,7 @@ class Checkpoint(AutoTrackable):
                 values[GRAPH_KEY] = _Description(found.message)
             self._saver = key, Saver(values, max_to_keep=0)
         path = self._saver[1].save(
-            session_of(session), os.fspath(file_prefix), write_meta_graph=False, write_state=False
+            session_of(session), path_text(file_prefix), write_meta_graph=False, write_state=False
         )
         assert path is not None
         return path
@@ -138,8 +139,8 @@ class Checkpoint(AutoTrackable):
         """
         session = session_of(session)
         number = self.next_number(session)
-        path = self.write(f"{os.fspath(file_prefix)}-{number}", session)
-        write_state(os.path.dirname(os.fspath(file_prefix)), path, [path])
+        path = self.write(f"{path_text(file_prefix)}-{number}", session)
+        write_state(os.path.dirname(path_text(file_prefix)), path, [path])
         return path
 
     def next_number(self, session: Any) -> int:
@@ -165,7 +166,7 @@ class Checkpoint(AutoTrackable):
         if save_path is None:
             status: Any = InitializationOnlyStatus(self)
         else:
-            path = os.fspath(save_path)
+            path = path_text(save_path)
             try:
                 with CheckpointReader(path) as reader:
                     message = read_description(reader)

@@ -13,6 +13,7 @@ from actorsession.compat.v1.checkpoint_management import (
     remove_checkpoint,
 )
 from actorsession.compat.v1.trackable.checkpoint import session_of
+from actorsession.config.file_roots import path_text
 from actorsession.process_bound import ProcessBound
 from actorsession.train.checkpoint_state import write_state
 
@@ -61,6 +62,7 @@ class CheckpointManager(ProcessBound):
             )
         self._step, self._interval = step_counter, checkpoint_interval
         self._init_fn, self._last_step = init_fn, last_checkpoint_step
+        directory = path_text(directory, "directory")
         self._checkpoint, self._directory = checkpoint, directory
         self._max_to_keep, self._hours = max_to_keep, keep_checkpoint_every_n_hours
         self._prefix = os.path.join(directory, checkpoint_name)

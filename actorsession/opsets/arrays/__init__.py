@@ -1,0 +1,1 @@
+"""Operations on arrays that few programs build: selection, counting, updates in place, layouts of images."""

@@ -1,0 +1,493 @@
+"""Operation types that are built by their own names: what graphs hold and few programs build.
+
+What TensorFlow gives is written down (``scripts/differential --only op-types --record``), and our tests
+compare with it; so the numbers of this family do not depend on the seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scripts.differentials.program import Family, Plan, Step
+
+__all__ = ["FAMILIES", "RECORDED"]
+
+op_types = Family("op-types")
+FAMILIES = [op_types]
+RECORDED = Path(__file__).resolve().parents[3] / "tests" / "ops" / "op_types.jsonl"
+"""What TensorFlow gives for each program, one record on a line."""
+
+Make = Callable[[Any], Any]
+
+
+def reals(*shape: int, low: float = -2.0, high: float = 2.0, dtype: str = "float32") -> Any:
+    """Numbers with three decimals, different ones for different shapes."""
+    count = int(np.prod(shape))
+    drawn = np.random.default_rng(count + 7 * len(shape)).uniform(low, high, count)
+    return np.round(drawn, 3).astype(dtype).reshape(shape)
+
+
+def wholes(*shape: int, low: int = 0, high: int = 9, dtype: str = "int32") -> Any:
+    """Integers from ``low`` up to ``high``, without it."""
+    drawn = np.random.default_rng(int(np.prod(shape)) + 3).integers(low, high, shape)
+    return drawn.astype(dtype)
+
+
+def positive(*shape: int, dtype: str = "float32") -> Any:
+    """Positive definite matrices."""
+    x = reals(*shape, dtype=dtype)
+    return x @ np.swapaxes(x, -1, -2) + np.eye(shape[-1], dtype=dtype)
+
+
+def case(name: str, *, tolerance: float | None = None, slopes: bool = True, **given: Any) -> None:
+    """Add a node: arrays are its inputs, the rest its attributes; with gradients by the floating inputs.
+
+    Args:
+        name: the operation type, and after a dash what is special.
+        tolerance: see ``Plan``.
+        slopes: whether the gradients are compared.
+        given: inputs and attributes, by their names.
+    """
+    op_types.add(name, lambda tf, _: _node(tf, name.partition("-")[0], given, tolerance, slopes))
+
+
+def _node(
+    tf: Any, op_type: str, given: dict[str, Any], tolerance: float | None, slopes: bool
+) -> Plan:
+    made = {key: _operand(tf, value) for key, value in given.items()}
+    outputs = getattr(tf.raw_ops, op_type)(**made)
+    operands = [each for value in made.values() for each in _flat(value)]
+    tensors = [each for each in operands if isinstance(each, tf.Tensor)]
+    return _plan(tf, op_type, tensors, outputs, tolerance, slopes)
+
+
+def _operand(tf: Any, value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return tf.constant(value)
+    is_arrays = isinstance(value, list) and value and isinstance(value[0], np.ndarray)
+    return [tf.constant(each) for each in value] if is_arrays else value
+
+
+def _flat(value: Any) -> Sequence[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _plan(
+    tf: Any, op_type: str, tensors: Any, outputs: Any, tolerance: float | None, slopes: bool
+) -> Plan:
+    found = [each for output in _flat(outputs) for each in _flat(output)]
+    by = [tensor for tensor in tensors if tensor.dtype.is_floating or tensor.dtype.is_complex]
+    out = [tensor for tensor in found if tensor.dtype.is_floating or tensor.dtype.is_complex]
+    facts = None
+    back: list[Any] = []
+    if slopes and by and out:
+        try:
+            found_back = tf.gradients([each * each for each in out], by)
+            back = [None if each is None else tf.convert_to_tensor(each) for each in found_back]
+        except LookupError as error:
+            facts = type(error).__name__
+    return Plan([*found, *[each for each in back if each is not None]], facts=[
+        facts, [each is None for each in back]
+    ], tolerance=tolerance)  # fmt: skip
+
+
+def old(
+    name: str,
+    producer: int,
+    inputs: Sequence[Any],
+    tolerance: float | None = None,
+    outputs: int = 1,
+    **attrs: Any,
+) -> None:
+    """Add a node that TensorFlow only reads from graphs that are older than its removal.
+
+    Args:
+        name: the operation type, and after a dash what is special.
+        producer: the version of the graph.
+        inputs: the inputs.
+        tolerance: see ``Plan``.
+        outputs: how many of its outputs are compared.
+        attrs: values of the attributes.
+    """
+    op_types.add(
+        name,
+        lambda tf, _: _import(
+            tf, name.partition("-")[0], producer, inputs, tolerance, outputs, attrs
+        ),
+    )
+
+
+def _import(
+    tf: Any,
+    op_type: str,
+    producer: int,
+    inputs: Any,
+    tolerance: Any,
+    outputs: int,
+    attrs: dict[str, Any],
+) -> Plan:
+    tensors = [tf.constant(each) for each in inputs]
+    graph_def = tf.GraphDef()
+    graph_def.versions.producer = producer
+    node = graph_def.node.add()
+    node.name, node.op = "old", op_type
+    node.input.extend([f"given{at}" for at in range(len(tensors))])
+    for key, value in attrs.items():
+        kind = {bool: "b", int: "i", float: "f"}.get(type(value))
+        if kind is None:
+            node.attr[key].type = tf.as_dtype(value).as_datatype_enum
+        else:
+            setattr(node.attr[key], kind, value)
+    mapped = {f"given{at}:0": tensor for at, tensor in enumerate(tensors)}
+    (made,) = tf.import_graph_def(graph_def, mapped, ["old"], name="")
+    # Of deprecated types TensorFlow does not know the shapes.
+    return Plan(steps=[Step(list(made.outputs[:outputs]))], tolerance=tolerance)
+
+
+# -- older forms -----------------------------------------------------------------------------------
+
+case("AccumulateNV2", inputs=[reals(2, 3), reals(2, 3), reals(2, 3)], shape=[2, 3])
+case("BatchToSpace", input=reals(8, 2, 1, 1), crops=np.array([[0, 1], [1, 0]]), block_size=2)
+case("BiasAddV1", value=reals(2, 3, 4), bias=reals(4))
+case("Concat", concat_dim=np.int32(1), values=[reals(2, 3), reals(2, 1), reals(2, 0)])
+case("Gather", params=reals(4, 3), indices=np.array([[3, 0], [0, 1]]))
+case("Gather-range", params=reals(4, 3), indices=np.array([4]))
+case("InTopK", predictions=reals(3, 5), targets=np.array([0, 3, 7]), k=2)
+case("Mod", x=wholes(9, low=-9), y=np.full(9, 4, np.int32))
+case("Mod-floats", x=reals(9), y=np.full(9, 0.7, np.float32))
+case("Mod-by-zero", x=wholes(2), y=np.zeros(2, np.int32))
+old("RandomPoisson", 24, [np.array([2]), np.zeros(3, np.float32)], S="int64", dtype="float32")
+case("Reverse", tensor=reals(2, 3, 2), dims=np.array([True, False, True]))
+case("Reverse-rank", tensor=reals(2, 3), dims=np.array([True]))
+case(
+    "ScatterNdNonAliasingAdd", input=reals(4, 2), indices=np.array([[1], [3], [1]]), updates=reals(3, 2),
+)  # fmt: skip
+case("Snapshot", input=reals(3))
+case("SpaceToBatch", input=reals(1, 3, 2, 1), paddings=np.array([[1, 0], [0, 0]]), block_size=2)
+case("PreventGradient", input=reals(3), message="because")
+case("DeepCopy", x=reals(2, 2), slopes=False)
+for _a, _b in ((False, False), (True, False), (False, True), (True, True)):
+    case(
+        f"SparseMatMul-{_a:d}{_b:d}", a=reals(*((3, 2) if _a else (2, 3))), transpose_a=_a,
+        b=reals(*((4, 3) if _b else (3, 4))), transpose_b=_b, a_is_sparse=True,
+    )  # fmt: skip
+case("MatrixDiag", diagonal=reals(2, 3))
+case("MatrixDiagPart", input=reals(2, 3, 4))
+case("MatrixSetDiag", input=reals(2, 3, 2), diagonal=reals(2, 2))
+case("MatrixSetDiag-shape", input=reals(2, 3, 2), diagonal=reals(2, 3))
+_BAND: dict[str, Any] = {"k": np.array([-1, 1]), "padding_value": np.float32(7)}
+case("MatrixDiagV2", diagonal=reals(2, 3, 3), num_rows=np.int32(3), num_cols=np.int32(3), **_BAND)
+case("MatrixDiagPartV2", input=reals(2, 3, 4), **_BAND)
+case("MatrixSetDiagV2", input=reals(2, 3, 3), diagonal=reals(2, 3, 3), k=np.array([-1, 1]))
+case("NonMaxSuppression", boxes=np.sort(reals(6, 4)), scores=reals(6), max_output_size=np.int32(4),
+     iou_threshold=0.1)  # fmt: skip
+case("NonMaxSuppressionV2", boxes=np.sort(reals(6, 4)), scores=reals(6),
+     max_output_size=np.int32(4), iou_threshold=np.float32(0.3))  # fmt: skip
+case("NonMaxSuppression-threshold", boxes=np.sort(reals(6, 4)), scores=reals(6),
+     max_output_size=np.int32(4), iou_threshold=1.5)  # fmt: skip
+old("TileGrad", 2, [reals(4, 6), np.array([2, 3])], T="float32")
+old(
+    "AdjustContrast",
+    1,
+    [wholes(2, 2, 3, dtype="uint8"), *map(np.float32, (2.0, 1.5, 6.0))],
+    T="uint8",
+)
+old("BatchCholesky", 12, [positive(2, 3, 3)], T="float32", tolerance=1e-4)
+old("BatchMatrixDiag", 13, [reals(2, 3)], T="float32")
+old("BatchMatrixDiagPart", 13, [reals(2, 3, 3)], T="float32")
+old("BatchMatrixSetDiag", 13, [reals(2, 3, 3), reals(2, 3)], T="float32")
+old("BatchMatrixBandPart", 13, [reals(2, 3, 3), np.int64(1), np.int64(0)], T="float32")
+old("BatchMatrixInverse", 12, [positive(2, 3, 3)], T="float32", tolerance=1e-4)
+old("BatchMatrixDeterminant", 12, [positive(2, 3, 3)], T="float32", tolerance=1e-4)
+old("BatchMatrixSolve", 12, [positive(2, 3, 3), reals(2, 3, 1)], T="float32", tolerance=1e-4)
+old(
+    "BatchMatrixTriangularSolve",
+    12,
+    [positive(2, 3, 3), reals(2, 3, 1)],
+    T="float32",
+    tolerance=1e-4,
+)
+old("BatchMatrixSolveLs", 12, [positive(2, 3, 3), reals(2, 3, 1), np.float64(0)], T="float32",
+    tolerance=1e-3)  # fmt: skip
+old("BatchSvd", 12, [positive(2, 3, 3)], T="float32", tolerance=1e-4, compute_uv=False)
+old("BatchSelfAdjointEigV2", 12, [positive(2, 3, 3)], T="float32", tolerance=1e-4, compute_v=False)
+
+
+old("SelfAdjointEig", 10, [np.diag(np.array([3, 1, 2], np.float32))], T="float32")
+
+
+# -- older handles ---------------------------------------------------------------------------------
+
+
+@op_types("Stack")
+def _(tf: Any, _: Any) -> Any:
+    raw = tf.raw_ops
+    stack = raw.Stack(elem_type=tf.float32)
+    with tf.control_dependencies([raw.StackPush(handle=stack, elem=1.5)]):
+        second = raw.StackPush(handle=stack, elem=[2.0])
+    with tf.control_dependencies([second]):
+        last = raw.StackPop(handle=stack, elem_type=tf.float32)
+    with tf.control_dependencies([last]):
+        first = raw.StackPop(handle=stack, elem_type=tf.float32)
+    with tf.control_dependencies([first]):
+        return Plan(steps=[Step([first, last, raw.StackClose(handle=stack)])])
+
+
+@op_types("Stack-empty")
+def _(tf: Any, _: Any) -> Any:
+    stack = tf.raw_ops.Stack(elem_type=tf.float32)
+    return Plan(steps=[Step(tf.raw_ops.StackPop(handle=stack, elem_type=tf.float32))])
+
+
+for _kind in ("FIFOQueue", "PaddingFIFOQueue", "RandomShuffleQueue", "PriorityQueue"):
+
+    @op_types(_kind)
+    def _(tf: Any, _: Any, kind: str = _kind) -> Any:
+        raw = tf.raw_ops
+        ranked = kind == "PriorityQueue"
+        types = {} if ranked else {"component_types": [tf.float32]}
+        queue = getattr(raw, kind)(
+            **types, shapes=[[2]], **({"component_types": [tf.float32]} if ranked else {})
+        )
+        row: list[Any] = [np.array([1, 2], np.float32)]
+        rows = [np.array([[1, 2]] * 3, np.float32)]
+        if ranked:
+            row, rows = [np.int64(1), *row], [np.array([3, 2, 5]), *rows]
+        out = [tf.int64] * ranked + [tf.float32]
+        return Plan(
+            steps=[
+                Step(raw.QueueEnqueue(handle=queue, components=row)),
+                Step(raw.QueueEnqueueMany(handle=queue, components=rows)),
+                Step(raw.QueueSize(handle=queue)),
+                Step(list(raw.QueueDequeue(handle=queue, component_types=out))),
+                Step(list(raw.QueueDequeueMany(handle=queue, n=2, component_types=out))),
+                Step(raw.QueueClose(handle=queue)),
+                # TensorFlow's priority queue does not hand out what is left.
+                *[Step(list(raw.QueueDequeueUpTo(handle=queue, n=9, component_types=out)))][
+                    ranked:
+                ],
+                *[Step(list(raw.QueueDequeue(handle=queue, component_types=out)))][ranked:],
+            ]
+        )
+
+
+@op_types("MutableHashTable")
+def _(tf: Any, _: Any) -> Any:
+    raw = tf.raw_ops
+    table = raw.MutableHashTable(key_dtype=tf.string, value_dtype=tf.int64)
+    keys, values = [b"a", b"b"], np.array([1, 2])
+    return Plan(
+        steps=[
+            Step(raw.LookupTableInsert(table_handle=table, keys=keys, values=values)),
+            Step(raw.LookupTableFind(table_handle=table, keys=[b"b", b"c"], default_value=np.int64(-1))),
+            Step(raw.LookupTableSize(table_handle=table)),
+            Step(raw.LookupTableImport(table_handle=table, keys=[b"z"], values=np.array([5]))),
+            Step(list(raw.LookupTableExport(table_handle=table, Tkeys=tf.string, Tvalues=tf.int64))),
+        ]
+    )  # fmt: skip
+
+
+@op_types("HashTable")
+def _(tf: Any, _: Any) -> Any:
+    raw = tf.raw_ops
+    table = raw.HashTable(key_dtype=tf.string, value_dtype=tf.int64)
+    find = raw.LookupTableFind(table_handle=table, keys=[b"b"], default_value=np.int64(-1))
+    start = raw.InitializeTable(table_handle=table, keys=[b"a", b"b"], values=np.array([1, 2]))
+    return Plan(steps=[Step(find), Step(start), Step(find)])
+
+
+@op_types("ConditionalAccumulator")
+def _(tf: Any, _: Any) -> Any:
+    raw = tf.raw_ops
+    handle = raw.ConditionalAccumulator(dtype=tf.float32, shape=[2])
+    give = raw.AccumulatorApplyGradient(handle=handle, local_step=np.int64(0), gradient=[1.0, 3.0])
+    return Plan(
+        steps=[
+            Step(give),
+            Step(give),
+            Step(raw.AccumulatorNumAccumulated(handle=handle)),
+            Step(raw.AccumulatorTakeGradient(handle=handle, num_required=2, dtype=tf.float32)),
+        ]
+    )
+
+
+# -- cells -----------------------------------------------------------------------------------------
+
+
+def _lstm(*shape: int, peepholes: bool) -> dict[str, Any]:
+    """The inputs of an LSTM of two units for inputs of three."""
+    units = 2
+    return {
+        "x": reals(*shape, 3), "cs_prev": reals(shape[-1], units), "h_prev": reals(shape[-1], units) / 2,
+        "w": reals(3 + units, 4 * units), "wci": reals(units), "wcf": reals(units) + 1,
+        "wco": reals(units) - 1, "b": reals(4 * units), "use_peephole": peepholes,
+    }  # fmt: skip
+
+
+@op_types("BlockLSTM-short")
+def _(tf: Any, _: Any) -> Any:
+    """After the last step the state and the outputs are zeros, and the rest is what memory held."""
+    found = tf.raw_ops.BlockLSTM(seq_len_max=np.int64(2), **_lstm(3, 4, peepholes=False))
+    return [found.cs, found.h]
+
+
+for _peeps in (False, True):
+    case(f"LSTMBlockCell-{_peeps:d}", slopes=False, cell_clip=0.4, **_lstm(4, peepholes=_peeps))
+    for _clip in (-1.0, 0.4):
+        case(f"BlockLSTM-{_peeps:d}-{_clip}", seq_len_max=np.int64(3), cell_clip=_clip,
+             **_lstm(3, 4, peepholes=_peeps))  # fmt: skip
+    # TensorFlow's gradient of it is not that of finite differences; ours is.
+    case(
+        f"BlockLSTMV2-{_peeps:d}",
+        slopes=False,
+        seq_len_max=np.int64(3),
+        **_lstm(3, 4, peepholes=_peeps),
+    )
+    _CELL = _lstm(4, peepholes=_peeps)
+    case(f"LSTMBlockCellGrad-{_peeps:d}", slopes=False, **_CELL,
+         **{key: reals(4, 2) * number / 9 for number, key in enumerate(
+             ("i", "cs", "f", "o", "ci", "co", "cs_grad", "h_grad"), 1)})  # fmt: skip
+_GRU: dict[str, Any] = {
+    "x": reals(4, 3), "h_prev": reals(4, 2), "w_ru": reals(5, 4), "w_c": reals(5, 2), "b_ru": reals(4),
+    "b_c": reals(2),
+}  # fmt: skip
+case("GRUBlockCell", slopes=False, **_GRU)
+case("GRUBlockCellGrad", slopes=False, r=reals(4, 2) / 3, u=reals(4, 2) / 5, c=reals(4, 2) / 4,
+     d_h=reals(4, 2), **_GRU)  # fmt: skip
+
+
+# -- arrays ----------------------------------------------------------------------------------------
+
+case(
+    "Bincount",
+    arr=np.array([[1, 3], [3, 9]]).astype(np.int32),
+    size=np.int32(5),
+    weights=reals(2, 2),
+)
+case("Bincount-unweighted", arr=np.array([1, 3, 3], np.int32), size=np.int32(4),
+     weights=np.zeros(0, np.int32))  # fmt: skip
+case("Bincount-negative", arr=np.array([1, -3], np.int32), size=np.int32(4),
+     weights=np.zeros(0, np.float32))  # fmt: skip
+case("NthElement", input=reals(3, 5), n=np.int32(1))
+case("NthElement-reverse", input=np.array([[1, 3, 3, 2]], np.float32), n=np.int32(0), reverse=True)
+case("NthElement-outside", input=reals(3, 5), n=np.int32(5))
+old("NearestNeighbors", 2474, [reals(5, 3), reals(4, 3), np.int64(2)], outputs=2)
+old("NearestNeighbors-all", 2474, [reals(2, 3), reals(4, 3), np.int64(9)], outputs=2)
+_REPEATED = np.array([[1, 2, 1], [0, 5, 0], [1, 2, 1]], np.float32)
+case("UniqueV2-rows", x=_REPEATED, axis=np.array([0]), slopes=False)
+case("UniqueV2-columns", x=_REPEATED, axis=np.array([1]), slopes=False)
+case("UniqueV2-vector", x=np.array([4, 1, 4]), axis=np.zeros(0, np.int64))
+case("UniqueWithCountsV2", x=_REPEATED, axis=np.array([0]), slopes=False)
+case("InplaceUpdate", x=reals(4, 2), i=np.array([2, 0], np.int32), v=reals(2, 2), slopes=False)
+case("InplaceAdd", x=reals(4, 2), i=np.array([2, 0], np.int32), v=reals(2, 2), slopes=False)
+case("InplaceSub", x=reals(4, 2), i=np.array([2, 3], np.int32), v=reals(2, 2), slopes=False)
+case("Empty", shape=np.array([2, 3], np.int32), dtype="float32", init=True)
+case("DataFormatDimMap", x=np.array([0, 1, 2, 3, -1, -4], np.int32))
+case("DataFormatDimMap-other", x=np.array([3, 0]), src_format="NCHW", dst_format="NHWC")
+case("DataFormatVecPermute", x=np.array([7, 4, 9, 3], np.int32))
+case("DataFormatVecPermute-pairs", x=np.arange(8, dtype=np.int32).reshape(4, 2))
+case("DataFormatVecPermute-spatial", x=np.array([4, 9], np.int32))
+case("DataFormatVecPermute-length", x=np.array([4, 9, 1], np.int32))
+for _scales in (False, True):
+    old(f"BatchNormWithGlobalNormalization-{_scales:d}", 8,
+        [reals(2, 3, 3, 2), reals(2), reals(2) ** 2, reals(2), reals(2) + 1], T="float32",
+        variance_epsilon=0.01, scale_after_normalization=_scales)  # fmt: skip
+    old(f"BatchNormWithGlobalNormalizationGrad-{_scales:d}", 8,
+        [reals(2, 3, 3, 2), reals(2), reals(2) ** 2, reals(2), reals(2, 3, 3, 2)], T="float32",
+        outputs=5, variance_epsilon=0.01, scale_after_normalization=_scales)  # fmt: skip
+
+
+@op_types("ResourceGather")
+def _(tf: Any, _: Any) -> Any:
+    raw = tf.raw_ops
+    with tf.variable_scope("v", use_resource=True):
+        v = tf.get_variable("v", initializer=reals(4, 2))
+    rows = raw.ResourceGather(resource=v.handle, indices=[[3, 0]], dtype=tf.float32)
+    parts = raw.ResourceGatherNd(resource=v.handle, indices=[[3, 1], [0, 0]], dtype=tf.float32)
+    by_rows = tf.gradients(rows * rows, [v])[0]
+    by_parts = tf.gradients(parts * parts, [v])[0]
+    slopes = [by_rows.values, by_rows.indices, tf.convert_to_tensor(by_parts)]
+    return [rows, parts, raw.VariableShape(input=v.handle), *slopes]
+
+
+# -- ragged tensors --------------------------------------------------------------------------------
+
+_ENDS, _INNER = np.array([0, 2, 2, 3]), np.array([0, 1, 4, 5])
+case(
+    "RaggedRange",
+    starts=np.array([2, 5, 8]),
+    limits=np.array([3, 5, 12]),
+    deltas=np.array([1, 1, 3]),
+)
+case("RaggedRange-floats", starts=np.float32(0), limits=np.float32(1), deltas=np.float32(0.3))
+case("RaggedRange-zero", starts=np.array([1, 1]), limits=np.array([3, 3]), deltas=np.array([1, 0]))
+case("RaggedRange-narrow", starts=np.array([1, 1], np.int32), limits=np.array([3, 0], np.int32),
+     deltas=np.array([1, -1], np.int32), Tsplits="int32")  # fmt: skip
+case("RaggedTensorToSparse", rt_nested_splits=[_ENDS], rt_dense_values=reals(3))
+case("RaggedTensorToSparse-deep", rt_nested_splits=[_ENDS, _INNER], rt_dense_values=reals(5, 2))
+case("RaggedTensorToSparse-wrong", rt_nested_splits=[_ENDS], rt_dense_values=reals(4))
+_TYPES: dict[str, Any] = {"row_partition_types": ["ROW_SPLITS"]}
+case("RaggedTensorToTensor", shape=np.array([-1, -1]), values=reals(3), default_value=np.float32(9),
+     row_partition_tensors=[_ENDS], **_TYPES)  # fmt: skip
+case("RaggedTensorToTensor-cut", shape=np.array([2, 1]), values=reals(3), default_value=np.float32(9),
+     row_partition_tensors=[_ENDS], **_TYPES)  # fmt: skip
+case("RaggedTensorToTensor-deep", shape=np.int64(-1), values=reals(5, 2), default_value=np.float32(0),
+     row_partition_tensors=[_ENDS, _INNER], row_partition_types=["ROW_SPLITS"] * 2)  # fmt: skip
+case("RaggedTensorToTensor-ids", shape=np.array([-1, 4]), values=reals(3), default_value=np.float32(1),
+     row_partition_tensors=[np.int64(4), np.array([0, 2, 2])],
+     row_partition_types=["FIRST_DIM_SIZE", "VALUE_ROWIDS"])  # fmt: skip
+case("RaggedGather", params_nested_splits=[_ENDS], params_dense_values=reals(3),
+     indices=np.array([2, 0, 0]), OUTPUT_RAGGED_RANK=1, slopes=False)  # fmt: skip
+case("RaggedGather-deep", params_nested_splits=[_ENDS, _INNER], params_dense_values=reals(5, 2),
+     indices=np.array([[2, 0], [1, 0]]), OUTPUT_RAGGED_RANK=3, slopes=False)  # fmt: skip
+case("RaggedGather-outside", params_nested_splits=[_ENDS], params_dense_values=reals(3),
+     indices=np.array([3]), OUTPUT_RAGGED_RANK=1, slopes=False)  # fmt: skip
+
+
+# -- sequences -------------------------------------------------------------------------------------
+
+
+def _sequence(tf: Any) -> Any:
+    def feature(values: Any) -> Any:
+        kind = "float_list" if isinstance(values[0], float) else "int64_list"
+        made = tf.train.Feature()
+        getattr(made, kind).value.extend(values)
+        return made
+
+    made = tf.train.SequenceExample()
+    made.context.feature["n"].CopyFrom(feature([7]))
+    made.context.feature["s"].CopyFrom(feature([1, 2]))
+    made.feature_lists.feature_list["x"].feature.extend([feature([1.0, 2.0]), feature([3.0, 4.0])])
+    made.feature_lists.feature_list["y"].feature.extend([feature([5]), feature([6, 8])])
+    return made.SerializeToString()
+
+
+@op_types("ParseSingleSequenceExample")
+def _(tf: Any, _: Any) -> Any:
+    found = tf.raw_ops.ParseSingleSequenceExample(
+        serialized=_sequence(tf), feature_list_dense_missing_assumed_empty=["gone"],
+        context_sparse_keys=["s"], context_dense_keys=["n"], feature_list_sparse_keys=["y"],
+        feature_list_dense_keys=["x", "gone"], context_dense_defaults=[np.array([0])], debug_name="a",
+        context_sparse_types=[tf.int64], feature_list_dense_types=[tf.float32, tf.int64],
+        context_dense_shapes=[[1]], feature_list_sparse_types=[tf.int64],
+        feature_list_dense_shapes=[[2], []],
+    )  # fmt: skip
+    return Plan(steps=[Step([list(part) for part in found])])
+
+
+@op_types("ParseSequenceExample")
+def _(tf: Any, _: Any) -> Any:
+    found = tf.raw_ops.ParseSequenceExample(
+        serialized=[_sequence(tf)] * 2, debug_name=["a", "b"], context_dense_defaults=[np.array([0])],
+        feature_list_dense_missing_assumed_empty=["gone"], context_sparse_keys=["s"],
+        context_dense_keys=["n"], feature_list_sparse_keys=["y"], feature_list_dense_keys=["x", "gone"],
+        Ncontext_sparse=1, Ncontext_dense=1, Nfeature_list_sparse=1, Nfeature_list_dense=2,
+        context_sparse_types=[tf.int64], feature_list_dense_types=[tf.float32, tf.int64],
+        context_dense_shapes=[[1]], feature_list_sparse_types=[tf.int64],
+        feature_list_dense_shapes=[[2], []],
+    )  # fmt: skip
+    return Plan(steps=[Step([list(part) for part in found])])
