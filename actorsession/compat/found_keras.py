@@ -1,7 +1,7 @@
 """``tf.keras``: the Keras that is installed, and what TensorFlow's own has beyond it.
 
-Keras itself is the package of that name, whose engine for TensorFlow 1 is a program over ``tf``. Its modules are
-themselves here: ``tf.keras.layers.Dense`` is ``keras.layers.Dense``.
+Keras itself is the package of that name, whose engine for TensorFlow 1 is a program over ``tf``. Its modules
+are themselves here: ``tf.keras.layers.Dense`` is ``keras.layers.Dense``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ _FACE = "actorsession.compat.v1.keras"
 
 # What these names are in the package of ``tf.keras``; all others are Keras' own.
 _OURS = {
-    "estimator": ("estimator", ""),
     "layers.Layer": ("layer", "Layer"),
     "engine.base_layer.Layer": ("layer", "Layer"),
     "engine.Layer": ("layer", "Layer"),
@@ -27,8 +26,6 @@ _OURS = {
 }
 # Packages of TensorFlow's around Keras, which have the same names.
 _AROUND = ("_impl", "api", "keras", "python")
-# The modules of ``tensorflow.python.keras`` on which Keras 2.3 itself stands.
-_BELOW = {"backend": "backend", "utils.tf_utils": "tf_utils"}
 
 
 def missing_because() -> str | None:
@@ -37,14 +34,14 @@ def missing_because() -> str | None:
         version = importlib.metadata.version("keras")
     except importlib.metadata.PackageNotFoundError:
         return "Keras is a library of its own: pip install 'actorsession[keras]'"
-    if version.startswith(("2.2.", "2.3.")):
+    if version.startswith("2.2."):
         return None
-    return f"Keras {version} has no engine for graphs and sessions: pip install 'actorsession[keras]'"
+    return f"Keras {version} does not run here, Keras 2.2 does: pip install 'actorsession[keras]'"
 
 
 @functools.cache
 def library() -> ModuleType:
-    """Return Keras, with TensorFlow's differences bridged and the alias installed, by which it finds ``tf``."""
+    """Return Keras, with TensorFlow's differences bridged and the alias installed, which it imports."""
     from actorsession.compat.alias import install_alias
 
     install_alias()
@@ -65,14 +62,8 @@ def reach(path: str) -> str | None:
             parts = path[len(front) + 1 :].split(".")
             while parts and parts[0] in _AROUND:
                 parts = parts[1:]
-            if front == "python.keras" and _stands_on_tensorflow() and ".".join(parts) in _BELOW:
-                return ".".join(["below", *parts])
             return ".".join(parts)
     return None
-
-
-def _stands_on_tensorflow() -> bool:
-    return importlib.metadata.version("keras").startswith("2.3.")
 
 
 def find(path: str) -> Any:
@@ -86,8 +77,6 @@ def find(path: str) -> Any:
     """
     if not path:
         return importlib.import_module(_FACE)
-    if path.startswith("below."):
-        return importlib.import_module(f"{_FACE}.{_BELOW[path.removeprefix('below.')]}")
     if path in _OURS:
         file, name = _OURS[path]
         module = importlib.import_module(f"{_FACE}.{file}")

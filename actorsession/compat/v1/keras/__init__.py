@@ -14,5 +14,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    names = [name for name in dir(found_keras.library()) if not name.startswith("_")]
-    return sorted({*names, "estimator"})
+    return [name for name in dir(found_keras.library()) if not name.startswith("_")]

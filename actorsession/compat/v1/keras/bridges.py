@@ -77,7 +77,9 @@ def _with_datasets(function: Callable[..., Any], targets: bool) -> Callable[...,
         for key in ("kwargs", "self"):
             given.pop(key, None)
         steps_name = "steps_per_epoch" if name == "fit" else "steps"
-        if of_data and (given.pop("y", None) is not None or given.pop("sample_weight", None) is not None):
+        if of_data and (
+            given.pop("y", None) is not None or given.pop("sample_weight", None) is not None
+        ):
             raise ValueError(
                 "`y` and `sample_weight` have no place beside a data set, whose elements are (x, y) or "
                 "(x, y, sample_weight)"
@@ -106,8 +108,8 @@ def _with_datasets(function: Callable[..., Any], targets: bool) -> Callable[...,
                     f"{name}: the data set has fewer batches than {steps_name}={batches.steps}"
                 ) from None
             warnings.warn(
-                "Your dataset iterator ran out of data; interrupting training. Make sure that your dataset can "
-                "generate at least `steps_per_epoch * epochs` batches.",
+                "Your dataset iterator ran out of data; interrupting training. Make sure that your dataset "
+                "can generate at least `steps_per_epoch * epochs` batches.",
                 stacklevel=2,
             )
             for callback in given.get("callbacks") or []:
@@ -140,7 +142,9 @@ class _Batches:
             self._iterator = tf_data.make_initializable_iterator(data)
             self._begin()
         elif steps is None:
-            raise ValueError("an iterator needs the number of steps; a data set may be left without")
+            raise ValueError(
+                "an iterator needs the number of steps; a data set may be left without"
+            )
         self._next = self._iterator.get_next()
         self.steps = self._counted() if steps is None else steps
         self._done = 0
@@ -203,10 +207,12 @@ def _joined(parts: list[Any]) -> Any:
 
 
 def _with_checkpoints(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Return ``save_weights`` or ``load_weights`` whose files without ``.h5`` are checkpoints of TensorFlow's."""
+    """Return ``save_weights`` or ``load_weights``, for which a name without ``.h5`` is a checkpoint."""
 
     @functools.wraps(function)
-    def run(self: Any, filepath: Any, *args: Any, save_format: str | None = None, **kwargs: Any) -> Any:
+    def run(
+        self: Any, filepath: Any, *args: Any, save_format: str | None = None, **kwargs: Any
+    ) -> Any:
         plain = isinstance(filepath, (str, Path)) and not str(filepath).endswith(
             (".h5", ".hdf5", ".keras")
         )
@@ -218,28 +224,35 @@ def _with_checkpoints(function: Callable[..., Any], name: str) -> Callable[..., 
             return function(self, filepath, *args, **kwargs)
         from keras import backend
 
-        from actorsession.compat.v1 import train
-
-        held = train.Checkpoint(model=_Holder(self))
+        held = _held(self)
         session = backend.get_session()
         with session.graph.as_default(), session.as_default():
             if name == "save_weights":
                 return held.write(str(filepath), session=session)
-            return held.read(str(filepath)).assert_consumed().run_restore_ops(session)
+            return held.restore(str(filepath)).assert_nontrivial_match().run_restore_ops(session)
 
     return run
 
 
-def _Holder(model: Any) -> Any:
-    """Return an object whose attributes are the weights of a model by layer, as in TensorFlow's files."""
-    from actorsession.compat.v1.trackable import objects
+def _held(model: Any) -> Any:
+    """Return a checkpoint of the weights of a model, with the keys that TensorFlow's has for its layers."""
+    from actorsession.compat.v1.trackable.objects import AutoTrackable
+    from actorsession.compat.v1.train import Checkpoint
 
-    return objects, model
+    layers: dict[str, Any] = {}
+    for layer in model.layers:
+        if layer.weights:
+            held = layers[f"layer_with_weights-{len(layers)}"] = AutoTrackable()
+            for weight in layer.weights:
+                setattr(held, weight.op.name.rpartition("/")[2], weight)
+    return Checkpoint(**layers)
 
 
 def _without_format(save: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(save)
-    def run(self: Any, filepath: Any, *args: Any, save_format: str | None = None, **kwargs: Any) -> Any:
+    def run(
+        self: Any, filepath: Any, *args: Any, save_format: str | None = None, **kwargs: Any
+    ) -> Any:
         if save_format == "tf":
             raise errors.UnimplementedError(
                 "a whole model is saved as H5; tf.saved_model.simple_save writes its graph as a saved model"

@@ -27,7 +27,7 @@ class _LayerType(type(_Base)):  # type: ignore[misc]
         return issubclass(subclass, _Base) if cls is Layer else super().__subclasscheck__(subclass)
 
 
-class Layer(_Base, metaclass=_LayerType):
+class Layer(_Base, metaclass=_LayerType):  # type: ignore[misc]
     """The base of layers: shapes are ``TensorShape``, what is set as an attribute is tracked.
 
     Beyond Keras' own: ``build`` gets a ``TensorShape``; ``add_weight`` needs no name; shapes of results
