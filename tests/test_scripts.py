@@ -323,7 +323,7 @@ def test_the_first_run_makes_the_environment_and_says_so_on_stdout_only_and_a_se
 
 ENGINES = [
     f"-m pip install --no-compile --only-binary :all: --group {group} {HELD}"
-    for group in ("ray", "dask", "kubernetes")
+    for group in ("ray", "dask", "kubernetes", "keras")
 ]
 
 

@@ -7,6 +7,8 @@ import importlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from actorsession.compat import found_keras
+
 __all__ = ["explain", "reason_for", "saying_why"]
 
 _TARGET = "actorsession.compat.v1"
@@ -14,11 +16,6 @@ _PARTS = ("python", "core", "examples")
 
 # By dotted name, for it and all that it holds.
 _REASONS = {
-    "keras": (
-        "Keras is a library of its own, with engines of its own; tf.layers has the layers of TensorFlow 1"
-    ),
-    "python.keras": "Keras is a library of its own; tf.layers has the layers of TensorFlow 1",
-    "contrib.keras": "Keras is a library of its own; tf.layers has the layers of TensorFlow 1",
     "compat.v2": "this is TensorFlow 1; programs for TensorFlow 2 are not run",
     "enable_v2_behavior": "this is TensorFlow 1; programs for TensorFlow 2 are not run",
     "GradientTape": "it belongs to eager execution; tf.gradients differentiates graphs",
@@ -93,6 +90,8 @@ def reason_for(name: str) -> str | None:
     """
     if name in _RENAMED:
         return f"since TensorFlow 1.0 it is tf.{_RENAMED[name]}"
+    if found_keras.reach(name) is not None:
+        return found_keras.missing_because()
     while name:
         if name in _REASONS:
             return _REASONS[name]

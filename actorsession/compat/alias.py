@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from actorsession.compat import found_keras
 from actorsession.compat.absent import explain
 from actorsession.compat.v1.module_paths import inside_contrib
 
@@ -72,8 +73,9 @@ def remove_alias() -> None:
     """Undo ``install_alias``: the modules that it made are forgotten, as far as nobody holds them."""
     ours = (_Finder, _Companions)
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, ours)]
-    for name in [name for name, found in sys.modules.items() if isinstance(found, _Module)]:
-        del sys.modules[name]
+    for name, found in list(sys.modules.items()):
+        if isinstance(found, _Module) or name.startswith(f"{_ROOT}.keras."):
+            del sys.modules[name]
     _made.clear()
 
 
@@ -93,6 +95,12 @@ def find_name(name: str) -> Any:
     """
     found: Any = importlib.import_module(_TARGET)
     parts = _without_same(name)
+    inside = found_keras.reach(".".join(parts))
+    if inside is not None and found_keras.missing_because() is None:
+        try:
+            return found_keras.find(inside)
+        except AttributeError as exc:
+            raise LookupError(f"tensorflow has no {'.'.join(parts)} here: {exc.args[0]}") from None
     for done, part in enumerate(parts):
         holder, found = found, getattr(found, part, _NOTHING)
         if found is _NOTHING and part == "python" and done == 2 and parts[0] == "contrib":
@@ -153,8 +161,10 @@ class _Module(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         try:
-            value = getattr(self._alias_of, name)
-        except AttributeError:
+            # Below python and contrib it is found by its whole name.
+            full = f"{self.__name__}.{name}".removeprefix(f"{_ROOT}.")
+            value = find_name(full) if name == "keras" else getattr(self._alias_of, name)
+        except (AttributeError, LookupError):
             raise MissingAttributeError(
                 _without_same(self.__name__.partition(".")[2]), name, self._alias_of, _used()
             ) from None
@@ -212,11 +222,17 @@ class _Finder(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the module of that name."""
-        return _module(spec.name, find_name(spec.name.partition(".")[2]))
+        """Return the module of that name; one of Keras is itself."""
+        found = find_name(spec.name.partition(".")[2])
+        if found.__name__.partition(".")[0] == "keras":
+            spec.loader_state = found.__spec__
+            return found  # type: ignore[no-any-return]
+        return _module(spec.name, found)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Do nothing: its names are found when they are used."""
+        """Do nothing but for Keras' modules, which keep their own specifications."""
+        if module.__spec__ is not None and module.__spec__.loader_state is not None:
+            module.__spec__ = module.__spec__.loader_state
 
 
 class _Companions(MetaPathFinder, Loader):

@@ -92,8 +92,19 @@ def _version_2(h5py: Any) -> str:
     return restore_version_2(h5py)
 
 
+def _loader(yaml: Any) -> str:
+    """Give PyYAML's ``load`` the default that it had, in the form of its version 5: one that runs nothing."""
+    load = yaml.load
+    yaml.load = lambda stream, Loader=yaml.FullLoader: load(stream, Loader)
+    return "load() needs no Loader"
+
+
 # Modules that need not be installed, and what changes them when a program imports them and says what it did.
-_CHANGED: dict[str, Callable[[Any], str]] = {"PIL.Image": _filters, "h5py": _version_2}
+_CHANGED: dict[str, Callable[[Any], str]] = {
+    "PIL.Image": _filters,
+    "h5py": _version_2,
+    "yaml": _loader,
+}
 
 
 class _Changing(Loader):

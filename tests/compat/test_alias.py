@@ -12,11 +12,17 @@ from typing import Any
 import pytest
 
 import actorsession.compat.v1 as ours
-from actorsession.compat import install_alias, remove_alias
+from actorsession.compat import found_keras, install_alias, remove_alias
 from actorsession.compat.alias import find_name
 from tests.rows import for_each
 
-REASON = "Keras is a library of its own; tf.layers has the layers of TensorFlow 1"
+REASON = "Keras is a library of its own: pip install 'actorsession[keras]'"
+
+
+@pytest.fixture(autouse=True)
+def no_keras(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where Keras is not installed."""
+    monkeypatch.setattr(found_keras, "missing_because", lambda: REASON)
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import inspect
 from collections.abc import Iterator
 from typing import Any
@@ -387,9 +388,13 @@ def test_a_separable_convolution_of_sequences_is_that_of_images_of_one_row() -> 
     np.testing.assert_allclose(a, b[:, 0], rtol=1e-5)
 
 
-def test_keras_is_refused_with_the_reason() -> None:
+def test_without_keras_the_refusal_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", absent)
     with pytest.raises(
-        AttributeError, match=r"no attribute 'keras': Keras is a library of its own"
+        AttributeError, match=r"no attribute 'keras': Keras .*: pip install 'actorsession\[keras\]'"
     ):
         getattr(tf, "keras")  # noqa: B009 - a type checker knows that it is absent
     assert not hasattr(tf, "keras")

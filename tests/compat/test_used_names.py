@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from actorsession.compat import found_keras
 from actorsession.compat.used_names import find_names, program_files
 from tests.rows import for_each
 
@@ -54,7 +55,9 @@ def test_names_follow_imports(tmp_path: Path, text: str, names: dict[str, list[i
     assert names_of(tmp_path, text) == names
 
 
-def test_what_is_missing_has_a_reason(tmp_path: Path) -> None:
+def test_what_is_missing_has_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reason = "Keras is a library of its own"
+    monkeypatch.setattr(found_keras, "missing_because", lambda: reason)
     (tmp_path / "a.py").write_text("import tensorflow as tf\ntf.nn.reluu(tf.keras.layers.Dense)\n")
     (tmp_path / "b.py").write_text("import tensorflow as tf\ntf.add\n")
     (tmp_path / "c.py").write_text("print 'Python 2'\n")

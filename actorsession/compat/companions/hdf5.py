@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Text", "restore_version_2"]
+__all__ = ["Empty", "Text", "restore_version_2"]
 
 
 class Text(str):
@@ -24,6 +24,13 @@ class Text(str):
     def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
         """Return the text itself."""
         return str(self)
+
+
+class Empty(np.ndarray[Any, Any]):
+    """An empty array of an attribute, which is false as it was before numpy 2.2."""
+
+    def __bool__(self) -> bool:
+        return False
 
 
 def restore_version_2(h5py: Any) -> str:
@@ -56,6 +63,8 @@ def _read_text(h5py: Any, getitem: Any) -> Any:
     @functools.wraps(getitem)
     def read(self: Any, name: Any) -> Any:
         found = getitem(self, name)
+        if isinstance(found, np.ndarray) and not found.size:
+            return found.view(Empty)
         if isinstance(found, str) or (isinstance(found, np.ndarray) and found.dtype == object):
             kind = h5py.check_string_dtype(self.get_id(name).dtype)
             if kind is not None and kind.length is None:

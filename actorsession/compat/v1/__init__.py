@@ -130,6 +130,17 @@ def _is_imported() -> bool:
     )
 
 
+def _keras() -> Any:
+    """The module of Keras, which is no name of this package where Keras is not installed."""
+    import importlib
+
+    from actorsession.compat.found_keras import missing_because
+
+    if missing_because() is not None:
+        raise AttributeError(f"module {__name__!r} has no attribute 'keras'", name="keras")
+    return importlib.import_module(f"{__name__}.keras")
+
+
 def __getattr__(name: str) -> Any:
     # TensorFlow has these types, so the error says what to use instead.
     if name in _types.QUANTISED:
@@ -138,7 +149,7 @@ def __getattr__(name: str) -> Any:
         except TypeError as exc:
             raise AttributeError(str(exc)) from None
     try:
-        found = _load(name)
+        found = _keras() if name == "keras" else _load(name)
     except AttributeError:
         from actorsession.compat.absent import reason_for
 

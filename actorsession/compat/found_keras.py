@@ -1,0 +1,118 @@
+"""``tf.keras``: the Keras that is installed, and what TensorFlow's own has beyond it.
+
+Keras itself is the package of that name, whose engine for TensorFlow 1 is a program over ``tf``. Its modules
+are themselves here: ``tf.keras.layers.Dense`` is ``keras.layers.Dense``.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.metadata
+import os
+from types import ModuleType
+from typing import Any
+
+__all__ = ["find", "library", "missing_because", "reach"]
+
+_FACE = "actorsession.compat.v1.keras"
+
+# What these names are in the package of ``tf.keras``; all others are Keras' own.
+_OURS = {
+    "layers.Layer": ("layer", "Layer"),
+    "engine.base_layer.Layer": ("layer", "Layer"),
+    "engine.Layer": ("layer", "Layer"),
+    "engine.input_spec": ("layer", ""),
+}
+# Packages of TensorFlow's around Keras, which have the same names.
+_AROUND = ("_impl", "api", "keras", "python")
+
+
+def missing_because() -> str | None:
+    """Return why there is no Keras; ``None`` if there is one that runs here."""
+    try:
+        version = importlib.metadata.version("keras")
+    except importlib.metadata.PackageNotFoundError:
+        return "Keras is a library of its own: pip install 'actorsession[keras]'"
+    if version.startswith("2.2."):
+        return None
+    return f"Keras {version} does not run here, Keras 2.2 does: pip install 'actorsession[keras]'"
+
+
+@functools.cache
+def library() -> ModuleType:
+    """Return Keras, with TensorFlow's differences bridged and the alias installed, which it imports."""
+    from actorsession.compat.alias import install_alias
+
+    install_alias()
+    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    found = importlib.import_module("keras")
+    importlib.import_module(f"{_FACE}.bridges").bridge(found)
+    return found
+
+
+def reach(path: str) -> str | None:
+    """Return the part of a name within Keras; ``None`` if the name is not Keras'.
+
+    Args:
+        path: a dotted name without ``tensorflow`` in front, such as ``python.keras.layers``.
+    """
+    for front in ("keras", "python.keras", "contrib.keras"):
+        if f"{path}.".startswith(f"{front}."):
+            parts = path[len(front) + 1 :].split(".")
+            while parts and parts[0] in _AROUND:
+                parts = parts[1:]
+            return ".".join(parts)
+    return None
+
+
+def find(path: str) -> Any:
+    """Return what a name within Keras stands for.
+
+    Args:
+        path: a dotted name within Keras, or "" for Keras.
+
+    Raises:
+        AttributeError: if Keras has no such name.
+    """
+    if not path:
+        return importlib.import_module(_FACE)
+    if path in _OURS:
+        file, name = _OURS[path]
+        module = importlib.import_module(f"{_FACE}.{file}")
+        return getattr(module, name) if name else module
+    found: Any = library()
+    parts = path.split(".")
+    for part in parts:
+        if isinstance(found, ModuleType) and not hasattr(found, part):
+            try:
+                found = importlib.import_module(f"{found.__name__}.{part}")
+                continue
+            except ModuleNotFoundError:
+                version = importlib.metadata.version("keras")
+                raise AttributeError(f"Keras {version} has no {path}", name=part) from None
+        found = getattr(found, part)
+    inside = [name for name in _OURS if name.startswith(f"{path}.")]
+    return _with_ours(path, found) if inside and isinstance(found, ModuleType) else found
+
+
+class _WithOurs(ModuleType):
+    """A module of Keras some of whose names are ours."""
+
+    def __init__(self, path: str, theirs: ModuleType) -> None:
+        super().__init__(f"{_FACE}.{path}", theirs.__doc__)
+        self.__path__: list[str] = []
+        self._inside, self._theirs = path, theirs
+
+    def __getattr__(self, name: str) -> Any:
+        if f"{self._inside}.{name}" in _OURS:
+            return find(f"{self._inside}.{name}")
+        return getattr(self._theirs, name)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in dir(self._theirs) if not name.startswith("__")]
+
+
+@functools.cache
+def _with_ours(path: str, theirs: ModuleType) -> ModuleType:
+    return _WithOurs(path, theirs)
