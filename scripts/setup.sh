@@ -242,7 +242,7 @@ make_environment() {
 # Installs a group of pyproject.toml that only some tests of profile $1 need, once for each state of it and of the
 # pins. Where it cannot be had, as where there is no wheel for this Python, that is a line.
 add_group() {
-    local profile=$1 group=$2 held=$PINS
+    local profile=$1 group=$2 apart=${3:-} held=$PINS
     [ "$profile" != lowest ] || held=$VENV/lowest.txt
     [ "$(cat "$VENV/.installed-$group" 2>/dev/null)" = "$(fingerprint)" ] && return 0
     trap 'stop_setup "$INTERRUPTED"' INT
@@ -252,7 +252,8 @@ add_group() {
     LOG=$(mktemp "${TMPDIR:-/tmp}/actorsession-setup.XXXXXX") || exit 1
     export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0
     if attempt "Environment: installing the group $group" "$VENV/bin/python" -m pip install --no-compile \
-        --only-binary :all: --group "$group" --constraint "$held"; then
+        --only-binary :all: ${apart:+--no-deps --upgrade --target "$VENV/$apart"} --group "$group" \
+        --constraint "$held"; then
         compile
         fingerprint >"$VENV/.installed-$group"
     else

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,13 @@ import pytest
 
 from tests.cli.kit import ran
 
+# Where scripts/test installs Keras; or beside the library, as a user does.
+APART = Path(sys.prefix) / "keras"
+
 pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(
-        importlib.util.find_spec("keras") is None,
+        not APART.is_dir() and importlib.util.find_spec("keras") is None,
         reason="Keras is not installed",
     ),
 ]
@@ -75,7 +80,8 @@ print(json.dumps({"losses": [float(v) for v in history["loss"]]}))
 def printed(tmp_path: Path, text: str) -> Any:
     program = tmp_path / "program.py"
     program.write_text(f"import os\nos.chdir({str(tmp_path)!r})\n{text}")
-    code, out, err = ran("run-tf1", str(program))
+    path = os.pathsep.join([str(APART), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+    code, out, err = ran("run-tf1", str(program), PYTHONPATH=path)
     assert code == 0, err
     return json.loads(out.splitlines()[-1])
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-import keras
-from keras import backend
-from keras.engine import InputSpec
-
+from actorsession.compat.found_keras import library
 from actorsession.compat.v1.forms import TensorShape
 from actorsession.compat.v1.operations import Variable
 
 __all__ = ["InputSpec", "Layer"]
 
-_Base: Any = keras.layers.Layer
+_keras: Any = library()
+backend, InputSpec = _keras.backend, _keras.engine.InputSpec
+_Base: Any = _keras.layers.Layer
 
 
 class _LayerType(type(_Base)):  # type: ignore[misc]
