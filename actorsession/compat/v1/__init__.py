@@ -68,7 +68,7 @@ _NAMES = {
         "resource_variables_enabled"
     ),
     ".contrib": "*=contrib",
-    ".control_flow": "cond while_loop",
+    ".control_flow": "while_loop",
     ".core": "*=core",
     ".data": "*=data",
     ".debugging": "*=debugging",

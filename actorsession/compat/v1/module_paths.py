@@ -279,7 +279,10 @@ def _add(name: str, module: ModuleType) -> None:
     module.__spec__ = ModuleSpec(name, None, is_package=isinstance(module, _Package))
     sys.modules[name] = module
     above, _, own = name.rpartition(".")
-    setattr(sys.modules[above], own, module)
+    holder = sys.modules[above]
+    # A function that has the name of its module hides it from importers of the package, as in TensorFlow.
+    if not (isinstance(holder, _Package) and holder.has(own)):
+        setattr(holder, own, module)
 
 
 class _Package(ModuleType):
@@ -290,10 +293,16 @@ class _Package(ModuleType):
         self.__path__: list[str] = []
         self._names_of = names_of
 
+    def has(self, name: str) -> bool:
+        """Return whether a name is one of the other package's."""
+        return bool(self._names_of) and name in sys.modules[self._names_of].__all__
+
     def __getattr__(self, name: str) -> Any:
         if self._names_of and not name.startswith("_"):
             with contextlib.suppress(AttributeError):
-                return getattr(sys.modules[self._names_of], name)
+                found = getattr(sys.modules[self._names_of], name)
+                own = sys.modules.get(f"{self.__name__}.{name}")
+                return own if own is not None and isinstance(found, ModuleType) else found
         inner = {n: m.__name__ for n, m in vars(self).items() if isinstance(m, ModuleType)}
         raise NoAttributeError(self.__name__, name, inner, {})
 
