@@ -256,7 +256,9 @@ class _Companions(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return how to load a module of ours in place of one that nobody else has found."""
-        moved = fullname == "six.moves" or fullname.startswith("six.moves.")
+        # The real six finds its moved modules itself, after this finder: it appends its own when imported.
+        ours = isinstance(sys.modules.get("six"), _Module)
+        moved = ours and (fullname == "six.moves" or fullname.startswith("six.moves."))
         if fullname in _COMPANIONS or moved:
             return ModuleSpec(fullname, self, is_package=True)
         return None

@@ -68,7 +68,10 @@ class Saver(train.Saver):
             name, global_step = global_step, sess.run(as_text(global_step))
             if global_step is None:
                 raise TypeError(f"global_step names the operation {name!r}, which is no number")
-        elif is_symbolic(global_step) and not sess.graph.as_graph_element(global_step).dtype.is_integer:
+        elif (
+            is_symbolic(global_step)
+            and not sess.graph.as_graph_element(global_step).dtype.is_integer
+        ):
             global_step = int(sess.run(global_step))
         try:
             return super().save(sess, save_path, global_step, *args, **kwargs)

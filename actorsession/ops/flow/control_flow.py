@@ -82,7 +82,8 @@ def cond(
     Raises:
         TypeError: if ``pred`` is a Python bool or not a bool tensor, an argument is not a function, or the
             results differ in the types of their sequences.
-        ValueError: if ``pred`` cannot be a scalar, or the results differ in structure or dtype or are missing.
+        ValueError: if ``pred`` cannot be a scalar, or the results differ in structure or dtype, or are
+            missing.
     """
     true_fn, false_fn = _either(true_fn, fn1, "true_fn"), _either(false_fn, fn2, "false_fn")
     for function, argument in ((true_fn, "true_fn"), (false_fn, "false_fn")):
