@@ -90,7 +90,7 @@ class Module(AutoTrackable):
         with_path: bool = False,
         expand_composites: bool = False,
     ) -> Iterator[Any]:
-        """Yield what is in the attributes: of this module first, then of those in it, the nearer ones first."""
+        """Yield what is in the attributes of this module, then of those in it, the nearer ones first."""
         wanted = predicate or (lambda _: True)
         seen, ahead = {id(self)}, [(self, ())]
         while ahead:
