@@ -225,6 +225,9 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("platform", "resource_loader", ".internals.files"),
         ("platform", "tf_logging", ".logging"),
         ("platform", "benchmark googletest test", ".test .internals.test_util"),
+        ("profiler", (
+            "model_analyzer option_builder profiler tfprof_logger"
+        ), ".profiler .profiler.logs .profiler.options"),
         ("saved_model", "saved_model simple_save", ".saved_model"),
         ("saved_model", "builder builder_impl", ".saved_model.builder .internals.inner_names"),
         ("saved_model", "constants", ".saved_model.constants"),
