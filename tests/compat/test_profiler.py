@@ -96,7 +96,7 @@ def value(*shape: int) -> Any:
     return tf.placeholder(tf.float32, shape)
 
 
-COUNTS: dict[str, tuple[Any, int]] = {
+COUNTS: dict[str, tuple[Any, int | None]] = {
     "Log": (lambda: tf.log(value(2, 3)), 6),
     "Rsqrt": (lambda: tf.rsqrt(value(2, 3)), 12),
     "Softmax": (lambda: tf.nn.softmax(value(2, 3)), 30),

@@ -91,24 +91,24 @@ class _Row(NamedTuple):
     """How a number follows from shapes.
 
     Attributes:
-        count: a function of the operation.
+        number: a function of the operation.
         nhwc: whether it holds for data with channels last alone.
     """
 
-    count: Callable[[Operation], float]
+    number: Callable[[Operation], float]
     nhwc: bool = False
 
 
 def _size(tensor: Tensor) -> int:
-    count = tensor.shape.num_elements()
+    count: int | None = tensor.shape.num_elements()
     if count is None:
         raise ValueError(f"the shape of {tensor!r} is not fully defined")
-    return int(count)
+    return count
 
 
 def _sizes(tensor: Tensor) -> list[int]:
     _size(tensor)
-    return [int(size) for size in tensor.shape.as_list()]
+    return [int(size or 0) for size in tensor.shape.as_list()]
 
 
 def _of_input(each: int) -> _Row:
@@ -140,7 +140,8 @@ def _multiplied(transpose: str) -> _Row:
 def _backward(image: Callable[[Operation], Tensor], kernel: Callable[[Operation], Tensor]) -> _Row:
     def count(op: Operation) -> float:
         sizes, strides = _sizes(image(op)), op.attrs["strides"]
-        return 2 * math.prod(sizes) * _size(kernel(op)) / (sizes[-1] * strides[1] * strides[2])
+        total: int = 2 * math.prod(sizes) * _size(kernel(op))
+        return total / int(sizes[-1] * strides[1] * strides[2])
 
     return _Row(count, nhwc=True)
 
@@ -199,7 +200,7 @@ def flops_of(op: Operation) -> int | None:
     layout = op.attrs.get("data_format", "NHWC")
     if row.nhwc and layout not in ("NHWC", b"NHWC"):
         raise ValueError("Only NHWC format is supported in flops computations")
-    return int(row.count(op))
+    return int(row.number(op))
 
 
 def get_stats_for_node_def(graph: Any, node: Any, statistic_type: str) -> OpStats:

@@ -226,7 +226,8 @@ class Profiler:
         reports = []
         for title, view in (("operation type", "op"), ("line", "code")):
             root = self._steps.view(view, options)
-            rows, at = [], root
+            rows: list[str] = []
+            at = root
             while at.children and len(rows) < 3:
                 at = at.children[0]
                 share = 100 * at.exec_micros / max(root.total_exec_micros, 1)
