@@ -166,6 +166,12 @@ def save_model(folder: Path) -> None:
         tf.saved_model.simple_save(session, str(folder / "model"), {"x": x}, {"y": x * v})
 
 
+def write_model_and_input(folder: Path) -> None:
+    """Write a saved model, and an input for it."""
+    save_model(folder)
+    np.save(folder / "x.npy", np.arange(2.0, dtype=np.float32))
+
+
 def load_model(folder: Path) -> None:
     """Read a saved model."""
     with tf.Session(graph=tf.Graph()) as session:
@@ -549,7 +555,7 @@ READERS: dict[str, Reader] = {
     ),
     "run-model": Reader(save_model, call("run-model", "--input=x=[1, 2]", lambda d: f"{d}/model")),
     "input of run-model": Reader(
-        lambda d: (save_model(d), np.save(d / "x.npy", np.arange(2.0, dtype=np.float32))),
+        write_model_and_input,
         call("run-model", lambda d: f"--input=x=@{d}/x.npy", lambda d: f"{d}/model"),
     ),
     "demo --data": Reader(
