@@ -136,15 +136,16 @@ class RunConfig:
                 )
         elif self._task_type not in (_WORKER, _MASTER, _EVALUATOR, _CHIEF):
             raise RequestValueError(f"without a cluster there is no task {self._task_type!r}")
-        addresses = jobs.get(self._task_type, [])
         if self._task_type == _EVALUATOR or not jobs:
             self._master = ""
         else:
-            if self._task_id >= len(addresses):
+            if self._task_id not in self._cluster_spec.task_indices(self._task_type):
                 raise RequestValueError(
                     f"{self._task_id} is not a valid task_id for {self._task_type}"
                 )
-            self._master = f"grpc://{addresses[self._task_id]}"
+            self._master = (
+                f"grpc://{self._cluster_spec.task_address(self._task_type, self._task_id)}"
+            )
         alone = not jobs
         self._is_chief = (alone and self._task_type == _WORKER) or self._task_type in (
             _CHIEF,
