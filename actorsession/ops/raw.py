@@ -35,9 +35,9 @@ __all__ = [
     "AvgPoolGrad", "Barrier", "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany",
     "BarrierReadySize", "BarrierTakeMany", "BatchCholesky", "BatchDataset", "BatchDatasetV2",
     "BatchFFT", "BatchFFT2D", "BatchFFT3D", "BatchIFFT", "BatchIFFT2D", "BatchIFFT3D",
-    "BatchMatMul", "BatchMatMulV2", "BatchMatrixBandPart", "BatchMatrixDeterminant",
-    "BatchMatrixDiag", "BatchMatrixDiagPart", "BatchMatrixInverse", "BatchMatrixSetDiag",
-    "BatchMatrixSolve", "BatchMatrixSolveLs", "BatchMatrixTriangularSolve",
+    "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "BatchMatrixBandPart",
+    "BatchMatrixDeterminant", "BatchMatrixDiag", "BatchMatrixDiagPart", "BatchMatrixInverse",
+    "BatchMatrixSetDiag", "BatchMatrixSolve", "BatchMatrixSolveLs", "BatchMatrixTriangularSolve",
     "BatchNormWithGlobalNormalization", "BatchNormWithGlobalNormalizationGrad",
     "BatchSelfAdjointEig", "BatchSelfAdjointEigV2", "BatchSvd", "BatchToSpace", "BatchToSpaceND",
     "BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad",
@@ -76,25 +76,27 @@ __all__ = [
     "ExperimentalParseExampleDataset", "ExperimentalPrivateThreadPoolDataset",
     "ExperimentalRandomDataset", "ExperimentalScanDataset", "ExperimentalSlidingWindowDataset",
     "ExperimentalTakeWhileDataset", "ExperimentalUnbatchDataset", "ExperimentalUniqueDataset",
-    "Expm1", "ExtractGlimpse", "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D",
-    "FIFOQueue", "FIFOQueueV2", "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient",
-    "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsGradient",
-    "FakeQuantWithMinMaxVarsPerChannel", "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill",
-    "FilterDataset", "Fingerprint", "FixedLengthRecordDataset", "FixedLengthRecordDatasetV2",
-    "FixedLengthRecordReader", "FixedLengthRecordReaderV2", "FixedUnigramCandidateSampler",
-    "FlatMapDataset", "Floor", "FloorDiv", "FloorMod", "FractionalAvgPool", "FractionalAvgPoolGrad",
-    "FractionalMaxPool", "FractionalMaxPoolGrad", "FusedBatchNorm", "FusedBatchNormGrad",
-    "FusedBatchNormGradV2", "FusedBatchNormGradV3", "FusedBatchNormV2", "FusedBatchNormV3",
-    "GRUBlockCell", "GRUBlockCellGrad", "Gather", "GatherNd", "GatherV2", "GeneratorDataset",
-    "GetSessionHandle", "GetSessionTensor", "Greater", "GreaterEqual", "GroupByReducerDataset",
-    "GroupByWindowDataset", "GuaranteeConst", "HSVToRGB", "HashTable", "HashTableV2",
-    "HistogramFixedWidth", "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D",
-    "IRFFT3D", "Identity", "IdentityN", "IdentityReader", "IdentityReaderV2", "If", "Igamma",
-    "IgammaGradA", "Igammac", "IgnoreErrorsDataset", "Imag", "ImageSummary", "InTopK", "InTopKV2",
-    "InitializeTable", "InitializeTableFromTextFile", "InitializeTableFromTextFileV2",
-    "InitializeTableV2", "InplaceAdd", "InplaceSub", "InplaceUpdate", "InterleaveDataset", "Inv",
-    "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized",
-    "Iterator", "IteratorFromStringHandle", "IteratorFromStringHandleV2", "IteratorGetNext",
+    "Expm1", "ExtractGlimpse", "ExtractGlimpseV2", "ExtractImagePatches", "ExtractJpegShape",
+    "ExtractVolumePatches", "FFT", "FFT2D", "FFT3D", "FIFOQueue", "FIFOQueueV2",
+    "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars",
+    "FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannel",
+    "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill", "FilterDataset", "Fingerprint",
+    "FixedLengthRecordDataset", "FixedLengthRecordDatasetV2", "FixedLengthRecordReader",
+    "FixedLengthRecordReaderV2", "FixedUnigramCandidateSampler", "FlatMapDataset", "Floor",
+    "FloorDiv", "FloorMod", "FractionalAvgPool", "FractionalAvgPoolGrad", "FractionalMaxPool",
+    "FractionalMaxPoolGrad", "FusedBatchNorm", "FusedBatchNormGrad", "FusedBatchNormGradV2",
+    "FusedBatchNormGradV3", "FusedBatchNormV2", "FusedBatchNormV3", "FusedPadConv2D",
+    "FusedResizeAndPadConv2D", "GRUBlockCell", "GRUBlockCellGrad", "Gather", "GatherNd", "GatherV2",
+    "GeneratorDataset", "GetSessionHandle", "GetSessionTensor", "Greater", "GreaterEqual",
+    "GroupByReducerDataset", "GroupByWindowDataset", "GuaranteeConst", "HSVToRGB", "HashTable",
+    "HashTableV2", "HistogramFixedWidth", "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT",
+    "IRFFT2D", "IRFFT3D", "Identity", "IdentityN", "IdentityReader", "IdentityReaderV2", "If",
+    "Igamma", "IgammaGradA", "Igammac", "IgnoreErrorsDataset", "Imag", "ImageProjectiveTransformV2",
+    "ImageProjectiveTransformV3", "ImageSummary", "InTopK", "InTopKV2", "InitializeTable",
+    "InitializeTableFromTextFile", "InitializeTableFromTextFileV2", "InitializeTableV2",
+    "InplaceAdd", "InplaceSub", "InplaceUpdate", "InterleaveDataset", "Inv", "InvGrad", "Invert",
+    "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized", "Iterator",
+    "IteratorFromStringHandle", "IteratorFromStringHandleV2", "IteratorGetNext",
     "IteratorGetNextAsOptional", "IteratorGetNextSync", "IteratorToStringHandle", "IteratorV2",
     "L2Loss", "LRN", "LRNGrad", "LSTMBlockCell", "LSTMBlockCellGrad", "LeakyRelu", "LeakyReluGrad",
     "LearnedUnigramCandidateSampler", "LeftShift", "LegacyParallelInterleaveDatasetV2", "Less",
@@ -110,19 +112,19 @@ __all__ = [
     "MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3", "MatrixSolve", "MatrixSolveLs",
     "MatrixSquareRoot", "MatrixTriangularSolve", "Max", "MaxIntraOpParallelismDataset", "MaxPool",
     "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGrad", "MaxPoolGradGrad",
-    "MaxPoolGradWithArgmax", "MaxPoolWithArgmax", "Maximum", "Mean", "Merge", "MergeSummary",
-    "MergeV2Checkpoints", "Mfcc", "Min", "Minimum", "MirrorPad", "MirrorPadGrad", "Mod",
-    "ModelDataset", "Mul", "MulNoNan", "Multinomial", "MutableHashTable",
-    "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri",
-    "NearestNeighbors", "Neg", "NextAfter", "NextIteration", "NoOp", "NonMaxSuppression",
-    "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
-    "NonMaxSuppressionWithOverlaps", "NonSerializableDataset", "NotEqual", "NthElement", "OneHot",
-    "OneShotIterator", "OnesLike", "OptimizeDataset", "OptimizeDatasetV2", "OptionalFromValue",
-    "OptionalGetValue", "OptionalHasValue", "OptionalNone", "OptionsDataset", "OrderedMapClear",
-    "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize", "OrderedMapStage",
-    "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2", "PaddedBatchDataset",
-    "PaddedBatchDatasetV2", "PaddingFIFOQueue", "PaddingFIFOQueueV2", "ParallelBatchDataset",
-    "ParallelConcat", "ParallelDynamicStitch", "ParallelInterleaveDataset",
+    "MaxPoolGradGradV2", "MaxPoolGradV2", "MaxPoolGradWithArgmax", "MaxPoolV2", "MaxPoolWithArgmax",
+    "Maximum", "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Mfcc", "Min", "Minimum",
+    "MirrorPad", "MirrorPadGrad", "Mod", "ModelDataset", "Mul", "MulNoNan", "Multinomial",
+    "MutableHashTable", "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2",
+    "MutableHashTableV2", "Ndtri", "NearestNeighbors", "Neg", "NextAfter", "NextIteration", "NoOp",
+    "NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4",
+    "NonMaxSuppressionV5", "NonMaxSuppressionWithOverlaps", "NonSerializableDataset", "NotEqual",
+    "NthElement", "OneHot", "OneShotIterator", "OnesLike", "OptimizeDataset", "OptimizeDatasetV2",
+    "OptionalFromValue", "OptionalGetValue", "OptionalHasValue", "OptionalNone", "OptionsDataset",
+    "OrderedMapClear", "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize",
+    "OrderedMapStage", "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2",
+    "PaddedBatchDataset", "PaddedBatchDatasetV2", "PaddingFIFOQueue", "PaddingFIFOQueueV2",
+    "ParallelBatchDataset", "ParallelConcat", "ParallelDynamicStitch", "ParallelInterleaveDataset",
     "ParallelInterleaveDatasetV2", "ParallelInterleaveDatasetV3", "ParallelInterleaveDatasetV4",
     "ParallelMapDataset", "ParallelMapDatasetV2", "ParseExample", "ParseExampleDataset",
     "ParseExampleDatasetV2", "ParseExampleV2", "ParseSequenceExample", "ParseSequenceExampleV2",
@@ -164,13 +166,14 @@ __all__ = [
     "ResourceSparseApplyRMSProp", "ResourceStridedSliceAssign", "Restore", "RestoreSlice",
     "RestoreV2", "Reverse", "ReverseSequence", "ReverseV2", "RewriteDataset", "RightShift", "Rint",
     "Roll", "Round", "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBox",
-    "SampleDistortedBoundingBoxV2", "Save", "SaveSlices", "SaveV2", "ScalarSummary", "ScanDataset",
-    "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNd",
-    "ScatterNdAdd", "ScatterNdMax", "ScatterNdMin", "ScatterNdNonAliasingAdd", "ScatterNdSub",
-    "ScatterNdUpdate", "ScatterSub", "ScatterUpdate", "SegmentMax", "SegmentMean", "SegmentMin",
-    "SegmentProd", "SegmentSum", "Select", "SelectV2", "SelfAdjointEig", "SelfAdjointEigV2", "Selu",
-    "SeluGrad", "SerializeIterator", "SerializeManySparse", "SerializeSparse", "SerializeTensor",
-    "SetSize", "Shape", "ShapeN", "ShardDataset", "ShardedFilename", "ShardedFilespec",
+    "SampleDistortedBoundingBoxV2", "Save", "SaveSlices", "SaveV2", "ScalarSummary",
+    "ScaleAndTranslate", "ScaleAndTranslateGrad", "ScanDataset", "ScatterAdd", "ScatterDiv",
+    "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNd", "ScatterNdAdd", "ScatterNdMax",
+    "ScatterNdMin", "ScatterNdNonAliasingAdd", "ScatterNdSub", "ScatterNdUpdate", "ScatterSub",
+    "ScatterUpdate", "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd", "SegmentSum",
+    "Select", "SelectV2", "SelfAdjointEig", "SelfAdjointEigV2", "Selu", "SeluGrad",
+    "SerializeIterator", "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize",
+    "Shape", "ShapeN", "ShardDataset", "ShardedFilename", "ShardedFilespec",
     "ShuffleAndRepeatDataset", "ShuffleAndRepeatDatasetV2", "ShuffleDataset", "ShuffleDatasetV2",
     "ShuffleDatasetV3", "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "SkipDataset",
     "Slice", "SlidingWindowDataset", "Snapshot", "Softmax", "SoftmaxCrossEntropyWithLogits",
@@ -527,6 +530,10 @@ def BatchMatMul(x: Operand, y: Operand, *, adj_x: bool = False, adj_y: bool = Fa
 def BatchMatMulV2(x: Operand, y: Operand, *, adj_x: bool = False, adj_y: bool = False, name: str | None = None) -> Tensor:
     """x:T y:T -> output:T"""
     return one("BatchMatMulV2", (x, y,), {"adj_x": adj_x, "adj_y": adj_y}, name)
+
+def BatchMatMulV3(x: Operand, y: Operand, *, Tout: DTypeLike, adj_x: bool = False, adj_y: bool = False, grad_x: bool = False, grad_y: bool = False, name: str | None = None) -> Tensor:
+    """x:Ta y:Tb -> output:Tout"""
+    return one("BatchMatMulV3", (x, y,), {"Tout": Tout, "adj_x": adj_x, "adj_y": adj_y, "grad_x": grad_x, "grad_y": grad_y}, name)
 
 def BatchMatrixBandPart(input: Operand, num_lower: Operand, num_upper: Operand, *, name: str | None = None) -> Tensor:
     """input:T num_lower:int64 num_upper:int64 -> band:T"""
@@ -1240,6 +1247,10 @@ def ExtractGlimpse(input: Operand, size: Operand, offsets: Operand, *, centered:
     """input:float size:int32 offsets:float -> glimpse:float"""
     return one("ExtractGlimpse", (input, size, offsets,), {"centered": centered, "normalized": normalized, "uniform_noise": uniform_noise, "noise": noise}, name)
 
+def ExtractGlimpseV2(input: Operand, size: Operand, offsets: Operand, *, centered: bool = True, normalized: bool = True, uniform_noise: bool = True, noise: str | bytes = 'uniform', name: str | None = None) -> Tensor:
+    """input:float size:int32 offsets:float -> glimpse:float"""
+    return one("ExtractGlimpseV2", (input, size, offsets,), {"centered": centered, "normalized": normalized, "uniform_noise": uniform_noise, "noise": noise}, name)
+
 def ExtractImagePatches(images: Operand, *, ksizes: Sequence[int], strides: Sequence[int], rates: Sequence[int], padding: str | bytes, name: str | None = None) -> Tensor:
     """images:T -> patches:T"""
     return one("ExtractImagePatches", (images,), {"ksizes": ksizes, "strides": strides, "rates": rates, "padding": padding}, name)
@@ -1247,6 +1258,10 @@ def ExtractImagePatches(images: Operand, *, ksizes: Sequence[int], strides: Sequ
 def ExtractJpegShape(contents: Operand, *, output_type: DTypeLike = int32, name: str | None = None) -> Tensor:
     """contents:string -> image_shape:output_type"""
     return one("ExtractJpegShape", (contents,), {"output_type": output_type}, name)
+
+def ExtractVolumePatches(input: Operand, *, ksizes: Sequence[int], strides: Sequence[int], padding: str | bytes, name: str | None = None) -> Tensor:
+    """input:T -> patches:T"""
+    return one("ExtractVolumePatches", (input,), {"ksizes": ksizes, "strides": strides, "padding": padding}, name)
 
 def FFT(input: Operand, *, name: str | None = None) -> Tensor:
     """input:Tcomplex -> output:Tcomplex"""
@@ -1379,6 +1394,14 @@ def FusedBatchNormV2(x: Operand, scale: Operand, offset: Operand, mean: Operand,
 def FusedBatchNormV3(x: Operand, scale: Operand, offset: Operand, mean: Operand, variance: Operand, *, epsilon: float = 0.0001, exponential_avg_factor: float = 1.0, data_format: str | bytes = 'NHWC', is_training: bool = True, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """x:T scale:U offset:U mean:U variance:U -> y:T batch_mean:U batch_variance:U reserve_space_1:U reserve_space_2:U reserve_space_3:U"""
     return many("FusedBatchNormV3", (x, scale, offset, mean, variance,), {"epsilon": epsilon, "exponential_avg_factor": exponential_avg_factor, "data_format": data_format, "is_training": is_training}, name)
+
+def FusedPadConv2D(input: Operand, paddings: Operand, filter: Operand, *, mode: str | bytes, strides: Sequence[int], padding: str | bytes, name: str | None = None) -> Tensor:
+    """input:T paddings:int32 filter:T -> output:T"""
+    return one("FusedPadConv2D", (input, paddings, filter,), {"mode": mode, "strides": strides, "padding": padding}, name)
+
+def FusedResizeAndPadConv2D(input: Operand, size: Operand, paddings: Operand, filter: Operand, *, mode: str | bytes, strides: Sequence[int], padding: str | bytes, resize_align_corners: bool = False, name: str | None = None) -> Tensor:
+    """input:T size:int32 paddings:int32 filter:T -> output:T"""
+    return one("FusedResizeAndPadConv2D", (input, size, paddings, filter,), {"mode": mode, "strides": strides, "padding": padding, "resize_align_corners": resize_align_corners}, name)
 
 def GRUBlockCell(x: Operand, h_prev: Operand, w_ru: Operand, w_c: Operand, b_ru: Operand, b_c: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """x:T h_prev:T w_ru:T w_c:T b_ru:T b_c:T -> r:T u:T c:T h:T"""
@@ -1515,6 +1538,14 @@ def IgnoreErrorsDataset(input_dataset: Operand, *, output_types: Sequence[DTypeL
 def Imag(input: Operand, *, Tout: DTypeLike = float32, name: str | None = None) -> Tensor:
     """input:T -> output:Tout"""
     return one("Imag", (input,), {"Tout": Tout}, name)
+
+def ImageProjectiveTransformV2(images: Operand, transforms: Operand, output_shape: Operand, *, interpolation: str | bytes, fill_mode: str | bytes = 'CONSTANT', name: str | None = None) -> Tensor:
+    """images:dtype transforms:float output_shape:int32 -> transformed_images:dtype"""
+    return one("ImageProjectiveTransformV2", (images, transforms, output_shape,), {"interpolation": interpolation, "fill_mode": fill_mode}, name)
+
+def ImageProjectiveTransformV3(images: Operand, transforms: Operand, output_shape: Operand, fill_value: Operand, *, interpolation: str | bytes, fill_mode: str | bytes = 'CONSTANT', name: str | None = None) -> Tensor:
+    """images:dtype transforms:float output_shape:int32 fill_value:float -> transformed_images:dtype"""
+    return one("ImageProjectiveTransformV3", (images, transforms, output_shape, fill_value,), {"interpolation": interpolation, "fill_mode": fill_mode}, name)
 
 def ImageSummary(tag: Operand, tensor: Operand, *, max_images: int = 3, bad_color: Value | None = None, name: str | None = None) -> Tensor:
     """tag:string tensor:T -> summary:string"""
@@ -1920,9 +1951,21 @@ def MaxPoolGradGrad(orig_input: Operand, orig_output: Operand, grad: Operand, *,
     """orig_input:T orig_output:T grad:T -> output:T"""
     return one("MaxPoolGradGrad", (orig_input, orig_output, grad,), {"ksize": ksize, "strides": strides, "padding": padding, "data_format": data_format, "explicit_paddings": explicit_paddings}, name)
 
+def MaxPoolGradGradV2(orig_input: Operand, orig_output: Operand, grad: Operand, ksize: Operand, strides: Operand, *, padding: str | bytes, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor:
+    """orig_input:T orig_output:T grad:T ksize:int32 strides:int32 -> output:T"""
+    return one("MaxPoolGradGradV2", (orig_input, orig_output, grad, ksize, strides,), {"padding": padding, "data_format": data_format}, name)
+
+def MaxPoolGradV2(orig_input: Operand, orig_output: Operand, grad: Operand, ksize: Operand, strides: Operand, *, padding: str | bytes, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor:
+    """orig_input:T orig_output:T grad:T ksize:int32 strides:int32 -> output:T"""
+    return one("MaxPoolGradV2", (orig_input, orig_output, grad, ksize, strides,), {"padding": padding, "data_format": data_format}, name)
+
 def MaxPoolGradWithArgmax(input: Operand, grad: Operand, argmax: Operand, *, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, include_batch_in_index: bool = False, name: str | None = None) -> Tensor:
     """input:T grad:T argmax:Targmax -> output:T"""
     return one("MaxPoolGradWithArgmax", (input, grad, argmax,), {"ksize": ksize, "strides": strides, "padding": padding, "include_batch_in_index": include_batch_in_index}, name)
+
+def MaxPoolV2(input: Operand, ksize: Operand, strides: Operand, *, padding: str | bytes, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor:
+    """input:T ksize:int32 strides:int32 -> output:T"""
+    return one("MaxPoolV2", (input, ksize, strides,), {"padding": padding, "data_format": data_format}, name)
 
 def MaxPoolWithArgmax(input: Operand, *, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, Targmax: DTypeLike = int64, include_batch_in_index: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
     """input:T -> output:T argmax:Targmax"""
@@ -2891,6 +2934,14 @@ def SaveV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, te
 def ScalarSummary(tags: Operand, values: Operand, *, name: str | None = None) -> Tensor:
     """tags:string values:T -> summary:string"""
     return one("ScalarSummary", (tags, values,), {}, name)
+
+def ScaleAndTranslate(images: Operand, size: Operand, scale: Operand, translation: Operand, *, kernel_type: str | bytes = 'lanczos3', antialias: bool = True, name: str | None = None) -> Tensor:
+    """images:T size:int32 scale:float translation:float -> resized_images:float"""
+    return one("ScaleAndTranslate", (images, size, scale, translation,), {"kernel_type": kernel_type, "antialias": antialias}, name)
+
+def ScaleAndTranslateGrad(grads: Operand, original_image: Operand, scale: Operand, translation: Operand, *, kernel_type: str | bytes = 'lanczos3', antialias: bool = True, name: str | None = None) -> Tensor:
+    """grads:T original_image:T scale:float translation:float -> output:T"""
+    return one("ScaleAndTranslateGrad", (grads, original_image, scale, translation,), {"kernel_type": kernel_type, "antialias": antialias}, name)
 
 def ScanDataset(input_dataset: Operand, initial_state: Operands, other_arguments: Operands, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], Tstate: Sequence[DTypeLike] | None = None, Targuments: Sequence[DTypeLike] | None = None, preserve_cardinality: bool = False, use_default_device: bool = True, metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant initial_state:[Tstate] other_arguments:[Targuments] -> handle:variant"""

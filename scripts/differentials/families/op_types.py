@@ -137,15 +137,27 @@ def _import(
     node.name, node.op = "old", op_type
     node.input.extend([f"given{at}" for at in range(len(tensors))])
     for key, value in attrs.items():
-        kind = {bool: "b", int: "i", float: "f"}.get(type(value))
-        if kind is None:
-            node.attr[key].type = tf.as_dtype(value).as_datatype_enum
-        else:
-            setattr(node.attr[key], kind, value)
+        _set_attr(tf, node.attr[key], key, value)
     mapped = {f"given{at}:0": tensor for at, tensor in enumerate(tensors)}
     (made,) = tf.import_graph_def(graph_def, mapped, ["old"], name="")
     # Of deprecated types TensorFlow does not know the shapes.
     return Plan(steps=[Step(list(made.outputs[:outputs]))], tolerance=tolerance)
+
+
+def _set_attr(tf: Any, attr: Any, key: str, value: Any) -> None:
+    """Set an attribute of a node; those whose names begin with T, and ``dtype``, are types."""
+    if isinstance(value, list):
+        kind = {int: "i", str: "s"}[type(value[0])] if value else "i"
+        if key.startswith("T"):
+            attr.list.type.extend([tf.as_dtype(item).as_datatype_enum for item in value])
+        else:
+            items = [item.encode() if kind == "s" else item for item in value]
+            getattr(attr.list, kind).extend(items)
+    elif isinstance(value, str) and (key[0] in "TS" or key == "dtype"):
+        attr.type = tf.as_dtype(value).as_datatype_enum
+    else:
+        kind = {bool: "b", int: "i", float: "f", str: "s"}[type(value)]
+        setattr(attr, kind, value.encode() if kind == "s" else value)
 
 
 # -- older forms -----------------------------------------------------------------------------------
@@ -491,3 +503,96 @@ def _(tf: Any, _: Any) -> Any:
         feature_list_dense_shapes=[[2], []],
     )  # fmt: skip
     return Plan(steps=[Step([list(part) for part in found])])
+
+
+# -- fused nodes -----------------------------------------------------------------------------------
+
+_PADS = np.array([[0, 0], [1, 2], [0, 1], [0, 0]], np.int32)
+for _mode in ("REFLECT", "SYMMETRIC"):
+    case(f"FusedPadConv2D-{_mode}", input=reals(1, 4, 5, 3), paddings=_PADS, filter=reals(2, 2, 3, 4),
+         mode=_mode, strides=[1, 1, 2, 1], padding="VALID", slopes=False, tolerance=1e-5)  # fmt: skip
+    case(f"FusedResizeAndPadConv2D-{_mode}", input=reals(1, 3, 4, 3), size=np.array([6, 5], np.int32),
+         paddings=_PADS, filter=reals(2, 2, 3, 4), mode=_mode, strides=[1, 1, 1, 1], padding="SAME",
+         resize_align_corners=_mode == "REFLECT", slopes=False, tolerance=1e-5)  # fmt: skip
+case("FusedPadConv2D-far", input=reals(1, 2, 2, 1), paddings=_PADS * 3, filter=reals(2, 2, 1, 1),
+     mode="REFLECT", strides=[1, 1, 1, 1], padding="VALID", slopes=False)  # fmt: skip
+for _name, _args in (
+    ("BiasAdd", 1), ("BiasAdd Relu", 1), ("BiasAdd Relu6", 1), ("BiasAdd Elu", 1),
+    ("BiasAdd LeakyRelu", 1), ("FusedBatchNorm", 4), ("FusedBatchNorm Relu", 4),
+):  # fmt: skip
+    _vectors = [reals(4), reals(4) + 1, reals(4) / 3, reals(4) ** 2][:_args]
+    _given = {
+        "T": "float32",
+        "num_args": _args,
+        "fused_ops": _name.split(),
+        "strides": [1, 1, 2, 1],
+    }
+    old(f"_FusedConv2D-{_name}", 1400, [reals(2, 5, 6, 3), reals(3, 2, 3, 4), *_vectors],
+        padding="SAME", epsilon=0.01, TArgs=["float32"] * _args, tolerance=1e-5, **_given)  # fmt: skip
+    if _args == 1 and "Leaky" not in _name:
+        old(f"_FusedDepthwiseConv2dNative-{_name}", 1400,
+            [reals(2, 5, 6, 2), reals(3, 2, 2, 2), *_vectors],
+            padding="VALID", tolerance=1e-5, **_given | {"strides": [1, 2, 2, 1]})  # fmt: skip
+for _name in ("BiasAdd", "BiasAdd Relu", "BiasAdd Tanh", "BiasAdd Sigmoid"):
+    old(f"_FusedMatMul-{_name}", 1400, [reals(3, 2), reals(3, 4), reals(4)], T="float32", num_args=1,
+        fused_ops=_name.split(), transpose_a=True, tolerance=1e-5)  # fmt: skip
+_SIZES: dict[str, Any] = {
+    "ksize": np.array([1, 2, 3, 1], np.int32), "strides": np.array([1, 1, 2, 1], np.int32),
+}  # fmt: skip
+case("MaxPoolV2", input=reals(2, 4, 6, 3), padding="SAME", **_SIZES)
+case("MaxPoolV2-valid", input=reals(2, 4, 6, 3), padding="VALID", **_SIZES)
+case("MaxPoolV2-integers", input=wholes(1, 3, 4, 2), padding="SAME", **_SIZES)
+case("MaxPoolGradGradV2", orig_input=reals(1, 3, 4, 2), orig_output=reals(1, 3, 2, 2),
+     grad=reals(1, 3, 4, 2), padding="SAME", **_SIZES, slopes=False)  # fmt: skip
+for _adj in (False, True):
+    case(f"BatchMatMulV3-{_adj:d}", x=reals(2, 3, 4), y=reals(*((1, 5, 4) if _adj else (1, 4, 5))),
+         Tout="float32", adj_y=_adj, tolerance=1e-5)  # fmt: skip
+case(
+    "BatchMatMulV3-bytes",
+    x=wholes(2, 3, 4, dtype="int8"),
+    y=wholes(4, 2, dtype="int8"),
+    Tout="int32",
+)
+
+# -- images ----------------------------------------------------------------------------------------
+
+for _padding in ("SAME", "VALID"):
+    case(f"ExtractVolumePatches-{_padding}", input=reals(2, 4, 3, 5, 2), ksizes=[1, 2, 2, 3, 1],
+         strides=[1, 1, 2, 2, 1], padding=_padding)  # fmt: skip
+case("ExtractVolumePatches-integers", input=wholes(1, 2, 2, 2, 1), ksizes=[1, 2, 1, 2, 1],
+     strides=[1, 1, 1, 1, 1], padding="SAME")  # fmt: skip
+_MOVED = {
+    "scale": np.array([0.6, 1.7], np.float32),
+    "translation": np.array([-0.4, 1.2], np.float32),
+}
+for _curve in ("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic",
+               "mitchellcubic"):  # fmt: skip
+    for _anti in (False, True):
+        case(f"ScaleAndTranslate-{_curve}-{_anti:d}", images=reals(2, 6, 5, 2), antialias=_anti,
+             size=np.array([4, 9], np.int32), kernel_type=_curve, tolerance=1e-4, **_MOVED)  # fmt: skip
+case("ScaleAndTranslate-bytes", slopes=False, images=wholes(1, 4, 4, 1, dtype="uint8"),
+     size=np.array([3, 3], np.int32),
+     tolerance=1e-4, **_MOVED)  # fmt: skip
+case("ScaleAndTranslate-negative", images=reals(1, 4, 4, 1), size=np.array([3, 3], np.int32),
+     scale=np.array([-1, 1], np.float32), translation=np.zeros(2, np.float32))  # fmt: skip
+case("ScaleAndTranslateGrad", grads=reals(1, 4, 9, 2), original_image=reals(1, 6, 5, 2), slopes=False,
+     kernel_type="triangle", antialias=True, tolerance=1e-4, **_MOVED)  # fmt: skip
+_TURN = np.array(
+    [[0.8, -0.6, 1.5, 0.6, 0.8, -2.0, 0.01, -0.02], [1.5, 0, -4, 0, 2.5, 7, 0, 0]], np.float32
+)
+for _fill in ("CONSTANT", "REFLECT", "WRAP", "NEAREST"):
+    for _between in ("NEAREST", "BILINEAR"):
+        case(f"ImageProjectiveTransformV2-{_fill}-{_between}", images=reals(2, 5, 4, 2), transforms=_TURN,
+             output_shape=np.array([6, 7], np.int32), interpolation=_between, fill_mode=_fill,
+             tolerance=1e-4)  # fmt: skip
+        case(f"ImageProjectiveTransformV3-{_fill}-{_between}", images=wholes(2, 4, 5, 1, dtype="uint8"),
+             transforms=_TURN[:1], output_shape=np.array([4, 5], np.int32), interpolation=_between,
+             fill_mode=_fill, fill_value=np.float32(7))  # fmt: skip
+case("ImageProjectiveTransformV2-count", images=reals(3, 5, 4, 2), transforms=_TURN,
+     output_shape=np.array([6, 7], np.int32), interpolation="NEAREST")  # fmt: skip
+for _centred in (False, True):
+    for _normal in (False, True):
+        for _version in ("", "V2"):
+            case(f"ExtractGlimpse{_version}-{_centred:d}{_normal:d}", input=reals(2, 6, 7, 1),
+                 size=np.array([3, 4], np.int32), offsets=np.array([[0.25, 0.1], [-1.3, 2.2]], np.float32),
+                 centered=_centred, normalized=_normal, noise="zero", uniform_noise=False)  # fmt: skip
