@@ -4,6 +4,7 @@
 What is absent is an error that says why, as far as there is a reason.
 """
 
+from actorsession.compat.v1 import autograph as autograph
 from actorsession.compat.v1.contrib import checkpoint as checkpoint
 from actorsession.compat.v1.contrib import cluster_resolver as cluster_resolver
 from actorsession.compat.v1.contrib import crf as crf
@@ -27,6 +28,7 @@ from actorsession.compat.v1.contrib import rnn as rnn
 from actorsession.compat.v1.contrib import seq2seq as seq2seq
 from actorsession.compat.v1.contrib import slim as slim
 from actorsession.compat.v1.contrib import staging as staging
+from actorsession.compat.v1.contrib import stateless as stateless
 from actorsession.compat.v1.contrib import summary as summary
 from actorsession.compat.v1.contrib import tensorboard as tensorboard
 from actorsession.compat.v1.contrib import tpu as tpu
@@ -35,8 +37,8 @@ from actorsession.compat.v1.contrib import util as util
 from actorsession.namespaces import signal as signal
 
 __all__ = [
-"checkpoint", "cluster_resolver", "crf", "data", "distributions", "eager", "estimator",
+"autograph", "checkpoint", "cluster_resolver", "crf", "data", "distributions", "eager", "estimator",
 "factorization", "feature_column", "framework", "image", "layers", "learn", "legacy_seq2seq",
 "lookup", "losses", "metrics", "opt", "predictor", "rnn", "seq2seq", "signal", "slim", "staging",
-"summary", "tensorboard", "tpu", "training", "util"
+"stateless", "summary", "tensorboard", "tpu", "training", "util"
 ]
