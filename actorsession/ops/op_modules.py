@@ -85,7 +85,7 @@ _TYPES = {
     "ops.linear.einsum": "Einsum",
     "ops.linear.factorisations": "Cholesky Lu Qr",
     "ops.linear.least_squares": "MatrixSolveLs",
-    "ops.linear.matmul": "BatchMatMul BatchMatMulV2 MatMul",
+    "ops.linear.matmul": "BatchMatMul BatchMatMulV2 BatchMatMulV3 MatMul",
     "ops.linear.matrix_diagonals": "MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3",
     "ops.linear.matrix_functions": "MatrixLogarithm MatrixSquareRoot",
     "ops.linear.products": "Cross",
@@ -423,6 +423,9 @@ EXTENSION_MODULES: dict[str, dict[str, str]] = {
         "sub": "actorsession.ops.elements.arithmetic",
         "truediv": "actorsession.ops.elements.division",
         "xor": "actorsession.ops.elements.bitwise",
+    },
+    "primitive control flow in functions": {
+        "nodes": "actorsession.ops.flow.constructs",
     },
 }
 """Full name of the module by extension point and key."""

@@ -35,9 +35,9 @@ __all__ = [
     "AvgPoolGrad", "Barrier", "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany",
     "BarrierReadySize", "BarrierTakeMany", "BatchCholesky", "BatchDataset", "BatchDatasetV2",
     "BatchFFT", "BatchFFT2D", "BatchFFT3D", "BatchIFFT", "BatchIFFT2D", "BatchIFFT3D",
-    "BatchMatMul", "BatchMatMulV2", "BatchMatrixBandPart", "BatchMatrixDeterminant",
-    "BatchMatrixDiag", "BatchMatrixDiagPart", "BatchMatrixInverse", "BatchMatrixSetDiag",
-    "BatchMatrixSolve", "BatchMatrixSolveLs", "BatchMatrixTriangularSolve",
+    "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "BatchMatrixBandPart",
+    "BatchMatrixDeterminant", "BatchMatrixDiag", "BatchMatrixDiagPart", "BatchMatrixInverse",
+    "BatchMatrixSetDiag", "BatchMatrixSolve", "BatchMatrixSolveLs", "BatchMatrixTriangularSolve",
     "BatchNormWithGlobalNormalization", "BatchNormWithGlobalNormalizationGrad",
     "BatchSelfAdjointEig", "BatchSelfAdjointEigV2", "BatchSvd", "BatchToSpace", "BatchToSpaceND",
     "BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad",
@@ -527,6 +527,10 @@ def BatchMatMul(x: Operand, y: Operand, *, adj_x: bool = False, adj_y: bool = Fa
 def BatchMatMulV2(x: Operand, y: Operand, *, adj_x: bool = False, adj_y: bool = False, name: str | None = None) -> Tensor:
     """x:T y:T -> output:T"""
     return one("BatchMatMulV2", (x, y,), {"adj_x": adj_x, "adj_y": adj_y}, name)
+
+def BatchMatMulV3(x: Operand, y: Operand, *, Tout: DTypeLike, adj_x: bool = False, adj_y: bool = False, name: str | None = None) -> Tensor:
+    """x:Ta y:Tb -> output:Tout"""
+    return one("BatchMatMulV3", (x, y,), {"Tout": Tout, "adj_x": adj_x, "adj_y": adj_y}, name)
 
 def BatchMatrixBandPart(input: Operand, num_lower: Operand, num_upper: Operand, *, name: str | None = None) -> Tensor:
     """input:T num_lower:int64 num_upper:int64 -> band:T"""

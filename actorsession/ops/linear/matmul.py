@@ -196,7 +196,8 @@ def _multiplications(inputs: Sequence[TensorSpec], turn_b: bool) -> int:
 
 
 def _batch_matmul_kernel(ctx: KernelContext) -> Kernel:
-    dtype = ctx.inputs[0].dtype
+    dtype = ctx.outputs[0].dtype  # BatchMatMulV3 may give a wider one than it takes
+    wide = dtype.np_dtype
     turn_x = _adjoint if ctx.attrs["adj_x"] else None
     turn_y = _adjoint if ctx.attrs["adj_y"] else None
     multiply, same_batch = _multiplier(dtype, blas.batch_product), ctx.op == "BatchMatMul"
@@ -213,7 +214,7 @@ def _batch_matmul_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(
                 f"BatchMatMul takes two batches of one shape; got shapes {x.shape} and {y.shape}"
             )
-        return multiply(left, right)
+        return multiply(left.astype(wide, copy=False), right.astype(wide, copy=False))
 
     return product
 
@@ -274,7 +275,11 @@ op(
     "MatMul", _matmul_shape, kernel=_matmul_kernel, into_new=_matmul_into_new, grad=_matmul_gradient,
     cost=_cost,
 )  # fmt: skip
-for _name in ("BatchMatMul", "BatchMatMulV2"):  # the first is TensorFlow's older one
+for _name in (
+    "BatchMatMul",
+    "BatchMatMulV2",
+    "BatchMatMulV3",
+):  # the first is TensorFlow's older one
     op(
         _name,
         _batch_matmul_shape,
