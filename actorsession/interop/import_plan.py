@@ -45,7 +45,7 @@ __all__ = [
 # registered; ``node_builder`` adapts the inputs where they differ.
 ALIASES: Mapping[str, str] = {
     "StatelessWhile": "While", "StatelessIf": "If", "Case": "If", "StatelessCase": "If",
-    "BatchMatMulV3": "BatchMatMulV2", "_Arg": "Placeholder", "_Retval": "Identity",
+    "_Arg": "Placeholder", "_Retval": "Identity",
 }  # fmt: skip
 
 # TensorFlow's names of attributes, by their names here, for types that lack the name used here.

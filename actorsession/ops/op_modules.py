@@ -431,5 +431,8 @@ EXTENSION_MODULES: dict[str, dict[str, str]] = {
         "truediv": "actorsession.ops.elements.division",
         "xor": "actorsession.ops.elements.bitwise",
     },
+    "primitive control flow in functions": {
+        "nodes": "actorsession.ops.flow.constructs",
+    },
 }
 """Full name of the module by extension point and key."""
