@@ -312,10 +312,22 @@ _TYPES = {
     ),
     "opsets.parsing.sequence_nodes": "ParseSequenceExampleV2",
     "opsets.parsing.serialized": "DecodeCompressed ParseTensor SerializeTensor",
+    "opsets.quantisation.conversions": (
+        "Dequantize QuantizeDownAndShrinkRange QuantizeV2 RequantizationRange Requantize"
+    ),
     "opsets.quantisation.fake_quant": (
         "FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars "
         "FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel "
         "FakeQuantWithMinMaxVarsPerChannelGradient"
+    ),
+    "opsets.quantisation.neural": (
+        "QuantizedAdd QuantizedAvgPool QuantizedBatchNormWithGlobalNormalization QuantizedBiasAdd "
+        "QuantizedConcat QuantizedConv2D QuantizedMatMul QuantizedMaxPool QuantizedMul "
+        "QuantizedRelu QuantizedRelu6 QuantizedReshape"
+    ),
+    "opsets.quantisation.rounding": (
+        "QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 "
+        "QuantizeAndDequantizeV4 QuantizeAndDequantizeV4Grad"
     ),
     "opsets.ragged.nodes": "RaggedGather RaggedRange RaggedTensorToSparse RaggedTensorToTensor",
     "opsets.recurrent.blocks": (

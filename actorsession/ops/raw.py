@@ -11,7 +11,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from actorsession.graph.dtypes import complex64, float32, int32, int64, string, uint8, uint64
+from actorsession.graph.dtypes import (
+    complex64,
+    float32,
+    int32,
+    int64,
+    qint32,
+    quint8,
+    string,
+    uint8,
+    uint64,
+)
 from actorsession.ops.apply import Operand, Operands, Value, many, node, one
 
 if TYPE_CHECKING:
@@ -60,15 +70,15 @@ __all__ = [
     "DecodeRaw", "DecodeWav", "DeepCopy", "DeleteSessionTensor", "DenseBincount",
     "DenseToDenseSetOperation", "DenseToSparseBatchDataset", "DenseToSparseSetOperation",
     "DepthToSpace", "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
-    "DepthwiseConv2dNativeBackpropInput", "DeserializeIterator", "DeserializeManySparse",
-    "DeserializeSparse", "DestroyResourceOp", "DestroyTemporaryVariable", "Diag", "DiagPart",
-    "Digamma", "Dilation2D", "Dilation2DBackpropFilter", "Dilation2DBackpropInput",
-    "DirectedInterleaveDataset", "DisableCopyOnRead", "Div", "DivNoNan", "DrawBoundingBoxes",
-    "DrawBoundingBoxesV2", "DummyMemoryCache", "DummySeedGenerator", "DynamicPartition",
-    "DynamicStitch", "EditDistance", "Einsum", "Elu", "EluGrad", "Empty", "EmptyTensorList",
-    "EncodeBase64", "EncodeJpeg", "EncodeJpegVariableQuality", "EncodePng", "EncodeWav",
-    "EnsureShape", "Enter", "Equal", "Erf", "Erfc", "Erfinv", "EuclideanNorm", "Exit", "Exp",
-    "ExpandDims", "ExperimentalAssertNextDataset", "ExperimentalDatasetCardinality",
+    "DepthwiseConv2dNativeBackpropInput", "Dequantize", "DeserializeIterator",
+    "DeserializeManySparse", "DeserializeSparse", "DestroyResourceOp", "DestroyTemporaryVariable",
+    "Diag", "DiagPart", "Digamma", "Dilation2D", "Dilation2DBackpropFilter",
+    "Dilation2DBackpropInput", "DirectedInterleaveDataset", "DisableCopyOnRead", "Div", "DivNoNan",
+    "DrawBoundingBoxes", "DrawBoundingBoxesV2", "DummyMemoryCache", "DummySeedGenerator",
+    "DynamicPartition", "DynamicStitch", "EditDistance", "Einsum", "Elu", "EluGrad", "Empty",
+    "EmptyTensorList", "EncodeBase64", "EncodeJpeg", "EncodeJpegVariableQuality", "EncodePng",
+    "EncodeWav", "EnsureShape", "Enter", "Equal", "Erf", "Erfc", "Erfinv", "EuclideanNorm", "Exit",
+    "Exp", "ExpandDims", "ExperimentalAssertNextDataset", "ExperimentalDatasetCardinality",
     "ExperimentalDenseToSparseBatchDataset", "ExperimentalDirectedInterleaveDataset",
     "ExperimentalGroupByReducerDataset", "ExperimentalGroupByWindowDataset",
     "ExperimentalIgnoreErrorsDataset", "ExperimentalMapAndBatchDataset",
@@ -131,8 +141,13 @@ __all__ = [
     "ParseSingleExample", "ParseSingleSequenceExample", "ParseTensor", "PartitionedCall",
     "Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "Polygamma", "PopulationCount", "Pow",
     "PrefetchDataset", "PreventGradient", "Print", "PrintV2", "PriorityQueue", "PriorityQueueV2",
-    "PrivateThreadPoolDataset", "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueClose",
-    "QueueCloseV2", "QueueDequeue", "QueueDequeueMany", "QueueDequeueManyV2", "QueueDequeueUpTo",
+    "PrivateThreadPoolDataset", "Prod", "PyFunc", "PyFuncStateless", "Qr", "QuantizeAndDequantize",
+    "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3", "QuantizeAndDequantizeV4",
+    "QuantizeAndDequantizeV4Grad", "QuantizeDownAndShrinkRange", "QuantizeV2", "QuantizedAdd",
+    "QuantizedAvgPool", "QuantizedBatchNormWithGlobalNormalization", "QuantizedBiasAdd",
+    "QuantizedConcat", "QuantizedConv2D", "QuantizedMatMul", "QuantizedMaxPool", "QuantizedMul",
+    "QuantizedRelu", "QuantizedRelu6", "QuantizedReshape", "QueueClose", "QueueCloseV2",
+    "QueueDequeue", "QueueDequeueMany", "QueueDequeueManyV2", "QueueDequeueUpTo",
     "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueue", "QueueEnqueueMany",
     "QueueEnqueueManyV2", "QueueEnqueueV2", "QueueIsClosed", "QueueIsClosedV2", "QueueSize",
     "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV", "RaggedGather", "RaggedRange",
@@ -147,18 +162,18 @@ __all__ = [
     "ReciprocalGrad", "ReduceDataset", "ReduceJoin", "ReducedShape", "RefEnter", "RefExit",
     "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "ReferenceHandle", "RegexFullMatch",
     "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall", "RepeatDataset",
-    "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear",
-    "ResizeBilinearGrad", "ResizeNearestNeighbor", "ResizeNearestNeighborGrad",
-    "ResourceAccumulatorApplyGradient", "ResourceAccumulatorNumAccumulated",
-    "ResourceAccumulatorSetGlobalStep", "ResourceAccumulatorTakeGradient", "ResourceApplyAdadelta",
-    "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
-    "ResourceApplyCenteredRMSProp", "ResourceApplyFtrl", "ResourceApplyFtrlV2",
-    "ResourceApplyGradientDescent", "ResourceApplyMomentum", "ResourceApplyProximalAdagrad",
-    "ResourceApplyProximalGradientDescent", "ResourceApplyRMSProp",
-    "ResourceConditionalAccumulator", "ResourceCountUpTo", "ResourceGather", "ResourceGatherNd",
-    "ResourceScatterAdd", "ResourceScatterDiv", "ResourceScatterMax", "ResourceScatterMin",
-    "ResourceScatterMul", "ResourceScatterNdAdd", "ResourceScatterNdMax", "ResourceScatterNdMin",
-    "ResourceScatterNdSub", "ResourceScatterNdUpdate", "ResourceScatterSub",
+    "RequantizationRange", "Requantize", "Reshape", "ResizeArea", "ResizeBicubic",
+    "ResizeBicubicGrad", "ResizeBilinear", "ResizeBilinearGrad", "ResizeNearestNeighbor",
+    "ResizeNearestNeighborGrad", "ResourceAccumulatorApplyGradient",
+    "ResourceAccumulatorNumAccumulated", "ResourceAccumulatorSetGlobalStep",
+    "ResourceAccumulatorTakeGradient", "ResourceApplyAdadelta", "ResourceApplyAdagrad",
+    "ResourceApplyAdagradDA", "ResourceApplyAdam", "ResourceApplyCenteredRMSProp",
+    "ResourceApplyFtrl", "ResourceApplyFtrlV2", "ResourceApplyGradientDescent",
+    "ResourceApplyMomentum", "ResourceApplyProximalAdagrad", "ResourceApplyProximalGradientDescent",
+    "ResourceApplyRMSProp", "ResourceConditionalAccumulator", "ResourceCountUpTo", "ResourceGather",
+    "ResourceGatherNd", "ResourceScatterAdd", "ResourceScatterDiv", "ResourceScatterMax",
+    "ResourceScatterMin", "ResourceScatterMul", "ResourceScatterNdAdd", "ResourceScatterNdMax",
+    "ResourceScatterNdMin", "ResourceScatterNdSub", "ResourceScatterNdUpdate", "ResourceScatterSub",
     "ResourceScatterUpdate", "ResourceSparseApplyAdadelta", "ResourceSparseApplyAdagrad",
     "ResourceSparseApplyAdagradDA", "ResourceSparseApplyCenteredRMSProp", "ResourceSparseApplyFtrl",
     "ResourceSparseApplyFtrlV2", "ResourceSparseApplyMomentum",
@@ -998,6 +1013,10 @@ def DepthwiseConv2dNativeBackpropFilter(input: Operand, filter_sizes: Operand, o
 def DepthwiseConv2dNativeBackpropInput(input_sizes: Operand, filter: Operand, out_backprop: Operand, *, strides: Sequence[int], padding: str | bytes, explicit_paddings: Sequence[int] = (), data_format: str | bytes = 'NHWC', dilations: Sequence[int] = (1, 1, 1, 1), name: str | None = None) -> Tensor:
     """input_sizes:int32 filter:T out_backprop:T -> output:T"""
     return one("DepthwiseConv2dNativeBackpropInput", (input_sizes, filter, out_backprop,), {"strides": strides, "padding": padding, "explicit_paddings": explicit_paddings, "data_format": data_format, "dilations": dilations}, name)
+
+def Dequantize(input: Operand, min_range: Operand, max_range: Operand, *, mode: str | bytes = 'MIN_COMBINED', narrow_range: bool = False, axis: int = -1, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """input:T min_range:float max_range:float -> output:dtype"""
+    return one("Dequantize", (input, min_range, max_range,), {"mode": mode, "narrow_range": narrow_range, "axis": axis, "dtype": dtype}, name)
 
 def DeserializeIterator(resource_handle: Operand, serialized: Operand, *, name: str | None = None) -> Operation:
     """resource_handle:resource serialized:variant ->"""
@@ -2347,6 +2366,82 @@ def Qr(input: Operand, *, full_matrices: bool = False, name: str | None = None) 
     """input:T -> q:T r:T"""
     return many("Qr", (input,), {"full_matrices": full_matrices}, name)
 
+def QuantizeAndDequantize(input: Operand, *, signed_input: bool = True, num_bits: int = 8, range_given: bool = False, input_min: float = 0.0, input_max: float = 0.0, name: str | None = None) -> Tensor:
+    """input:T -> output:T"""
+    return one("QuantizeAndDequantize", (input,), {"signed_input": signed_input, "num_bits": num_bits, "range_given": range_given, "input_min": input_min, "input_max": input_max}, name)
+
+def QuantizeAndDequantizeV2(input: Operand, input_min: Operand, input_max: Operand, *, signed_input: bool = True, num_bits: int = 8, range_given: bool = False, round_mode: str | bytes = 'HALF_TO_EVEN', narrow_range: bool = False, axis: int = -1, name: str | None = None) -> Tensor:
+    """input:T input_min:T input_max:T -> output:T"""
+    return one("QuantizeAndDequantizeV2", (input, input_min, input_max,), {"signed_input": signed_input, "num_bits": num_bits, "range_given": range_given, "round_mode": round_mode, "narrow_range": narrow_range, "axis": axis}, name)
+
+def QuantizeAndDequantizeV3(input: Operand, input_min: Operand, input_max: Operand, num_bits: Operand, *, signed_input: bool = True, range_given: bool = True, narrow_range: bool = False, axis: int = -1, name: str | None = None) -> Tensor:
+    """input:T input_min:T input_max:T num_bits:int32 -> output:T"""
+    return one("QuantizeAndDequantizeV3", (input, input_min, input_max, num_bits,), {"signed_input": signed_input, "range_given": range_given, "narrow_range": narrow_range, "axis": axis}, name)
+
+def QuantizeAndDequantizeV4(input: Operand, input_min: Operand, input_max: Operand, *, signed_input: bool = True, num_bits: int = 8, range_given: bool = False, round_mode: str | bytes = 'HALF_TO_EVEN', narrow_range: bool = False, axis: int = -1, name: str | None = None) -> Tensor:
+    """input:T input_min:T input_max:T -> output:T"""
+    return one("QuantizeAndDequantizeV4", (input, input_min, input_max,), {"signed_input": signed_input, "num_bits": num_bits, "range_given": range_given, "round_mode": round_mode, "narrow_range": narrow_range, "axis": axis}, name)
+
+def QuantizeAndDequantizeV4Grad(gradients: Operand, input: Operand, input_min: Operand, input_max: Operand, *, axis: int = -1, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """gradients:T input:T input_min:T input_max:T -> input_backprop:T input_min_backprop:T input_max_backprop:T"""
+    return many("QuantizeAndDequantizeV4Grad", (gradients, input, input_min, input_max,), {"axis": axis}, name)
+
+def QuantizeDownAndShrinkRange(input: Operand, input_min: Operand, input_max: Operand, *, out_type: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:Tinput input_min:float input_max:float -> output:out_type output_min:float output_max:float"""
+    return many("QuantizeDownAndShrinkRange", (input, input_min, input_max,), {"out_type": out_type}, name)
+
+def QuantizeV2(input: Operand, min_range: Operand, max_range: Operand, *, T: DTypeLike, mode: str | bytes = 'MIN_COMBINED', round_mode: str | bytes = 'HALF_AWAY_FROM_ZERO', narrow_range: bool = False, axis: int = -1, ensure_minimum_range: float = 0.01, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:float min_range:float max_range:float -> output:T output_min:float output_max:float"""
+    return many("QuantizeV2", (input, min_range, max_range,), {"T": T, "mode": mode, "round_mode": round_mode, "narrow_range": narrow_range, "axis": axis, "ensure_minimum_range": ensure_minimum_range}, name)
+
+def QuantizedAdd(x: Operand, y: Operand, min_x: Operand, max_x: Operand, min_y: Operand, max_y: Operand, *, Toutput: DTypeLike = qint32, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """x:T1 y:T2 min_x:float max_x:float min_y:float max_y:float -> z:Toutput min_z:float max_z:float"""
+    return many("QuantizedAdd", (x, y, min_x, max_x, min_y, max_y,), {"Toutput": Toutput}, name)
+
+def QuantizedAvgPool(input: Operand, min_input: Operand, max_input: Operand, *, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:T min_input:float max_input:float -> output:T min_output:float max_output:float"""
+    return many("QuantizedAvgPool", (input, min_input, max_input,), {"ksize": ksize, "strides": strides, "padding": padding}, name)
+
+def QuantizedBatchNormWithGlobalNormalization(t: Operand, t_min: Operand, t_max: Operand, m: Operand, m_min: Operand, m_max: Operand, v: Operand, v_min: Operand, v_max: Operand, beta: Operand, beta_min: Operand, beta_max: Operand, gamma: Operand, gamma_min: Operand, gamma_max: Operand, *, out_type: DTypeLike, variance_epsilon: float, scale_after_normalization: bool, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """t:Tinput t_min:float t_max:float m:Tinput m_min:float m_max:float v:Tinput v_min:float v_max:float beta:Tinput beta_min:float beta_max:float gamma:Tinput gamma_min:float gamma_max:float -> result:out_type result_min:float result_max:float"""
+    return many("QuantizedBatchNormWithGlobalNormalization", (t, t_min, t_max, m, m_min, m_max, v, v_min, v_max, beta, beta_min, beta_max, gamma, gamma_min, gamma_max,), {"out_type": out_type, "variance_epsilon": variance_epsilon, "scale_after_normalization": scale_after_normalization}, name)
+
+def QuantizedBiasAdd(input: Operand, bias: Operand, min_input: Operand, max_input: Operand, min_bias: Operand, max_bias: Operand, *, out_type: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:T1 bias:T2 min_input:float max_input:float min_bias:float max_bias:float -> output:out_type min_out:float max_out:float"""
+    return many("QuantizedBiasAdd", (input, bias, min_input, max_input, min_bias, max_bias,), {"out_type": out_type}, name)
+
+def QuantizedConcat(concat_dim: Operand, values: Operands, input_mins: Operands, input_maxes: Operands, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """concat_dim:int32 values:T*N input_mins:float*N input_maxes:float*N -> output:T output_min:float output_max:float"""
+    return many("QuantizedConcat", (concat_dim, values, input_mins, input_maxes,), {}, name)
+
+def QuantizedConv2D(input: Operand, filter: Operand, min_input: Operand, max_input: Operand, min_filter: Operand, max_filter: Operand, *, strides: Sequence[int], padding: str | bytes, out_type: DTypeLike = qint32, dilations: Sequence[int] = (1, 1, 1, 1), name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:Tinput filter:Tfilter min_input:float max_input:float min_filter:float max_filter:float -> output:out_type min_output:float max_output:float"""
+    return many("QuantizedConv2D", (input, filter, min_input, max_input, min_filter, max_filter,), {"strides": strides, "padding": padding, "out_type": out_type, "dilations": dilations}, name)
+
+def QuantizedMatMul(a: Operand, b: Operand, min_a: Operand, max_a: Operand, min_b: Operand, max_b: Operand, *, Toutput: DTypeLike = qint32, transpose_a: bool = False, transpose_b: bool = False, Tactivation: DTypeLike = quint8, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """a:T1 b:T2 min_a:float max_a:float min_b:float max_b:float -> out:Toutput min_out:float max_out:float"""
+    return many("QuantizedMatMul", (a, b, min_a, max_a, min_b, max_b,), {"Toutput": Toutput, "transpose_a": transpose_a, "transpose_b": transpose_b, "Tactivation": Tactivation}, name)
+
+def QuantizedMaxPool(input: Operand, min_input: Operand, max_input: Operand, *, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:T min_input:float max_input:float -> output:T min_output:float max_output:float"""
+    return many("QuantizedMaxPool", (input, min_input, max_input,), {"ksize": ksize, "strides": strides, "padding": padding}, name)
+
+def QuantizedMul(x: Operand, y: Operand, min_x: Operand, max_x: Operand, min_y: Operand, max_y: Operand, *, Toutput: DTypeLike = qint32, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """x:T1 y:T2 min_x:float max_x:float min_y:float max_y:float -> z:Toutput min_z:float max_z:float"""
+    return many("QuantizedMul", (x, y, min_x, max_x, min_y, max_y,), {"Toutput": Toutput}, name)
+
+def QuantizedRelu(features: Operand, min_features: Operand, max_features: Operand, *, out_type: DTypeLike = quint8, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """features:Tinput min_features:float max_features:float -> activations:out_type min_activations:float max_activations:float"""
+    return many("QuantizedRelu", (features, min_features, max_features,), {"out_type": out_type}, name)
+
+def QuantizedRelu6(features: Operand, min_features: Operand, max_features: Operand, *, out_type: DTypeLike = quint8, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """features:Tinput min_features:float max_features:float -> activations:out_type min_activations:float max_activations:float"""
+    return many("QuantizedRelu6", (features, min_features, max_features,), {"out_type": out_type}, name)
+
+def QuantizedReshape(tensor: Operand, shape: Operand, input_min: Operand, input_max: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """tensor:T shape:Tshape input_min:float input_max:float -> output:T output_min:float output_max:float"""
+    return many("QuantizedReshape", (tensor, shape, input_min, input_max,), {}, name)
+
 def QueueClose(handle: Operand, *, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
     """handle:string& ->"""
     return node("QueueClose", (handle,), {"cancel_pending_enqueues": cancel_pending_enqueues}, name)
@@ -2654,6 +2749,14 @@ def RemoteCall(target: Operand, args: Operands, *, f: Value, name: str | None = 
 def RepeatDataset(input_dataset: Operand, count: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant count:int64 -> handle:variant"""
     return one("RepeatDataset", (input_dataset, count,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
+
+def RequantizationRange(input: Operand, input_min: Operand, input_max: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """input:Tinput input_min:float input_max:float -> output_min:float output_max:float"""
+    return many("RequantizationRange", (input, input_min, input_max,), {}, name)
+
+def Requantize(input: Operand, input_min: Operand, input_max: Operand, requested_output_min: Operand, requested_output_max: Operand, *, out_type: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:Tinput input_min:float input_max:float requested_output_min:float requested_output_max:float -> output:out_type output_min:float output_max:float"""
+    return many("Requantize", (input, input_min, input_max, requested_output_min, requested_output_max,), {"out_type": out_type}, name)
 
 def Reshape(tensor: Operand, shape: Operand, *, name: str | None = None) -> Tensor:
     """tensor:T shape:Tshape -> output:T"""

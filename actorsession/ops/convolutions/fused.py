@@ -1,7 +1,8 @@
-"""Convolutions that TensorFlow's passes, and its tools for frozen graphs, have fused with what stands around them.
+"""Convolutions that TensorFlow's passes and its tools for frozen graphs have fused with others.
 
 Owns ``FusedPadConv2D`` and ``FusedResizeAndPadConv2D``, which pad the images, and ``_FusedConv2D`` and
-``_FusedDepthwiseConv2dNative``, which add a bias or normalise, and apply an activation, as ``fused_ops`` says.
+``_FusedDepthwiseConv2dNative``, which add a bias or normalise, and apply an activation, as ``fused_ops``
+says.
 ``epilogue`` is that part, which products of matrices have too.
 """
 

@@ -23,9 +23,9 @@ from actorsession.graph.shape import Dim, TensorShape, broadcast_shapes
 from actorsession.ops import blas, raw
 from actorsession.ops.broadcasting import sum_to_operands
 from actorsession.ops.build import convert_all
+from actorsession.ops.compounds import Body, Value, compound
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import conj
-from actorsession.ops.compounds import Body, Value, compound
 from actorsession.ops.rows import op
 
 __all__ = ["matmul"]

@@ -1,7 +1,7 @@
 """``extract_glimpse``: windows of images around given positions.
 
-Owns ``ExtractGlimpse`` and ``ExtractGlimpseV2``. The part of a window beyond the edge of an image is filled with noise, drawn anew in
-each step.
+Owns ``ExtractGlimpse`` and ``ExtractGlimpseV2``. The part of a window beyond the edge of an image is filled
+with noise, drawn anew in each step.
 """
 
 from __future__ import annotations
