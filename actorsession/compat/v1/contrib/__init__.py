@@ -21,6 +21,7 @@ _NAMES = {
     ".factorization": "*=factorization",
     ".feature_column": "*=feature_column",
     ".framework": "*=framework",
+    ".graph_editor": "*=graph_editor",
     ".image": "*=image",
     ".layers": "*=layers",
     ".learn": "*=learn",

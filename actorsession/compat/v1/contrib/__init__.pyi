@@ -15,6 +15,7 @@ from actorsession.compat.v1.contrib import estimator as estimator
 from actorsession.compat.v1.contrib import factorization as factorization
 from actorsession.compat.v1.contrib import feature_column as feature_column
 from actorsession.compat.v1.contrib import framework as framework
+from actorsession.compat.v1.contrib import graph_editor as graph_editor
 from actorsession.compat.v1.contrib import image as image
 from actorsession.compat.v1.contrib import layers as layers
 from actorsession.compat.v1.contrib import learn as learn
@@ -38,7 +39,7 @@ from actorsession.namespaces import signal as signal
 
 __all__ = [
 "autograph", "checkpoint", "cluster_resolver", "crf", "data", "distributions", "eager", "estimator",
-"factorization", "feature_column", "framework", "image", "layers", "learn", "legacy_seq2seq",
-"lookup", "losses", "metrics", "opt", "predictor", "rnn", "seq2seq", "signal", "slim", "staging",
-"stateless", "summary", "tensorboard", "tpu", "training", "util"
+"factorization", "feature_column", "framework", "graph_editor", "image", "layers", "learn",
+"legacy_seq2seq", "lookup", "losses", "metrics", "opt", "predictor", "rnn", "seq2seq", "signal",
+"slim", "staging", "stateless", "summary", "tensorboard", "tpu", "training", "util"
 ]
