@@ -9,6 +9,7 @@ import collections
 import collections.abc
 import fractions
 import functools
+import importlib
 import inspect
 import logging
 import math
@@ -99,10 +100,33 @@ def _loader(yaml: Any) -> str:
     return "load() needs no Loader"
 
 
+# Modules of TensorFlow whose names ``keras.backend`` had, as its file for TensorFlow imports them.
+_OF_BACKEND = {
+    "control_flow_ops": "ops.control_flow_ops", "ctc": "ops.ctc_ops", "device_lib": "client.device_lib",
+    "functional_ops": "ops.functional_ops", "moving_averages": "training.moving_averages",
+    "tensor_array_ops": "ops.tensor_array_ops", "tf_ops": "framework.ops",
+}  # fmt: skip
+
+
+def _whole_backend(backend: Any) -> str:
+    """Give Keras' backend all names of its file for TensorFlow, as before Keras 2.2.5."""
+    own = getattr(backend, "tensorflow_backend", None)
+    if own is None:
+        return ""
+    for name, value in vars(own).items():
+        if not name.startswith("_") and not hasattr(backend, name):
+            setattr(backend, name, value)
+    for name, path in _OF_BACKEND.items():
+        if not hasattr(backend, name):
+            setattr(backend, name, importlib.import_module(f"tensorflow.python.{path}"))
+    return "all names of its file for TensorFlow are there"
+
+
 # Modules that need not be installed, and what changes them when a program imports them and says what it did.
 _CHANGED: dict[str, Callable[[Any], str]] = {
     "PIL.Image": _filters,
     "h5py": _version_2,
+    "keras.backend": _whole_backend,
     "yaml": _loader,
 }
 
