@@ -75,6 +75,21 @@ def _without_copy(array: Callable[..., Any]) -> Callable[..., Any]:
     return older
 
 
+# What gave lists before numpy 2, and gives tuples since.
+_OF_LISTS = ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "gradient", "meshgrid")
+
+
+def _as_list(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of numpy whose several arrays are a list, as before numpy 2."""
+
+    @functools.wraps(function)
+    def older(*args: Any, **named: Any) -> Any:
+        found = function(*args, **named)
+        return list(found) if isinstance(found, tuple) else found
+
+    return older
+
+
 # Names of resampling filters of Pillow, and what they are now.
 _FILTERS = {"ANTIALIAS": "LANCZOS", "CUBIC": "BICUBIC", "LINEAR": "BILINEAR"}
 
@@ -173,6 +188,9 @@ def restore_older_names() -> list[str]:
     if np.lib.NumpyVersion(np.__version__) >= "2.0.0" and isinstance(np.array, BuiltinFunctionType):
         np.array = _without_copy(np.array)
         restored.append("numpy.array")
+        for name in _OF_LISTS:
+            setattr(np, name, _as_list(getattr(np, name)))
+            restored.append(f"numpy.{name}")
     for module, names in _former():
         for name, value in names.items():
             if name not in vars(module) and value is not None:
