@@ -82,20 +82,104 @@ def digits(folder: Path, count: int = 60000, zipped: bool = True) -> None:
                 path.write_bytes(data)
 
 
-def images_of_colours(folder: Path, count: int = 64, size: int = 64) -> None:
-    """Photographs of one disc before a plain ground, of many colours."""
+def discs(
+    folder: Path, count: int, size: int, colour: int | None = None, pairs: bool = False
+) -> None:
+    """Photographs of a disc before a dark ground, of one of three colours or of all.
+
+    Args:
+        folder: where they go.
+        count: how many.
+        size: the length of their sides.
+        colour: the channel of all discs.
+        pairs: whether the outline of each stands to its left, as translators of images want it.
+    """
     from PIL import Image
 
     folder.mkdir(parents=True, exist_ok=True)
     chance = np.random.default_rng(0)
     y, x = np.mgrid[:size, :size]
     for number in range(count):
-        ground, disc = chance.integers(0, 256, (2, 3))
-        cy, cx, r = chance.uniform(0.3, 0.7) * size, chance.uniform(0.3, 0.7) * size, size / 5
-        inside = ((y - cy) ** 2 + (x - cx) ** 2 < r * r)[..., None]
-        Image.fromarray(np.where(inside, disc, ground).astype(np.uint8)).save(
-            folder / f"{number:03}.jpg"
+        cy, cx = chance.uniform(0.3, 0.7, 2) * size
+        r = chance.uniform(0.15, 0.25) * size
+        distance = np.hypot(y - cy, x - cx)
+        paint = np.full(3, 40)
+        paint[number % 3 if colour is None else colour] = 230
+        image = np.where((distance < r)[..., None], paint, 30)
+        if pairs:
+            outline = np.where((abs(distance - r) < 2)[..., None], np.full(3, 0), 255)
+            image = np.concatenate([outline, image], axis=1)
+        Image.fromarray(image.astype(np.uint8)).save(folder / f"{number:03}.jpg", quality=95)
+
+
+def speech(folder: Path) -> None:
+    """Spectrograms of made-up words, where each letter has a band of its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    chance = random.Random(0)
+    lines = []
+    for number in range(32):
+        word = "".join(chance.choices("abcde", k=chance.randrange(3, 7)))
+        for name, bands in (("spec", 65), ("mel", 20)):
+            frames = np.zeros((5 * len(word), bands), np.float32)
+            for place, letter in enumerate(word):
+                at = (1 + "abcde".index(letter)) * bands // 6
+                frames[5 * place : 5 * place + 5, at - 1 : at + 2] = 1.0
+            np.save(folder / f"{name}{number}.npy", frames)
+        lines.append(f"spec{number}.npy|mel{number}.npy|{5 * len(word)}|{word}\n")
+    (folder / "train.txt").write_text("".join(lines))
+
+
+def communities(folder: Path) -> None:
+    """A graph of three communities, with features that show little, in GraphSAGE's files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    chance = random.Random(0)
+    classes = [chance.randrange(3) for _ in range(600)]
+    nodes = [
+        {"id": each, "val": each % 5 == 0, "test": each % 5 == 1, "label": classes[each]}
+        for each in range(600)
+    ]
+    links = []
+    for each, own in enumerate(classes):
+        near = [other for other in chance.sample(range(600), 60) if classes[other] == own]
+        links += [
+            {"source": each, "target": other} for other in chance.sample(near, 4) if other != each
+        ]
+    graph = {"directed": False, "multigraph": False, "graph": {}, "nodes": nodes, "links": links}
+    (folder / "made-G.json").write_text(json.dumps(graph))
+    for name, values in (("id_map", list(range(600))), ("class_map", classes)):
+        (folder / f"made-{name}.json").write_text(
+            json.dumps({str(k): v for k, v in enumerate(values)})
         )
+    noise = np.random.default_rng(0).normal(0, 2, (600, 8))
+    noise[np.arange(600), classes] += 2
+    np.save(folder / "made-feats.npy", noise)
+    (folder / "made-walks.txt").write_text(
+        "".join(f"{x['source']}\t{x['target']}\n" for x in links)
+    )
+
+
+def names_of_places(folder: Path) -> None:
+    """Sentences whose words have tags that their letters show, and vectors of words, for a tagger."""
+    chance = random.Random(0)
+    kinds = {
+        "O": ["walked", "saw", "in", "and", "with", "near"],
+        "PER": ["Anna", "Bert", "Carl", "Dora", "Emil"],
+    }
+    kinds["LOC"] = ["Aburg", "Bburg", "Cburg", "Dburg", "Eburg"]
+    sentences = []
+    for _ in range(200):
+        tags = ["PER", "O", "O", "LOC", "O", chance.choice(["PER", "LOC"])]
+        lines = [
+            f"{chance.choice(kinds[tag])} {tag if tag == 'O' else 'B-' + tag}\n" for tag in tags
+        ]
+        sentences.append("".join(lines))
+    (folder / "data" / "test.txt").write_text("-DOCSTART- O\n\n" + "\n".join(sentences) + "\n")
+    (folder / "data" / "glove.6B").mkdir()
+    vectors = np.random.default_rng(0).normal(0, 1, (16, 30))
+    words = [word.lower() for kind in kinds.values() for word in kind]
+    with open(folder / "data" / "glove.6B" / "glove.6B.30d.txt", "w") as file:
+        for word, vector in zip(words, vectors, strict=True):
+            file.write(" ".join([word, *(f"{number:.3f}" for number in vector)]) + "\n")
 
 
 def waves(folder: Path) -> None:
