@@ -29,8 +29,7 @@ _REASONS = {
     "contrib.tensorrt": "it needs NVIDIA's TensorRT",
     "contrib.lite": "models for phones are converted by TensorFlow Lite",
     "lite": "models for phones are converted by TensorFlow Lite",
-    "contrib.quantize": "there are no quantised types",
-    "quantization": "there are no quantised types",
+    "contrib.quantize": "graphs are not rewritten; tf.quantization has the operations",
     "contrib.slim.nets": "its networks are programs over slim, in the repository tensorflow/models",
     "contrib.slim.python.slim.nets": "its networks are programs over slim, in the repository "
     "tensorflow/models",

@@ -45,6 +45,12 @@ _COMPANIONS = {
     "absl.testing.absltest": "actorsession.compat.v1.test",
     "absl.testing.parameterized": "actorsession.compat.companions.parameterized",
     "six": "actorsession.compat.companions.six",
+    "pkg_resources": "actorsession.compat.companions.pkg_resources",
+    "distutils": "actorsession.compat.companions",
+    **{
+        f"distutils.{name}": "actorsession.compat.companions.distutils"
+        for name in ("spawn", "util", "version")
+    },
 }
 
 

@@ -330,7 +330,9 @@ class Tensor(OperatorMixin, GraphBound):
     __hash__ = object.__hash__
 
     def __eq__(self, other: object) -> bool:
-        if self is not other and isinstance(other, _VALUES):
+        # Who compares with an empty list asks whether there is anything.
+        empty = isinstance(other, list) and not other
+        if self is not other and isinstance(other, _VALUES) and not empty:
             # Not an error: in TensorFlow 1 it is False, and ``tensor in [1.0, other]`` asks this too.
             warnings.warn(
                 f"{self!r} == {reprlib.repr(other)} compares objects and is False: a tensor has no value "

@@ -27,7 +27,8 @@ _NAMES = {
     "actorsession.graph.dimension": "Dimension dimension_value",
     "actorsession.graph.dtypes": (
         "DType bfloat16 bool_=bool complex128 complex64 float16 float16=half float32 float64 "
-        "float64=double int16 int32 int64 int8 resource string uint16 uint32 uint64 uint8 variant"
+        "float64=double int16 int32 int64 int8 qint16 qint32 qint8 quint16 quint8 "
+        "resource string uint16 uint32 uint64 uint8 variant"
     ),
     "actorsession.graph.graph": (
         "add_to_collection add_to_collections control_dependencies get_collection "
@@ -145,12 +146,6 @@ def _keras() -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    # TensorFlow has these types, so the error says what to use instead.
-    if name in _types.QUANTISED:
-        try:
-            _types.as_dtype(name)
-        except TypeError as exc:
-            raise AttributeError(str(exc)) from None
     try:
         found = _keras() if name == "keras" else _load(name)
     except AttributeError:

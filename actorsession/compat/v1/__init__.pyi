@@ -131,6 +131,11 @@ from actorsession.graph.dtypes import int16 as int16
 from actorsession.graph.dtypes import int32 as int32
 from actorsession.graph.dtypes import int64 as int64
 from actorsession.graph.dtypes import int8 as int8
+from actorsession.graph.dtypes import qint16 as qint16
+from actorsession.graph.dtypes import qint32 as qint32
+from actorsession.graph.dtypes import qint8 as qint8
+from actorsession.graph.dtypes import quint16 as quint16
+from actorsession.graph.dtypes import quint8 as quint8
 from actorsession.graph.dtypes import resource as resource
 from actorsession.graph.dtypes import string as string
 from actorsession.graph.dtypes import uint16 as uint16
@@ -702,12 +707,12 @@ __all__ = [
 "ones_like", "op_scope", "orthogonal_initializer", "pack", "pad", "parallel_stack", "parse_example",
 "parse_sequence_example", "parse_single_example", "parse_single_sequence_example", "parse_tensor",
 "placeholder", "placeholder_with_default", "polygamma", "pow", "print", "profiler", "py_func",
-"py_function", "python", "python_io", "qr", "queue", "random", "random_crop", "random_gamma",
-"random_normal", "random_normal_initializer", "random_poisson", "random_shuffle", "random_uniform",
-"random_uniform_initializer", "range", "rank", "raw_ops", "read_file", "real", "realdiv",
-"reciprocal", "reduce_all", "reduce_any", "reduce_join", "reduce_logsumexp", "reduce_max",
-"reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "regex_replace",
-"register_tensor_conversion_function", "repeat", "report_uninitialized_variables",
+"py_function", "python", "python_io", "qint16", "qint32", "qint8", "qr", "queue", "quint16",
+"quint8", "random", "random_crop", "random_gamma", "random_normal", "random_normal_initializer",
+"random_poisson", "random_shuffle", "random_uniform", "random_uniform_initializer", "range", "rank",
+"raw_ops", "read_file", "real", "realdiv", "reciprocal", "reduce_all", "reduce_any", "reduce_join",
+"reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
+"regex_replace", "register_tensor_conversion_function", "repeat", "report_uninitialized_variables",
 "required_space_to_batch_paddings", "reset_default_graph", "reshape", "resource", "resource_loader",
 "resource_variables_enabled", "reverse", "reverse_sequence", "reverse_v2", "rint", "roll", "round",
 "rsqrt", "saturate_cast", "saved_model", "scalar_mul", "scan", "scatter_add", "scatter_div",

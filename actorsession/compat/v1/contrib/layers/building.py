@@ -144,21 +144,14 @@ def collect_output(collections: Iterable[str] | str | None, alias: str, outputs:
     return outputs
 
 
-_KEY = ("actorsession", "aliases of outputs")
-
-
 def aliases_of(tensor: Any) -> list[str]:
     """Return the aliases of a tensor."""
-    kept = tensor.graph.get_collection_ref(_KEY)
-    return list(kept[0].get(tensor, ())) if kept else []
+    return list(getattr(tensor, "aliases", ()))
 
 
 def add_alias(tensor: Any, alias: str) -> None:
-    """Give a tensor a further alias."""
-    kept = tensor.graph.get_collection_ref(_KEY)
-    if not kept:
-        kept.append({})
-    kept[0].setdefault(tensor, []).append(alias)
+    """Give a tensor a further alias, in its attribute ``aliases``, which programs read."""
+    tensor.aliases = [*aliases_of(tensor), alias.removesuffix("/")]
 
 
 def pair(given: Any, count: int = 2) -> list[int]:
