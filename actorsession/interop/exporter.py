@@ -24,13 +24,7 @@ from actorsession.graph.names import free_name
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.node import NodeDef as PlainNodeDef
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.op_signatures import (
-    REQUIRED,
-    Arg,
-    Signature,
-    bind,
-    tensorflow_signature,
-)
+from actorsession.graph.op_signatures import REQUIRED, Arg, Signature, bind, tensorflow_signature
 from actorsession.interop import protos, text_format
 from actorsession.interop.attributes import FunctionName, attr_proto
 from actorsession.interop.first_values import with_first_values
