@@ -156,8 +156,9 @@ async def test_a_sparse_gradient_that_does_not_fit_is_refused(
     session: AsyncSession, arguments: Any, words: str
 ) -> None:
     total = opsets.SparseConditionalAccumulator(float32, shape=[4, 2])
+    apply = total.apply_grad(*arguments)
     with pytest.raises(InvalidArgumentError, match=words):
-        await session.run(total.apply_grad(*arguments))
+        await session.run(apply)
     assert await session.run(total.num_accumulated()) == 0
 
 
