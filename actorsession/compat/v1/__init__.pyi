@@ -563,6 +563,7 @@ from actorsession.opsets import digamma as digamma
 from actorsession.opsets import edit_distance as edit_distance
 from actorsession.opsets import encode_base64 as encode_base64
 from actorsession.opsets import extract_image_patches as extract_image_patches
+from actorsession.opsets import extract_volume_patches as extract_volume_patches
 from actorsession.opsets import fake_quant_with_min_max_args as fake_quant_with_min_max_args
 from actorsession.opsets import fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient
 from actorsession.opsets import fake_quant_with_min_max_vars as fake_quant_with_min_max_vars
@@ -677,7 +678,7 @@ __all__ = [
 "edit_distance", "einsum", "enable_eager_execution", "enable_resource_variables",
 "enable_v2_tensorshape", "encode_base64", "ensure_shape", "equal", "erf", "erfc", "errors",
 "estimator", "examples", "executing_eagerly", "exp", "expand_dims", "expm1",
-"extract_image_patches", "eye", "fake_quant_with_min_max_args",
+"extract_image_patches", "extract_volume_patches", "eye", "fake_quant_with_min_max_args",
 "fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
 "fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
 "fake_quant_with_min_max_vars_per_channel_gradient", "feature_column", "fft", "fft2d", "fft3d",

@@ -38,6 +38,7 @@ _NAMES = {
     ".stateless": "*=stateless",
     ".summary": "*=summary",
     ".tensorboard": "*=tensorboard",
+    ".testing": "*=testing",
     ".tpu": "*=tpu",
     ".training": "*=training",
     ".util": "*=util",
