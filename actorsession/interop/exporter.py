@@ -24,13 +24,7 @@ from actorsession.graph.names import free_name
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.node import NodeDef as PlainNodeDef
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.op_signatures import (
-    REQUIRED,
-    Arg,
-    Signature,
-    bind,
-    tensorflow_signature,
-)
+from actorsession.graph.op_signatures import REQUIRED, Arg, Signature, bind, tensorflow_signature
 from actorsession.interop import protos, text_format
 from actorsession.interop.attributes import FunctionName, attr_proto
 from actorsession.interop.first_values import with_first_values
@@ -116,11 +110,10 @@ class _Writer:
             raise ValueError(
                 f"node {node.name!r} ({node.op}) cannot be exported to a GraphDef: {exc}"
             ) from exc
-        if self._add_shapes:
-            shapes = made.attr["_output_shapes"].list
-            outputs = _outputs(node, inputs)
-            shapes.shape.extend([shape_proto(spec.shape) for spec in outputs])
-            shapes.SetInParent()
+        outputs = _outputs(node, inputs)
+        if self._add_shapes and outputs:
+            shapes = made.attr["_output_shapes"].list.shape
+            shapes.extend([shape_proto(spec.shape) for spec in outputs])
         return made
 
     def _construct(
