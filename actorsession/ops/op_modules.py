@@ -117,7 +117,9 @@ _TYPES = {
         "TensorListPopBack TensorListPushBack TensorListReserve TensorListResize "
         "TensorListSetItem"
     ),
-    "ops.lists.parts": "TensorListConcatV2 TensorListSplit",
+    "ops.lists.parts": (
+        "TensorListConcatLists TensorListConcatV2 TensorListPushBackBatch TensorListSplit"
+    ),
     "ops.lists.sums": "TensorListAdd TensorListAddItem TensorListZerosLike",
     "ops.neural.activations": (
         "Elu EluGrad Relu Relu6 Relu6Grad ReluGrad Sigmoid SigmoidGrad Softplus SoftplusGrad Tanh "
@@ -273,7 +275,7 @@ _TYPES = {
         "AccumulateNV2 BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad "
         "BatchToSpace BiasAddV1 Concat Conv3DBackpropFilter Conv3DBackpropInput DeepCopy Gather "
         "InTopK Mod PlaceholderV2 PreventGradient RandomPoisson Reverse ScatterNdNonAliasingAdd "
-        "Snapshot SpaceToBatch SparseMatMul TileGrad TopK"
+        "Snapshot SpaceToBatch SparseMatMul TensorListConcat TensorListScatter TileGrad TopK"
     ),
     "opsets.older.images": (
         "AdjustContrast NonMaxSuppression NonMaxSuppressionV2 RandomCrop "
@@ -291,12 +293,12 @@ _TYPES = {
     "opsets.older.state": (
         "ConditionalAccumulator FIFOQueue FixedLengthRecordReader HashTable IdentityReader "
         "InitializeTable InitializeTableFromTextFile LookupTableExport LookupTableFind "
-        "LookupTableImport LookupTableInsert LookupTableSize MutableHashTable "
-        "MutableHashTableOfTensors PaddingFIFOQueue PriorityQueue QueueClose QueueDequeue "
-        "QueueDequeueMany QueueDequeueUpTo QueueEnqueue QueueEnqueueMany QueueIsClosed QueueSize "
-        "RandomShuffleQueue ReaderNumRecordsProduced ReaderNumWorkUnitsCompleted ReaderRead "
-        "ReaderReadUpTo ReaderReset ReaderRestoreState ReaderSerializeState "
-        "ResourceAccumulatorApplyGradient ResourceAccumulatorNumAccumulated "
+        "LookupTableImport LookupTableInsert LookupTableSize MutableDenseHashTable "
+        "MutableHashTable MutableHashTableOfTensors PaddingFIFOQueue PriorityQueue QueueClose "
+        "QueueDequeue QueueDequeueMany QueueDequeueUpTo QueueEnqueue QueueEnqueueMany "
+        "QueueIsClosed QueueSize RandomShuffleQueue ReaderNumRecordsProduced "
+        "ReaderNumWorkUnitsCompleted ReaderRead ReaderReadUpTo ReaderReset ReaderRestoreState "
+        "ReaderSerializeState ResourceAccumulatorApplyGradient ResourceAccumulatorNumAccumulated "
         "ResourceAccumulatorSetGlobalStep ResourceAccumulatorTakeGradient TFRecordReader "
         "TextLineReader WholeFileReader"
     ),
@@ -329,7 +331,15 @@ _TYPES = {
         "QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 "
         "QuantizeAndDequantizeV4 QuantizeAndDequantizeV4Grad"
     ),
+    "opsets.ragged.counts": (
+        "DenseCountSparseOutput RaggedBincount RaggedCountSparseOutput SparseBincount "
+        "SparseCountSparseOutput"
+    ),
+    "opsets.ragged.crosses": "RaggedCross",
     "opsets.ragged.nodes": "RaggedGather RaggedRange RaggedTensorToSparse RaggedTensorToTensor",
+    "opsets.ragged.variants": (
+        "RaggedTensorFromVariant RaggedTensorToVariant RaggedTensorToVariantGradient"
+    ),
     "opsets.recurrent.blocks": (
         "BlockLSTM BlockLSTMGrad BlockLSTMGradV2 BlockLSTMV2 GRUBlockCell GRUBlockCellGrad "
         "LSTMBlockCell LSTMBlockCellGrad"
@@ -346,11 +356,17 @@ _TYPES = {
     "opsets.sparse.crosses": "SparseCross SparseCrossV2",
     "opsets.sparse.edit_distance": "EditDistance",
     "opsets.sparse.kernels": "SparseReorder SparseTensorDenseMatMul SparseToDense",
+    "opsets.sparse.maps": (
+        "AddManySparseToTensorsMap AddSparseToTensorsMap TakeManySparseFromTensorsMap"
+    ),
     "opsets.sparse.pieces": (
         "SparseReduceMaxSparse SparseReduceSumSparse SparseSparseMaximum SparseSparseMinimum "
         "SparseSplit"
     ),
-    "opsets.sparse.rows": "SparseFillEmptyRows SparseFillEmptyRowsGrad SparseSoftmax",
+    "opsets.sparse.rows": (
+        "RaggedFillEmptyRows RaggedFillEmptyRowsGrad SparseFillEmptyRows SparseFillEmptyRowsGrad "
+        "SparseSoftmax"
+    ),
     "opsets.sparse.segments": (
         "SparseSegmentMean SparseSegmentMeanGrad SparseSegmentMeanWithNumSegments "
         "SparseSegmentSqrtN SparseSegmentSqrtNGrad SparseSegmentSqrtNWithNumSegments "
@@ -386,7 +402,7 @@ _TYPES = {
     "opsets.tables.kernels": (
         "HashTableV2 InitializeTableFromTextFileV2 InitializeTableV2 LookupTableExportV2 "
         "LookupTableFindV2 LookupTableImportV2 LookupTableInsertV2 LookupTableRemoveV2 "
-        "LookupTableSizeV2 MutableHashTableOfTensorsV2 MutableHashTableV2"
+        "LookupTableSizeV2 MutableDenseHashTableV2 MutableHashTableOfTensorsV2 MutableHashTableV2"
     ),
     "opsets.text.characters": (
         "DecodeBase64 EncodeBase64 StringLength StringLower StringStrip StringUpper Substr "
@@ -397,10 +413,12 @@ _TYPES = {
         "StringToHashBucket StringToHashBucketFast StringToHashBucketStrong"
     ),
     "opsets.text.joining": "ReduceJoin StringFormat StringJoin UnsortedSegmentJoin",
-    "opsets.text.numbers": "AsString DecodeRaw StringToNumber",
+    "opsets.text.ngrams": "StringNGrams",
+    "opsets.text.numbers": "AsString DecodePaddedRaw DecodeRaw StringToNumber",
     "opsets.text.printing": "PrintV2",
     "opsets.text.regex": "RegexFullMatch RegexReplace StaticRegexFullMatch StaticRegexReplace",
     "opsets.text.splitting": "StringSplit StringSplitV2",
+    "opsets.text.unicode": "UnicodeDecode UnicodeDecodeWithOffsets UnicodeEncode",
 }
 OP_MODULES = {
     name: f"actorsession.{module}"
@@ -412,6 +430,7 @@ OP_MODULES = {
 EXTENSION_MODULES: dict[str, dict[str, str]] = {
     "classes of nested values": {
         "datasets": "actorsession.opsets.datasets.stages",
+        "ragged": "actorsession.opsets.ragged.variants",
         "variants": "actorsession.ops.lists.values",
     },
     "gradients of functional control flow": {

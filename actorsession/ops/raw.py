@@ -33,14 +33,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Abs", "AccumulateNV2", "AccumulatorApplyGradient", "AccumulatorNumAccumulated",
-    "AccumulatorSetGlobalStep", "AccumulatorTakeGradient", "Acos", "Acosh", "Add", "AddN", "AddV2",
-    "AdjustContrast", "AdjustContrastv2", "AdjustHue", "AdjustSaturation", "All",
-    "AllCandidateSampler", "Angle", "AnonymousIterator", "Any", "ApplyAdadelta", "ApplyAdagrad",
-    "ApplyAdagradDA", "ApplyAdam", "ApplyCenteredRMSProp", "ApplyFtrl", "ApplyFtrlV2",
-    "ApplyGradientDescent", "ApplyMomentum", "ApplyProximalAdagrad", "ApplyProximalGradientDescent",
-    "ApplyRMSProp", "ApproximateEqual", "ArgMax", "ArgMin", "AsString", "Asin", "Asinh", "Assert",
-    "AssertCardinalityDataset", "AssertNextDataset", "Assign", "AssignAdd", "AssignAddVariableOp",
-    "AssignSub", "AssignSubVariableOp", "AssignVariableOp", "AsyncPyFunc", "Atan", "Atan2", "Atanh",
+    "AccumulatorSetGlobalStep", "AccumulatorTakeGradient", "Acos", "Acosh", "Add",
+    "AddManySparseToTensorsMap", "AddN", "AddSparseToTensorsMap", "AddV2", "AdjustContrast",
+    "AdjustContrastv2", "AdjustHue", "AdjustSaturation", "All", "AllCandidateSampler", "Angle",
+    "AnonymousIterator", "Any", "ApplyAdadelta", "ApplyAdagrad", "ApplyAdagradDA", "ApplyAdam",
+    "ApplyCenteredRMSProp", "ApplyFtrl", "ApplyFtrlV2", "ApplyGradientDescent", "ApplyMomentum",
+    "ApplyProximalAdagrad", "ApplyProximalGradientDescent", "ApplyRMSProp", "ApproximateEqual",
+    "ArgMax", "ArgMin", "AsString", "Asin", "Asinh", "Assert", "AssertCardinalityDataset",
+    "AssertNextDataset", "Assign", "AssignAdd", "AssignAddVariableOp", "AssignSub",
+    "AssignSubVariableOp", "AssignVariableOp", "AsyncPyFunc", "Atan", "Atan2", "Atanh",
     "AudioSpectrogram", "AudioSummary", "AudioSummaryV2", "AvgPool", "AvgPool3D", "AvgPool3DGrad",
     "AvgPoolGrad", "Barrier", "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany",
     "BarrierReadySize", "BarrierTakeMany", "BatchCholesky", "BatchDataset", "BatchDatasetV2",
@@ -66,10 +67,11 @@ __all__ = [
     "CropAndResizeGradBoxes", "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum",
     "CumulativeLogsumexp", "DataFormatDimMap", "DataFormatVecPermute", "DatasetCardinality",
     "DatasetToSingleElement", "DecodeAndCropJpeg", "DecodeBase64", "DecodeBmp", "DecodeCSV",
-    "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample", "DecodeJpeg", "DecodePng",
-    "DecodeRaw", "DecodeWav", "DeepCopy", "DeleteSessionTensor", "DenseBincount",
-    "DenseToDenseSetOperation", "DenseToSparseBatchDataset", "DenseToSparseSetOperation",
-    "DepthToSpace", "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
+    "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample", "DecodeJpeg",
+    "DecodePaddedRaw", "DecodePng", "DecodeRaw", "DecodeWav", "DeepCopy", "DeleteSessionTensor",
+    "DenseBincount", "DenseCountSparseOutput", "DenseToDenseSetOperation",
+    "DenseToSparseBatchDataset", "DenseToSparseSetOperation", "DepthToSpace",
+    "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
     "DepthwiseConv2dNativeBackpropInput", "Dequantize", "DeserializeIterator",
     "DeserializeManySparse", "DeserializeSparse", "DestroyResourceOp", "DestroyTemporaryVariable",
     "Diag", "DiagPart", "Digamma", "Dilation2D", "Dilation2DBackpropFilter",
@@ -125,16 +127,17 @@ __all__ = [
     "MaxPoolGradGradV2", "MaxPoolGradV2", "MaxPoolGradWithArgmax", "MaxPoolV2", "MaxPoolWithArgmax",
     "Maximum", "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Mfcc", "Min", "Minimum",
     "MirrorPad", "MirrorPadGrad", "Mod", "ModelDataset", "Mul", "MulNoNan", "Multinomial",
-    "MutableHashTable", "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2",
-    "MutableHashTableV2", "Ndtri", "NearestNeighbors", "Neg", "NextAfter", "NextIteration", "NoOp",
-    "NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4",
-    "NonMaxSuppressionV5", "NonMaxSuppressionWithOverlaps", "NonSerializableDataset", "NotEqual",
-    "NthElement", "OneHot", "OneShotIterator", "OnesLike", "OptimizeDataset", "OptimizeDatasetV2",
-    "OptionalFromValue", "OptionalGetValue", "OptionalHasValue", "OptionalNone", "OptionsDataset",
-    "OrderedMapClear", "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize",
-    "OrderedMapStage", "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2",
-    "PaddedBatchDataset", "PaddedBatchDatasetV2", "PaddingFIFOQueue", "PaddingFIFOQueueV2",
-    "ParallelBatchDataset", "ParallelConcat", "ParallelDynamicStitch", "ParallelInterleaveDataset",
+    "MutableDenseHashTable", "MutableDenseHashTableV2", "MutableHashTable",
+    "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri",
+    "NearestNeighbors", "Neg", "NextAfter", "NextIteration", "NoOp", "NonMaxSuppression",
+    "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
+    "NonMaxSuppressionWithOverlaps", "NonSerializableDataset", "NotEqual", "NthElement", "OneHot",
+    "OneShotIterator", "OnesLike", "OptimizeDataset", "OptimizeDatasetV2", "OptionalFromValue",
+    "OptionalGetValue", "OptionalHasValue", "OptionalNone", "OptionsDataset", "OrderedMapClear",
+    "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize", "OrderedMapStage",
+    "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2", "PaddedBatchDataset",
+    "PaddedBatchDatasetV2", "PaddingFIFOQueue", "PaddingFIFOQueueV2", "ParallelBatchDataset",
+    "ParallelConcat", "ParallelDynamicStitch", "ParallelInterleaveDataset",
     "ParallelInterleaveDatasetV2", "ParallelInterleaveDatasetV3", "ParallelInterleaveDatasetV4",
     "ParallelMapDataset", "ParallelMapDatasetV2", "ParseExample", "ParseExampleDataset",
     "ParseExampleDatasetV2", "ParseExampleV2", "ParseSequenceExample", "ParseSequenceExampleV2",
@@ -150,19 +153,21 @@ __all__ = [
     "QueueDequeue", "QueueDequeueMany", "QueueDequeueManyV2", "QueueDequeueUpTo",
     "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueue", "QueueEnqueueMany",
     "QueueEnqueueManyV2", "QueueEnqueueV2", "QueueIsClosed", "QueueIsClosedV2", "QueueSize",
-    "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV", "RaggedGather", "RaggedRange",
-    "RaggedTensorToSparse", "RaggedTensorToTensor", "RandomCrop", "RandomDataset",
-    "RandomDatasetV2", "RandomGamma", "RandomPoisson", "RandomPoissonV2", "RandomShuffle",
-    "RandomShuffleQueue", "RandomShuffleQueueV2", "RandomStandardNormal", "RandomUniform",
-    "RandomUniformInt", "Range", "RangeDataset", "Rank", "ReadFile", "ReadVariableOp",
-    "ReaderNumRecordsProduced", "ReaderNumRecordsProducedV2", "ReaderNumWorkUnitsCompleted",
-    "ReaderNumWorkUnitsCompletedV2", "ReaderRead", "ReaderReadUpTo", "ReaderReadUpToV2",
-    "ReaderReadV2", "ReaderReset", "ReaderResetV2", "ReaderRestoreState", "ReaderRestoreStateV2",
-    "ReaderSerializeState", "ReaderSerializeStateV2", "Real", "RealDiv", "Reciprocal",
-    "ReciprocalGrad", "ReduceDataset", "ReduceJoin", "ReducedShape", "RefEnter", "RefExit",
-    "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "ReferenceHandle", "RegexFullMatch",
-    "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall", "RepeatDataset",
-    "RequantizationRange", "Requantize", "Reshape", "ResizeArea", "ResizeBicubic",
+    "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV", "RaggedBincount",
+    "RaggedCountSparseOutput", "RaggedCross", "RaggedFillEmptyRows", "RaggedFillEmptyRowsGrad",
+    "RaggedGather", "RaggedRange", "RaggedTensorFromVariant", "RaggedTensorToSparse",
+    "RaggedTensorToTensor", "RaggedTensorToVariant", "RaggedTensorToVariantGradient", "RandomCrop",
+    "RandomDataset", "RandomDatasetV2", "RandomGamma", "RandomPoisson", "RandomPoissonV2",
+    "RandomShuffle", "RandomShuffleQueue", "RandomShuffleQueueV2", "RandomStandardNormal",
+    "RandomUniform", "RandomUniformInt", "Range", "RangeDataset", "Rank", "ReadFile",
+    "ReadVariableOp", "ReaderNumRecordsProduced", "ReaderNumRecordsProducedV2",
+    "ReaderNumWorkUnitsCompleted", "ReaderNumWorkUnitsCompletedV2", "ReaderRead", "ReaderReadUpTo",
+    "ReaderReadUpToV2", "ReaderReadV2", "ReaderReset", "ReaderResetV2", "ReaderRestoreState",
+    "ReaderRestoreStateV2", "ReaderSerializeState", "ReaderSerializeStateV2", "Real", "RealDiv",
+    "Reciprocal", "ReciprocalGrad", "ReduceDataset", "ReduceJoin", "ReducedShape", "RefEnter",
+    "RefExit", "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "ReferenceHandle",
+    "RegexFullMatch", "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall",
+    "RepeatDataset", "RequantizationRange", "Requantize", "Reshape", "ResizeArea", "ResizeBicubic",
     "ResizeBicubicGrad", "ResizeBilinear", "ResizeBilinearGrad", "ResizeNearestNeighbor",
     "ResizeNearestNeighborGrad", "ResourceAccumulatorApplyGradient",
     "ResourceAccumulatorNumAccumulated", "ResourceAccumulatorSetGlobalStep",
@@ -197,17 +202,17 @@ __all__ = [
     "SparseAddGrad", "SparseApplyAdadelta", "SparseApplyAdagrad", "SparseApplyAdagradDA",
     "SparseApplyCenteredRMSProp", "SparseApplyFtrl", "SparseApplyFtrlV2", "SparseApplyMomentum",
     "SparseApplyProximalAdagrad", "SparseApplyProximalGradientDescent", "SparseApplyRMSProp",
-    "SparseConcat", "SparseConditionalAccumulator", "SparseCross", "SparseCrossV2",
-    "SparseDenseCwiseAdd", "SparseDenseCwiseDiv", "SparseDenseCwiseMul", "SparseFillEmptyRows",
-    "SparseFillEmptyRowsGrad", "SparseMatMul", "SparseReduceMax", "SparseReduceMaxSparse",
-    "SparseReduceSum", "SparseReduceSumSparse", "SparseReorder", "SparseReshape",
-    "SparseSegmentMean", "SparseSegmentMeanGrad", "SparseSegmentMeanWithNumSegments",
-    "SparseSegmentSqrtN", "SparseSegmentSqrtNGrad", "SparseSegmentSqrtNWithNumSegments",
-    "SparseSegmentSum", "SparseSegmentSumGrad", "SparseSegmentSumWithNumSegments", "SparseSlice",
-    "SparseSliceGrad", "SparseSoftmax", "SparseSoftmaxCrossEntropyWithLogits",
-    "SparseSparseMaximum", "SparseSparseMinimum", "SparseSplit", "SparseTensorDenseAdd",
-    "SparseTensorDenseMatMul", "SparseTensorSliceDataset", "SparseToDense",
-    "SparseToSparseSetOperation", "Split", "SplitV", "Sqrt", "SqrtGrad", "Square",
+    "SparseBincount", "SparseConcat", "SparseConditionalAccumulator", "SparseCountSparseOutput",
+    "SparseCross", "SparseCrossV2", "SparseDenseCwiseAdd", "SparseDenseCwiseDiv",
+    "SparseDenseCwiseMul", "SparseFillEmptyRows", "SparseFillEmptyRowsGrad", "SparseMatMul",
+    "SparseReduceMax", "SparseReduceMaxSparse", "SparseReduceSum", "SparseReduceSumSparse",
+    "SparseReorder", "SparseReshape", "SparseSegmentMean", "SparseSegmentMeanGrad",
+    "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtN", "SparseSegmentSqrtNGrad",
+    "SparseSegmentSqrtNWithNumSegments", "SparseSegmentSum", "SparseSegmentSumGrad",
+    "SparseSegmentSumWithNumSegments", "SparseSlice", "SparseSliceGrad", "SparseSoftmax",
+    "SparseSoftmaxCrossEntropyWithLogits", "SparseSparseMaximum", "SparseSparseMinimum",
+    "SparseSplit", "SparseTensorDenseAdd", "SparseTensorDenseMatMul", "SparseTensorSliceDataset",
+    "SparseToDense", "SparseToSparseSetOperation", "Split", "SplitV", "Sqrt", "SqrtGrad", "Square",
     "SquaredDifference", "Squeeze", "Stack", "StackClose", "StackCloseV2", "StackPop", "StackPopV2",
     "StackPush", "StackPushV2", "StackV2", "Stage", "StageClear", "StagePeek", "StageSize",
     "StatefulPartitionedCall", "StatelessMultinomial", "StatelessRandomGammaV2",
@@ -215,35 +220,37 @@ __all__ = [
     "StatelessRandomUniformFullInt", "StatelessRandomUniformInt", "StatelessTruncatedNormal",
     "StaticRegexFullMatch", "StaticRegexReplace", "StopGradient", "StridedSlice",
     "StridedSliceAssign", "StridedSliceGrad", "StringFormat", "StringJoin", "StringLength",
-    "StringLower", "StringSplit", "StringSplitV2", "StringStrip", "StringToHashBucket",
-    "StringToHashBucketFast", "StringToHashBucketStrong", "StringToNumber", "StringUpper", "Sub",
-    "Substr", "Sum", "Svd", "Switch", "SymbolicGradient", "TFRecordDataset", "TFRecordDatasetV2",
-    "TFRecordReader", "TFRecordReaderV2", "TakeDataset", "TakeWhileDataset", "Tan", "Tanh",
-    "TanhGrad", "TemporaryHandle", "TemporaryVariable", "TensorArray", "TensorArrayClose",
-    "TensorArrayCloseV2", "TensorArrayCloseV3", "TensorArrayConcat", "TensorArrayConcatV2",
-    "TensorArrayConcatV3", "TensorArrayGather", "TensorArrayGatherV2", "TensorArrayGatherV3",
-    "TensorArrayGrad", "TensorArrayGradV2", "TensorArrayGradV3", "TensorArrayPack",
-    "TensorArrayRead", "TensorArrayReadV2", "TensorArrayReadV3", "TensorArrayScatter",
-    "TensorArrayScatterV2", "TensorArrayScatterV3", "TensorArraySize", "TensorArraySizeV2",
-    "TensorArraySizeV3", "TensorArraySplit", "TensorArraySplitV2", "TensorArraySplitV3",
-    "TensorArrayUnpack", "TensorArrayV2", "TensorArrayV3", "TensorArrayWrite", "TensorArrayWriteV2",
-    "TensorArrayWriteV3", "TensorDataset", "TensorListAdd", "TensorListAddItem",
-    "TensorListConcatV2", "TensorListElementShape", "TensorListFromTensor", "TensorListGather",
-    "TensorListGetItem", "TensorListLength", "TensorListPopBack", "TensorListPushBack",
-    "TensorListReserve", "TensorListResize", "TensorListScatterAdd",
-    "TensorListScatterIntoExistingList", "TensorListScatterV2", "TensorListSetItem",
-    "TensorListSplit", "TensorListStack", "TensorListZerosLike", "TensorScatterAdd",
-    "TensorScatterMax", "TensorScatterMin", "TensorScatterSub", "TensorScatterUpdate",
-    "TensorSliceDataset", "TensorSummary", "TensorSummaryV2", "TextLineDataset", "TextLineReader",
-    "TextLineReaderV2", "Tile", "TileGrad", "TopK", "TopKV2", "Transpose", "TridiagonalMatMul",
-    "TridiagonalSolve", "TruncateDiv", "TruncateMod", "TruncatedNormal", "UnbatchDataset",
-    "UnicodeTranscode", "UniformCandidateSampler", "Unique", "UniqueDataset", "UniqueV2",
-    "UniqueWithCounts", "UniqueWithCountsV2", "Unpack", "UnravelIndex", "UnsortedSegmentJoin",
-    "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd", "UnsortedSegmentSum",
-    "Unstage", "UnwrapDatasetVariant", "UpperBound", "VarHandleOp", "VarIsInitializedOp",
-    "Variable", "VariableShape", "VariableV2", "Where", "While", "WholeFileReader",
-    "WholeFileReaderV2", "WindowDataset", "WrapDatasetVariant", "WriteFile", "Xdivy", "Xlog1py",
-    "Xlogy", "ZerosLike", "Zeta", "ZipDataset",
+    "StringLower", "StringNGrams", "StringSplit", "StringSplitV2", "StringStrip",
+    "StringToHashBucket", "StringToHashBucketFast", "StringToHashBucketStrong", "StringToNumber",
+    "StringUpper", "Sub", "Substr", "Sum", "Svd", "Switch", "SymbolicGradient", "TFRecordDataset",
+    "TFRecordDatasetV2", "TFRecordReader", "TFRecordReaderV2", "TakeDataset",
+    "TakeManySparseFromTensorsMap", "TakeWhileDataset", "Tan", "Tanh", "TanhGrad",
+    "TemporaryHandle", "TemporaryVariable", "TensorArray", "TensorArrayClose", "TensorArrayCloseV2",
+    "TensorArrayCloseV3", "TensorArrayConcat", "TensorArrayConcatV2", "TensorArrayConcatV3",
+    "TensorArrayGather", "TensorArrayGatherV2", "TensorArrayGatherV3", "TensorArrayGrad",
+    "TensorArrayGradV2", "TensorArrayGradV3", "TensorArrayPack", "TensorArrayRead",
+    "TensorArrayReadV2", "TensorArrayReadV3", "TensorArrayScatter", "TensorArrayScatterV2",
+    "TensorArrayScatterV3", "TensorArraySize", "TensorArraySizeV2", "TensorArraySizeV3",
+    "TensorArraySplit", "TensorArraySplitV2", "TensorArraySplitV3", "TensorArrayUnpack",
+    "TensorArrayV2", "TensorArrayV3", "TensorArrayWrite", "TensorArrayWriteV2",
+    "TensorArrayWriteV3", "TensorDataset", "TensorListAdd", "TensorListAddItem", "TensorListConcat",
+    "TensorListConcatLists", "TensorListConcatV2", "TensorListElementShape", "TensorListFromTensor",
+    "TensorListGather", "TensorListGetItem", "TensorListLength", "TensorListPopBack",
+    "TensorListPushBack", "TensorListPushBackBatch", "TensorListReserve", "TensorListResize",
+    "TensorListScatter", "TensorListScatterAdd", "TensorListScatterIntoExistingList",
+    "TensorListScatterV2", "TensorListSetItem", "TensorListSplit", "TensorListStack",
+    "TensorListZerosLike", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin",
+    "TensorScatterSub", "TensorScatterUpdate", "TensorSliceDataset", "TensorSummary",
+    "TensorSummaryV2", "TextLineDataset", "TextLineReader", "TextLineReaderV2", "Tile", "TileGrad",
+    "TopK", "TopKV2", "Transpose", "TridiagonalMatMul", "TridiagonalSolve", "TruncateDiv",
+    "TruncateMod", "TruncatedNormal", "UnbatchDataset", "UnicodeDecode", "UnicodeDecodeWithOffsets",
+    "UnicodeEncode", "UnicodeTranscode", "UniformCandidateSampler", "Unique", "UniqueDataset",
+    "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "Unpack", "UnravelIndex",
+    "UnsortedSegmentJoin", "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd",
+    "UnsortedSegmentSum", "Unstage", "UnwrapDatasetVariant", "UpperBound", "VarHandleOp",
+    "VarIsInitializedOp", "Variable", "VariableShape", "VariableV2", "Where", "While",
+    "WholeFileReader", "WholeFileReaderV2", "WindowDataset", "WrapDatasetVariant", "WriteFile",
+    "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta", "ZipDataset",
 ]
 
 def Abs(x: Operand, *, name: str | None = None) -> Tensor:
@@ -282,9 +289,17 @@ def Add(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
     """x:T y:T -> z:T"""
     return one("Add", (x, y,), {}, name)
 
+def AddManySparseToTensorsMap(sparse_indices: Operand, sparse_values: Operand, sparse_shape: Operand, *, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """sparse_indices:int64 sparse_values:T sparse_shape:int64 -> sparse_handles:int64"""
+    return one("AddManySparseToTensorsMap", (sparse_indices, sparse_values, sparse_shape,), {"container": container, "shared_name": shared_name}, name)
+
 def AddN(inputs: Operands, *, name: str | None = None) -> Tensor:
     """inputs:T*N -> sum:T"""
     return one("AddN", (inputs,), {}, name)
+
+def AddSparseToTensorsMap(sparse_indices: Operand, sparse_values: Operand, sparse_shape: Operand, *, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """sparse_indices:int64 sparse_values:T sparse_shape:int64 -> sparse_handle:int64"""
+    return one("AddSparseToTensorsMap", (sparse_indices, sparse_values, sparse_shape,), {"container": container, "shared_name": shared_name}, name)
 
 def AddV2(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
     """x:T y:T -> z:T"""
@@ -962,6 +977,10 @@ def DecodeJpeg(contents: Operand, *, channels: int = 0, ratio: int = 1, name: st
     """contents:string -> image:uint8"""
     return one("DecodeJpeg", (contents,), {"channels": channels, "ratio": ratio}, name)
 
+def DecodePaddedRaw(input_bytes: Operand, fixed_length: Operand, *, out_type: DTypeLike, little_endian: bool = True, name: str | None = None) -> Tensor:
+    """input_bytes:string fixed_length:int32 -> output:out_type"""
+    return one("DecodePaddedRaw", (input_bytes, fixed_length,), {"out_type": out_type, "little_endian": little_endian}, name)
+
 def DecodePng(contents: Operand, *, channels: int = 0, dtype: DTypeLike = uint8, name: str | None = None) -> Tensor:
     """contents:string -> image:dtype"""
     return one("DecodePng", (contents,), {"channels": channels, "dtype": dtype}, name)
@@ -985,6 +1004,10 @@ def DeleteSessionTensor(handle: Operand, *, name: str | None = None) -> Operatio
 def DenseBincount(input: Operand, size: Operand, weights: Operand, *, binary_output: bool = False, name: str | None = None) -> Tensor:
     """input:Tidx size:Tidx weights:T -> output:T"""
     return one("DenseBincount", (input, size, weights,), {"binary_output": binary_output}, name)
+
+def DenseCountSparseOutput(values: Operand, weights: Operand, *, binary_output: bool, minlength: int = -1, maxlength: int = -1, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """values:T weights:output_type -> output_indices:int64 output_values:output_type output_dense_shape:int64"""
+    return many("DenseCountSparseOutput", (values, weights,), {"binary_output": binary_output, "minlength": minlength, "maxlength": maxlength}, name)
 
 def DenseToDenseSetOperation(set1: Operand, set2: Operand, *, set_operation: str | bytes, validate_indices: bool = True, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """set1:T set2:T -> result_indices:int64 result_values:T result_shape:int64"""
@@ -2050,6 +2073,14 @@ def Multinomial(logits: Operand, num_samples: Operand, *, seed: int = 0, seed2: 
     """logits:T num_samples:int32 -> output:output_dtype"""
     return one("Multinomial", (logits, num_samples,), {"seed": seed, "seed2": seed2, "output_dtype": output_dtype}, name)
 
+def MutableDenseHashTable(empty_key: Operand, *, value_dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', use_node_name_sharing: bool = False, value_shape: ShapeLike = (), initial_num_buckets: int = 131072, max_load_factor: float = 0.8, name: str | None = None) -> Tensor:
+    """empty_key:key_dtype -> table_handle:string&"""
+    return one("MutableDenseHashTable", (empty_key,), {"value_dtype": value_dtype, "container": container, "shared_name": shared_name, "use_node_name_sharing": use_node_name_sharing, "value_shape": value_shape, "initial_num_buckets": initial_num_buckets, "max_load_factor": max_load_factor}, name)
+
+def MutableDenseHashTableV2(empty_key: Operand, deleted_key: Operand, *, value_dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', use_node_name_sharing: bool = False, value_shape: ShapeLike = (), initial_num_buckets: int = 131072, max_load_factor: float = 0.8, name: str | None = None) -> Tensor:
+    """empty_key:key_dtype deleted_key:key_dtype -> table_handle:resource"""
+    return one("MutableDenseHashTableV2", (empty_key, deleted_key,), {"value_dtype": value_dtype, "container": container, "shared_name": shared_name, "use_node_name_sharing": use_node_name_sharing, "value_shape": value_shape, "initial_num_buckets": initial_num_buckets, "max_load_factor": max_load_factor}, name)
+
 def MutableHashTable(*, key_dtype: DTypeLike, value_dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', use_node_name_sharing: bool = False, name: str | None = None) -> Tensor:
     """-> table_handle:string&"""
     return one("MutableHashTable", (), {"key_dtype": key_dtype, "value_dtype": value_dtype, "container": container, "shared_name": shared_name, "use_node_name_sharing": use_node_name_sharing}, name)
@@ -2522,6 +2553,26 @@ def RGBToHSV(images: Operand, *, name: str | None = None) -> Tensor:
     """images:T -> output:T"""
     return one("RGBToHSV", (images,), {}, name)
 
+def RaggedBincount(splits: Operand, values: Operand, size: Operand, weights: Operand, *, binary_output: bool = False, name: str | None = None) -> Tensor:
+    """splits:int64 values:Tidx size:Tidx weights:T -> output:T"""
+    return one("RaggedBincount", (splits, values, size, weights,), {"binary_output": binary_output}, name)
+
+def RaggedCountSparseOutput(splits: Operand, values: Operand, weights: Operand, *, binary_output: bool, minlength: int = -1, maxlength: int = -1, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """splits:int64 values:T weights:output_type -> output_indices:int64 output_values:output_type output_dense_shape:int64"""
+    return many("RaggedCountSparseOutput", (splits, values, weights,), {"binary_output": binary_output, "minlength": minlength, "maxlength": maxlength}, name)
+
+def RaggedCross(ragged_values: Operands, ragged_row_splits: Operands, sparse_indices: Operands, sparse_values: Operands, sparse_shape: Operands, dense_inputs: Operands, *, input_order: str | bytes, hashed_output: bool, num_buckets: int, hash_key: int, out_values_type: DTypeLike, out_row_splits_type: DTypeLike, Nsparse: int | None = None, ragged_values_types: Sequence[DTypeLike] | None = None, ragged_splits_types: Sequence[DTypeLike] | None = None, sparse_values_types: Sequence[DTypeLike] | None = None, dense_types: Sequence[DTypeLike] | None = None, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """ragged_values:[ragged_values_types] ragged_row_splits:[ragged_splits_types] sparse_indices:int64*Nsparse sparse_values:[sparse_values_types] sparse_shape:int64*Nsparse dense_inputs:[dense_types] -> output_values:out_values_type output_row_splits:out_row_splits_type"""
+    return many("RaggedCross", (ragged_values, ragged_row_splits, sparse_indices, sparse_values, sparse_shape, dense_inputs,), {"input_order": input_order, "hashed_output": hashed_output, "num_buckets": num_buckets, "hash_key": hash_key, "out_values_type": out_values_type, "out_row_splits_type": out_row_splits_type, "Nsparse": Nsparse, "ragged_values_types": ragged_values_types, "ragged_splits_types": ragged_splits_types, "sparse_values_types": sparse_values_types, "dense_types": dense_types}, name)
+
+def RaggedFillEmptyRows(value_rowids: Operand, values: Operand, nrows: Operand, default_value: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """value_rowids:int64 values:T nrows:int64 default_value:T -> output_value_rowids:int64 output_values:T empty_row_indicator:bool reverse_index_map:int64"""
+    return many("RaggedFillEmptyRows", (value_rowids, values, nrows, default_value,), {}, name)
+
+def RaggedFillEmptyRowsGrad(reverse_index_map: Operand, grad_values: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """reverse_index_map:int64 grad_values:T -> d_values:T d_default_value:T"""
+    return many("RaggedFillEmptyRowsGrad", (reverse_index_map, grad_values,), {}, name)
+
 def RaggedGather(params_nested_splits: Operands, params_dense_values: Operand, indices: Operand, *, OUTPUT_RAGGED_RANK: int, name: str | None = None) -> tuple[list[Tensor], Tensor]:
     """params_nested_splits:Tsplits*PARAMS_RAGGED_RANK params_dense_values:Tvalues indices:Tindices -> output_nested_splits:Tsplits*OUTPUT_RAGGED_RANK output_dense_values:Tvalues"""
     return many("RaggedGather", (params_nested_splits, params_dense_values, indices,), {"OUTPUT_RAGGED_RANK": OUTPUT_RAGGED_RANK}, name)
@@ -2530,6 +2581,10 @@ def RaggedRange(starts: Operand, limits: Operand, deltas: Operand, *, Tsplits: D
     """starts:T limits:T deltas:T -> rt_nested_splits:Tsplits rt_dense_values:T"""
     return many("RaggedRange", (starts, limits, deltas,), {"Tsplits": Tsplits}, name)
 
+def RaggedTensorFromVariant(encoded_ragged: Operand, *, input_ragged_rank: int, output_ragged_rank: int, Tvalues: DTypeLike, Tsplits: DTypeLike = int64, name: str | None = None) -> tuple[list[Tensor], Tensor]:
+    """encoded_ragged:variant -> output_nested_splits:Tsplits*output_ragged_rank output_dense_values:Tvalues"""
+    return many("RaggedTensorFromVariant", (encoded_ragged,), {"input_ragged_rank": input_ragged_rank, "output_ragged_rank": output_ragged_rank, "Tvalues": Tvalues, "Tsplits": Tsplits}, name)
+
 def RaggedTensorToSparse(rt_nested_splits: Operands, rt_dense_values: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """rt_nested_splits:Tsplits*RAGGED_RANK rt_dense_values:T -> sparse_indices:int64 sparse_values:T sparse_dense_shape:int64"""
     return many("RaggedTensorToSparse", (rt_nested_splits, rt_dense_values,), {}, name)
@@ -2537,6 +2592,14 @@ def RaggedTensorToSparse(rt_nested_splits: Operands, rt_dense_values: Operand, *
 def RaggedTensorToTensor(shape: Operand, values: Operand, default_value: Operand, row_partition_tensors: Operands, *, row_partition_types: Sequence[str | bytes], name: str | None = None) -> Tensor:
     """shape:Tshape values:T default_value:T row_partition_tensors:Tindex*num_row_partition_tensors -> result:T"""
     return one("RaggedTensorToTensor", (shape, values, default_value, row_partition_tensors,), {"row_partition_types": row_partition_types}, name)
+
+def RaggedTensorToVariant(rt_nested_splits: Operands, rt_dense_values: Operand, *, batched_input: bool, name: str | None = None) -> Tensor:
+    """rt_nested_splits:Tsplits*RAGGED_RANK rt_dense_values:Tvalues -> encoded_ragged:variant"""
+    return one("RaggedTensorToVariant", (rt_nested_splits, rt_dense_values,), {"batched_input": batched_input}, name)
+
+def RaggedTensorToVariantGradient(encoded_ragged_grad: Operand, row_splits: Operand, dense_values_shape: Operand, *, Tvalues: DTypeLike, name: str | None = None) -> Tensor:
+    """encoded_ragged_grad:variant row_splits:Tsplits dense_values_shape:int32 -> dense_values_grad:Tvalues"""
+    return one("RaggedTensorToVariantGradient", (encoded_ragged_grad, row_splits, dense_values_shape,), {"Tvalues": Tvalues}, name)
 
 def RandomCrop(image: Operand, size: Operand, *, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor:
     """image:T size:int64 -> output:T"""
@@ -3342,6 +3405,10 @@ def SparseApplyRMSProp(var: Operand, ms: Operand, mom: Operand, lr: Operand, rho
     """var:T& ms:T& mom:T& lr:T rho:T momentum:T epsilon:T grad:T indices:Tindices -> out:T&"""
     return one("SparseApplyRMSProp", (var, ms, mom, lr, rho, momentum, epsilon, grad, indices,), {"use_locking": use_locking}, name)
 
+def SparseBincount(indices: Operand, values: Operand, dense_shape: Operand, size: Operand, weights: Operand, *, binary_output: bool = False, name: str | None = None) -> Tensor:
+    """indices:int64 values:Tidx dense_shape:int64 size:Tidx weights:T -> output:T"""
+    return one("SparseBincount", (indices, values, dense_shape, size, weights,), {"binary_output": binary_output}, name)
+
 def SparseConcat(indices: Operands, values: Operands, shapes: Operands, *, concat_dim: int = 0, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """indices:int64*N values:T*N shapes:int64*N -> output_indices:int64 output_values:T output_shape:int64"""
     return many("SparseConcat", (indices, values, shapes,), {"concat_dim": concat_dim}, name)
@@ -3349,6 +3416,10 @@ def SparseConcat(indices: Operands, values: Operands, shapes: Operands, *, conca
 def SparseConditionalAccumulator(*, dtype: DTypeLike, shape: ShapeLike | None = None, container: str | bytes = '', shared_name: str | bytes = '', reduction_type: str | bytes = 'MEAN', name: str | None = None) -> Tensor:
     """-> handle:string&"""
     return one("SparseConditionalAccumulator", (), {"dtype": dtype, "shape": shape, "container": container, "shared_name": shared_name, "reduction_type": reduction_type}, name)
+
+def SparseCountSparseOutput(indices: Operand, values: Operand, dense_shape: Operand, weights: Operand, *, binary_output: bool, minlength: int = -1, maxlength: int = -1, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """indices:int64 values:T dense_shape:int64 weights:output_type -> output_indices:int64 output_values:output_type output_dense_shape:int64"""
+    return many("SparseCountSparseOutput", (indices, values, dense_shape, weights,), {"binary_output": binary_output, "minlength": minlength, "maxlength": maxlength}, name)
 
 def SparseCross(indices: Operands, values: Operands, shapes: Operands, dense_inputs: Operands, *, hashed_output: bool, num_buckets: int, hash_key: int, out_type: DTypeLike, internal_type: DTypeLike, N: int | None = None, sparse_types: Sequence[DTypeLike] | None = None, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """indices:int64*N values:[sparse_types] shapes:int64*N dense_inputs:[dense_types] -> output_indices:int64 output_values:out_type output_shape:int64"""
@@ -3642,6 +3713,10 @@ def StringLower(input: Operand, *, encoding: str | bytes = '', name: str | None 
     """input:string -> output:string"""
     return one("StringLower", (input,), {"encoding": encoding}, name)
 
+def StringNGrams(data: Operand, data_splits: Operand, *, separator: str | bytes, ngram_widths: Sequence[int], left_pad: str | bytes, right_pad: str | bytes, pad_width: int, preserve_short_sequences: bool, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """data:string data_splits:Tsplits -> ngrams:string ngrams_splits:Tsplits"""
+    return many("StringNGrams", (data, data_splits,), {"separator": separator, "ngram_widths": ngram_widths, "left_pad": left_pad, "right_pad": right_pad, "pad_width": pad_width, "preserve_short_sequences": preserve_short_sequences}, name)
+
 def StringSplit(input: Operand, delimiter: Operand, *, skip_empty: bool = True, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """input:string delimiter:string -> indices:int64 values:string shape:int64"""
     return many("StringSplit", (input, delimiter,), {"skip_empty": skip_empty}, name)
@@ -3717,6 +3792,10 @@ def TFRecordReaderV2(*, container: str | bytes = '', shared_name: str | bytes = 
 def TakeDataset(input_dataset: Operand, count: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant count:int64 -> handle:variant"""
     return one("TakeDataset", (input_dataset, count,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
+
+def TakeManySparseFromTensorsMap(sparse_handles: Operand, *, dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """sparse_handles:int64 -> sparse_indices:int64 sparse_values:dtype sparse_shape:int64"""
+    return many("TakeManySparseFromTensorsMap", (sparse_handles,), {"dtype": dtype, "container": container, "shared_name": shared_name}, name)
 
 def TakeWhileDataset(input_dataset: Operand, other_arguments: Operands, *, predicate: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant other_arguments:[Targuments] -> handle:variant"""
@@ -3882,6 +3961,14 @@ def TensorListAddItem(input_handle: Operand, index: Operand, item: Operand, *, e
     """input_handle:variant index:int32 item:element_dtype -> output_handle:variant"""
     return one("TensorListAddItem", (input_handle, index, item,), {"element_dtype": element_dtype}, name)
 
+def TensorListConcat(input_handle: Operand, *, element_dtype: DTypeLike, element_shape: ShapeLike = None, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """input_handle:variant -> tensor:element_dtype lengths:int64"""
+    return many("TensorListConcat", (input_handle,), {"element_dtype": element_dtype, "element_shape": element_shape}, name)
+
+def TensorListConcatLists(input_a: Operand, input_b: Operand, *, element_dtype: DTypeLike, name: str | None = None) -> Tensor:
+    """input_a:variant input_b:variant -> output:variant"""
+    return one("TensorListConcatLists", (input_a, input_b,), {"element_dtype": element_dtype}, name)
+
 def TensorListConcatV2(input_handle: Operand, element_shape: Operand, leading_dims: Operand, *, element_dtype: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """input_handle:variant element_shape:shape_type leading_dims:int64 -> tensor:element_dtype lengths:int64"""
     return many("TensorListConcatV2", (input_handle, element_shape, leading_dims,), {"element_dtype": element_dtype}, name)
@@ -3914,6 +4001,10 @@ def TensorListPushBack(input_handle: Operand, tensor: Operand, *, element_dtype:
     """input_handle:variant tensor:element_dtype -> output_handle:variant"""
     return one("TensorListPushBack", (input_handle, tensor,), {"element_dtype": element_dtype}, name)
 
+def TensorListPushBackBatch(input_handles: Operand, tensor: Operand, *, element_dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
+    """input_handles:variant tensor:element_dtype -> output_handles:variant"""
+    return one("TensorListPushBackBatch", (input_handles, tensor,), {"element_dtype": element_dtype}, name)
+
 def TensorListReserve(element_shape: Operand, num_elements: Operand, *, element_dtype: DTypeLike, name: str | None = None) -> Tensor:
     """element_shape:shape_type num_elements:int32 -> handle:variant"""
     return one("TensorListReserve", (element_shape, num_elements,), {"element_dtype": element_dtype}, name)
@@ -3921,6 +4012,10 @@ def TensorListReserve(element_shape: Operand, num_elements: Operand, *, element_
 def TensorListResize(input_handle: Operand, size: Operand, *, name: str | None = None) -> Tensor:
     """input_handle:variant size:int32 -> output_handle:variant"""
     return one("TensorListResize", (input_handle, size,), {}, name)
+
+def TensorListScatter(tensor: Operand, indices: Operand, element_shape: Operand, *, element_dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
+    """tensor:element_dtype indices:int32 element_shape:shape_type -> output_handle:variant"""
+    return one("TensorListScatter", (tensor, indices, element_shape,), {"element_dtype": element_dtype}, name)
 
 def TensorListScatterAdd(tensor: Operand, indices: Operand, element_shape: Operand, num_elements: Operand, *, element_dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """tensor:element_dtype indices:int32 element_shape:shape_type num_elements:int32 -> output_handle:variant"""
@@ -4037,6 +4132,18 @@ def TruncatedNormal(shape: Operand, *, seed: int = 0, seed2: int = 0, dtype: DTy
 def UnbatchDataset(input_dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant -> handle:variant"""
     return one("UnbatchDataset", (input_dataset,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
+
+def UnicodeDecode(input: Operand, *, input_encoding: str | bytes, errors: str | bytes = 'replace', replacement_char: int = 65533, replace_control_characters: bool = False, Tsplits: DTypeLike = int64, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """input:string -> row_splits:Tsplits char_values:int32"""
+    return many("UnicodeDecode", (input,), {"input_encoding": input_encoding, "errors": errors, "replacement_char": replacement_char, "replace_control_characters": replace_control_characters, "Tsplits": Tsplits}, name)
+
+def UnicodeDecodeWithOffsets(input: Operand, *, input_encoding: str | bytes, errors: str | bytes = 'replace', replacement_char: int = 65533, replace_control_characters: bool = False, Tsplits: DTypeLike = int64, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:string -> row_splits:Tsplits char_values:int32 char_to_byte_starts:int64"""
+    return many("UnicodeDecodeWithOffsets", (input,), {"input_encoding": input_encoding, "errors": errors, "replacement_char": replacement_char, "replace_control_characters": replace_control_characters, "Tsplits": Tsplits}, name)
+
+def UnicodeEncode(input_values: Operand, input_splits: Operand, *, output_encoding: str | bytes, errors: str | bytes = 'replace', replacement_char: int = 65533, name: str | None = None) -> Tensor:
+    """input_values:int32 input_splits:Tsplits -> output:string"""
+    return one("UnicodeEncode", (input_values, input_splits,), {"output_encoding": output_encoding, "errors": errors, "replacement_char": replacement_char}, name)
 
 def UnicodeTranscode(input: Operand, *, input_encoding: str | bytes = 'UTF-8', output_encoding: str | bytes = 'UTF-8', errors: str | bytes = 'replace', replacement_char: int = 65533, replace_control_characters: bool = False, name: str | None = None) -> Tensor:
     """input:string -> output:string"""

@@ -42,6 +42,61 @@ for _what in ("MutableHashTable", "MutableHashTableOfTensors"):
     register_state(f"{_what}V2", _KIND, _what, lambda label, attrs: _table(label, attrs, False))
 
 
+# -- tables with reserved keys ---------------------------------------------------------------------
+
+
+def _dense_kernel(ctx: KernelContext) -> Kernel:
+    """Make the table when its reserved keys are known: when the node runs for the first time."""
+    attrs = ctx.attrs
+    buckets = attrs["initial_num_buckets"]
+    if buckets < 4 or buckets & (buckets - 1):
+        raise InvalidArgumentError(
+            f"Number of buckets must be at least 4 and a power of 2, got: {buckets}"
+        )
+    name = attrs["shared_name"] or ctx.name
+    shape = tuple(int(d or 0) for d in TensorShape(attrs["value_shape"]).as_tuple())
+    types = as_dtype(ctx.inputs[0].dtype), as_dtype(attrs["value_dtype"])
+
+    def made(empty: Any, deleted: Any) -> TableState:
+        shapes = np.shape(boxed(empty)), np.shape(boxed(deleted))
+        if shapes[0] != shapes[1]:
+            raise InvalidArgumentError(
+                f"Empty and deleted keys must have same shape, got shapes: {list(shapes[0])} and "
+                f"{list(shapes[1])}"
+            )
+        [first], [last] = (_keys(key, shapes[0]) for key in (empty, deleted))
+        if first == last:
+            raise InvalidArgumentError("Empty and deleted keys cannot be equal")
+        reserved = (("empty_key", first), ("deleted_key", last))
+
+        def new() -> TableState:
+            return TableState(f"table {name!r}", *types, shape, False, shapes[0], reserved)
+
+        if not attrs["shared_name"]:
+            state: TableState = ctx.state(new)
+            return state
+        spec = f"a table of {types[0].name} to {types[1].name} {list(shape)} without {reserved}"
+        found: TableState = ctx.resources.lookup_or_create(
+            attrs["container"], name, _KIND, new, spec
+        )
+        return found
+
+    return made
+
+
+def _handle(ctx: InferContext) -> list[TensorShape]:
+    for spec in ctx.inputs:
+        if spec.shape.rank not in (None, 0, 1):
+            raise ValueError(f"{ctx.op}: keys are scalars or vectors, got shape {spec.shape}")
+    return [scalar_shape]
+
+
+op(
+    "MutableDenseHashTableV2", _handle, kernel=_dense_kernel, grad=NOT_DIFFERENTIABLE, aliases=True,
+    keeps=frozenset({0, 1}),
+)  # fmt: skip
+
+
 # -- keys and values as arrays ---------------------------------------------------------------------
 
 
@@ -56,10 +111,23 @@ def _check_types(table: TableState, keys: DType | None, values: DType | None, op
             )
 
 
-def _keys(value: Any) -> list[Any]:
-    """Return keys as Python objects."""
-    found: list[Any] = np.asarray(boxed(value)).ravel().tolist()
+def _keys(value: Any, shape: tuple[int, ...] = ()) -> list[Any]:
+    """Return keys as Python objects; those with a shape as tuples."""
+    array = np.asarray(boxed(value))
+    if shape:
+        return [tuple(row) for row in array.reshape(-1, *shape).tolist()]
+    found: list[Any] = array.ravel().tolist()
     return found
+
+
+def _shape_of_keys(array: Any, table: TableState, op: str) -> tuple[int, ...]:
+    """Return the shape of some keys without that of each."""
+    ahead = array.ndim - len(table.key_shape)
+    if array.shape[max(ahead, 0) :] != table.key_shape:
+        raise InvalidArgumentError(
+            f"{op}: Expected key shape {list(table.key_shape)} got {list(array.shape)}"
+        )
+    return tuple(array.shape[:ahead])
 
 
 def _values(value: Any, count: int, table: TableState, op: str) -> list[Any]:
@@ -97,7 +165,9 @@ def _stacked(found: list[Any], shape: tuple[int, ...], table: TableState) -> Any
 
 def _found_shape(ctx: InferContext) -> list[TensorShape]:
     check_handle_of(ctx, "a table")
-    return [ctx.inputs[1].shape.concatenate(ctx.inputs[2].shape)]
+    made = ctx.inputs[1].shape.concatenate(ctx.inputs[2].shape)
+    # Keys may have a shape of their own, which no output has; vectors alone cannot be it.
+    return [unknown_shape if (ctx.inputs[1].shape.rank or 0) > 1 else made]
 
 
 def _find_kernel(ctx: KernelContext) -> Kernel:
@@ -107,7 +177,10 @@ def _find_kernel(ctx: KernelContext) -> Kernel:
         _check_types(table, *types, ctx.op)
         [fallback] = _values(default, 1, table, ctx.op)
         array = np.asarray(boxed(keys))
-        return _stacked(table.find(_keys(array), fallback), array.shape, table)
+        shape = _shape_of_keys(array, table, ctx.op)
+        names = _keys(array, table.key_shape)
+        table.check_keys(names)
+        return _stacked(table.find(names, fallback), shape, table)
 
     return find
 
@@ -132,7 +205,7 @@ def _export_kernel(ctx: KernelContext) -> Kernel:
         made = (
             string_array(keys, (len(keys),))
             if types[0] is string
-            else np.array(keys, types[0].np_dtype)
+            else np.array(keys, types[0].np_dtype).reshape(-1, *table.key_shape)
         )
         return made, _stacked(list(entries.values()), (len(keys),), table)
 
@@ -153,9 +226,11 @@ def _check_entries(ctx: InferContext) -> list[TensorShape]:
         return []
     keys, values = (spec.shape for spec in ctx.inputs[1:])
     if keys.sizes is not None and values.sizes is not None:
-        fits = len(values.sizes) >= len(keys.sizes) and keys.is_compatible_with(
-            values.sizes[: len(keys.sizes)]
-        )
+        # Each key of a table with reserved keys may be a vector.
+        common = min(len(keys.sizes), len(values.sizes))
+        fits = (len(values.sizes) >= len(keys.sizes) or len(keys.sizes) > 1) and TensorShape(
+            keys.sizes[:common]
+        ).is_compatible_with(values.sizes[:common])
         if not fits:
             raise ValueError(f"{ctx.op}: each key has a value, got shapes {keys} and {values}")
     return []
@@ -167,7 +242,9 @@ def _change_kernel(ctx: KernelContext) -> Kernel:
 
     def change(table: TableState, keys: Any, values: Any) -> None:
         _check_types(table, *types, ctx.op)
-        names = _keys(keys)
+        _shape_of_keys(np.asarray(boxed(keys)), table, ctx.op)
+        names = _keys(keys, table.key_shape)
+        table.check_keys(names)
         pairs = zip(names, _values(values, len(names), table, ctx.op), strict=True)
         if insert:
             table.insert(pairs)
@@ -184,7 +261,9 @@ def _remove_kernel(ctx: KernelContext) -> Kernel:
         _check_types(table, dtype, None, ctx.op)
         take = Take()
         take.set_running_or_notify_cancel()
-        take.fulfil(tuple, table.remove(_keys(keys)))
+        names = _keys(keys, table.key_shape)
+        table.check_keys(names)
+        take.fulfil(tuple, table.remove(names))
         return take
 
     return remove
