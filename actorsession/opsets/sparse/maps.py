@@ -1,6 +1,6 @@
-"""Sparse tensors kept under numbers: ``AddSparseToTensorsMap``, ``AddManySparseToTensorsMap``, and to take them.
+"""Sparse tensors kept under numbers: ``AddSparseToTensorsMap`` and ``AddManySparseToTensorsMap``.
 
-A map lives as long as its device, under the container and shared name of its nodes. Queues hold the numbers.
+``TakeManySparseFromTensorsMap`` takes them out. A map lives as long as its device, under the container and shared name of its nodes. Queues hold the numbers.
 """
 
 from __future__ import annotations
@@ -12,12 +12,9 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
-from actorsession.ops import raw
 from actorsession.ops.rows import op
-from actorsession.opsets.sparse.basics import SparseTensor, checked_sparse, parts_of
 from actorsession.opsets.sparse.kernels import (
     check_entries,
     checked_dims,
@@ -26,76 +23,9 @@ from actorsession.opsets.sparse.kernels import (
 )
 from actorsession.opsets.sparse.serialising import joined_sparse, sparse_rows
 
-__all__ = [
-    "add_many_sparse_to_tensors_map", "add_sparse_to_tensors_map", "take_many_sparse_from_tensors_map",
-]  # fmt: skip
+__all__: list[str] = []
 
 Parts = tuple[Array, Array, Array]
-
-
-# -- public functions ------------------------------------------------------------------------------
-
-
-def add_sparse_to_tensors_map(
-    sp_input: Any,
-    container: str | None = None,
-    shared_name: str | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Keep a sparse tensor in a map and return its number, an int64 scalar.
-
-    Args:
-        sp_input: the sparse tensor.
-        container: container of the map.
-        shared_name: name of the map; that of the node if left out.
-        name: wanted name of the node.
-    """
-    return raw.AddSparseToTensorsMap(
-        *parts_of(checked_sparse(sp_input)), container=container or "",
-        shared_name=shared_name or "", name=name,
-    )  # fmt: skip
-
-
-def add_many_sparse_to_tensors_map(
-    sp_input: Any,
-    container: str | None = None,
-    shared_name: str | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Keep the slices of a sparse tensor along its first axis, and return their numbers."""
-    return raw.AddManySparseToTensorsMap(
-        *parts_of(checked_sparse(sp_input)), container=container or "",
-        shared_name=shared_name or "", name=name,
-    )  # fmt: skip
-
-
-def take_many_sparse_from_tensors_map(
-    sparse_map_op: Operation, sparse_handles: Any, rank: int | None = None, name: str | None = None
-) -> SparseTensor:
-    """Take sparse tensors out of a map, as one that is stacked along a new first axis.
-
-    Args:
-        sparse_map_op: the operation that has put them in.
-        sparse_handles: their numbers.
-        rank: number of axes of each, plus 1, if it is known.
-        name: wanted name of the node.
-
-    Raises:
-        TypeError: for another operation.
-    """
-    if not isinstance(sparse_map_op, Operation) or "TensorsMap" not in sparse_map_op.type:
-        raise TypeError(
-            "sparse_map_op must be one of AddSparseToTensorsMap or AddManySparseToTensorsMap, got "
-            f"{sparse_map_op!r:.100}"
-        )
-    shared = sparse_map_op.attrs["shared_name"] or sparse_map_op.name
-    indices, values, shape = raw.TakeManySparseFromTensorsMap(
-        sparse_handles, dtype=sparse_map_op.inputs[1].dtype, name=name, shared_name=shared,
-        container=sparse_map_op.attrs["container"],
-    )  # fmt: skip
-    indices.set_shape([None, rank])
-    shape.set_shape([rank])
-    return SparseTensor(indices, values, shape)
 
 
 # -- the map ---------------------------------------------------------------------------------------

@@ -148,8 +148,8 @@ def _filled_ragged(rows: Array, values: Array, count: Any, default: Any) -> Any:
     """Fill the empty rows of a ragged tensor: a sparse one whose columns nobody asks for."""
     if np.ndim(count) or np.ndim(default) or count < 0 or rows.shape != values.shape:
         raise InvalidArgumentError(
-            f"RaggedFillEmptyRows: a row for each value, nrows of at least 0 and a scalar default are needed, "
-            f"got shapes {list(rows.shape)} and {list(values.shape)}, nrows {count}"
+            f"RaggedFillEmptyRows: a row for each value, nrows of at least 0 and a scalar default are "
+            f"needed, got shapes {list(rows.shape)} and {list(values.shape)}, nrows {count}"
         )
     shape = np.array([count], np.int64)
     places, filled, empty, back = _filled(rows[:, None], values, shape, default)

@@ -30,8 +30,8 @@ from actorsession.opsets.sparse.kernels import (
 )
 
 __all__ = [
-    "deserialize_many_sparse", "deserialize_sparse", "joined_sparse", "serialize_many_sparse", "serialize_sparse",
-    "sparse_rows", "sparse_value",
+    "deserialize_many_sparse", "deserialize_sparse", "joined_sparse", "serialize_many_sparse",
+    "serialize_sparse", "sparse_rows", "sparse_value",
 ]  # fmt: skip
 
 

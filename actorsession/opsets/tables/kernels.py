@@ -58,19 +58,13 @@ def _dense_kernel(ctx: KernelContext) -> Kernel:
     types = as_dtype(ctx.inputs[0].dtype), as_dtype(attrs["value_dtype"])
 
     def made(empty: Any, deleted: Any) -> TableState:
-        shapes = np.shape(boxed(empty)), np.shape(boxed(deleted))
-        if shapes[0] != shapes[1]:
-            raise InvalidArgumentError(
-                f"Empty and deleted keys must have same shape, got shapes: {list(shapes[0])} and "
-                f"{list(shapes[1])}"
-            )
-        [first], [last] = (_keys(key, shapes[0]) for key in (empty, deleted))
+        [first], [last] = map(_keys, (empty, deleted))
         if first == last:
             raise InvalidArgumentError("Empty and deleted keys cannot be equal")
         reserved = (("empty_key", first), ("deleted_key", last))
 
         def new() -> TableState:
-            return TableState(f"table {name!r}", *types, shape, False, shapes[0], reserved)
+            return TableState(f"table {name!r}", *types, shape, False, reserved)
 
         if not attrs["shared_name"]:
             state: TableState = ctx.state(new)
@@ -86,8 +80,8 @@ def _dense_kernel(ctx: KernelContext) -> Kernel:
 
 def _handle(ctx: InferContext) -> list[TensorShape]:
     for spec in ctx.inputs:
-        if spec.shape.rank not in (None, 0, 1):
-            raise ValueError(f"{ctx.op}: keys are scalars or vectors, got shape {spec.shape}")
+        if spec.shape.rank not in (None, 0):
+            raise ValueError(f"{ctx.op}: keys are scalars here, got shape {spec.shape}")
     return [scalar_shape]
 
 
@@ -111,23 +105,10 @@ def _check_types(table: TableState, keys: DType | None, values: DType | None, op
             )
 
 
-def _keys(value: Any, shape: tuple[int, ...] = ()) -> list[Any]:
-    """Return keys as Python objects; those with a shape as tuples."""
-    array = np.asarray(boxed(value))
-    if shape:
-        return [tuple(row) for row in array.reshape(-1, *shape).tolist()]
-    found: list[Any] = array.ravel().tolist()
+def _keys(value: Any) -> list[Any]:
+    """Return keys as Python objects."""
+    found: list[Any] = np.asarray(boxed(value)).ravel().tolist()
     return found
-
-
-def _shape_of_keys(array: Any, table: TableState, op: str) -> tuple[int, ...]:
-    """Return the shape of some keys without that of each."""
-    ahead = array.ndim - len(table.key_shape)
-    if array.shape[max(ahead, 0) :] != table.key_shape:
-        raise InvalidArgumentError(
-            f"{op}: Expected key shape {list(table.key_shape)} got {list(array.shape)}"
-        )
-    return tuple(array.shape[:ahead])
 
 
 def _values(value: Any, count: int, table: TableState, op: str) -> list[Any]:
@@ -165,9 +146,7 @@ def _stacked(found: list[Any], shape: tuple[int, ...], table: TableState) -> Any
 
 def _found_shape(ctx: InferContext) -> list[TensorShape]:
     check_handle_of(ctx, "a table")
-    made = ctx.inputs[1].shape.concatenate(ctx.inputs[2].shape)
-    # Keys may have a shape of their own, which no output has; vectors alone cannot be it.
-    return [unknown_shape if (ctx.inputs[1].shape.rank or 0) > 1 else made]
+    return [ctx.inputs[1].shape.concatenate(ctx.inputs[2].shape)]
 
 
 def _find_kernel(ctx: KernelContext) -> Kernel:
@@ -177,10 +156,9 @@ def _find_kernel(ctx: KernelContext) -> Kernel:
         _check_types(table, *types, ctx.op)
         [fallback] = _values(default, 1, table, ctx.op)
         array = np.asarray(boxed(keys))
-        shape = _shape_of_keys(array, table, ctx.op)
-        names = _keys(array, table.key_shape)
+        names = _keys(array)
         table.check_keys(names)
-        return _stacked(table.find(names, fallback), shape, table)
+        return _stacked(table.find(names, fallback), array.shape, table)
 
     return find
 
@@ -205,7 +183,7 @@ def _export_kernel(ctx: KernelContext) -> Kernel:
         made = (
             string_array(keys, (len(keys),))
             if types[0] is string
-            else np.array(keys, types[0].np_dtype).reshape(-1, *table.key_shape)
+            else np.array(keys, types[0].np_dtype)
         )
         return made, _stacked(list(entries.values()), (len(keys),), table)
 
@@ -226,11 +204,9 @@ def _check_entries(ctx: InferContext) -> list[TensorShape]:
         return []
     keys, values = (spec.shape for spec in ctx.inputs[1:])
     if keys.sizes is not None and values.sizes is not None:
-        # Each key of a table with reserved keys may be a vector.
-        common = min(len(keys.sizes), len(values.sizes))
-        fits = (len(values.sizes) >= len(keys.sizes) or len(keys.sizes) > 1) and TensorShape(
-            keys.sizes[:common]
-        ).is_compatible_with(values.sizes[:common])
+        fits = len(values.sizes) >= len(keys.sizes) and keys.is_compatible_with(
+            values.sizes[: len(keys.sizes)]
+        )
         if not fits:
             raise ValueError(f"{ctx.op}: each key has a value, got shapes {keys} and {values}")
     return []
@@ -242,8 +218,7 @@ def _change_kernel(ctx: KernelContext) -> Kernel:
 
     def change(table: TableState, keys: Any, values: Any) -> None:
         _check_types(table, *types, ctx.op)
-        _shape_of_keys(np.asarray(boxed(keys)), table, ctx.op)
-        names = _keys(keys, table.key_shape)
+        names = _keys(keys)
         table.check_keys(names)
         pairs = zip(names, _values(values, len(names), table, ctx.op), strict=True)
         if insert:
@@ -261,7 +236,7 @@ def _remove_kernel(ctx: KernelContext) -> Kernel:
         _check_types(table, dtype, None, ctx.op)
         take = Take()
         take.set_running_or_notify_cancel()
-        names = _keys(keys, table.key_shape)
+        names = _keys(keys)
         table.check_keys(names)
         take.fulfil(tuple, table.remove(names))
         return take

@@ -28,7 +28,6 @@ class TableState:
         value_dtype: dtype of the values.
         shape: shape of each value.
         static: whether the table is filled exactly once, before it is used.
-        key_shape: shape of each key; a key with a shape is a tuple of its elements.
         reserved: keys that no entry may have, each after its name.
     """
 
@@ -39,7 +38,6 @@ class TableState:
         value_dtype: DType,
         shape: tuple[int, ...],
         static: bool,
-        key_shape: tuple[int, ...] = (),
         reserved: Sequence[tuple[str, Any]] = (),
     ) -> None:
         self.label = label
@@ -47,7 +45,6 @@ class TableState:
         self.value_dtype = value_dtype
         self.shape = shape
         self.static = static
-        self.key_shape = key_shape
         self.reserved = reserved
         self._lock = threading.Lock()
         self._entries: dict[Any, Any] | None = None if static else {}

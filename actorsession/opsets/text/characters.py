@@ -35,8 +35,8 @@ from actorsession.opsets.text.kernels import (
 )
 
 __all__ = [
-    "check_errors", "check_input_encoding", "decode_base64", "encode_base64", "encodings", "string_length", "string_lower", "string_strip", "string_upper",
-    "substr", "unicode_transcode",
+    "check_errors", "check_input_encoding", "decode_base64", "encode_base64", "encodings",
+    "string_length", "string_lower", "string_strip", "string_upper", "substr", "unicode_transcode",
 ]  # fmt: skip
 
 _SPACE = b" \t\n\x0b\x0c\r"

@@ -944,16 +944,3 @@ def _(tf: Any, _: Any) -> Any:
                                        default_value=np.float32([7, 8]))),
         ]
     )  # fmt: skip
-
-
-@op_types("MutableDenseHashTableV2-vectors")
-def _(tf: Any, _: Any) -> Any:
-    raw = tf.raw_ops
-    table = raw.MutableDenseHashTableV2(
-        empty_key=np.array([0, 0]), deleted_key=np.array([0, -1]), value_dtype=tf.int64
-    )
-    keys = np.array([[1, 2], [3, 4]])
-    insert = raw.LookupTableInsertV2(table_handle=table, keys=keys, values=np.array([10, 20]))
-    find = raw.LookupTableFindV2(table_handle=table, keys=keys[::-1] * [[1, 1], [1, 2]],
-                                 default_value=np.int64(-7))  # fmt: skip
-    return Plan(steps=[Step(insert), Step(find)])
