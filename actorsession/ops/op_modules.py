@@ -75,13 +75,13 @@ _TYPES = {
     "ops.elements.recast": "Bitcast",
     "ops.elements.selection": "Select SelectV2 Where",
     "ops.elements.trigonometry": "Acos Acosh Asin Asinh Atan Atan2 Atanh Cosh Sinh",
-    "ops.flow.assertions": "Assert CheckNumerics Print",
+    "ops.flow.assertions": "Assert CheckNumerics CheckNumericsV2 Print",
     "ops.flow.calls": "PartitionedCall RemoteCall StatefulPartitionedCall SymbolicGradient",
     "ops.flow.constructs": "If While",
-    "ops.flow.control": "NoOp",
+    "ops.flow.control": "NoOp Timestamp ToBool",
     "ops.flow.dataflow": (
-        "ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter RefExit RefMerge "
-        "RefNextIteration RefSwitch Switch _SwitchN"
+        "ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter RefExit RefIdentity "
+        "RefMerge RefNextIteration RefSwitch Switch _SwitchN"
     ),
     "ops.flow.script": "AsyncPyFunc PyFunc PyFuncStateless",
     "ops.linear.determinants": "LogMatrixDeterminant MatrixDeterminant",
@@ -141,6 +141,15 @@ _TYPES = {
         "QueueDequeueUpToV2 QueueDequeueV2 QueueEnqueueManyV2 QueueEnqueueV2 QueueIsClosedV2 "
         "QueueSizeV2 RandomShuffleQueueV2 RefSelect"
     ),
+    "ops.randomness.keyed": (
+        "NonDeterministicInts ParameterizedTruncatedNormal RngReadAndSkip RngSkip "
+        "StatefulRandomBinomial StatefulStandardNormalV2 StatefulTruncatedNormal StatefulUniform "
+        "StatefulUniformFullInt StatefulUniformInt StatelessParameterizedTruncatedNormal "
+        "StatelessRandomBinomial StatelessRandomGammaV3 StatelessRandomGetAlg "
+        "StatelessRandomGetKeyCounter StatelessRandomGetKeyCounterAlg StatelessRandomNormalV2 "
+        "StatelessRandomUniformFullIntV2 StatelessRandomUniformIntV2 StatelessRandomUniformV2 "
+        "StatelessShuffle StatelessTruncatedNormalV2"
+    ),
     "ops.randomness.numbers": "RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal",
     "ops.randomness.samples": "Multinomial RandomGamma RandomPoissonV2 RandomShuffle",
     "ops.randomness.stateless": (
@@ -164,13 +173,15 @@ _TYPES = {
         "ResourceSparseApplyMomentum"
     ),
     "ops.training.updates": (
-        "ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA "
+        "ResourceApplyAdaMax ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA "
+        "ResourceApplyAdagradV2 ResourceApplyAdamWithAmsgrad ResourceApplyAddSign "
         "ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2 "
-        "ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent ResourceApplyRMSProp "
-        "ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad ResourceSparseApplyAdagradDA "
+        "ResourceApplyKerasMomentum ResourceApplyPowerSign ResourceApplyProximalAdagrad "
+        "ResourceApplyProximalGradientDescent ResourceApplyRMSProp ResourceSparseApplyAdadelta "
+        "ResourceSparseApplyAdagrad ResourceSparseApplyAdagradDA ResourceSparseApplyAdagradV2 "
         "ResourceSparseApplyCenteredRMSProp ResourceSparseApplyFtrl ResourceSparseApplyFtrlV2 "
-        "ResourceSparseApplyProximalAdagrad ResourceSparseApplyProximalGradientDescent "
-        "ResourceSparseApplyRMSProp"
+        "ResourceSparseApplyKerasMomentum ResourceSparseApplyProximalAdagrad "
+        "ResourceSparseApplyProximalGradientDescent ResourceSparseApplyRMSProp"
     ),
     "ops.variables.checkpointing": (
         "MergeV2Checkpoints Restore RestoreSlice RestoreV2 Save SaveSlices SaveV2 ShardedFilename "
@@ -178,13 +189,14 @@ _TYPES = {
     ),
     "ops.variables.gathers": "ResourceGather ResourceGatherNd VariableShape",
     "ops.variables.reference_nodes": (
-        "ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdam ApplyCenteredRMSProp ApplyFtrl "
-        "ApplyFtrlV2 ApplyGradientDescent ApplyMomentum ApplyProximalAdagrad "
-        "ApplyProximalGradientDescent ApplyRMSProp Assign AssignAdd AssignSub CountUpTo "
-        "DestroyTemporaryVariable IsVariableInitialized ReferenceHandle ScatterAdd ScatterDiv "
-        "ScatterMax ScatterMin ScatterMul ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub "
-        "ScatterNdUpdate ScatterSub ScatterUpdate SparseApplyAdadelta SparseApplyAdagrad "
-        "SparseApplyAdagradDA SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 "
+        "ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdam "
+        "ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent "
+        "ApplyMomentum ApplyPowerSign ApplyProximalAdagrad ApplyProximalGradientDescent "
+        "ApplyRMSProp Assign AssignAdd AssignSub CountUpTo DestroyTemporaryVariable "
+        "IsVariableInitialized ReferenceHandle ScatterAdd ScatterDiv ScatterMax ScatterMin "
+        "ScatterMul ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub ScatterNdUpdate "
+        "ScatterSub ScatterUpdate SparseApplyAdadelta SparseApplyAdagrad SparseApplyAdagradDA "
+        "SparseApplyAdagradV2 SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 "
         "SparseApplyMomentum SparseApplyProximalAdagrad SparseApplyProximalGradientDescent "
         "SparseApplyRMSProp StridedSliceAssign TemporaryHandle TemporaryVariable Variable "
         "VariableV2"
@@ -385,7 +397,7 @@ _TYPES = {
     "opsets.sparse.with_dense": "SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul",
     "opsets.special.bessel": "BesselI0 BesselI0e BesselI1 BesselI1e",
     "opsets.special.gamma": "Digamma Lgamma Polygamma Zeta",
-    "opsets.special.incomplete": "Betainc Igamma IgammaGradA Igammac",
+    "opsets.special.incomplete": "Betainc Igamma IgammaGradA Igammac RandomGammaGrad",
     "opsets.staging.barriers": (
         "Barrier BarrierClose BarrierIncompleteSize BarrierInsertMany BarrierReadySize "
         "BarrierTakeMany"

@@ -36,8 +36,9 @@ __all__ = [
     "AccumulatorSetGlobalStep", "AccumulatorTakeGradient", "Acos", "Acosh", "Add",
     "AddManySparseToTensorsMap", "AddN", "AddSparseToTensorsMap", "AddV2", "AdjustContrast",
     "AdjustContrastv2", "AdjustHue", "AdjustSaturation", "All", "AllCandidateSampler", "Angle",
-    "AnonymousIterator", "Any", "ApplyAdadelta", "ApplyAdagrad", "ApplyAdagradDA", "ApplyAdam",
-    "ApplyCenteredRMSProp", "ApplyFtrl", "ApplyFtrlV2", "ApplyGradientDescent", "ApplyMomentum",
+    "AnonymousIterator", "Any", "ApplyAdaMax", "ApplyAdadelta", "ApplyAdagrad", "ApplyAdagradDA",
+    "ApplyAdagradV2", "ApplyAdam", "ApplyAddSign", "ApplyCenteredRMSProp", "ApplyFtrl",
+    "ApplyFtrlV2", "ApplyGradientDescent", "ApplyMomentum", "ApplyPowerSign",
     "ApplyProximalAdagrad", "ApplyProximalGradientDescent", "ApplyRMSProp", "ApproximateEqual",
     "ArgMax", "ArgMin", "AsString", "Asin", "Asinh", "Assert", "AssertCardinalityDataset",
     "AssertNextDataset", "Assign", "AssignAdd", "AssignAddVariableOp", "AssignSub",
@@ -56,20 +57,20 @@ __all__ = [
     "BlockLSTMGrad", "BlockLSTMGradV2", "BlockLSTMV2", "BroadcastArgs", "BroadcastGradientArgs",
     "BroadcastTo", "Bucketize", "CSVDataset", "CSVDatasetV2", "CTCBeamSearchDecoder",
     "CTCGreedyDecoder", "CTCLoss", "CacheDataset", "CacheDatasetV2", "Cast", "Ceil",
-    "CheckNumerics", "Cholesky", "ClipByValue", "CollectiveAllToAllV2", "CollectiveBcastRecv",
-    "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2", "CollectiveGather",
-    "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2", "CollectiveReduceV2",
-    "CombinedNonMaxSuppression", "Complex", "ComplexAbs", "ComputeAccidentalHits", "Concat",
-    "ConcatOffset", "ConcatV2", "ConcatenateDataset", "ConditionalAccumulator", "Conj",
-    "ConjugateTranspose", "Const", "ControlTrigger", "Conv2D", "Conv2DBackpropFilter",
-    "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilter", "Conv3DBackpropFilterV2",
-    "Conv3DBackpropInput", "Conv3DBackpropInputV2", "Cos", "Cosh", "CountUpTo", "CropAndResize",
-    "CropAndResizeGradBoxes", "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum",
-    "CumulativeLogsumexp", "DataFormatDimMap", "DataFormatVecPermute", "DatasetCardinality",
-    "DatasetToSingleElement", "DecodeAndCropJpeg", "DecodeBase64", "DecodeBmp", "DecodeCSV",
-    "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample", "DecodeJpeg",
-    "DecodePaddedRaw", "DecodePng", "DecodeRaw", "DecodeWav", "DeepCopy", "DeleteSessionTensor",
-    "DenseBincount", "DenseCountSparseOutput", "DenseToDenseSetOperation",
+    "CheckNumerics", "CheckNumericsV2", "Cholesky", "ClipByValue", "CollectiveAllToAllV2",
+    "CollectiveBcastRecv", "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2",
+    "CollectiveGather", "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2",
+    "CollectiveReduceV2", "CombinedNonMaxSuppression", "Complex", "ComplexAbs",
+    "ComputeAccidentalHits", "Concat", "ConcatOffset", "ConcatV2", "ConcatenateDataset",
+    "ConditionalAccumulator", "Conj", "ConjugateTranspose", "Const", "ControlTrigger", "Conv2D",
+    "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilter",
+    "Conv3DBackpropFilterV2", "Conv3DBackpropInput", "Conv3DBackpropInputV2", "Cos", "Cosh",
+    "CountUpTo", "CropAndResize", "CropAndResizeGradBoxes", "CropAndResizeGradImage", "Cross",
+    "Cumprod", "Cumsum", "CumulativeLogsumexp", "DataFormatDimMap", "DataFormatVecPermute",
+    "DatasetCardinality", "DatasetToSingleElement", "DecodeAndCropJpeg", "DecodeBase64",
+    "DecodeBmp", "DecodeCSV", "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample",
+    "DecodeJpeg", "DecodePaddedRaw", "DecodePng", "DecodeRaw", "DecodeWav", "DeepCopy",
+    "DeleteSessionTensor", "DenseBincount", "DenseCountSparseOutput", "DenseToDenseSetOperation",
     "DenseToSparseBatchDataset", "DenseToSparseSetOperation", "DepthToSpace",
     "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
     "DepthwiseConv2dNativeBackpropInput", "Dequantize", "DeserializeIterator",
@@ -129,69 +130,73 @@ __all__ = [
     "MirrorPad", "MirrorPadGrad", "Mod", "ModelDataset", "Mul", "MulNoNan", "Multinomial",
     "MutableDenseHashTable", "MutableDenseHashTableV2", "MutableHashTable",
     "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri",
-    "NearestNeighbors", "Neg", "NextAfter", "NextIteration", "NoOp", "NonMaxSuppression",
-    "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
-    "NonMaxSuppressionWithOverlaps", "NonSerializableDataset", "NotEqual", "NthElement", "OneHot",
-    "OneShotIterator", "OnesLike", "OptimizeDataset", "OptimizeDatasetV2", "OptionalFromValue",
-    "OptionalGetValue", "OptionalHasValue", "OptionalNone", "OptionsDataset", "OrderedMapClear",
-    "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize", "OrderedMapStage",
-    "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2", "PaddedBatchDataset",
-    "PaddedBatchDatasetV2", "PaddingFIFOQueue", "PaddingFIFOQueueV2", "ParallelBatchDataset",
-    "ParallelConcat", "ParallelDynamicStitch", "ParallelInterleaveDataset",
+    "NearestNeighbors", "Neg", "NextAfter", "NextIteration", "NoOp", "NonDeterministicInts",
+    "NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4",
+    "NonMaxSuppressionV5", "NonMaxSuppressionWithOverlaps", "NonSerializableDataset", "NotEqual",
+    "NthElement", "OneHot", "OneShotIterator", "OnesLike", "OptimizeDataset", "OptimizeDatasetV2",
+    "OptionalFromValue", "OptionalGetValue", "OptionalHasValue", "OptionalNone", "OptionsDataset",
+    "OrderedMapClear", "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize",
+    "OrderedMapStage", "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2",
+    "PaddedBatchDataset", "PaddedBatchDatasetV2", "PaddingFIFOQueue", "PaddingFIFOQueueV2",
+    "ParallelBatchDataset", "ParallelConcat", "ParallelDynamicStitch", "ParallelInterleaveDataset",
     "ParallelInterleaveDatasetV2", "ParallelInterleaveDatasetV3", "ParallelInterleaveDatasetV4",
-    "ParallelMapDataset", "ParallelMapDatasetV2", "ParseExample", "ParseExampleDataset",
-    "ParseExampleDatasetV2", "ParseExampleV2", "ParseSequenceExample", "ParseSequenceExampleV2",
-    "ParseSingleExample", "ParseSingleSequenceExample", "ParseTensor", "PartitionedCall",
-    "Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "Polygamma", "PopulationCount", "Pow",
-    "PrefetchDataset", "PreventGradient", "Print", "PrintV2", "PriorityQueue", "PriorityQueueV2",
-    "PrivateThreadPoolDataset", "Prod", "PyFunc", "PyFuncStateless", "Qr", "QuantizeAndDequantize",
-    "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3", "QuantizeAndDequantizeV4",
-    "QuantizeAndDequantizeV4Grad", "QuantizeDownAndShrinkRange", "QuantizeV2", "QuantizedAdd",
-    "QuantizedAvgPool", "QuantizedBatchNormWithGlobalNormalization", "QuantizedBiasAdd",
-    "QuantizedConcat", "QuantizedConv2D", "QuantizedMatMul", "QuantizedMaxPool", "QuantizedMul",
-    "QuantizedRelu", "QuantizedRelu6", "QuantizedReshape", "QueueClose", "QueueCloseV2",
-    "QueueDequeue", "QueueDequeueMany", "QueueDequeueManyV2", "QueueDequeueUpTo",
-    "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueue", "QueueEnqueueMany",
-    "QueueEnqueueManyV2", "QueueEnqueueV2", "QueueIsClosed", "QueueIsClosedV2", "QueueSize",
-    "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV", "RaggedBincount",
-    "RaggedCountSparseOutput", "RaggedCross", "RaggedFillEmptyRows", "RaggedFillEmptyRowsGrad",
-    "RaggedGather", "RaggedRange", "RaggedTensorFromVariant", "RaggedTensorToSparse",
-    "RaggedTensorToTensor", "RaggedTensorToVariant", "RaggedTensorToVariantGradient", "RandomCrop",
-    "RandomDataset", "RandomDatasetV2", "RandomGamma", "RandomPoisson", "RandomPoissonV2",
-    "RandomShuffle", "RandomShuffleQueue", "RandomShuffleQueueV2", "RandomStandardNormal",
-    "RandomUniform", "RandomUniformInt", "Range", "RangeDataset", "Rank", "ReadFile",
-    "ReadVariableOp", "ReaderNumRecordsProduced", "ReaderNumRecordsProducedV2",
-    "ReaderNumWorkUnitsCompleted", "ReaderNumWorkUnitsCompletedV2", "ReaderRead", "ReaderReadUpTo",
-    "ReaderReadUpToV2", "ReaderReadV2", "ReaderReset", "ReaderResetV2", "ReaderRestoreState",
-    "ReaderRestoreStateV2", "ReaderSerializeState", "ReaderSerializeStateV2", "Real", "RealDiv",
-    "Reciprocal", "ReciprocalGrad", "ReduceDataset", "ReduceJoin", "ReducedShape", "RefEnter",
-    "RefExit", "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "ReferenceHandle",
+    "ParallelMapDataset", "ParallelMapDatasetV2", "ParameterizedTruncatedNormal", "ParseExample",
+    "ParseExampleDataset", "ParseExampleDatasetV2", "ParseExampleV2", "ParseSequenceExample",
+    "ParseSequenceExampleV2", "ParseSingleExample", "ParseSingleSequenceExample", "ParseTensor",
+    "PartitionedCall", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "Polygamma",
+    "PopulationCount", "Pow", "PrefetchDataset", "PreventGradient", "Print", "PrintV2",
+    "PriorityQueue", "PriorityQueueV2", "PrivateThreadPoolDataset", "Prod", "PyFunc",
+    "PyFuncStateless", "Qr", "QuantizeAndDequantize", "QuantizeAndDequantizeV2",
+    "QuantizeAndDequantizeV3", "QuantizeAndDequantizeV4", "QuantizeAndDequantizeV4Grad",
+    "QuantizeDownAndShrinkRange", "QuantizeV2", "QuantizedAdd", "QuantizedAvgPool",
+    "QuantizedBatchNormWithGlobalNormalization", "QuantizedBiasAdd", "QuantizedConcat",
+    "QuantizedConv2D", "QuantizedMatMul", "QuantizedMaxPool", "QuantizedMul", "QuantizedRelu",
+    "QuantizedRelu6", "QuantizedReshape", "QueueClose", "QueueCloseV2", "QueueDequeue",
+    "QueueDequeueMany", "QueueDequeueManyV2", "QueueDequeueUpTo", "QueueDequeueUpToV2",
+    "QueueDequeueV2", "QueueEnqueue", "QueueEnqueueMany", "QueueEnqueueManyV2", "QueueEnqueueV2",
+    "QueueIsClosed", "QueueIsClosedV2", "QueueSize", "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D",
+    "RGBToHSV", "RaggedBincount", "RaggedCountSparseOutput", "RaggedCross", "RaggedFillEmptyRows",
+    "RaggedFillEmptyRowsGrad", "RaggedGather", "RaggedRange", "RaggedTensorFromVariant",
+    "RaggedTensorToSparse", "RaggedTensorToTensor", "RaggedTensorToVariant",
+    "RaggedTensorToVariantGradient", "RandomCrop", "RandomDataset", "RandomDatasetV2",
+    "RandomGamma", "RandomGammaGrad", "RandomPoisson", "RandomPoissonV2", "RandomShuffle",
+    "RandomShuffleQueue", "RandomShuffleQueueV2", "RandomStandardNormal", "RandomUniform",
+    "RandomUniformInt", "Range", "RangeDataset", "Rank", "ReadFile", "ReadVariableOp",
+    "ReaderNumRecordsProduced", "ReaderNumRecordsProducedV2", "ReaderNumWorkUnitsCompleted",
+    "ReaderNumWorkUnitsCompletedV2", "ReaderRead", "ReaderReadUpTo", "ReaderReadUpToV2",
+    "ReaderReadV2", "ReaderReset", "ReaderResetV2", "ReaderRestoreState", "ReaderRestoreStateV2",
+    "ReaderSerializeState", "ReaderSerializeStateV2", "Real", "RealDiv", "Reciprocal",
+    "ReciprocalGrad", "ReduceDataset", "ReduceJoin", "ReducedShape", "RefEnter", "RefExit",
+    "RefIdentity", "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "ReferenceHandle",
     "RegexFullMatch", "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall",
     "RepeatDataset", "RequantizationRange", "Requantize", "Reshape", "ResizeArea", "ResizeBicubic",
     "ResizeBicubicGrad", "ResizeBilinear", "ResizeBilinearGrad", "ResizeNearestNeighbor",
     "ResizeNearestNeighborGrad", "ResourceAccumulatorApplyGradient",
     "ResourceAccumulatorNumAccumulated", "ResourceAccumulatorSetGlobalStep",
-    "ResourceAccumulatorTakeGradient", "ResourceApplyAdadelta", "ResourceApplyAdagrad",
-    "ResourceApplyAdagradDA", "ResourceApplyAdam", "ResourceApplyCenteredRMSProp",
+    "ResourceAccumulatorTakeGradient", "ResourceApplyAdaMax", "ResourceApplyAdadelta",
+    "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdagradV2", "ResourceApplyAdam",
+    "ResourceApplyAdamWithAmsgrad", "ResourceApplyAddSign", "ResourceApplyCenteredRMSProp",
     "ResourceApplyFtrl", "ResourceApplyFtrlV2", "ResourceApplyGradientDescent",
-    "ResourceApplyMomentum", "ResourceApplyProximalAdagrad", "ResourceApplyProximalGradientDescent",
-    "ResourceApplyRMSProp", "ResourceConditionalAccumulator", "ResourceCountUpTo", "ResourceGather",
-    "ResourceGatherNd", "ResourceScatterAdd", "ResourceScatterDiv", "ResourceScatterMax",
-    "ResourceScatterMin", "ResourceScatterMul", "ResourceScatterNdAdd", "ResourceScatterNdMax",
-    "ResourceScatterNdMin", "ResourceScatterNdSub", "ResourceScatterNdUpdate", "ResourceScatterSub",
+    "ResourceApplyKerasMomentum", "ResourceApplyMomentum", "ResourceApplyPowerSign",
+    "ResourceApplyProximalAdagrad", "ResourceApplyProximalGradientDescent", "ResourceApplyRMSProp",
+    "ResourceConditionalAccumulator", "ResourceCountUpTo", "ResourceGather", "ResourceGatherNd",
+    "ResourceScatterAdd", "ResourceScatterDiv", "ResourceScatterMax", "ResourceScatterMin",
+    "ResourceScatterMul", "ResourceScatterNdAdd", "ResourceScatterNdMax", "ResourceScatterNdMin",
+    "ResourceScatterNdSub", "ResourceScatterNdUpdate", "ResourceScatterSub",
     "ResourceScatterUpdate", "ResourceSparseApplyAdadelta", "ResourceSparseApplyAdagrad",
-    "ResourceSparseApplyAdagradDA", "ResourceSparseApplyCenteredRMSProp", "ResourceSparseApplyFtrl",
-    "ResourceSparseApplyFtrlV2", "ResourceSparseApplyMomentum",
+    "ResourceSparseApplyAdagradDA", "ResourceSparseApplyAdagradV2",
+    "ResourceSparseApplyCenteredRMSProp", "ResourceSparseApplyFtrl", "ResourceSparseApplyFtrlV2",
+    "ResourceSparseApplyKerasMomentum", "ResourceSparseApplyMomentum",
     "ResourceSparseApplyProximalAdagrad", "ResourceSparseApplyProximalGradientDescent",
     "ResourceSparseApplyRMSProp", "ResourceStridedSliceAssign", "Restore", "RestoreSlice",
     "RestoreV2", "Reverse", "ReverseSequence", "ReverseV2", "RewriteDataset", "RightShift", "Rint",
-    "Roll", "Round", "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBox",
-    "SampleDistortedBoundingBoxV2", "Save", "SaveSlices", "SaveV2", "ScalarSummary",
-    "ScaleAndTranslate", "ScaleAndTranslateGrad", "ScanDataset", "ScatterAdd", "ScatterDiv",
-    "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNd", "ScatterNdAdd", "ScatterNdMax",
-    "ScatterNdMin", "ScatterNdNonAliasingAdd", "ScatterNdSub", "ScatterNdUpdate", "ScatterSub",
-    "ScatterUpdate", "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd", "SegmentSum",
-    "Select", "SelectV2", "SelfAdjointEig", "SelfAdjointEigV2", "Selu", "SeluGrad",
+    "RngReadAndSkip", "RngSkip", "Roll", "Round", "Rsqrt", "RsqrtGrad",
+    "SampleDistortedBoundingBox", "SampleDistortedBoundingBoxV2", "Save", "SaveSlices", "SaveV2",
+    "ScalarSummary", "ScaleAndTranslate", "ScaleAndTranslateGrad", "ScanDataset", "ScatterAdd",
+    "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNd", "ScatterNdAdd",
+    "ScatterNdMax", "ScatterNdMin", "ScatterNdNonAliasingAdd", "ScatterNdSub", "ScatterNdUpdate",
+    "ScatterSub", "ScatterUpdate", "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd",
+    "SegmentSum", "Select", "SelectV2", "SelfAdjointEig", "SelfAdjointEigV2", "Selu", "SeluGrad",
     "SerializeIterator", "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize",
     "Shape", "ShapeN", "ShardDataset", "ShardedFilename", "ShardedFilespec",
     "ShuffleAndRepeatDataset", "ShuffleAndRepeatDatasetV2", "ShuffleDataset", "ShuffleDatasetV2",
@@ -200,27 +205,33 @@ __all__ = [
     "Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad", "SpaceToBatch", "SpaceToBatchND",
     "SpaceToDepth", "SparseAccumulatorApplyGradient", "SparseAccumulatorTakeGradient", "SparseAdd",
     "SparseAddGrad", "SparseApplyAdadelta", "SparseApplyAdagrad", "SparseApplyAdagradDA",
-    "SparseApplyCenteredRMSProp", "SparseApplyFtrl", "SparseApplyFtrlV2", "SparseApplyMomentum",
-    "SparseApplyProximalAdagrad", "SparseApplyProximalGradientDescent", "SparseApplyRMSProp",
-    "SparseBincount", "SparseConcat", "SparseConditionalAccumulator", "SparseCountSparseOutput",
-    "SparseCross", "SparseCrossV2", "SparseDenseCwiseAdd", "SparseDenseCwiseDiv",
-    "SparseDenseCwiseMul", "SparseFillEmptyRows", "SparseFillEmptyRowsGrad", "SparseMatMul",
-    "SparseReduceMax", "SparseReduceMaxSparse", "SparseReduceSum", "SparseReduceSumSparse",
-    "SparseReorder", "SparseReshape", "SparseSegmentMean", "SparseSegmentMeanGrad",
-    "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtN", "SparseSegmentSqrtNGrad",
-    "SparseSegmentSqrtNWithNumSegments", "SparseSegmentSum", "SparseSegmentSumGrad",
-    "SparseSegmentSumWithNumSegments", "SparseSlice", "SparseSliceGrad", "SparseSoftmax",
-    "SparseSoftmaxCrossEntropyWithLogits", "SparseSparseMaximum", "SparseSparseMinimum",
-    "SparseSplit", "SparseTensorDenseAdd", "SparseTensorDenseMatMul", "SparseTensorSliceDataset",
-    "SparseToDense", "SparseToSparseSetOperation", "Split", "SplitV", "Sqrt", "SqrtGrad", "Square",
-    "SquaredDifference", "Squeeze", "Stack", "StackClose", "StackCloseV2", "StackPop", "StackPopV2",
-    "StackPush", "StackPushV2", "StackV2", "Stage", "StageClear", "StagePeek", "StageSize",
-    "StatefulPartitionedCall", "StatelessMultinomial", "StatelessRandomGammaV2",
-    "StatelessRandomNormal", "StatelessRandomPoisson", "StatelessRandomUniform",
-    "StatelessRandomUniformFullInt", "StatelessRandomUniformInt", "StatelessTruncatedNormal",
-    "StaticRegexFullMatch", "StaticRegexReplace", "StopGradient", "StridedSlice",
-    "StridedSliceAssign", "StridedSliceGrad", "StringFormat", "StringJoin", "StringLength",
-    "StringLower", "StringNGrams", "StringSplit", "StringSplitV2", "StringStrip",
+    "SparseApplyAdagradV2", "SparseApplyCenteredRMSProp", "SparseApplyFtrl", "SparseApplyFtrlV2",
+    "SparseApplyMomentum", "SparseApplyProximalAdagrad", "SparseApplyProximalGradientDescent",
+    "SparseApplyRMSProp", "SparseBincount", "SparseConcat", "SparseConditionalAccumulator",
+    "SparseCountSparseOutput", "SparseCross", "SparseCrossV2", "SparseDenseCwiseAdd",
+    "SparseDenseCwiseDiv", "SparseDenseCwiseMul", "SparseFillEmptyRows", "SparseFillEmptyRowsGrad",
+    "SparseMatMul", "SparseReduceMax", "SparseReduceMaxSparse", "SparseReduceSum",
+    "SparseReduceSumSparse", "SparseReorder", "SparseReshape", "SparseSegmentMean",
+    "SparseSegmentMeanGrad", "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtN",
+    "SparseSegmentSqrtNGrad", "SparseSegmentSqrtNWithNumSegments", "SparseSegmentSum",
+    "SparseSegmentSumGrad", "SparseSegmentSumWithNumSegments", "SparseSlice", "SparseSliceGrad",
+    "SparseSoftmax", "SparseSoftmaxCrossEntropyWithLogits", "SparseSparseMaximum",
+    "SparseSparseMinimum", "SparseSplit", "SparseTensorDenseAdd", "SparseTensorDenseMatMul",
+    "SparseTensorSliceDataset", "SparseToDense", "SparseToSparseSetOperation", "Split", "SplitV",
+    "Sqrt", "SqrtGrad", "Square", "SquaredDifference", "Squeeze", "Stack", "StackClose",
+    "StackCloseV2", "StackPop", "StackPopV2", "StackPush", "StackPushV2", "StackV2", "Stage",
+    "StageClear", "StagePeek", "StageSize", "StatefulPartitionedCall", "StatefulRandomBinomial",
+    "StatefulStandardNormalV2", "StatefulTruncatedNormal", "StatefulUniform",
+    "StatefulUniformFullInt", "StatefulUniformInt", "StatelessMultinomial",
+    "StatelessParameterizedTruncatedNormal", "StatelessRandomBinomial", "StatelessRandomGammaV2",
+    "StatelessRandomGammaV3", "StatelessRandomGetAlg", "StatelessRandomGetKeyCounter",
+    "StatelessRandomGetKeyCounterAlg", "StatelessRandomNormal", "StatelessRandomNormalV2",
+    "StatelessRandomPoisson", "StatelessRandomUniform", "StatelessRandomUniformFullInt",
+    "StatelessRandomUniformFullIntV2", "StatelessRandomUniformInt", "StatelessRandomUniformIntV2",
+    "StatelessRandomUniformV2", "StatelessShuffle", "StatelessTruncatedNormal",
+    "StatelessTruncatedNormalV2", "StaticRegexFullMatch", "StaticRegexReplace", "StopGradient",
+    "StridedSlice", "StridedSliceAssign", "StridedSliceGrad", "StringFormat", "StringJoin",
+    "StringLength", "StringLower", "StringNGrams", "StringSplit", "StringSplitV2", "StringStrip",
     "StringToHashBucket", "StringToHashBucketFast", "StringToHashBucketStrong", "StringToNumber",
     "StringUpper", "Sub", "Substr", "Sum", "Svd", "Switch", "SymbolicGradient", "TFRecordDataset",
     "TFRecordDatasetV2", "TFRecordReader", "TFRecordReaderV2", "TakeDataset",
@@ -242,15 +253,15 @@ __all__ = [
     "TensorListZerosLike", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin",
     "TensorScatterSub", "TensorScatterUpdate", "TensorSliceDataset", "TensorSummary",
     "TensorSummaryV2", "TextLineDataset", "TextLineReader", "TextLineReaderV2", "Tile", "TileGrad",
-    "TopK", "TopKV2", "Transpose", "TridiagonalMatMul", "TridiagonalSolve", "TruncateDiv",
-    "TruncateMod", "TruncatedNormal", "UnbatchDataset", "UnicodeDecode", "UnicodeDecodeWithOffsets",
-    "UnicodeEncode", "UnicodeTranscode", "UniformCandidateSampler", "Unique", "UniqueDataset",
-    "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "Unpack", "UnravelIndex",
-    "UnsortedSegmentJoin", "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd",
-    "UnsortedSegmentSum", "Unstage", "UnwrapDatasetVariant", "UpperBound", "VarHandleOp",
-    "VarIsInitializedOp", "Variable", "VariableShape", "VariableV2", "Where", "While",
-    "WholeFileReader", "WholeFileReaderV2", "WindowDataset", "WrapDatasetVariant", "WriteFile",
-    "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta", "ZipDataset",
+    "Timestamp", "ToBool", "TopK", "TopKV2", "Transpose", "TridiagonalMatMul", "TridiagonalSolve",
+    "TruncateDiv", "TruncateMod", "TruncatedNormal", "UnbatchDataset", "UnicodeDecode",
+    "UnicodeDecodeWithOffsets", "UnicodeEncode", "UnicodeTranscode", "UniformCandidateSampler",
+    "Unique", "UniqueDataset", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "Unpack",
+    "UnravelIndex", "UnsortedSegmentJoin", "UnsortedSegmentMax", "UnsortedSegmentMin",
+    "UnsortedSegmentProd", "UnsortedSegmentSum", "Unstage", "UnwrapDatasetVariant", "UpperBound",
+    "VarHandleOp", "VarIsInitializedOp", "Variable", "VariableShape", "VariableV2", "Where",
+    "While", "WholeFileReader", "WholeFileReaderV2", "WindowDataset", "WrapDatasetVariant",
+    "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta", "ZipDataset",
 ]
 
 def Abs(x: Operand, *, name: str | None = None) -> Tensor:
@@ -341,6 +352,10 @@ def Any(input: Operand, reduction_indices: Operand, *, keep_dims: bool = False, 
     """input:bool reduction_indices:Tidx -> output:bool"""
     return one("Any", (input, reduction_indices,), {"keep_dims": keep_dims}, name)
 
+def ApplyAdaMax(var: Operand, m: Operand, v: Operand, beta1_power: Operand, lr: Operand, beta1: Operand, beta2: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& m:T& v:T& beta1_power:T lr:T beta1:T beta2:T epsilon:T grad:T -> out:T&"""
+    return one("ApplyAdaMax", (var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad,), {"use_locking": use_locking}, name)
+
 def ApplyAdadelta(var: Operand, accum: Operand, accum_update: Operand, lr: Operand, rho: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
     """var:T& accum:T& accum_update:T& lr:T rho:T epsilon:T grad:T -> out:T&"""
     return one("ApplyAdadelta", (var, accum, accum_update, lr, rho, epsilon, grad,), {"use_locking": use_locking}, name)
@@ -353,9 +368,17 @@ def ApplyAdagradDA(var: Operand, gradient_accumulator: Operand, gradient_squared
     """var:T& gradient_accumulator:T& gradient_squared_accumulator:T& grad:T lr:T l1:T l2:T global_step:int64 -> out:T&"""
     return one("ApplyAdagradDA", (var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step,), {"use_locking": use_locking}, name)
 
+def ApplyAdagradV2(var: Operand, accum: Operand, lr: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, update_slots: bool = True, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T epsilon:T grad:T -> out:T&"""
+    return one("ApplyAdagradV2", (var, accum, lr, epsilon, grad,), {"use_locking": use_locking, "update_slots": update_slots}, name)
+
 def ApplyAdam(var: Operand, m: Operand, v: Operand, beta1_power: Operand, beta2_power: Operand, lr: Operand, beta1: Operand, beta2: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, use_nesterov: bool = False, name: str | None = None) -> Tensor:
     """var:T& m:T& v:T& beta1_power:T beta2_power:T lr:T beta1:T beta2:T epsilon:T grad:T -> out:T&"""
     return one("ApplyAdam", (var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad,), {"use_locking": use_locking, "use_nesterov": use_nesterov}, name)
+
+def ApplyAddSign(var: Operand, m: Operand, lr: Operand, alpha: Operand, sign_decay: Operand, beta: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& m:T& lr:T alpha:T sign_decay:T beta:T grad:T -> out:T&"""
+    return one("ApplyAddSign", (var, m, lr, alpha, sign_decay, beta, grad,), {"use_locking": use_locking}, name)
 
 def ApplyCenteredRMSProp(var: Operand, mg: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
     """var:T& mg:T& ms:T& mom:T& lr:T rho:T momentum:T epsilon:T grad:T -> out:T&"""
@@ -376,6 +399,10 @@ def ApplyGradientDescent(var: Operand, alpha: Operand, delta: Operand, *, use_lo
 def ApplyMomentum(var: Operand, accum: Operand, lr: Operand, grad: Operand, momentum: Operand, *, use_locking: bool = False, use_nesterov: bool = False, name: str | None = None) -> Tensor:
     """var:T& accum:T& lr:T grad:T momentum:T -> out:T&"""
     return one("ApplyMomentum", (var, accum, lr, grad, momentum,), {"use_locking": use_locking, "use_nesterov": use_nesterov}, name)
+
+def ApplyPowerSign(var: Operand, m: Operand, lr: Operand, logbase: Operand, sign_decay: Operand, beta: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& m:T& lr:T logbase:T sign_decay:T beta:T grad:T -> out:T&"""
+    return one("ApplyPowerSign", (var, m, lr, logbase, sign_decay, beta, grad,), {"use_locking": use_locking}, name)
 
 def ApplyProximalAdagrad(var: Operand, accum: Operand, lr: Operand, l1: Operand, l2: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
     """var:T& accum:T& lr:T l1:T l2:T grad:T -> out:T&"""
@@ -752,6 +779,10 @@ def Ceil(x: Operand, *, name: str | None = None) -> Tensor:
 def CheckNumerics(tensor: Operand, *, message: str | bytes, name: str | None = None) -> Tensor:
     """tensor:T -> output:T"""
     return one("CheckNumerics", (tensor,), {"message": message}, name)
+
+def CheckNumericsV2(tensor: Operand, *, message: str | bytes, name: str | None = None) -> Tensor:
+    """tensor:T -> output:T"""
+    return one("CheckNumericsV2", (tensor,), {"message": message}, name)
 
 def Cholesky(input: Operand, *, name: str | None = None) -> Tensor:
     """input:T -> output:T"""
@@ -2121,6 +2152,10 @@ def NoOp(*, name: str | None = None) -> Operation:
     """->"""
     return node("NoOp", (), {}, name)
 
+def NonDeterministicInts(shape: Operand, *, dtype: DTypeLike = int64, name: str | None = None) -> Tensor:
+    """shape:shape_dtype -> output:dtype"""
+    return one("NonDeterministicInts", (shape,), {"dtype": dtype}, name)
+
 def NonMaxSuppression(boxes: Operand, scores: Operand, max_output_size: Operand, *, iou_threshold: float = 0.5, name: str | None = None) -> Tensor:
     """boxes:float scores:float max_output_size:int32 -> selected_indices:int32"""
     return one("NonMaxSuppression", (boxes, scores, max_output_size,), {"iou_threshold": iou_threshold}, name)
@@ -2288,6 +2323,10 @@ def ParallelMapDataset(input_dataset: Operand, other_arguments: Operands, num_pa
 def ParallelMapDatasetV2(input_dataset: Operand, other_arguments: Operands, num_parallel_calls: Operand, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], use_inter_op_parallelism: bool = True, deterministic: str | bytes = 'default', preserve_cardinality: bool = False, use_unbounded_threadpool: bool = False, metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant other_arguments:[Targuments] num_parallel_calls:int64 -> handle:variant"""
     return one("ParallelMapDatasetV2", (input_dataset, other_arguments, num_parallel_calls,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "use_inter_op_parallelism": use_inter_op_parallelism, "deterministic": deterministic, "preserve_cardinality": preserve_cardinality, "use_unbounded_threadpool": use_unbounded_threadpool, "metadata": metadata}, name)
+
+def ParameterizedTruncatedNormal(shape: Operand, means: Operand, stdevs: Operand, minvals: Operand, maxvals: Operand, *, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor:
+    """shape:T means:dtype stdevs:dtype minvals:dtype maxvals:dtype -> output:dtype"""
+    return one("ParameterizedTruncatedNormal", (shape, means, stdevs, minvals, maxvals,), {"seed": seed, "seed2": seed2}, name)
 
 def ParseExample(serialized: Operand, names: Operand, sparse_keys: Operands, dense_keys: Operands, dense_defaults: Operands, *, sparse_types: Sequence[DTypeLike], dense_shapes: Sequence[ShapeLike], Nsparse: int | None = None, Ndense: int | None = None, name: str | None = None) -> tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor]]:
     """serialized:string names:string sparse_keys:string*Nsparse dense_keys:string*Ndense dense_defaults:[Tdense] -> sparse_indices:int64*Nsparse sparse_values:[sparse_types] sparse_shapes:int64*Nsparse dense_values:[Tdense]"""
@@ -2617,6 +2656,10 @@ def RandomGamma(shape: Operand, alpha: Operand, *, seed: int = 0, seed2: int = 0
     """shape:S alpha:T -> output:T"""
     return one("RandomGamma", (shape, alpha,), {"seed": seed, "seed2": seed2}, name)
 
+def RandomGammaGrad(alpha: Operand, sample: Operand, *, name: str | None = None) -> Tensor:
+    """alpha:T sample:T -> output:T"""
+    return one("RandomGammaGrad", (alpha, sample,), {}, name)
+
 def RandomPoisson(shape: Operand, rate: Operand, *, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor:
     """shape:S rate:dtype -> output:dtype"""
     return one("RandomPoisson", (shape, rate,), {"seed": seed, "seed2": seed2}, name)
@@ -2761,6 +2804,10 @@ def RefExit(data: Operand, *, name: str | None = None) -> Tensor:
     """data:T& -> output:T&"""
     return one("RefExit", (data,), {}, name)
 
+def RefIdentity(input: Operand, *, name: str | None = None) -> Tensor:
+    """input:T& -> output:T&"""
+    return one("RefIdentity", (input,), {}, name)
+
 def RefMerge(inputs: Operands, *, name: str | None = None) -> tuple[Tensor, Tensor]:
     """inputs:T*N& -> output:T& value_index:int32"""
     return many("RefMerge", (inputs,), {}, name)
@@ -2869,6 +2916,10 @@ def ResourceAccumulatorTakeGradient(handle: Operand, num_required: Operand, *, d
     """handle:resource num_required:int32 -> average:dtype"""
     return one("ResourceAccumulatorTakeGradient", (handle, num_required,), {"dtype": dtype, "shape": shape}, name)
 
+def ResourceApplyAdaMax(var: Operand, m: Operand, v: Operand, beta1_power: Operand, lr: Operand, beta1: Operand, beta2: Operand, epsilon: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
+    """var:resource m:resource v:resource beta1_power:T lr:T beta1:T beta2:T epsilon:T grad:T ->"""
+    return node("ResourceApplyAdaMax", (var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
+
 def ResourceApplyAdadelta(var: Operand, accum: Operand, accum_update: Operand, lr: Operand, rho: Operand, epsilon: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """var:resource accum:resource accum_update:resource lr:T rho:T epsilon:T grad:T ->"""
     return node("ResourceApplyAdadelta", (var, accum, accum_update, lr, rho, epsilon, grad,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
@@ -2881,9 +2932,21 @@ def ResourceApplyAdagradDA(var: Operand, gradient_accumulator: Operand, gradient
     """var:resource gradient_accumulator:resource gradient_squared_accumulator:resource grad:T lr:T l1:T l2:T global_step:int64 ->"""
     return node("ResourceApplyAdagradDA", (var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
 
+def ResourceApplyAdagradV2(var: Operand, accum: Operand, lr: Operand, epsilon: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, update_slots: bool = True, shape: ShapeLike = None, name: str | None = None) -> Operation:
+    """var:resource accum:resource lr:T epsilon:T grad:T ->"""
+    return node("ResourceApplyAdagradV2", (var, accum, lr, epsilon, grad,), {"dtype": dtype, "use_locking": use_locking, "update_slots": update_slots, "shape": shape}, name)
+
 def ResourceApplyAdam(var: Operand, m: Operand, v: Operand, beta1_power: Operand, beta2_power: Operand, lr: Operand, beta1: Operand, beta2: Operand, epsilon: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, use_nesterov: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """var:resource m:resource v:resource beta1_power:T beta2_power:T lr:T beta1:T beta2:T epsilon:T grad:T ->"""
     return node("ResourceApplyAdam", (var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad,), {"dtype": dtype, "use_locking": use_locking, "use_nesterov": use_nesterov, "shape": shape}, name)
+
+def ResourceApplyAdamWithAmsgrad(var: Operand, m: Operand, v: Operand, vhat: Operand, beta1_power: Operand, beta2_power: Operand, lr: Operand, beta1: Operand, beta2: Operand, epsilon: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
+    """var:resource m:resource v:resource vhat:resource beta1_power:T beta2_power:T lr:T beta1:T beta2:T epsilon:T grad:T ->"""
+    return node("ResourceApplyAdamWithAmsgrad", (var, m, v, vhat, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
+
+def ResourceApplyAddSign(var: Operand, m: Operand, lr: Operand, alpha: Operand, sign_decay: Operand, beta: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
+    """var:resource m:resource lr:T alpha:T sign_decay:T beta:T grad:T ->"""
+    return node("ResourceApplyAddSign", (var, m, lr, alpha, sign_decay, beta, grad,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
 
 def ResourceApplyCenteredRMSProp(var: Operand, mg: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """var:resource mg:resource ms:resource mom:resource lr:T rho:T momentum:T epsilon:T grad:T ->"""
@@ -2901,9 +2964,17 @@ def ResourceApplyGradientDescent(var: Operand, alpha: Operand, delta: Operand, *
     """var:resource alpha:T delta:T ->"""
     return node("ResourceApplyGradientDescent", (var, alpha, delta,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
 
+def ResourceApplyKerasMomentum(var: Operand, accum: Operand, lr: Operand, grad: Operand, momentum: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, use_nesterov: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
+    """var:resource accum:resource lr:T grad:T momentum:T ->"""
+    return node("ResourceApplyKerasMomentum", (var, accum, lr, grad, momentum,), {"dtype": dtype, "use_locking": use_locking, "use_nesterov": use_nesterov, "shape": shape}, name)
+
 def ResourceApplyMomentum(var: Operand, accum: Operand, lr: Operand, grad: Operand, momentum: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, use_nesterov: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """var:resource accum:resource lr:T grad:T momentum:T ->"""
     return node("ResourceApplyMomentum", (var, accum, lr, grad, momentum,), {"dtype": dtype, "use_locking": use_locking, "use_nesterov": use_nesterov, "shape": shape}, name)
+
+def ResourceApplyPowerSign(var: Operand, m: Operand, lr: Operand, logbase: Operand, sign_decay: Operand, beta: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
+    """var:resource m:resource lr:T logbase:T sign_decay:T beta:T grad:T ->"""
+    return node("ResourceApplyPowerSign", (var, m, lr, logbase, sign_decay, beta, grad,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
 
 def ResourceApplyProximalAdagrad(var: Operand, accum: Operand, lr: Operand, l1: Operand, l2: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """var:resource accum:resource lr:T l1:T l2:T grad:T ->"""
@@ -2993,6 +3064,10 @@ def ResourceSparseApplyAdagradDA(var: Operand, gradient_accumulator: Operand, gr
     """var:resource gradient_accumulator:resource gradient_squared_accumulator:resource grad:T indices:Tindices lr:T l1:T l2:T global_step:int64 ->"""
     return node("ResourceSparseApplyAdagradDA", (var, gradient_accumulator, gradient_squared_accumulator, grad, indices, lr, l1, l2, global_step,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
 
+def ResourceSparseApplyAdagradV2(var: Operand, accum: Operand, lr: Operand, epsilon: Operand, grad: Operand, indices: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, update_slots: bool = True, shape: ShapeLike = None, name: str | None = None) -> Operation:
+    """var:resource accum:resource lr:T epsilon:T grad:T indices:Tindices ->"""
+    return node("ResourceSparseApplyAdagradV2", (var, accum, lr, epsilon, grad, indices,), {"dtype": dtype, "use_locking": use_locking, "update_slots": update_slots, "shape": shape}, name)
+
 def ResourceSparseApplyCenteredRMSProp(var: Operand, mg: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, indices: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """var:resource mg:resource ms:resource mom:resource lr:T rho:T momentum:T epsilon:T grad:T indices:Tindices ->"""
     return node("ResourceSparseApplyCenteredRMSProp", (var, mg, ms, mom, lr, rho, momentum, epsilon, grad, indices,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
@@ -3004,6 +3079,10 @@ def ResourceSparseApplyFtrl(var: Operand, accum: Operand, linear: Operand, grad:
 def ResourceSparseApplyFtrlV2(var: Operand, accum: Operand, linear: Operand, grad: Operand, indices: Operand, lr: Operand, l1: Operand, l2: Operand, l2_shrinkage: Operand, lr_power: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, multiply_linear_by_lr: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """var:resource accum:resource linear:resource grad:T indices:Tindices lr:T l1:T l2:T l2_shrinkage:T lr_power:T ->"""
     return node("ResourceSparseApplyFtrlV2", (var, accum, linear, grad, indices, lr, l1, l2, l2_shrinkage, lr_power,), {"dtype": dtype, "use_locking": use_locking, "multiply_linear_by_lr": multiply_linear_by_lr, "shape": shape}, name)
+
+def ResourceSparseApplyKerasMomentum(var: Operand, accum: Operand, lr: Operand, grad: Operand, indices: Operand, momentum: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, use_nesterov: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
+    """var:resource accum:resource lr:T grad:T indices:Tindices momentum:T ->"""
+    return node("ResourceSparseApplyKerasMomentum", (var, accum, lr, grad, indices, momentum,), {"dtype": dtype, "use_locking": use_locking, "use_nesterov": use_nesterov, "shape": shape}, name)
 
 def ResourceSparseApplyMomentum(var: Operand, accum: Operand, lr: Operand, grad: Operand, indices: Operand, momentum: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, use_nesterov: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """var:resource accum:resource lr:T grad:T indices:Tindices momentum:T ->"""
@@ -3060,6 +3139,14 @@ def RightShift(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
 def Rint(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
     return one("Rint", (x,), {}, name)
+
+def RngReadAndSkip(resource: Operand, alg: Operand, delta: Operand, *, name: str | None = None) -> Tensor:
+    """resource:resource alg:int32 delta:uint64 -> value:int64"""
+    return one("RngReadAndSkip", (resource, alg, delta,), {}, name)
+
+def RngSkip(resource: Operand, algorithm: Operand, delta: Operand, *, name: str | None = None) -> Operation:
+    """resource:resource algorithm:int64 delta:int64 ->"""
+    return node("RngSkip", (resource, algorithm, delta,), {}, name)
 
 def Roll(input: Operand, shift: Operand, axis: Operand, *, name: str | None = None) -> Tensor:
     """input:T shift:Tshift axis:Taxis -> output:T"""
@@ -3377,6 +3464,10 @@ def SparseApplyAdagradDA(var: Operand, gradient_accumulator: Operand, gradient_s
     """var:T& gradient_accumulator:T& gradient_squared_accumulator:T& grad:T indices:Tindices lr:T l1:T l2:T global_step:int64 -> out:T&"""
     return one("SparseApplyAdagradDA", (var, gradient_accumulator, gradient_squared_accumulator, grad, indices, lr, l1, l2, global_step,), {"use_locking": use_locking}, name)
 
+def SparseApplyAdagradV2(var: Operand, accum: Operand, lr: Operand, epsilon: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, update_slots: bool = True, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T epsilon:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyAdagradV2", (var, accum, lr, epsilon, grad, indices,), {"use_locking": use_locking, "update_slots": update_slots}, name)
+
 def SparseApplyCenteredRMSProp(var: Operand, mg: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
     """var:T& mg:T& ms:T& mom:T& lr:T rho:T momentum:T epsilon:T grad:T indices:Tindices -> out:T&"""
     return one("SparseApplyCenteredRMSProp", (var, mg, ms, mom, lr, rho, momentum, epsilon, grad, indices,), {"use_locking": use_locking}, name)
@@ -3641,17 +3732,69 @@ def StatefulPartitionedCall(args: Operands, *, f: Value, name: str | None = None
     """args:[Tin] -> output:[Tout]"""
     return many("StatefulPartitionedCall", (args,), {"f": f}, name)
 
+def StatefulRandomBinomial(resource: Operand, algorithm: Operand, shape: Operand, counts: Operand, probs: Operand, *, dtype: DTypeLike = int64, name: str | None = None) -> Tensor:
+    """resource:resource algorithm:int64 shape:S counts:T probs:T -> output:dtype"""
+    return one("StatefulRandomBinomial", (resource, algorithm, shape, counts, probs,), {"dtype": dtype}, name)
+
+def StatefulStandardNormalV2(resource: Operand, algorithm: Operand, shape: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """resource:resource algorithm:int64 shape:shape_dtype -> output:dtype"""
+    return one("StatefulStandardNormalV2", (resource, algorithm, shape,), {"dtype": dtype}, name)
+
+def StatefulTruncatedNormal(resource: Operand, algorithm: Operand, shape: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """resource:resource algorithm:int64 shape:shape_dtype -> output:dtype"""
+    return one("StatefulTruncatedNormal", (resource, algorithm, shape,), {"dtype": dtype}, name)
+
+def StatefulUniform(resource: Operand, algorithm: Operand, shape: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """resource:resource algorithm:int64 shape:shape_dtype -> output:dtype"""
+    return one("StatefulUniform", (resource, algorithm, shape,), {"dtype": dtype}, name)
+
+def StatefulUniformFullInt(resource: Operand, algorithm: Operand, shape: Operand, *, dtype: DTypeLike = uint64, name: str | None = None) -> Tensor:
+    """resource:resource algorithm:int64 shape:shape_dtype -> output:dtype"""
+    return one("StatefulUniformFullInt", (resource, algorithm, shape,), {"dtype": dtype}, name)
+
+def StatefulUniformInt(resource: Operand, algorithm: Operand, shape: Operand, minval: Operand, maxval: Operand, *, name: str | None = None) -> Tensor:
+    """resource:resource algorithm:int64 shape:shape_dtype minval:dtype maxval:dtype -> output:dtype"""
+    return one("StatefulUniformInt", (resource, algorithm, shape, minval, maxval,), {}, name)
+
 def StatelessMultinomial(logits: Operand, num_samples: Operand, seed: Operand, *, output_dtype: DTypeLike = int64, name: str | None = None) -> Tensor:
     """logits:T num_samples:int32 seed:Tseed -> output:output_dtype"""
     return one("StatelessMultinomial", (logits, num_samples, seed,), {"output_dtype": output_dtype}, name)
+
+def StatelessParameterizedTruncatedNormal(shape: Operand, seed: Operand, means: Operand, stddevs: Operand, minvals: Operand, maxvals: Operand, *, name: str | None = None) -> Tensor:
+    """shape:S seed:Tseed means:dtype stddevs:dtype minvals:dtype maxvals:dtype -> output:dtype"""
+    return one("StatelessParameterizedTruncatedNormal", (shape, seed, means, stddevs, minvals, maxvals,), {}, name)
+
+def StatelessRandomBinomial(shape: Operand, seed: Operand, counts: Operand, probs: Operand, *, dtype: DTypeLike = int64, name: str | None = None) -> Tensor:
+    """shape:S seed:Tseed counts:T probs:T -> output:dtype"""
+    return one("StatelessRandomBinomial", (shape, seed, counts, probs,), {"dtype": dtype}, name)
 
 def StatelessRandomGammaV2(shape: Operand, seed: Operand, alpha: Operand, *, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed alpha:dtype -> output:dtype"""
     return one("StatelessRandomGammaV2", (shape, seed, alpha,), {}, name)
 
+def StatelessRandomGammaV3(shape: Operand, key: Operand, counter: Operand, alg: Operand, alpha: Operand, *, name: str | None = None) -> Tensor:
+    """shape:shape_dtype key:uint64 counter:uint64 alg:int32 alpha:dtype -> output:dtype"""
+    return one("StatelessRandomGammaV3", (shape, key, counter, alg, alpha,), {}, name)
+
+def StatelessRandomGetAlg(*, name: str | None = None) -> Tensor:
+    """-> alg:int32"""
+    return one("StatelessRandomGetAlg", (), {}, name)
+
+def StatelessRandomGetKeyCounter(seed: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """seed:Tseed -> key:uint64 counter:uint64"""
+    return many("StatelessRandomGetKeyCounter", (seed,), {}, name)
+
+def StatelessRandomGetKeyCounterAlg(seed: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """seed:Tseed -> key:uint64 counter:uint64 alg:int32"""
+    return many("StatelessRandomGetKeyCounterAlg", (seed,), {}, name)
+
 def StatelessRandomNormal(shape: Operand, seed: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed -> output:dtype"""
     return one("StatelessRandomNormal", (shape, seed,), {"dtype": dtype}, name)
+
+def StatelessRandomNormalV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
+    return one("StatelessRandomNormalV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
 
 def StatelessRandomPoisson(shape: Operand, seed: Operand, lam: Operand, *, dtype: DTypeLike = int32, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed lam:Rtype -> output:dtype"""
@@ -3665,13 +3808,33 @@ def StatelessRandomUniformFullInt(shape: Operand, seed: Operand, *, dtype: DType
     """shape:T seed:Tseed -> output:dtype"""
     return one("StatelessRandomUniformFullInt", (shape, seed,), {"dtype": dtype}, name)
 
+def StatelessRandomUniformFullIntV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = uint64, name: str | None = None) -> Tensor:
+    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
+    return one("StatelessRandomUniformFullIntV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
+
 def StatelessRandomUniformInt(shape: Operand, seed: Operand, minval: Operand, maxval: Operand, *, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed minval:dtype maxval:dtype -> output:dtype"""
     return one("StatelessRandomUniformInt", (shape, seed, minval, maxval,), {}, name)
 
+def StatelessRandomUniformIntV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, minval: Operand, maxval: Operand, *, name: str | None = None) -> Tensor:
+    """shape:Tshape key:uint64 counter:uint64 alg:int32 minval:dtype maxval:dtype -> output:dtype"""
+    return one("StatelessRandomUniformIntV2", (shape, key, counter, alg, minval, maxval,), {}, name)
+
+def StatelessRandomUniformV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
+    return one("StatelessRandomUniformV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
+
+def StatelessShuffle(value: Operand, key: Operand, counter: Operand, alg: Operand, *, name: str | None = None) -> Tensor:
+    """value:T key:uint64 counter:uint64 alg:int32 -> output:T"""
+    return one("StatelessShuffle", (value, key, counter, alg,), {}, name)
+
 def StatelessTruncatedNormal(shape: Operand, seed: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed -> output:dtype"""
     return one("StatelessTruncatedNormal", (shape, seed,), {"dtype": dtype}, name)
+
+def StatelessTruncatedNormalV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
+    return one("StatelessTruncatedNormalV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
 
 def StaticRegexFullMatch(input: Operand, *, pattern: str | bytes, name: str | None = None) -> Tensor:
     """input:string -> output:bool"""
@@ -4096,6 +4259,14 @@ def Tile(input: Operand, multiples: Operand, *, name: str | None = None) -> Tens
 def TileGrad(input: Operand, multiples: Operand, *, name: str | None = None) -> Tensor:
     """input:T multiples:int32 -> output:T"""
     return one("TileGrad", (input, multiples,), {}, name)
+
+def Timestamp(*, name: str | None = None) -> Tensor:
+    """-> ts:double"""
+    return one("Timestamp", (), {}, name)
+
+def ToBool(input: Operand, *, name: str | None = None) -> Tensor:
+    """input:T -> output:bool"""
+    return one("ToBool", (input,), {}, name)
 
 def TopK(input: Operand, *, k: int, sorted: bool = True, name: str | None = None) -> tuple[Tensor, Tensor]:
     """input:T -> values:T indices:int32"""

@@ -1,6 +1,7 @@
 """Sparse tensors kept under numbers: ``AddSparseToTensorsMap`` and ``AddManySparseToTensorsMap``.
 
-``TakeManySparseFromTensorsMap`` takes them out. A map lives as long as its device, under the container and shared name of its nodes. Queues hold the numbers.
+``TakeManySparseFromTensorsMap`` takes them out. A map lives as long as its device, under the container and
+shared name of its nodes. Queues hold the numbers.
 """
 
 from __future__ import annotations

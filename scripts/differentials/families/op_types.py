@@ -944,3 +944,87 @@ def _(tf: Any, _: Any) -> Any:
                                        default_value=np.float32([7, 8]))),
         ]
     )  # fmt: skip
+
+
+# -- updates of variables --------------------------------------------------------------------------
+
+
+def update(name: str, slots: int, sparse: bool = False, **given: Any) -> None:
+    """Add two updates of a variable and its slots by a node.
+
+    Args:
+        name: the operation type, and after a dash what is special.
+        slots: how many slots there are.
+        sparse: whether the gradient has rows, of which two are the same.
+        given: the further inputs and attributes, in order.
+    """
+
+    @op_types(name)
+    def _(tf: Any, _: Any) -> Any:
+        op_type = name.partition("-")[0]
+        by_handle = op_type.startswith("Resource")
+        with tf.variable_scope("v", use_resource=by_handle):
+            made = [
+                tf.get_variable(f"v{n}", initializer=reals(4, 2) ** (2 if n else 1) / (n + 1))
+                for n in range(slots + 1)
+            ]
+        names = (
+            ["var", "m", "v", "vhat"]
+            if "accum" not in given.get("_slots", "")
+            else ["var", "accum"]
+        )
+        refs = [each.handle if by_handle else each._ref() for each in made]
+        inputs = dict(zip(names, refs, strict=False))
+        rest = {key: value for key, value in given.items() if key != "_slots"}
+        slope = (
+            {"grad": reals(3, 2), "indices": np.array([2, 0, 1])}
+            if sparse
+            else {"grad": reals(4, 2)}
+        )
+        node = getattr(tf.raw_ops, op_type)(**inputs, **slope, **rest)
+        return Plan(steps=[Step(node.op if hasattr(node, "op") else node), Step(made)] * 2,
+                    tolerance=1e-5)  # fmt: skip
+
+
+_RATE = {"lr": np.float32(0.1)}
+_BETAS = {
+    "beta1_power": np.float32(0.9), **_RATE, "beta1": np.float32(0.9), "beta2": np.float32(0.99),
+    "epsilon": np.float32(0.01),
+}  # fmt: skip
+_SIGN = {"sign_decay": np.float32(0.7), "beta": np.float32(0.8)}
+for _prefix in ("Resource", ""):
+    update(f"{_prefix}ApplyAdaMax", 2, **_BETAS)
+    update(f"{_prefix}ApplyAdagradV2", 1, _slots="accum", epsilon=np.float32(0.1), **_RATE)
+    update(
+        f"{_prefix}SparseApplyAdagradV2", 1, True, _slots="accum", epsilon=np.float32(0.1), **_RATE
+    )
+    update(f"{_prefix}ApplyAddSign", 1, alpha=np.float32(1.2), **_RATE, **_SIGN)
+    update(f"{_prefix}ApplyPowerSign", 1, logbase=np.float32(1.1), **_RATE, **_SIGN)
+update("ResourceApplyAdamWithAmsgrad", 3, beta2_power=np.float32(0.99), **_BETAS)
+for _nesterov in (False, True):
+    update(f"ResourceApplyKerasMomentum-{_nesterov:d}", 1, _slots="accum", momentum=np.float32(0.9),
+           use_nesterov=_nesterov, **_RATE)  # fmt: skip
+    update(f"ResourceSparseApplyKerasMomentum-{_nesterov:d}", 1, True, _slots="accum",
+           momentum=np.float32(0.9), use_nesterov=_nesterov, **_RATE)  # fmt: skip
+
+
+@op_types("RefIdentity")
+def _(tf: Any, _: Any) -> Any:
+    """A reference that is passed on is still one."""
+    v = tf.get_variable("v", initializer=reals(3), use_resource=False)
+    passed = tf.raw_ops.RefIdentity(input=v._ref())
+    return Plan(
+        steps=[Step(passed), Step(tf.raw_ops.AssignAdd(ref=passed, value=reals(3))), Step(v)]
+    )
+
+
+for _what, _value in (
+    ("zero", np.float32(0)), ("number", np.float32(0.5)), ("empty", np.zeros(0, np.int32)),
+    ("vector", np.zeros(2, np.int32)), ("text", np.array(b"a", object)), ("no-text", np.array(b"", object)),
+):  # fmt: skip
+    case(f"ToBool-{_what}", input=_value, slopes=False)
+case("CheckNumericsV2", tensor=reals(3), message="because")
+case("CheckNumericsV2-wrong", tensor=np.array([1, np.nan, -np.inf], np.float32), message="because",
+     slopes=False)  # fmt: skip
+case("RandomGammaGrad", alpha=np.array([0.3, 1, 2.5, 40], np.float64),
+     sample=np.array([0.2, 1.5, 3, 38], np.float64), slopes=False, tolerance=1e-6)  # fmt: skip
