@@ -98,6 +98,7 @@ _NAMES = {
     ".metrics": "*=metrics",
     ".module": "Module",
     ".nn": "*=nn",
+    ".profiler": "*=profiler",
     ".python": "*=python",
     ".py_functions": "py_function",
     ".python_io": "*=python_io",

@@ -13,6 +13,11 @@ import numpy as np
 from actorsession import interop
 from actorsession.compat.v1.devices import DeviceSpec
 from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.profiler.flops import (
+    OpStats,
+    RegisterStatistics,
+    get_stats_for_node_def,
+)
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.dimension import as_dimension
@@ -47,6 +52,7 @@ __all__ = [
     "EagerTensor",
     "MakeNdarray",
     "NoGradient",
+    "OpStats",
     "RegisterShape",
     "RegisterStatistics",
     "ShapeEquals",
@@ -71,6 +77,7 @@ __all__ = [
     "get_gradient_function",
     "get_name_scope",
     "get_seed",
+    "get_stats_for_node_def",
     "graph_mode",
     "import_scoped_meta_graph",
     "import_scoped_meta_graph_with_return_elements",
@@ -327,18 +334,6 @@ class RegisterShape:
     def __call__(self, f: Any) -> Any:
         """Return the function."""
         return f
-
-
-class RegisterStatistics(RegisterShape):
-    """Returns a decorator that leaves functions that estimate costs as they are.
-
-    Args:
-        op_type: the type of the operation.
-        statistic_type: what is estimated.
-    """
-
-    def __init__(self, op_type: str, statistic_type: str) -> None:
-        super().__init__(op_type)
 
 
 class _SessionStack:
