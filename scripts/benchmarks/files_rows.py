@@ -1,4 +1,4 @@
-"""The rows about what programs do with files, and about ops that are slow without kernels in C; for both sides.
+"""The rows about what programs do with files, and ops that are slow without kernels in C; for both sides.
 
 Both have TensorFlow 1's names, so each row is one program, which is given the module.
 """
@@ -125,7 +125,9 @@ class FilesRows:
     def _serialized(self, question: Question) -> list[bytes]:
         train, given = self._tf.train, question.given
         records = []
-        for x, label, name, ids in zip(*(given[key] for key in ("x", "label", "name", "ids"))):
+        for x, label, name, ids in zip(
+            given["x"], given["label"], given["name"], given["ids"], strict=True
+        ):
             features = {
                 "x": train.Feature(float_list=train.FloatList(value=x.tolist())),
                 "label": train.Feature(int64_list=train.Int64List(value=[label])),
@@ -149,7 +151,9 @@ class FilesRows:
         tf, features = self._tf, self._features(question)
         return self._read(
             self._serialized(question),
-            lambda dataset: dataset.batch(_BATCH).map(lambda some: tf.parse_example(some, features)),
+            lambda dataset: dataset.batch(_BATCH).map(
+                lambda some: tf.parse_example(some, features)
+            ),
             _sum_of_batch,
         )
 
@@ -162,7 +166,9 @@ class FilesRows:
             return found
 
         return self._read(
-            self._serialized(question), lambda dataset: dataset.map(parsed).batch(_BATCH), _sum_of_batch
+            self._serialized(question),
+            lambda dataset: dataset.map(parsed).batch(_BATCH),
+            _sum_of_batch,
         )
 
     # -- events, graphs, checkpoints -----------------------------------------------------------
