@@ -60,7 +60,7 @@ def histogram_of(values: Any, tag: str) -> bytes:
     low, high = (flat[0], flat[-1]) if flat.size else (_LARGEST, -_LARGEST)
     sums = [double_field(number, float(value)) for number, value in (
         (_MIN, low), (_MAX, high), (_NUM, flat.size), (_SUM, flat.sum()),
-        (_SUM_SQUARES, np.dot(flat, flat)),
+        (_SUM_SQUARES, np.einsum("i,i", flat, flat)),
     )]  # fmt: skip
     return b"".join([
         *sums,
