@@ -13,6 +13,7 @@ from actorsession.compat.v1.keras_bridges import (
     checkpointing,
     fitting,
     initial_values,
+    operation_layers,
     optimizing,
 )
 
@@ -38,6 +39,7 @@ def bridge(keras: Any, as_tensorflow: bool) -> None:
     initial_values.bridge(keras)
     optimizing.bridge(keras)
     calling.bridge(keras)
+    operation_layers.bridge(keras)
     fitting.bridge(keras, as_tensorflow)
     checkpointing.bridge(keras)
     if keras.__version__ < "2.3":

@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import actorsession.compat.v1 as _tf
 
 __all__ = ["bridge"]
@@ -67,7 +69,9 @@ def _with_dtype(call: Callable[..., Any]) -> Callable[..., Any]:
         sizes = (
             tuple(tf.TensorShape(shape).as_list()) if isinstance(shape, tf.TensorShape) else shape
         )
-        return call(self, sizes, dtype=None if dtype is None else tf.as_dtype(dtype).name)
+        kind = None if dtype is None else tf.as_dtype(dtype).name
+        found = call(self, sizes, dtype=kind)
+        return tf.constant(found, kind or "float32") if isinstance(found, np.ndarray) else found
 
     return run
 
