@@ -10,6 +10,7 @@ import functools
 import importlib
 import importlib.metadata
 import os
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -23,7 +24,10 @@ _OURS = {
     "engine.base_layer.Layer": ("layer", "Layer"),
     "engine.Layer": ("layer", "Layer"),
     "engine.input_spec": ("layer", ""),
+    "utils.tf_utils": ("utils", ""),
 }
+# What Keras 2.3 imports of TensorFlow's Keras, while it is being imported itself.
+_INSIDE = ("backend", "utils")
 # Packages of TensorFlow's around Keras, which have the same names.
 _AROUND = ("_impl", "api", "keras", "python")
 
@@ -34,9 +38,9 @@ def missing_because() -> str | None:
         version = importlib.metadata.version("keras")
     except importlib.metadata.PackageNotFoundError:
         return "Keras is a library of its own: pip install 'actorsession[keras]'"
-    if version.startswith("2.2."):
+    if version.startswith(("2.2.", "2.3.")):
         return None
-    return f"Keras {version} does not run here, Keras 2.2 does: pip install 'actorsession[keras]'"
+    return f"Keras {version} does not run here, Keras 2.2 and 2.3 do: pip install 'actorsession[keras]'"
 
 
 @functools.cache
@@ -81,6 +85,8 @@ def find(path: str) -> Any:
         file, name = _OURS[path]
         module = importlib.import_module(f"{_FACE}.{file}")
         return getattr(module, name) if name else module
+    if path in _INSIDE and _is_loading():
+        return importlib.import_module(f"{_FACE}.{path}")
     found: Any = library()
     parts = path.split(".")
     for part in parts:
@@ -94,6 +100,12 @@ def find(path: str) -> Any:
         found = getattr(found, part)
     inside = [name for name in _OURS if name.startswith(f"{path}.")]
     return _with_ours(path, found) if inside and isinstance(found, ModuleType) else found
+
+
+def _is_loading() -> bool:
+    """Whether it is Keras that asks, whose own backend is not there yet."""
+    keras = sys.modules.get("keras")
+    return keras is not None and not hasattr(keras, "backend")
 
 
 class _WithOurs(ModuleType):

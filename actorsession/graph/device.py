@@ -21,11 +21,11 @@ __all__ = ["LOCAL_TASK", "DeviceAttributes", "DeviceSpec", "task_name"]
 LOCAL_TASK = "/job:localhost/replica:0/task:0"
 
 _JOB = re.compile(r"job:([A-Za-z][A-Za-z0-9_]*|\*)")
-_REPLICA = re.compile(r"replica:([0-9]+|\*)")
-_TASK = re.compile(r"task:([0-9]+|\*)")
-_DEVICE = re.compile(r"device:([A-Za-z][A-Za-z0-9_]*|\*)(?::([0-9]+|\*))?")
+_REPLICA = re.compile(r"replica:([0-9]{1,18}|\*)")
+_TASK = re.compile(r"task:([0-9]{1,18}|\*)")
+_DEVICE = re.compile(r"device:([A-Za-z][A-Za-z0-9_]*|\*)(?::([0-9]{1,18}|\*))?")
 # The spelling from before "device:", which TensorFlow keeps for the types of that time.
-_SHORT = re.compile(r"(cpu|gpu|tpu)(?::([0-9]+|\*))?", re.IGNORECASE)
+_SHORT = re.compile(r"(cpu|gpu|tpu)(?::([0-9]{1,18}|\*))?", re.IGNORECASE)
 
 
 _PARTS = ("job", "replica", "task", "device_type", "device_index")

@@ -22,7 +22,9 @@ from typing import TYPE_CHECKING, Any
 from actorsession.config.limits import check_graph_size
 from actorsession.errors import InaccessibleTensorError, ProtocolError
 from actorsession.graph import codec
+from actorsession.graph.control_flow_ops import PRIMITIVES
 from actorsession.graph.dtypes import DType, bool_, int32, resource, variant
+from actorsession.graph.extension import ExtensionPoint
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import is_registered, needs_import
@@ -34,9 +36,9 @@ if TYPE_CHECKING:
     from actorsession.graph.graph import Graph
 
 __all__ = [
-    "ARGUMENT", "CALL", "CALLS", "CONSTRUCTS", "IF", "MAX_LOOPS", "MAX_NESTING", "REMOTE_CALL",
-    "STANDS_FOR", "STATEFUL_CALL", "SYMBOLIC_GRADIENT", "WHILE", "FunctionBody", "FunctionDef", "brought_in",
-    "check_reach", "entering", "function_fault", "functions_of", "named_functions",
+    "ARGUMENT", "CALL", "CALLS", "CONSTRUCTS", "FUNCTIONALIZE", "IF", "MAX_LOOPS", "MAX_NESTING",
+    "REMOTE_CALL", "STANDS_FOR", "STATEFUL_CALL", "SYMBOLIC_GRADIENT", "WHILE", "FunctionBody", "FunctionDef",
+    "brought_in", "check_reach", "entering", "function_fault", "functions_of", "named_functions",
     "nodes_in", "nodes_inside", "size_inside", "size_of",
 ]  # fmt: skip
 
@@ -50,6 +52,10 @@ CALLS: Mapping[str, int] = {CALL: 0, STATEFUL_CALL: 0, REMOTE_CALL: 1, SYMBOLIC_
 _FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     WHILE: ("cond", "body"), IF: ("then_branch", "else_branch"), **dict.fromkeys(CALLS, ("f",)),
 }  # fmt: skip
+# Makes loops and branches of the primitives in a function, which is compiled to code of Python.
+FUNCTIONALIZE: ExtensionPoint[
+    Callable[[Sequence[NodeDef], Sequence[TensorSpec], Sequence[tuple[str, int]]], list[NodeDef]]
+] = ExtensionPoint("primitive control flow in functions", "actorsession.ops")
 # The attribute of a ``While`` that replaces a primitive loop where a gradient needs that: for each Exit, the
 # number of the variable and the name.
 STANDS_FOR = "_stands_for"
@@ -454,9 +460,13 @@ class FunctionBody:
                     attrs={k: v for k, v in node.attrs.items() if k != "_class"},
                 )
             )
+        made = tuple([refs.get(t, t._ref) for t in outputs])
+        if not PRIMITIVES.isdisjoint([node.op for node in nodes]):
+            arguments = [t.spec for t in (*self.parameters, *captures)]
+            nodes = FUNCTIONALIZE.get("nodes")(nodes, arguments, made)
         return FunctionDef(
             tuple([t.spec for t in self.parameters]), tuple([t.spec for t in captures]),
-            tuple(nodes), tuple([refs.get(t, t._ref) for t in outputs]),
+            tuple(nodes), made,
         )  # fmt: skip
 
 

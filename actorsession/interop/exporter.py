@@ -17,14 +17,20 @@ from actorsession.checkpoints import write_whole
 from actorsession.checkpoints.seals import seal_message, seal_text
 from actorsession.config.file_roots import path_text
 from actorsession.graph import registry
-from actorsession.graph.dtypes import resource
+from actorsession.graph.dtypes import DType, resource, string
 from actorsession.graph.function import CALLS, STATEFUL_CALL, SYMBOLIC_GRADIENT, WHILE, FunctionDef
 from actorsession.graph.graph import Graph
 from actorsession.graph.names import free_name
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.node import NodeDef as PlainNodeDef
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.op_signatures import REQUIRED, Signature, bind, tensorflow_signature
+from actorsession.graph.op_signatures import (
+    REQUIRED,
+    Arg,
+    Signature,
+    bind,
+    tensorflow_signature,
+)
 from actorsession.interop import protos, text_format
 from actorsession.interop.attributes import FunctionName, attr_proto
 from actorsession.interop.first_values import with_first_values
@@ -227,13 +233,21 @@ def _bound(
         (signature.inputs, inputs, "inputs"), (signature.outputs, node.outputs, "outputs")
     ):  # fmt: skip
         known = {**node.attrs, **bound}
-        found = bind(args, [spec.dtype for spec in specs], known, signature.attrs)
+        found = bind(args, _written_types(args, specs), known, signature.attrs)
         if found is None:
             raise ValueError(
                 f"it has {len(specs)} {what}, which do not match TensorFlow's {node.op}"
             )
         bound = {**found, **bound}
     return bound
+
+
+def _written_types(args: Sequence[Arg], specs: Sequence[TensorSpec]) -> list[DType]:
+    """Return the types of inputs or outputs as TensorFlow has them, where older handles refer to a string."""
+    dtypes = [spec.dtype for spec in specs]
+    if args and args[0].is_ref and dtypes and dtypes[0] is resource:
+        dtypes[0] = string
+    return dtypes
 
 
 # -- files ---------------------------------------------------------------------------------------

@@ -40,6 +40,9 @@ _TYPES = {
     "ops.convolutions.fractional_pooling": (
         "FractionalAvgPool FractionalAvgPoolGrad FractionalMaxPool FractionalMaxPoolGrad"
     ),
+    "ops.convolutions.fused": (
+        "FusedPadConv2D FusedResizeAndPadConv2D _FusedConv2D _FusedDepthwiseConv2dNative"
+    ),
     "ops.convolutions.nodes": (
         "Conv2D Conv2DBackpropFilter Conv2DBackpropInput Conv3D Conv3DBackpropFilterV2 "
         "Conv3DBackpropInputV2"
@@ -49,6 +52,7 @@ _TYPES = {
         "AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad MaxPool MaxPool3D MaxPool3DGrad "
         "MaxPool3DGradGrad MaxPoolGrad MaxPoolGradGrad"
     ),
+    "ops.convolutions.pooling_sized": "MaxPoolGradGradV2 MaxPoolGradV2 MaxPoolV2",
     "ops.elements.arithmetic": "Add AddN AddV2 Maximum Minimum Mul Pow SquaredDifference Sub",
     "ops.elements.bitwise": (
         "BitwiseAnd BitwiseOr BitwiseXor Invert LeftShift PopulationCount RightShift"
@@ -85,7 +89,7 @@ _TYPES = {
     "ops.linear.einsum": "Einsum",
     "ops.linear.factorisations": "Cholesky Lu Qr",
     "ops.linear.least_squares": "MatrixSolveLs",
-    "ops.linear.matmul": "BatchMatMul BatchMatMulV2 MatMul",
+    "ops.linear.matmul": "BatchMatMul BatchMatMulV2 BatchMatMulV3 MatMul",
     "ops.linear.matrix_diagonals": "MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3",
     "ops.linear.matrix_functions": "MatrixLogarithm MatrixSquareRoot",
     "ops.linear.products": "Cross",
@@ -121,6 +125,7 @@ _TYPES = {
     ),
     "ops.neural.biases": "BiasAdd BiasAddGrad",
     "ops.neural.cross_entropy": "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits",
+    "ops.neural.fused": "_FusedBatchNormEx _FusedMatMul",
     "ops.neural.fused_batch_norm": (
         "FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 "
         "FusedBatchNormV2 FusedBatchNormV3"
@@ -251,9 +256,10 @@ _TYPES = {
     "opsets.images.drawing": "DrawBoundingBoxes DrawBoundingBoxesV2",
     "opsets.images.files": "DecodeJpeg DecodePng EncodeJpeg EncodePng",
     "opsets.images.formats": "DecodeAndCropJpeg DecodeBmp DecodeGif DecodeImage ExtractJpegShape",
-    "opsets.images.glimpses": "ExtractGlimpse",
+    "opsets.images.glimpses": "ExtractGlimpse ExtractGlimpseV2",
     "opsets.images.jpeg_quality": "EncodeJpegVariableQuality",
-    "opsets.images.patches": "ExtractImagePatches",
+    "opsets.images.patches": "ExtractImagePatches ExtractVolumePatches",
+    "opsets.images.projections": "ImageProjectiveTransformV2 ImageProjectiveTransformV3",
     "opsets.images.resizing": (
         "ResizeArea ResizeBicubic ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad "
         "ResizeNearestNeighbor ResizeNearestNeighborGrad"
@@ -262,6 +268,7 @@ _TYPES = {
         "CombinedNonMaxSuppression NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 "
         "NonMaxSuppressionWithOverlaps"
     ),
+    "opsets.images.translations": "ScaleAndTranslate ScaleAndTranslateGrad",
     "opsets.older.arrays": (
         "AccumulateNV2 BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad "
         "BatchToSpace BiasAddV1 Concat Conv3DBackpropFilter Conv3DBackpropInput DeepCopy Gather "
@@ -305,10 +312,22 @@ _TYPES = {
     ),
     "opsets.parsing.sequence_nodes": "ParseSequenceExampleV2",
     "opsets.parsing.serialized": "DecodeCompressed ParseTensor SerializeTensor",
+    "opsets.quantisation.conversions": (
+        "Dequantize QuantizeDownAndShrinkRange QuantizeV2 RequantizationRange Requantize"
+    ),
     "opsets.quantisation.fake_quant": (
         "FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars "
         "FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel "
         "FakeQuantWithMinMaxVarsPerChannelGradient"
+    ),
+    "opsets.quantisation.neural": (
+        "QuantizedAdd QuantizedAvgPool QuantizedBatchNormWithGlobalNormalization QuantizedBiasAdd "
+        "QuantizedConcat QuantizedConv2D QuantizedMatMul QuantizedMaxPool QuantizedMul "
+        "QuantizedRelu QuantizedRelu6 QuantizedReshape"
+    ),
+    "opsets.quantisation.rounding": (
+        "QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 "
+        "QuantizeAndDequantizeV4 QuantizeAndDequantizeV4Grad"
     ),
     "opsets.ragged.nodes": "RaggedGather RaggedRange RaggedTensorToSparse RaggedTensorToTensor",
     "opsets.recurrent.blocks": (
@@ -423,6 +442,9 @@ EXTENSION_MODULES: dict[str, dict[str, str]] = {
         "sub": "actorsession.ops.elements.arithmetic",
         "truediv": "actorsession.ops.elements.division",
         "xor": "actorsession.ops.elements.bitwise",
+    },
+    "primitive control flow in functions": {
+        "nodes": "actorsession.ops.flow.constructs",
     },
 }
 """Full name of the module by extension point and key."""

@@ -11,7 +11,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from actorsession.graph.dtypes import complex64, float32, int32, int64, string, uint8, uint64
+from actorsession.graph.dtypes import (
+    complex64,
+    float32,
+    int32,
+    int64,
+    qint32,
+    quint8,
+    string,
+    uint8,
+    uint64,
+)
 from actorsession.ops.apply import Operand, Operands, Value, many, node, one
 
 if TYPE_CHECKING:
@@ -35,9 +45,9 @@ __all__ = [
     "AvgPoolGrad", "Barrier", "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany",
     "BarrierReadySize", "BarrierTakeMany", "BatchCholesky", "BatchDataset", "BatchDatasetV2",
     "BatchFFT", "BatchFFT2D", "BatchFFT3D", "BatchIFFT", "BatchIFFT2D", "BatchIFFT3D",
-    "BatchMatMul", "BatchMatMulV2", "BatchMatrixBandPart", "BatchMatrixDeterminant",
-    "BatchMatrixDiag", "BatchMatrixDiagPart", "BatchMatrixInverse", "BatchMatrixSetDiag",
-    "BatchMatrixSolve", "BatchMatrixSolveLs", "BatchMatrixTriangularSolve",
+    "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "BatchMatrixBandPart",
+    "BatchMatrixDeterminant", "BatchMatrixDiag", "BatchMatrixDiagPart", "BatchMatrixInverse",
+    "BatchMatrixSetDiag", "BatchMatrixSolve", "BatchMatrixSolveLs", "BatchMatrixTriangularSolve",
     "BatchNormWithGlobalNormalization", "BatchNormWithGlobalNormalizationGrad",
     "BatchSelfAdjointEig", "BatchSelfAdjointEigV2", "BatchSvd", "BatchToSpace", "BatchToSpaceND",
     "BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad",
@@ -60,15 +70,15 @@ __all__ = [
     "DecodeRaw", "DecodeWav", "DeepCopy", "DeleteSessionTensor", "DenseBincount",
     "DenseToDenseSetOperation", "DenseToSparseBatchDataset", "DenseToSparseSetOperation",
     "DepthToSpace", "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
-    "DepthwiseConv2dNativeBackpropInput", "DeserializeIterator", "DeserializeManySparse",
-    "DeserializeSparse", "DestroyResourceOp", "DestroyTemporaryVariable", "Diag", "DiagPart",
-    "Digamma", "Dilation2D", "Dilation2DBackpropFilter", "Dilation2DBackpropInput",
-    "DirectedInterleaveDataset", "DisableCopyOnRead", "Div", "DivNoNan", "DrawBoundingBoxes",
-    "DrawBoundingBoxesV2", "DummyMemoryCache", "DummySeedGenerator", "DynamicPartition",
-    "DynamicStitch", "EditDistance", "Einsum", "Elu", "EluGrad", "Empty", "EmptyTensorList",
-    "EncodeBase64", "EncodeJpeg", "EncodeJpegVariableQuality", "EncodePng", "EncodeWav",
-    "EnsureShape", "Enter", "Equal", "Erf", "Erfc", "Erfinv", "EuclideanNorm", "Exit", "Exp",
-    "ExpandDims", "ExperimentalAssertNextDataset", "ExperimentalDatasetCardinality",
+    "DepthwiseConv2dNativeBackpropInput", "Dequantize", "DeserializeIterator",
+    "DeserializeManySparse", "DeserializeSparse", "DestroyResourceOp", "DestroyTemporaryVariable",
+    "Diag", "DiagPart", "Digamma", "Dilation2D", "Dilation2DBackpropFilter",
+    "Dilation2DBackpropInput", "DirectedInterleaveDataset", "DisableCopyOnRead", "Div", "DivNoNan",
+    "DrawBoundingBoxes", "DrawBoundingBoxesV2", "DummyMemoryCache", "DummySeedGenerator",
+    "DynamicPartition", "DynamicStitch", "EditDistance", "Einsum", "Elu", "EluGrad", "Empty",
+    "EmptyTensorList", "EncodeBase64", "EncodeJpeg", "EncodeJpegVariableQuality", "EncodePng",
+    "EncodeWav", "EnsureShape", "Enter", "Equal", "Erf", "Erfc", "Erfinv", "EuclideanNorm", "Exit",
+    "Exp", "ExpandDims", "ExperimentalAssertNextDataset", "ExperimentalDatasetCardinality",
     "ExperimentalDenseToSparseBatchDataset", "ExperimentalDirectedInterleaveDataset",
     "ExperimentalGroupByReducerDataset", "ExperimentalGroupByWindowDataset",
     "ExperimentalIgnoreErrorsDataset", "ExperimentalMapAndBatchDataset",
@@ -76,25 +86,27 @@ __all__ = [
     "ExperimentalParseExampleDataset", "ExperimentalPrivateThreadPoolDataset",
     "ExperimentalRandomDataset", "ExperimentalScanDataset", "ExperimentalSlidingWindowDataset",
     "ExperimentalTakeWhileDataset", "ExperimentalUnbatchDataset", "ExperimentalUniqueDataset",
-    "Expm1", "ExtractGlimpse", "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D",
-    "FIFOQueue", "FIFOQueueV2", "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient",
-    "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsGradient",
-    "FakeQuantWithMinMaxVarsPerChannel", "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill",
-    "FilterDataset", "Fingerprint", "FixedLengthRecordDataset", "FixedLengthRecordDatasetV2",
-    "FixedLengthRecordReader", "FixedLengthRecordReaderV2", "FixedUnigramCandidateSampler",
-    "FlatMapDataset", "Floor", "FloorDiv", "FloorMod", "FractionalAvgPool", "FractionalAvgPoolGrad",
-    "FractionalMaxPool", "FractionalMaxPoolGrad", "FusedBatchNorm", "FusedBatchNormGrad",
-    "FusedBatchNormGradV2", "FusedBatchNormGradV3", "FusedBatchNormV2", "FusedBatchNormV3",
-    "GRUBlockCell", "GRUBlockCellGrad", "Gather", "GatherNd", "GatherV2", "GeneratorDataset",
-    "GetSessionHandle", "GetSessionTensor", "Greater", "GreaterEqual", "GroupByReducerDataset",
-    "GroupByWindowDataset", "GuaranteeConst", "HSVToRGB", "HashTable", "HashTableV2",
-    "HistogramFixedWidth", "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D",
-    "IRFFT3D", "Identity", "IdentityN", "IdentityReader", "IdentityReaderV2", "If", "Igamma",
-    "IgammaGradA", "Igammac", "IgnoreErrorsDataset", "Imag", "ImageSummary", "InTopK", "InTopKV2",
-    "InitializeTable", "InitializeTableFromTextFile", "InitializeTableFromTextFileV2",
-    "InitializeTableV2", "InplaceAdd", "InplaceSub", "InplaceUpdate", "InterleaveDataset", "Inv",
-    "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized",
-    "Iterator", "IteratorFromStringHandle", "IteratorFromStringHandleV2", "IteratorGetNext",
+    "Expm1", "ExtractGlimpse", "ExtractGlimpseV2", "ExtractImagePatches", "ExtractJpegShape",
+    "ExtractVolumePatches", "FFT", "FFT2D", "FFT3D", "FIFOQueue", "FIFOQueueV2",
+    "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars",
+    "FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannel",
+    "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill", "FilterDataset", "Fingerprint",
+    "FixedLengthRecordDataset", "FixedLengthRecordDatasetV2", "FixedLengthRecordReader",
+    "FixedLengthRecordReaderV2", "FixedUnigramCandidateSampler", "FlatMapDataset", "Floor",
+    "FloorDiv", "FloorMod", "FractionalAvgPool", "FractionalAvgPoolGrad", "FractionalMaxPool",
+    "FractionalMaxPoolGrad", "FusedBatchNorm", "FusedBatchNormGrad", "FusedBatchNormGradV2",
+    "FusedBatchNormGradV3", "FusedBatchNormV2", "FusedBatchNormV3", "FusedPadConv2D",
+    "FusedResizeAndPadConv2D", "GRUBlockCell", "GRUBlockCellGrad", "Gather", "GatherNd", "GatherV2",
+    "GeneratorDataset", "GetSessionHandle", "GetSessionTensor", "Greater", "GreaterEqual",
+    "GroupByReducerDataset", "GroupByWindowDataset", "GuaranteeConst", "HSVToRGB", "HashTable",
+    "HashTableV2", "HistogramFixedWidth", "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT",
+    "IRFFT2D", "IRFFT3D", "Identity", "IdentityN", "IdentityReader", "IdentityReaderV2", "If",
+    "Igamma", "IgammaGradA", "Igammac", "IgnoreErrorsDataset", "Imag", "ImageProjectiveTransformV2",
+    "ImageProjectiveTransformV3", "ImageSummary", "InTopK", "InTopKV2", "InitializeTable",
+    "InitializeTableFromTextFile", "InitializeTableFromTextFileV2", "InitializeTableV2",
+    "InplaceAdd", "InplaceSub", "InplaceUpdate", "InterleaveDataset", "Inv", "InvGrad", "Invert",
+    "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized", "Iterator",
+    "IteratorFromStringHandle", "IteratorFromStringHandleV2", "IteratorGetNext",
     "IteratorGetNextAsOptional", "IteratorGetNextSync", "IteratorToStringHandle", "IteratorV2",
     "L2Loss", "LRN", "LRNGrad", "LSTMBlockCell", "LSTMBlockCellGrad", "LeakyRelu", "LeakyReluGrad",
     "LearnedUnigramCandidateSampler", "LeftShift", "LegacyParallelInterleaveDatasetV2", "Less",
@@ -110,27 +122,32 @@ __all__ = [
     "MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3", "MatrixSolve", "MatrixSolveLs",
     "MatrixSquareRoot", "MatrixTriangularSolve", "Max", "MaxIntraOpParallelismDataset", "MaxPool",
     "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGrad", "MaxPoolGradGrad",
-    "MaxPoolGradWithArgmax", "MaxPoolWithArgmax", "Maximum", "Mean", "Merge", "MergeSummary",
-    "MergeV2Checkpoints", "Mfcc", "Min", "Minimum", "MirrorPad", "MirrorPadGrad", "Mod",
-    "ModelDataset", "Mul", "MulNoNan", "Multinomial", "MutableHashTable",
-    "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri",
-    "NearestNeighbors", "Neg", "NextAfter", "NextIteration", "NoOp", "NonMaxSuppression",
-    "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
-    "NonMaxSuppressionWithOverlaps", "NonSerializableDataset", "NotEqual", "NthElement", "OneHot",
-    "OneShotIterator", "OnesLike", "OptimizeDataset", "OptimizeDatasetV2", "OptionalFromValue",
-    "OptionalGetValue", "OptionalHasValue", "OptionalNone", "OptionsDataset", "OrderedMapClear",
-    "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize", "OrderedMapStage",
-    "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2", "PaddedBatchDataset",
-    "PaddedBatchDatasetV2", "PaddingFIFOQueue", "PaddingFIFOQueueV2", "ParallelBatchDataset",
-    "ParallelConcat", "ParallelDynamicStitch", "ParallelInterleaveDataset",
+    "MaxPoolGradGradV2", "MaxPoolGradV2", "MaxPoolGradWithArgmax", "MaxPoolV2", "MaxPoolWithArgmax",
+    "Maximum", "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Mfcc", "Min", "Minimum",
+    "MirrorPad", "MirrorPadGrad", "Mod", "ModelDataset", "Mul", "MulNoNan", "Multinomial",
+    "MutableHashTable", "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2",
+    "MutableHashTableV2", "Ndtri", "NearestNeighbors", "Neg", "NextAfter", "NextIteration", "NoOp",
+    "NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4",
+    "NonMaxSuppressionV5", "NonMaxSuppressionWithOverlaps", "NonSerializableDataset", "NotEqual",
+    "NthElement", "OneHot", "OneShotIterator", "OnesLike", "OptimizeDataset", "OptimizeDatasetV2",
+    "OptionalFromValue", "OptionalGetValue", "OptionalHasValue", "OptionalNone", "OptionsDataset",
+    "OrderedMapClear", "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize",
+    "OrderedMapStage", "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2",
+    "PaddedBatchDataset", "PaddedBatchDatasetV2", "PaddingFIFOQueue", "PaddingFIFOQueueV2",
+    "ParallelBatchDataset", "ParallelConcat", "ParallelDynamicStitch", "ParallelInterleaveDataset",
     "ParallelInterleaveDatasetV2", "ParallelInterleaveDatasetV3", "ParallelInterleaveDatasetV4",
     "ParallelMapDataset", "ParallelMapDatasetV2", "ParseExample", "ParseExampleDataset",
     "ParseExampleDatasetV2", "ParseExampleV2", "ParseSequenceExample", "ParseSequenceExampleV2",
     "ParseSingleExample", "ParseSingleSequenceExample", "ParseTensor", "PartitionedCall",
     "Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "Polygamma", "PopulationCount", "Pow",
     "PrefetchDataset", "PreventGradient", "Print", "PrintV2", "PriorityQueue", "PriorityQueueV2",
-    "PrivateThreadPoolDataset", "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueClose",
-    "QueueCloseV2", "QueueDequeue", "QueueDequeueMany", "QueueDequeueManyV2", "QueueDequeueUpTo",
+    "PrivateThreadPoolDataset", "Prod", "PyFunc", "PyFuncStateless", "Qr", "QuantizeAndDequantize",
+    "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3", "QuantizeAndDequantizeV4",
+    "QuantizeAndDequantizeV4Grad", "QuantizeDownAndShrinkRange", "QuantizeV2", "QuantizedAdd",
+    "QuantizedAvgPool", "QuantizedBatchNormWithGlobalNormalization", "QuantizedBiasAdd",
+    "QuantizedConcat", "QuantizedConv2D", "QuantizedMatMul", "QuantizedMaxPool", "QuantizedMul",
+    "QuantizedRelu", "QuantizedRelu6", "QuantizedReshape", "QueueClose", "QueueCloseV2",
+    "QueueDequeue", "QueueDequeueMany", "QueueDequeueManyV2", "QueueDequeueUpTo",
     "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueue", "QueueEnqueueMany",
     "QueueEnqueueManyV2", "QueueEnqueueV2", "QueueIsClosed", "QueueIsClosedV2", "QueueSize",
     "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV", "RaggedGather", "RaggedRange",
@@ -145,18 +162,18 @@ __all__ = [
     "ReciprocalGrad", "ReduceDataset", "ReduceJoin", "ReducedShape", "RefEnter", "RefExit",
     "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "ReferenceHandle", "RegexFullMatch",
     "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall", "RepeatDataset",
-    "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear",
-    "ResizeBilinearGrad", "ResizeNearestNeighbor", "ResizeNearestNeighborGrad",
-    "ResourceAccumulatorApplyGradient", "ResourceAccumulatorNumAccumulated",
-    "ResourceAccumulatorSetGlobalStep", "ResourceAccumulatorTakeGradient", "ResourceApplyAdadelta",
-    "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
-    "ResourceApplyCenteredRMSProp", "ResourceApplyFtrl", "ResourceApplyFtrlV2",
-    "ResourceApplyGradientDescent", "ResourceApplyMomentum", "ResourceApplyProximalAdagrad",
-    "ResourceApplyProximalGradientDescent", "ResourceApplyRMSProp",
-    "ResourceConditionalAccumulator", "ResourceCountUpTo", "ResourceGather", "ResourceGatherNd",
-    "ResourceScatterAdd", "ResourceScatterDiv", "ResourceScatterMax", "ResourceScatterMin",
-    "ResourceScatterMul", "ResourceScatterNdAdd", "ResourceScatterNdMax", "ResourceScatterNdMin",
-    "ResourceScatterNdSub", "ResourceScatterNdUpdate", "ResourceScatterSub",
+    "RequantizationRange", "Requantize", "Reshape", "ResizeArea", "ResizeBicubic",
+    "ResizeBicubicGrad", "ResizeBilinear", "ResizeBilinearGrad", "ResizeNearestNeighbor",
+    "ResizeNearestNeighborGrad", "ResourceAccumulatorApplyGradient",
+    "ResourceAccumulatorNumAccumulated", "ResourceAccumulatorSetGlobalStep",
+    "ResourceAccumulatorTakeGradient", "ResourceApplyAdadelta", "ResourceApplyAdagrad",
+    "ResourceApplyAdagradDA", "ResourceApplyAdam", "ResourceApplyCenteredRMSProp",
+    "ResourceApplyFtrl", "ResourceApplyFtrlV2", "ResourceApplyGradientDescent",
+    "ResourceApplyMomentum", "ResourceApplyProximalAdagrad", "ResourceApplyProximalGradientDescent",
+    "ResourceApplyRMSProp", "ResourceConditionalAccumulator", "ResourceCountUpTo", "ResourceGather",
+    "ResourceGatherNd", "ResourceScatterAdd", "ResourceScatterDiv", "ResourceScatterMax",
+    "ResourceScatterMin", "ResourceScatterMul", "ResourceScatterNdAdd", "ResourceScatterNdMax",
+    "ResourceScatterNdMin", "ResourceScatterNdSub", "ResourceScatterNdUpdate", "ResourceScatterSub",
     "ResourceScatterUpdate", "ResourceSparseApplyAdadelta", "ResourceSparseApplyAdagrad",
     "ResourceSparseApplyAdagradDA", "ResourceSparseApplyCenteredRMSProp", "ResourceSparseApplyFtrl",
     "ResourceSparseApplyFtrlV2", "ResourceSparseApplyMomentum",
@@ -164,13 +181,14 @@ __all__ = [
     "ResourceSparseApplyRMSProp", "ResourceStridedSliceAssign", "Restore", "RestoreSlice",
     "RestoreV2", "Reverse", "ReverseSequence", "ReverseV2", "RewriteDataset", "RightShift", "Rint",
     "Roll", "Round", "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBox",
-    "SampleDistortedBoundingBoxV2", "Save", "SaveSlices", "SaveV2", "ScalarSummary", "ScanDataset",
-    "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNd",
-    "ScatterNdAdd", "ScatterNdMax", "ScatterNdMin", "ScatterNdNonAliasingAdd", "ScatterNdSub",
-    "ScatterNdUpdate", "ScatterSub", "ScatterUpdate", "SegmentMax", "SegmentMean", "SegmentMin",
-    "SegmentProd", "SegmentSum", "Select", "SelectV2", "SelfAdjointEig", "SelfAdjointEigV2", "Selu",
-    "SeluGrad", "SerializeIterator", "SerializeManySparse", "SerializeSparse", "SerializeTensor",
-    "SetSize", "Shape", "ShapeN", "ShardDataset", "ShardedFilename", "ShardedFilespec",
+    "SampleDistortedBoundingBoxV2", "Save", "SaveSlices", "SaveV2", "ScalarSummary",
+    "ScaleAndTranslate", "ScaleAndTranslateGrad", "ScanDataset", "ScatterAdd", "ScatterDiv",
+    "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNd", "ScatterNdAdd", "ScatterNdMax",
+    "ScatterNdMin", "ScatterNdNonAliasingAdd", "ScatterNdSub", "ScatterNdUpdate", "ScatterSub",
+    "ScatterUpdate", "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd", "SegmentSum",
+    "Select", "SelectV2", "SelfAdjointEig", "SelfAdjointEigV2", "Selu", "SeluGrad",
+    "SerializeIterator", "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize",
+    "Shape", "ShapeN", "ShardDataset", "ShardedFilename", "ShardedFilespec",
     "ShuffleAndRepeatDataset", "ShuffleAndRepeatDatasetV2", "ShuffleDataset", "ShuffleDatasetV2",
     "ShuffleDatasetV3", "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "SkipDataset",
     "Slice", "SlidingWindowDataset", "Snapshot", "Softmax", "SoftmaxCrossEntropyWithLogits",
@@ -527,6 +545,10 @@ def BatchMatMul(x: Operand, y: Operand, *, adj_x: bool = False, adj_y: bool = Fa
 def BatchMatMulV2(x: Operand, y: Operand, *, adj_x: bool = False, adj_y: bool = False, name: str | None = None) -> Tensor:
     """x:T y:T -> output:T"""
     return one("BatchMatMulV2", (x, y,), {"adj_x": adj_x, "adj_y": adj_y}, name)
+
+def BatchMatMulV3(x: Operand, y: Operand, *, Tout: DTypeLike, adj_x: bool = False, adj_y: bool = False, grad_x: bool = False, grad_y: bool = False, name: str | None = None) -> Tensor:
+    """x:Ta y:Tb -> output:Tout"""
+    return one("BatchMatMulV3", (x, y,), {"Tout": Tout, "adj_x": adj_x, "adj_y": adj_y, "grad_x": grad_x, "grad_y": grad_y}, name)
 
 def BatchMatrixBandPart(input: Operand, num_lower: Operand, num_upper: Operand, *, name: str | None = None) -> Tensor:
     """input:T num_lower:int64 num_upper:int64 -> band:T"""
@@ -992,6 +1014,10 @@ def DepthwiseConv2dNativeBackpropInput(input_sizes: Operand, filter: Operand, ou
     """input_sizes:int32 filter:T out_backprop:T -> output:T"""
     return one("DepthwiseConv2dNativeBackpropInput", (input_sizes, filter, out_backprop,), {"strides": strides, "padding": padding, "explicit_paddings": explicit_paddings, "data_format": data_format, "dilations": dilations}, name)
 
+def Dequantize(input: Operand, min_range: Operand, max_range: Operand, *, mode: str | bytes = 'MIN_COMBINED', narrow_range: bool = False, axis: int = -1, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """input:T min_range:float max_range:float -> output:dtype"""
+    return one("Dequantize", (input, min_range, max_range,), {"mode": mode, "narrow_range": narrow_range, "axis": axis, "dtype": dtype}, name)
+
 def DeserializeIterator(resource_handle: Operand, serialized: Operand, *, name: str | None = None) -> Operation:
     """resource_handle:resource serialized:variant ->"""
     return node("DeserializeIterator", (resource_handle, serialized,), {}, name)
@@ -1240,6 +1266,10 @@ def ExtractGlimpse(input: Operand, size: Operand, offsets: Operand, *, centered:
     """input:float size:int32 offsets:float -> glimpse:float"""
     return one("ExtractGlimpse", (input, size, offsets,), {"centered": centered, "normalized": normalized, "uniform_noise": uniform_noise, "noise": noise}, name)
 
+def ExtractGlimpseV2(input: Operand, size: Operand, offsets: Operand, *, centered: bool = True, normalized: bool = True, uniform_noise: bool = True, noise: str | bytes = 'uniform', name: str | None = None) -> Tensor:
+    """input:float size:int32 offsets:float -> glimpse:float"""
+    return one("ExtractGlimpseV2", (input, size, offsets,), {"centered": centered, "normalized": normalized, "uniform_noise": uniform_noise, "noise": noise}, name)
+
 def ExtractImagePatches(images: Operand, *, ksizes: Sequence[int], strides: Sequence[int], rates: Sequence[int], padding: str | bytes, name: str | None = None) -> Tensor:
     """images:T -> patches:T"""
     return one("ExtractImagePatches", (images,), {"ksizes": ksizes, "strides": strides, "rates": rates, "padding": padding}, name)
@@ -1247,6 +1277,10 @@ def ExtractImagePatches(images: Operand, *, ksizes: Sequence[int], strides: Sequ
 def ExtractJpegShape(contents: Operand, *, output_type: DTypeLike = int32, name: str | None = None) -> Tensor:
     """contents:string -> image_shape:output_type"""
     return one("ExtractJpegShape", (contents,), {"output_type": output_type}, name)
+
+def ExtractVolumePatches(input: Operand, *, ksizes: Sequence[int], strides: Sequence[int], padding: str | bytes, name: str | None = None) -> Tensor:
+    """input:T -> patches:T"""
+    return one("ExtractVolumePatches", (input,), {"ksizes": ksizes, "strides": strides, "padding": padding}, name)
 
 def FFT(input: Operand, *, name: str | None = None) -> Tensor:
     """input:Tcomplex -> output:Tcomplex"""
@@ -1379,6 +1413,14 @@ def FusedBatchNormV2(x: Operand, scale: Operand, offset: Operand, mean: Operand,
 def FusedBatchNormV3(x: Operand, scale: Operand, offset: Operand, mean: Operand, variance: Operand, *, epsilon: float = 0.0001, exponential_avg_factor: float = 1.0, data_format: str | bytes = 'NHWC', is_training: bool = True, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """x:T scale:U offset:U mean:U variance:U -> y:T batch_mean:U batch_variance:U reserve_space_1:U reserve_space_2:U reserve_space_3:U"""
     return many("FusedBatchNormV3", (x, scale, offset, mean, variance,), {"epsilon": epsilon, "exponential_avg_factor": exponential_avg_factor, "data_format": data_format, "is_training": is_training}, name)
+
+def FusedPadConv2D(input: Operand, paddings: Operand, filter: Operand, *, mode: str | bytes, strides: Sequence[int], padding: str | bytes, name: str | None = None) -> Tensor:
+    """input:T paddings:int32 filter:T -> output:T"""
+    return one("FusedPadConv2D", (input, paddings, filter,), {"mode": mode, "strides": strides, "padding": padding}, name)
+
+def FusedResizeAndPadConv2D(input: Operand, size: Operand, paddings: Operand, filter: Operand, *, mode: str | bytes, strides: Sequence[int], padding: str | bytes, resize_align_corners: bool = False, name: str | None = None) -> Tensor:
+    """input:T size:int32 paddings:int32 filter:T -> output:T"""
+    return one("FusedResizeAndPadConv2D", (input, size, paddings, filter,), {"mode": mode, "strides": strides, "padding": padding, "resize_align_corners": resize_align_corners}, name)
 
 def GRUBlockCell(x: Operand, h_prev: Operand, w_ru: Operand, w_c: Operand, b_ru: Operand, b_c: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """x:T h_prev:T w_ru:T w_c:T b_ru:T b_c:T -> r:T u:T c:T h:T"""
@@ -1515,6 +1557,14 @@ def IgnoreErrorsDataset(input_dataset: Operand, *, output_types: Sequence[DTypeL
 def Imag(input: Operand, *, Tout: DTypeLike = float32, name: str | None = None) -> Tensor:
     """input:T -> output:Tout"""
     return one("Imag", (input,), {"Tout": Tout}, name)
+
+def ImageProjectiveTransformV2(images: Operand, transforms: Operand, output_shape: Operand, *, interpolation: str | bytes, fill_mode: str | bytes = 'CONSTANT', name: str | None = None) -> Tensor:
+    """images:dtype transforms:float output_shape:int32 -> transformed_images:dtype"""
+    return one("ImageProjectiveTransformV2", (images, transforms, output_shape,), {"interpolation": interpolation, "fill_mode": fill_mode}, name)
+
+def ImageProjectiveTransformV3(images: Operand, transforms: Operand, output_shape: Operand, fill_value: Operand, *, interpolation: str | bytes, fill_mode: str | bytes = 'CONSTANT', name: str | None = None) -> Tensor:
+    """images:dtype transforms:float output_shape:int32 fill_value:float -> transformed_images:dtype"""
+    return one("ImageProjectiveTransformV3", (images, transforms, output_shape, fill_value,), {"interpolation": interpolation, "fill_mode": fill_mode}, name)
 
 def ImageSummary(tag: Operand, tensor: Operand, *, max_images: int = 3, bad_color: Value | None = None, name: str | None = None) -> Tensor:
     """tag:string tensor:T -> summary:string"""
@@ -1920,9 +1970,21 @@ def MaxPoolGradGrad(orig_input: Operand, orig_output: Operand, grad: Operand, *,
     """orig_input:T orig_output:T grad:T -> output:T"""
     return one("MaxPoolGradGrad", (orig_input, orig_output, grad,), {"ksize": ksize, "strides": strides, "padding": padding, "data_format": data_format, "explicit_paddings": explicit_paddings}, name)
 
+def MaxPoolGradGradV2(orig_input: Operand, orig_output: Operand, grad: Operand, ksize: Operand, strides: Operand, *, padding: str | bytes, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor:
+    """orig_input:T orig_output:T grad:T ksize:int32 strides:int32 -> output:T"""
+    return one("MaxPoolGradGradV2", (orig_input, orig_output, grad, ksize, strides,), {"padding": padding, "data_format": data_format}, name)
+
+def MaxPoolGradV2(orig_input: Operand, orig_output: Operand, grad: Operand, ksize: Operand, strides: Operand, *, padding: str | bytes, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor:
+    """orig_input:T orig_output:T grad:T ksize:int32 strides:int32 -> output:T"""
+    return one("MaxPoolGradV2", (orig_input, orig_output, grad, ksize, strides,), {"padding": padding, "data_format": data_format}, name)
+
 def MaxPoolGradWithArgmax(input: Operand, grad: Operand, argmax: Operand, *, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, include_batch_in_index: bool = False, name: str | None = None) -> Tensor:
     """input:T grad:T argmax:Targmax -> output:T"""
     return one("MaxPoolGradWithArgmax", (input, grad, argmax,), {"ksize": ksize, "strides": strides, "padding": padding, "include_batch_in_index": include_batch_in_index}, name)
+
+def MaxPoolV2(input: Operand, ksize: Operand, strides: Operand, *, padding: str | bytes, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor:
+    """input:T ksize:int32 strides:int32 -> output:T"""
+    return one("MaxPoolV2", (input, ksize, strides,), {"padding": padding, "data_format": data_format}, name)
 
 def MaxPoolWithArgmax(input: Operand, *, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, Targmax: DTypeLike = int64, include_batch_in_index: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
     """input:T -> output:T argmax:Targmax"""
@@ -2304,6 +2366,82 @@ def Qr(input: Operand, *, full_matrices: bool = False, name: str | None = None) 
     """input:T -> q:T r:T"""
     return many("Qr", (input,), {"full_matrices": full_matrices}, name)
 
+def QuantizeAndDequantize(input: Operand, *, signed_input: bool = True, num_bits: int = 8, range_given: bool = False, input_min: float = 0.0, input_max: float = 0.0, name: str | None = None) -> Tensor:
+    """input:T -> output:T"""
+    return one("QuantizeAndDequantize", (input,), {"signed_input": signed_input, "num_bits": num_bits, "range_given": range_given, "input_min": input_min, "input_max": input_max}, name)
+
+def QuantizeAndDequantizeV2(input: Operand, input_min: Operand, input_max: Operand, *, signed_input: bool = True, num_bits: int = 8, range_given: bool = False, round_mode: str | bytes = 'HALF_TO_EVEN', narrow_range: bool = False, axis: int = -1, name: str | None = None) -> Tensor:
+    """input:T input_min:T input_max:T -> output:T"""
+    return one("QuantizeAndDequantizeV2", (input, input_min, input_max,), {"signed_input": signed_input, "num_bits": num_bits, "range_given": range_given, "round_mode": round_mode, "narrow_range": narrow_range, "axis": axis}, name)
+
+def QuantizeAndDequantizeV3(input: Operand, input_min: Operand, input_max: Operand, num_bits: Operand, *, signed_input: bool = True, range_given: bool = True, narrow_range: bool = False, axis: int = -1, name: str | None = None) -> Tensor:
+    """input:T input_min:T input_max:T num_bits:int32 -> output:T"""
+    return one("QuantizeAndDequantizeV3", (input, input_min, input_max, num_bits,), {"signed_input": signed_input, "range_given": range_given, "narrow_range": narrow_range, "axis": axis}, name)
+
+def QuantizeAndDequantizeV4(input: Operand, input_min: Operand, input_max: Operand, *, signed_input: bool = True, num_bits: int = 8, range_given: bool = False, round_mode: str | bytes = 'HALF_TO_EVEN', narrow_range: bool = False, axis: int = -1, name: str | None = None) -> Tensor:
+    """input:T input_min:T input_max:T -> output:T"""
+    return one("QuantizeAndDequantizeV4", (input, input_min, input_max,), {"signed_input": signed_input, "num_bits": num_bits, "range_given": range_given, "round_mode": round_mode, "narrow_range": narrow_range, "axis": axis}, name)
+
+def QuantizeAndDequantizeV4Grad(gradients: Operand, input: Operand, input_min: Operand, input_max: Operand, *, axis: int = -1, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """gradients:T input:T input_min:T input_max:T -> input_backprop:T input_min_backprop:T input_max_backprop:T"""
+    return many("QuantizeAndDequantizeV4Grad", (gradients, input, input_min, input_max,), {"axis": axis}, name)
+
+def QuantizeDownAndShrinkRange(input: Operand, input_min: Operand, input_max: Operand, *, out_type: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:Tinput input_min:float input_max:float -> output:out_type output_min:float output_max:float"""
+    return many("QuantizeDownAndShrinkRange", (input, input_min, input_max,), {"out_type": out_type}, name)
+
+def QuantizeV2(input: Operand, min_range: Operand, max_range: Operand, *, T: DTypeLike, mode: str | bytes = 'MIN_COMBINED', round_mode: str | bytes = 'HALF_AWAY_FROM_ZERO', narrow_range: bool = False, axis: int = -1, ensure_minimum_range: float = 0.01, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:float min_range:float max_range:float -> output:T output_min:float output_max:float"""
+    return many("QuantizeV2", (input, min_range, max_range,), {"T": T, "mode": mode, "round_mode": round_mode, "narrow_range": narrow_range, "axis": axis, "ensure_minimum_range": ensure_minimum_range}, name)
+
+def QuantizedAdd(x: Operand, y: Operand, min_x: Operand, max_x: Operand, min_y: Operand, max_y: Operand, *, Toutput: DTypeLike = qint32, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """x:T1 y:T2 min_x:float max_x:float min_y:float max_y:float -> z:Toutput min_z:float max_z:float"""
+    return many("QuantizedAdd", (x, y, min_x, max_x, min_y, max_y,), {"Toutput": Toutput}, name)
+
+def QuantizedAvgPool(input: Operand, min_input: Operand, max_input: Operand, *, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:T min_input:float max_input:float -> output:T min_output:float max_output:float"""
+    return many("QuantizedAvgPool", (input, min_input, max_input,), {"ksize": ksize, "strides": strides, "padding": padding}, name)
+
+def QuantizedBatchNormWithGlobalNormalization(t: Operand, t_min: Operand, t_max: Operand, m: Operand, m_min: Operand, m_max: Operand, v: Operand, v_min: Operand, v_max: Operand, beta: Operand, beta_min: Operand, beta_max: Operand, gamma: Operand, gamma_min: Operand, gamma_max: Operand, *, out_type: DTypeLike, variance_epsilon: float, scale_after_normalization: bool, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """t:Tinput t_min:float t_max:float m:Tinput m_min:float m_max:float v:Tinput v_min:float v_max:float beta:Tinput beta_min:float beta_max:float gamma:Tinput gamma_min:float gamma_max:float -> result:out_type result_min:float result_max:float"""
+    return many("QuantizedBatchNormWithGlobalNormalization", (t, t_min, t_max, m, m_min, m_max, v, v_min, v_max, beta, beta_min, beta_max, gamma, gamma_min, gamma_max,), {"out_type": out_type, "variance_epsilon": variance_epsilon, "scale_after_normalization": scale_after_normalization}, name)
+
+def QuantizedBiasAdd(input: Operand, bias: Operand, min_input: Operand, max_input: Operand, min_bias: Operand, max_bias: Operand, *, out_type: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:T1 bias:T2 min_input:float max_input:float min_bias:float max_bias:float -> output:out_type min_out:float max_out:float"""
+    return many("QuantizedBiasAdd", (input, bias, min_input, max_input, min_bias, max_bias,), {"out_type": out_type}, name)
+
+def QuantizedConcat(concat_dim: Operand, values: Operands, input_mins: Operands, input_maxes: Operands, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """concat_dim:int32 values:T*N input_mins:float*N input_maxes:float*N -> output:T output_min:float output_max:float"""
+    return many("QuantizedConcat", (concat_dim, values, input_mins, input_maxes,), {}, name)
+
+def QuantizedConv2D(input: Operand, filter: Operand, min_input: Operand, max_input: Operand, min_filter: Operand, max_filter: Operand, *, strides: Sequence[int], padding: str | bytes, out_type: DTypeLike = qint32, dilations: Sequence[int] = (1, 1, 1, 1), name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:Tinput filter:Tfilter min_input:float max_input:float min_filter:float max_filter:float -> output:out_type min_output:float max_output:float"""
+    return many("QuantizedConv2D", (input, filter, min_input, max_input, min_filter, max_filter,), {"strides": strides, "padding": padding, "out_type": out_type, "dilations": dilations}, name)
+
+def QuantizedMatMul(a: Operand, b: Operand, min_a: Operand, max_a: Operand, min_b: Operand, max_b: Operand, *, Toutput: DTypeLike = qint32, transpose_a: bool = False, transpose_b: bool = False, Tactivation: DTypeLike = quint8, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """a:T1 b:T2 min_a:float max_a:float min_b:float max_b:float -> out:Toutput min_out:float max_out:float"""
+    return many("QuantizedMatMul", (a, b, min_a, max_a, min_b, max_b,), {"Toutput": Toutput, "transpose_a": transpose_a, "transpose_b": transpose_b, "Tactivation": Tactivation}, name)
+
+def QuantizedMaxPool(input: Operand, min_input: Operand, max_input: Operand, *, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:T min_input:float max_input:float -> output:T min_output:float max_output:float"""
+    return many("QuantizedMaxPool", (input, min_input, max_input,), {"ksize": ksize, "strides": strides, "padding": padding}, name)
+
+def QuantizedMul(x: Operand, y: Operand, min_x: Operand, max_x: Operand, min_y: Operand, max_y: Operand, *, Toutput: DTypeLike = qint32, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """x:T1 y:T2 min_x:float max_x:float min_y:float max_y:float -> z:Toutput min_z:float max_z:float"""
+    return many("QuantizedMul", (x, y, min_x, max_x, min_y, max_y,), {"Toutput": Toutput}, name)
+
+def QuantizedRelu(features: Operand, min_features: Operand, max_features: Operand, *, out_type: DTypeLike = quint8, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """features:Tinput min_features:float max_features:float -> activations:out_type min_activations:float max_activations:float"""
+    return many("QuantizedRelu", (features, min_features, max_features,), {"out_type": out_type}, name)
+
+def QuantizedRelu6(features: Operand, min_features: Operand, max_features: Operand, *, out_type: DTypeLike = quint8, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """features:Tinput min_features:float max_features:float -> activations:out_type min_activations:float max_activations:float"""
+    return many("QuantizedRelu6", (features, min_features, max_features,), {"out_type": out_type}, name)
+
+def QuantizedReshape(tensor: Operand, shape: Operand, input_min: Operand, input_max: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """tensor:T shape:Tshape input_min:float input_max:float -> output:T output_min:float output_max:float"""
+    return many("QuantizedReshape", (tensor, shape, input_min, input_max,), {}, name)
+
 def QueueClose(handle: Operand, *, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
     """handle:string& ->"""
     return node("QueueClose", (handle,), {"cancel_pending_enqueues": cancel_pending_enqueues}, name)
@@ -2612,6 +2750,14 @@ def RepeatDataset(input_dataset: Operand, count: Operand, *, output_types: Seque
     """input_dataset:variant count:int64 -> handle:variant"""
     return one("RepeatDataset", (input_dataset, count,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
 
+def RequantizationRange(input: Operand, input_min: Operand, input_max: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """input:Tinput input_min:float input_max:float -> output_min:float output_max:float"""
+    return many("RequantizationRange", (input, input_min, input_max,), {}, name)
+
+def Requantize(input: Operand, input_min: Operand, input_max: Operand, requested_output_min: Operand, requested_output_max: Operand, *, out_type: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:Tinput input_min:float input_max:float requested_output_min:float requested_output_max:float -> output:out_type output_min:float output_max:float"""
+    return many("Requantize", (input, input_min, input_max, requested_output_min, requested_output_max,), {"out_type": out_type}, name)
+
 def Reshape(tensor: Operand, shape: Operand, *, name: str | None = None) -> Tensor:
     """tensor:T shape:Tshape -> output:T"""
     return one("Reshape", (tensor, shape,), {}, name)
@@ -2891,6 +3037,14 @@ def SaveV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, te
 def ScalarSummary(tags: Operand, values: Operand, *, name: str | None = None) -> Tensor:
     """tags:string values:T -> summary:string"""
     return one("ScalarSummary", (tags, values,), {}, name)
+
+def ScaleAndTranslate(images: Operand, size: Operand, scale: Operand, translation: Operand, *, kernel_type: str | bytes = 'lanczos3', antialias: bool = True, name: str | None = None) -> Tensor:
+    """images:T size:int32 scale:float translation:float -> resized_images:float"""
+    return one("ScaleAndTranslate", (images, size, scale, translation,), {"kernel_type": kernel_type, "antialias": antialias}, name)
+
+def ScaleAndTranslateGrad(grads: Operand, original_image: Operand, scale: Operand, translation: Operand, *, kernel_type: str | bytes = 'lanczos3', antialias: bool = True, name: str | None = None) -> Tensor:
+    """grads:T original_image:T scale:float translation:float -> output:T"""
+    return one("ScaleAndTranslateGrad", (grads, original_image, scale, translation,), {"kernel_type": kernel_type, "antialias": antialias}, name)
 
 def ScanDataset(input_dataset: Operand, initial_state: Operands, other_arguments: Operands, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], Tstate: Sequence[DTypeLike] | None = None, Targuments: Sequence[DTypeLike] | None = None, preserve_cardinality: bool = False, use_default_device: bool = True, metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant initial_state:[Tstate] other_arguments:[Targuments] -> handle:variant"""

@@ -13,7 +13,15 @@ from typing import Any
 from actorsession.errors import InternalError
 from actorsession.graph.dtypes import bool_, resource
 from actorsession.graph.extension import ExtensionPoint
-from actorsession.graph.function import IF, MAX_LOOPS, MAX_NESTING, WHILE, FunctionBody, FunctionDef
+from actorsession.graph.function import (
+    FUNCTIONALIZE,
+    IF,
+    MAX_LOOPS,
+    MAX_NESTING,
+    WHILE,
+    FunctionBody,
+    FunctionDef,
+)
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
@@ -23,6 +31,7 @@ from actorsession.ops import raw
 from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.flow.extensions import Construct, common_shape
 from actorsession.ops.rows import op
+from actorsession.plan.control_flow.functionalize import functionalize_function
 
 __all__ = ["GRADIENTS", "ConstructBuilder", "as_predicate", "as_value", "check_no_resource"]
 
@@ -58,6 +67,7 @@ def _gradient(op: Operation, *grads: Tensor | None) -> Sequence[Any]:
 # A loop that runs no iteration returns its inputs.
 op(WHILE, infer=_infer_while, kernel=_compiled, grad=_gradient, aliases=True)
 op(IF, infer=_infer_if, kernel=_compiled, grad=_gradient, aliases=True)
+FUNCTIONALIZE.fill("nodes", functionalize_function)
 
 
 # -- values --------------------------------------------------------------------------------------

@@ -137,15 +137,27 @@ def _import(
     node.name, node.op = "old", op_type
     node.input.extend([f"given{at}" for at in range(len(tensors))])
     for key, value in attrs.items():
-        kind = {bool: "b", int: "i", float: "f"}.get(type(value))
-        if kind is None:
-            node.attr[key].type = tf.as_dtype(value).as_datatype_enum
-        else:
-            setattr(node.attr[key], kind, value)
+        _set_attr(tf, node.attr[key], key, value)
     mapped = {f"given{at}:0": tensor for at, tensor in enumerate(tensors)}
     (made,) = tf.import_graph_def(graph_def, mapped, ["old"], name="")
     # Of deprecated types TensorFlow does not know the shapes.
     return Plan(steps=[Step(list(made.outputs[:outputs]))], tolerance=tolerance)
+
+
+def _set_attr(tf: Any, attr: Any, key: str, value: Any) -> None:
+    """Set an attribute of a node; those whose names begin with T, and ``dtype``, are types."""
+    if isinstance(value, list):
+        kind = {int: "i", str: "s"}[type(value[0])] if value else "i"
+        if key.startswith("T"):
+            attr.list.type.extend([tf.as_dtype(item).as_datatype_enum for item in value])
+        else:
+            items = [item.encode() if kind == "s" else item for item in value]
+            getattr(attr.list, kind).extend(items)
+    elif isinstance(value, str) and (key[0] in "TS" or key in ("dtype", "out_type")):
+        attr.type = tf.as_dtype(value).as_datatype_enum
+    else:
+        kind = {bool: "b", int: "i", float: "f", str: "s"}[type(value)]
+        setattr(attr, kind, value.encode() if kind == "s" else value)
 
 
 # -- older forms -----------------------------------------------------------------------------------
@@ -491,3 +503,220 @@ def _(tf: Any, _: Any) -> Any:
         feature_list_dense_shapes=[[2], []],
     )  # fmt: skip
     return Plan(steps=[Step([list(part) for part in found])])
+
+
+# -- fused nodes -----------------------------------------------------------------------------------
+
+_PADS = np.array([[0, 0], [1, 2], [0, 1], [0, 0]], np.int32)
+for _mode in ("REFLECT", "SYMMETRIC"):
+    case(f"FusedPadConv2D-{_mode}", input=reals(1, 4, 5, 3), paddings=_PADS, filter=reals(2, 2, 3, 4),
+         mode=_mode, strides=[1, 1, 2, 1], padding="VALID", slopes=False, tolerance=1e-5)  # fmt: skip
+    case(f"FusedResizeAndPadConv2D-{_mode}", input=reals(1, 3, 4, 3), size=np.array([6, 5], np.int32),
+         paddings=_PADS, filter=reals(2, 2, 3, 4), mode=_mode, strides=[1, 1, 1, 1], padding="SAME",
+         resize_align_corners=_mode == "REFLECT", slopes=False, tolerance=1e-5)  # fmt: skip
+case("FusedPadConv2D-far", input=reals(1, 2, 2, 1), paddings=_PADS * 3, filter=reals(2, 2, 1, 1),
+     mode="REFLECT", strides=[1, 1, 1, 1], padding="VALID", slopes=False)  # fmt: skip
+for _name, _args in (
+    ("BiasAdd", 1), ("BiasAdd Relu", 1), ("BiasAdd Relu6", 1), ("BiasAdd Elu", 1),
+    ("BiasAdd LeakyRelu", 1), ("FusedBatchNorm", 4), ("FusedBatchNorm Relu", 4),
+):  # fmt: skip
+    _vectors = [reals(4), reals(4) + 1, reals(4) / 3, reals(4) ** 2][:_args]
+    _given = {
+        "T": "float32",
+        "num_args": _args,
+        "fused_ops": _name.split(),
+        "strides": [1, 1, 2, 1],
+    }
+    old(f"_FusedConv2D-{_name}", 1400, [reals(2, 5, 6, 3), reals(3, 2, 3, 4), *_vectors],
+        padding="SAME", epsilon=0.01, TArgs=["float32"] * _args, tolerance=1e-5, **_given)  # fmt: skip
+    if _args == 1 and "Leaky" not in _name:
+        old(f"_FusedDepthwiseConv2dNative-{_name}", 1400,
+            [reals(2, 5, 6, 2), reals(3, 2, 2, 2), *_vectors],
+            padding="VALID", tolerance=1e-5, **_given | {"strides": [1, 2, 2, 1]})  # fmt: skip
+for _name in ("BiasAdd", "BiasAdd Relu", "BiasAdd Tanh", "BiasAdd Sigmoid"):
+    old(f"_FusedMatMul-{_name}", 1400, [reals(3, 2), reals(3, 4), reals(4)], T="float32", num_args=1,
+        fused_ops=_name.split(), transpose_a=True, tolerance=1e-5)  # fmt: skip
+_SIZES: dict[str, Any] = {
+    "ksize": np.array([1, 2, 3, 1], np.int32), "strides": np.array([1, 1, 2, 1], np.int32),
+}  # fmt: skip
+case("MaxPoolV2", input=reals(2, 4, 6, 3), padding="SAME", **_SIZES)
+case("MaxPoolV2-valid", input=reals(2, 4, 6, 3), padding="VALID", **_SIZES)
+case("MaxPoolV2-integers", input=wholes(1, 3, 4, 2), padding="SAME", **_SIZES)
+case("MaxPoolGradGradV2", orig_input=reals(1, 3, 4, 2), orig_output=reals(1, 3, 2, 2),
+     grad=reals(1, 3, 4, 2), padding="SAME", **_SIZES, slopes=False)  # fmt: skip
+for _adj in (False, True):
+    case(f"BatchMatMulV3-{_adj:d}", x=reals(2, 3, 4), y=reals(*((1, 5, 4) if _adj else (1, 4, 5))),
+         Tout="float32", adj_y=_adj, tolerance=1e-5)  # fmt: skip
+case(
+    "BatchMatMulV3-bytes",
+    x=wholes(2, 3, 4, dtype="int8"),
+    y=wholes(4, 2, dtype="int8"),
+    Tout="int32",
+)
+
+# -- images ----------------------------------------------------------------------------------------
+
+for _padding in ("SAME", "VALID"):
+    case(f"ExtractVolumePatches-{_padding}", input=reals(2, 4, 3, 5, 2), ksizes=[1, 2, 2, 3, 1],
+         strides=[1, 1, 2, 2, 1], padding=_padding)  # fmt: skip
+case("ExtractVolumePatches-integers", input=wholes(1, 2, 2, 2, 1), ksizes=[1, 2, 1, 2, 1],
+     strides=[1, 1, 1, 1, 1], padding="SAME")  # fmt: skip
+_MOVED = {
+    "scale": np.array([0.6, 1.7], np.float32),
+    "translation": np.array([-0.4, 1.2], np.float32),
+}
+for _curve in ("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic",
+               "mitchellcubic"):  # fmt: skip
+    for _anti in (False, True):
+        case(f"ScaleAndTranslate-{_curve}-{_anti:d}", images=reals(2, 6, 5, 2), antialias=_anti,
+             size=np.array([4, 9], np.int32), kernel_type=_curve, tolerance=1e-4, **_MOVED)  # fmt: skip
+case("ScaleAndTranslate-bytes", slopes=False, images=wholes(1, 4, 4, 1, dtype="uint8"),
+     size=np.array([3, 3], np.int32),
+     tolerance=1e-4, **_MOVED)  # fmt: skip
+case("ScaleAndTranslate-negative", images=reals(1, 4, 4, 1), size=np.array([3, 3], np.int32),
+     scale=np.array([-1, 1], np.float32), translation=np.zeros(2, np.float32))  # fmt: skip
+case("ScaleAndTranslateGrad", grads=reals(1, 4, 9, 2), original_image=reals(1, 6, 5, 2), slopes=False,
+     kernel_type="triangle", antialias=True, tolerance=1e-4, **_MOVED)  # fmt: skip
+_TURN = np.array(
+    [[0.8, -0.6, 1.5, 0.6, 0.8, -2.0, 0.01, -0.02], [1.5, 0, -4, 0, 2.5, 7, 0, 0]], np.float32
+)
+for _fill in ("CONSTANT", "REFLECT", "WRAP", "NEAREST"):
+    for _between in ("NEAREST", "BILINEAR"):
+        case(f"ImageProjectiveTransformV2-{_fill}-{_between}", images=reals(2, 5, 4, 2), transforms=_TURN,
+             output_shape=np.array([6, 7], np.int32), interpolation=_between, fill_mode=_fill,
+             tolerance=1e-4)  # fmt: skip
+        case(f"ImageProjectiveTransformV3-{_fill}-{_between}", images=wholes(2, 4, 5, 1, dtype="uint8"),
+             transforms=_TURN[:1], output_shape=np.array([4, 5], np.int32), interpolation=_between,
+             fill_mode=_fill, fill_value=np.float32(7))  # fmt: skip
+case("ImageProjectiveTransformV2-count", images=reals(3, 5, 4, 2), transforms=_TURN,
+     output_shape=np.array([6, 7], np.int32), interpolation="NEAREST")  # fmt: skip
+for _centred in (False, True):
+    for _normal in (False, True):
+        for _version in ("", "V2"):
+            case(f"ExtractGlimpse{_version}-{_centred:d}{_normal:d}", input=reals(2, 6, 7, 1),
+                 size=np.array([3, 4], np.int32), offsets=np.array([[0.25, 0.1], [-1.3, 2.2]], np.float32),
+                 centered=_centred, normalized=_normal, noise="zero", uniform_noise=False)  # fmt: skip
+
+# -- quantised numbers -----------------------------------------------------------------------------
+
+
+def quantised(kind: str, *shape: int) -> Any:
+    """Integers of a quantised type, of which 32 bits are used wholly."""
+    info = np.iinfo(kind.removeprefix("q"))
+    drawn = np.random.default_rng(int(np.prod(shape)) + 5).integers(info.min, info.max, shape)
+    return drawn.astype(info.dtype).view([(kind, info.dtype)])
+
+
+def ends(*numbers: float) -> list[Any]:
+    """Ends of ranges."""
+    return [np.float32(number) for number in numbers]
+
+
+def four(names: str) -> dict[str, Any]:
+    """The ends of the ranges of two operands, by their names."""
+    return dict(zip(names.split(), ends(-1, 3, -2, 1), strict=True))
+
+
+_SPREAD = np.array([-9, -3.3, -1, -0.504, -0.01, 0, 0.004, 0.5, 1.25, 2.71, 5.999, 70], np.float32)
+for _kind in ("quint8", "qint8", "quint16", "qint16", "qint32"):
+    for _mode in ("MIN_COMBINED", "MIN_FIRST", "SCALED"):
+        # Of an integer of 32 bits that is beyond the range TensorFlow's is undefined.
+        if _mode == "MIN_COMBINED" or _kind in ("quint8", "qint8"):
+            case(f"QuantizeV2-{_kind}-{_mode}", input=_SPREAD, min_range=np.float32(-3.3),
+                 max_range=np.float32(6), T=_kind, mode=_mode, slopes=False)  # fmt: skip
+        if _kind != "qint32" or _mode == "MIN_FIRST":
+            case(f"Dequantize-{_kind}-{_mode}", input=quantised(_kind, 3, 4), min_range=np.float32(-3.3),
+                 max_range=np.float32(6), mode=_mode, tolerance=1e-6)  # fmt: skip
+case("QuantizeV2-narrow", input=_SPREAD, min_range=np.float32(-3), max_range=np.float32(2), T="qint8",
+     mode="SCALED", narrow_range=True, round_mode="HALF_TO_EVEN", slopes=False)  # fmt: skip
+case("QuantizeV2-axis", input=reals(3, 2, 4), min_range=np.array([-1, 0], np.float32), axis=1, T="qint8",
+     max_range=np.array([1, 2], np.float32), mode="SCALED", slopes=False)  # fmt: skip
+case("QuantizeV2-wrong", input=_SPREAD, min_range=np.float32(2), max_range=np.float32(1), T="quint8",
+     slopes=False)  # fmt: skip
+case("Dequantize-axis", input=quantised("qint8", 3, 2, 4), min_range=np.array([-1, 0], np.float32),
+     axis=1, max_range=np.array([1, 2], np.float32), mode="SCALED", narrow_range=True)  # fmt: skip
+for _kind in ("quint8", "qint8"):
+    case(f"Requantize-{_kind}", input=quantised("qint32", 4, 5), input_min=np.float32(-900),
+         input_max=np.float32(1200), requested_output_min=np.float32(-300), out_type=_kind,
+         requested_output_max=np.float32(800))  # fmt: skip
+case("RequantizationRange", input=quantised("qint32", 4, 5) , input_min=np.float32(-900),
+     input_max=np.float32(1200), slopes=False)  # fmt: skip
+case("QuantizeDownAndShrinkRange", input=quantised("qint32", 4, 5), input_min=np.float32(-900),
+     input_max=np.float32(1200), out_type="quint8", slopes=False)  # fmt: skip
+_FOUR = four("min_input max_input min_filter max_filter")
+for _padding in ("SAME", "VALID"):
+    case(f"QuantizedConv2D-{_padding}", input=quantised("quint8", 1, 4, 5, 2), padding=_padding,
+         filter=quantised("quint8", 2, 3, 2, 3), strides=[1, 2, 2, 1], slopes=False, **_FOUR)  # fmt: skip
+for _turn in (False, True):
+    case(f"QuantizedMatMul-{_turn:d}", a=quantised("quint8", 2, 3), transpose_b=_turn, min_a=np.float32(-1),
+         b=quantised("quint8", *((4, 3) if _turn else (3, 4))), max_a=np.float32(3), slopes=False,
+         min_b=np.float32(0), max_b=np.float32(5))  # fmt: skip
+case("QuantizedBiasAdd", input=quantised("quint8", 2, 3), bias=quantised("quint8", 3), out_type="qint32",
+     slopes=False, **four("min_input max_input min_bias max_bias"))  # fmt: skip
+case("QuantizedBiasAdd-count", input=quantised("quint8", 2, 3), bias=quantised("quint8", 2),
+     out_type="qint32", slopes=False,
+     **four("min_input max_input min_bias max_bias"))  # fmt: skip
+for _name in ("QuantizedRelu", "QuantizedRelu6"):
+    for _kind in ("quint8", "qint32"):
+        case(f"{_name}-{_kind}", features=quantised(_kind, 3, 4), min_features=np.float32(-8), slopes=False,
+             max_features=np.float32(9), out_type=_kind)  # fmt: skip
+for _name in ("QuantizedMaxPool", "QuantizedAvgPool"):
+    case(_name, input=quantised("quint8", 1, 4, 5, 2), min_input=np.float32(-8), max_input=np.float32(9),
+         ksize=[1, 2, 2, 1], strides=[1, 2, 1, 1], padding="SAME", slopes=False)  # fmt: skip
+case("QuantizedConcat", concat_dim=np.int32(1), values=[quantised("quint8", 2, 3), quantised("quint8", 2, 2)],
+     input_mins=ends(-1, -2), input_maxes=ends(3, 2.5), slopes=False)  # fmt: skip
+case("QuantizedConcat-integers", concat_dim=np.int32(0), slopes=False, input_mins=ends(-1, -2),
+     values=[quantised("qint32", 2, 3), quantised("qint32", 1, 3)], input_maxes=ends(3, 2.5))  # fmt: skip
+case("QuantizedReshape", tensor=quantised("quint8", 2, 3), shape=np.array([-1, 2], np.int32),
+     input_min=np.float32(-1), input_max=np.float32(2), slopes=False)  # fmt: skip
+for _name in ("QuantizedAdd", "QuantizedMul"):
+    case(_name, x=quantised("quint8", 2, 3), y=quantised("quint8", 3), slopes=False,
+         **four("min_x max_x min_y max_y"))  # fmt: skip
+for _given in (False, True):
+    for _signed in (False, True):
+        _steps: dict[str, Any] = {
+            "input": _SPREAD, "input_min": np.float32(-3.3), "input_max": np.float32(6),
+            "range_given": _given, "signed_input": _signed,
+        }  # fmt: skip
+        case(f"QuantizeAndDequantizeV2-{_given:d}{_signed:d}", num_bits=6, tolerance=1e-6, **_steps)
+        case(f"QuantizeAndDequantizeV3-{_given:d}{_signed:d}", num_bits=np.int32(8), tolerance=1e-6,
+             **_steps)  # fmt: skip
+        case(f"QuantizeAndDequantizeV4-{_given:d}{_signed:d}", narrow_range=True, round_mode="HALF_UP",
+             tolerance=1e-6, **_steps)  # fmt: skip
+case("QuantizeAndDequantizeV2-axis", input=reals(3, 2, 4), input_min=np.array([-1, 0], np.float32), axis=1,
+     input_max=np.array([1, 2], np.float32), tolerance=1e-6)  # fmt: skip
+case("QuantizeAndDequantizeV4-axis", input=reals(3, 2, 4), input_min=np.array([-1, 0], np.float32), axis=1,
+     input_max=np.array([1, 2], np.float32), tolerance=1e-6)  # fmt: skip
+case("QuantizeAndDequantizeV2-wrong", input=_SPREAD, input_min=np.float32(3), input_max=np.float32(2),
+     range_given=True)  # fmt: skip
+old("QuantizeAndDequantize", 21, [_SPREAD], T="float32", input_min=-3.0, input_max=2.0, range_given=True,
+    tolerance=1e-6)  # fmt: skip
+
+
+@op_types("QuantizedBatchNormWithGlobalNormalization")
+def _(tf: Any, _: Any) -> Any:
+    names = ("t", "m", "v", "beta", "gamma")
+    spans = ends(-1, 2), ends(-1, 1), ends(0.5, 4), ends(-1, 1), ends(-1, 3)
+    given = {}
+    for name, span in zip(names, spans, strict=True):
+        shape = (1, 2, 2, 3) if name == "t" else (3,)
+        given |= {name: tf.constant(quantised("quint8", *shape))}
+        given |= {f"{name}_min": span[0], f"{name}_max": span[1]}
+    found = tf.raw_ops.QuantizedBatchNormWithGlobalNormalization(
+        out_type=tf.qint32, variance_epsilon=0.01, scale_after_normalization=True, **given
+    )
+    return Plan(tf.raw_ops.Dequantize(input=found[0], min_range=found[1], max_range=found[2],
+                                      mode="MIN_FIRST"), tolerance=5e-3)  # fmt: skip
+
+
+@op_types("Cast-quantised")
+def _(tf: Any, _: Any) -> Any:
+    given = tf.constant(quantised("quint8", 5))
+    back = tf.cast(np.array([1.5, 300.0, -2.0], np.float32), tf.qint32)
+    return [
+        given,
+        tf.cast(given, tf.float32),
+        tf.bitcast(given, tf.uint8),
+        back,
+        tf.concat([given, given], 0),
+    ]

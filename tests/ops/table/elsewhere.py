@@ -14,7 +14,8 @@ _RECORDED = "tests/ops/test_op_types.py"
 _WITH_OTHERS = """
     QueueEnqueue QueueEnqueueMany QueueDequeue QueueDequeueMany QueueDequeueUpTo QueueClose QueueSize
     StackPush StackPop StackClose LookupTableInsert LookupTableFind LookupTableSize LookupTableImport
-    LookupTableExport InitializeTable ResourceGatherNd VariableShape BlockLSTMGrad
+    LookupTableExport InitializeTable ResourceGatherNd VariableShape BlockLSTMGrad MaxPoolGradV2
+    QuantizeAndDequantizeV4Grad
 """
 _OLDER = """
     BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D BatchSelfAdjointEig TopK

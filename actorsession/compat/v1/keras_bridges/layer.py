@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import inspect
 from typing import Any
 
@@ -16,7 +17,7 @@ backend, InputSpec = _keras.backend, _keras.engine.InputSpec
 _Base: Any = _keras.layers.Layer
 
 
-class _LayerType(type(_Base)):  # type: ignore[misc]
+class _LayerType(abc.ABCMeta):
     """Every layer of Keras is an instance of ``Layer``, and every class of layers a subclass."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
