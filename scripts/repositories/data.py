@@ -6,11 +6,13 @@ import gzip
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 __all__ = [
-    "bert", "communities", "digits", "discs", "names_of_places", "nmt", "speech", "waves",
+    "bert", "communities", "digits", "discs", "names_of_places", "nmt", "speech", "translations",
+    "vgg", "waves", "words",
 ]  # fmt: skip
 
 
@@ -57,6 +59,63 @@ def nmt(folder: Path) -> None:
     special = ["<unk>", "<s>", "</s>"]
     (made / "vocab.src").write_text("\n".join([*special, *"abcdefgh"]))
     (made / "vocab.tgt").write_text("\n".join([*special, *(letter * 2 for letter in "abcdefgh")]))
+
+
+def translations(folder: Path) -> None:
+    """The language of ``nmt``, in the pieces of words that a Transformer reads."""
+    chance = random.Random(0)
+    pieces = [f"▁{letter}" for letter in "abcdefgh"] + [
+        f"▁{letter}{letter}" for letter in "abcdefgh"
+    ]
+    (folder / "bpe.vocab").write_text(
+        "\n".join(["<pad>", "<unk>", "<s>", "</s>", *pieces]), "utf-8"
+    )
+    for name, count in (("train", 2000), ("eval", 64)):
+        sentences = [chance.choices("abcdefgh", k=chance.randrange(2, 6)) for _ in range(count)]
+        turned = [[letter * 2 for letter in reversed(each)] for each in sentences]
+        for suffix, lines in (("de", sentences), ("en", turned)):
+            text = "".join(" ".join(f"▁{word}" for word in line) + "\n" for line in lines)
+            (folder / f"{name}.{suffix}.bpe").write_text(text, "utf-8")
+        (folder / f"{name}.en").write_text("".join(" ".join(line) + "\n" for line in turned))
+
+
+def words(folder: Path) -> None:
+    """Sentences of a small language in which the next word follows from the last one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    chance = random.Random(0)
+    known = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay"]
+    lines = []
+    for _ in range(2000):
+        first = chance.randrange(10)
+        lines.append(" ".join(known[(first + k) % 10] for k in range(8)) + "\n")
+    (folder / "train.txt").write_text("".join(lines))
+    (folder / "vocabulary.txt").write_text("\n".join(["<S>", "</S>", "<UNK>", *known]) + "\n")
+
+
+def vgg(path: Path) -> None:
+    """Weights for the network VGG-19, an eighth as wide and random, in the form of MatConvNet."""
+    from scipy.io import savemat
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    chance = np.random.default_rng(0)
+    layers: list[dict[str, Any]] = []
+    channels = 3
+    for block, (count, width) in enumerate([(2, 8), (2, 16), (4, 32), (4, 64), (4, 64)]):
+        for _ in range(count):
+            spread = (2 / (9 * channels)) ** 0.5
+            cell = np.empty((1, 2), object)
+            cell[0, 0] = chance.normal(0, spread, (3, 3, channels, width)).astype(np.float32)
+            cell[0, 1] = np.zeros((width, 1), np.float32)
+            layers += [{"weights": cell}, {"type": "relu"}]
+            channels = width
+        if block < 4:
+            layers.append({"type": "pool"})
+    cells = np.empty((1, len(layers)), object)
+    for number, layer in enumerate(layers):
+        cells[0, number] = layer
+    savemat(
+        path, {"layers": cells, "normalization": {"averageImage": np.full((224, 224, 3), 128.0)}}
+    )
 
 
 def digits(folder: Path, count: int = 60000, zipped: bool = True) -> None:

@@ -15,7 +15,7 @@ ROWS: tuple[Row, ...] = (
         repository="openai/gpt-2",
         commit="9b63575ef42771a015060c964af2c3da4cf7c8ab",
         what="two layers trained on a sentence, then the sampler goes on with it",
-        programs=("DRIVERS/gpt2.py",),
+        programs=("DRIVERS/train_gpt2.py",),
         sign=Reaches("letters right", rf"right {_NUMBER}", least=0.95),
         requires=("regex",),
     ),
@@ -119,7 +119,9 @@ ROWS: tuple[Row, ...] = (
         ),
         data=lambda folder: data.digits(folder / "data" / "mnist", zipped=False),
         requires=("scipy", "pillow", "opencv-python-headless"),
-        sign=Reaches("loss of the discriminator", rf"d_loss: {_NUMBER}", least=0.01, most=2.0),
+        sign=Reaches(
+            "loss of the discriminator", rf"d_loss: {_NUMBER}", least=0.01, most=3.0, count=60
+        ),
         endless=True,
     ),
     Row(
@@ -149,11 +151,11 @@ ROWS: tuple[Row, ...] = (
     Row(
         repository="hunkim/word-rnn-tensorflow",
         commit="5df11c5578a43bf0b732e0bcb63ee8fec7a29d33",
-        what="`train.py`, Shakespeare that it ships, 2 epochs",
+        what="`train.py`, Shakespeare that it ships, one epoch",
         programs=(
-            "train.py --rnn_size=64 --batch_size=20 --seq_length=15 --num_epochs=2 --learning_rate=0.01",
+            "train.py --rnn_size=64 --batch_size=20 --seq_length=15 --num_epochs=1 --learning_rate=0.01",
         ),
-        sign=Falls("loss", rf"train_loss = {_NUMBER}", to=0.8),
+        sign=Falls("loss", rf"train_loss = {_NUMBER}", to=0.85),
     ),
     Row(
         repository="aymericdamien/TensorFlow-Examples",
@@ -305,7 +307,7 @@ ROWS: tuple[Row, ...] = (
         programs=("train.py --checkpoint_dir=out --learning_rate=1e-3 --report_interval=20",),
         requires=("wrapt", "contextlib2", "semantic_version"),
         apart=("dm-sonnet==1.36",),
-        sign=Falls("loss", rf"Avg training loss {_NUMBER}", to=0.8),
+        sign=Falls("loss", rf"Avg training loss {_NUMBER}", to=0.85),
         endless=True,
     ),
     Row(
@@ -325,5 +327,130 @@ ROWS: tuple[Row, ...] = (
             }
         },
         sign=Reaches("F1", rf"f1 {_NUMBER}", least=90),
+    ),
+    Row(
+        repository="Kyubyong/transformer",
+        commit="fb023bb097e08d53baf25b46a9da490beba51a21",
+        what="`train.py`, two blocks, a made language in turned order",
+        programs=(
+            "train.py --train1=train.de.bpe --train2=train.en.bpe --eval1=eval.de.bpe --eval2=eval.en.bpe"
+            " --eval3=eval.en --vocab=bpe.vocab --vocab_size=20 --batch_size=32 --eval_batch_size=32"
+            " --lr=0.003 --warmup_steps=100 --num_epochs=4 --d_model=64 --d_ff=128 --num_blocks=2"
+            " --num_heads=4 --maxlen1=10 --maxlen2=10 --dropout_rate=0.1 --logdir=out --evaldir=eval",
+            "DRIVERS/names.py eval",
+        ),
+        data=data.translations,
+        requires=("tqdm",),
+        sign=Reaches("BLEU", rf"iwslt2016_E04.*B{_NUMBER}$", least=60),
+    ),
+    Row(
+        repository="allenai/bilm-tf",
+        commit="7cffee2b0986be51f5e2a747244836e1047657f4",
+        what="its trainer, letters and two LSTMs in both directions, generated sentences",
+        programs=("DRIVERS/train_bilm.py",),
+        path=(".",),
+        data=lambda folder: data.words(folder / "made"),
+        sign=Falls("perplexity", rf"train_perplexity={_NUMBER}", to=0.7, least=2),
+    ),
+    Row(
+        repository="dennybritz/reinforcement-learning",
+        commit="2b832284894a65eccdd82353cc446f68d100676e",
+        what="notebook: REINFORCE with a baseline, walks along a cliff",
+        programs=("DRIVERS/notebook.py 'CliffWalk REINFORCE with Baseline Solution.ipynb'",),
+        folder="PolicyGradient",
+        requires=("pandas", "matplotlib"),
+        apart=("gym==0.15.7",),
+        sign=Falls("steps to the end", r"Step (\d+) @ Episode", to=0.5, least=1000),
+    ),
+    Row(
+        repository="awjuliani/DeepRL-Agents",
+        commit="f3c9a3ff9ee86029a72b63bbfa4dce3c56979ab3",
+        what="notebook: Q-learning with a network, FrozenLake",
+        programs=("DRIVERS/notebook.py Q-Network.ipynb",),
+        requires=("matplotlib",),
+        apart=("gym==0.15.7",),
+        sign=Reaches("episodes with success", rf"succesful episodes: {_NUMBER}", least=0.15),
+        figure="0.3 to 0.5, the notebook; at random 0.015",
+    ),
+    Row(
+        repository="MorvanZhou/Reinforcement-learning-with-tensorflow",
+        commit="93e333484be0e262d28b65507b6a1d002424a056",
+        what="`run_CartPole.py`, policy gradient",
+        programs=("run_CartPole.py",),
+        folder="contents/7_Policy_gradient_softmax",
+        requires=("matplotlib",),
+        apart=("gym==0.15.7",),
+        sign=Reaches("reward of an episode", r"reward: (\d+)", least=100, count=50),
+        endless=True,
+    ),
+    Row(
+        repository="Hvass-Labs/TensorFlow-Tutorials",
+        commit="d5f33973570fe6ef9c78c8a38c7449a932c81010",
+        what="notebook: `02_Convolutional_Neural_Network`, generated digits",
+        programs=("DRIVERS/notebook.py 02_Convolutional_Neural_Network.ipynb",),
+        data=lambda folder: data.digits(folder / "data" / "MNIST"),
+        requires=("scikit-learn", "matplotlib"),
+        sign=Reaches("accuracy", rf"Accuracy on Test-Set: {_NUMBER}%", least=90, count=4),
+        endless=True,
+        figure="93 after 1,000 steps with MNIST's digits, the notebook",
+    ),
+    Row(
+        repository="lengstrom/fast-style-transfer",
+        commit="0d3d981f7ab948253d355585bdbdfa914247b4d0",
+        what="`style.py`, generated images, a small random VGG",
+        programs=(
+            "style.py --style made/000.jpg --checkpoint-dir out --train-path made --test made/001.jpg"
+            " --test-dir out --vgg-path vgg.mat --epochs 4 --batch-size 2 --checkpoint-iterations 4"
+            " --learning-rate 0.01",
+        ),
+        data=lambda folder: [
+            data.discs(folder / "made", 16, 256),
+            data.vgg(folder / "vgg.mat"),
+            (folder / "out").mkdir(),
+        ],
+        requires=("scipy", "pillow", "imageio", "moviepy<2"),
+        sign=Falls("loss", rf"(?i)loss: {_NUMBER}", to=0.7, least=4),
+    ),
+    Row(
+        repository="anishathalye/neural-style",
+        commit="d0a114879c1c69086e5f812f3432be634e29db5e",
+        what="`neural_style.py`, generated images, a small random VGG",
+        programs=(
+            "neural_style.py --content made/000.jpg --styles made/001.jpg --output out.jpg"
+            " --network vgg.mat --iterations 100 --print-iterations 5 --overwrite",
+        ),
+        data=lambda folder: [data.discs(folder / "made", 2, 128), data.vgg(folder / "vgg.mat")],
+        requires=("scipy", "pillow"),
+        sign=Falls("loss", rf"total loss: {_NUMBER}", to=0.5),
+    ),
+    Row(
+        repository="brightmart/text_classification",
+        commit="091ff9910839ba5053302383af99762c0c91a992",
+        what="`a1_seq2seq_attention_model.py`, turns sequences round",
+        programs=("a1_seq2seq_attention_model.py",),
+        folder="a06_Seq2seqWithAttention",
+        sign=Falls("loss", rf"(?m)^\d+ loss: {_NUMBER}", to=0.5),
+    ),
+    Row(
+        repository="chiphuyen/stanford-tensorflow-tutorials",
+        commit="51e53daaa2a32cfe7a1966f060b28dbbd081791c",
+        what="`07_convnet_layers.py`, generated digits",
+        programs=("07_convnet_layers.py",),
+        folder="examples",
+        data=lambda folder: data.digits(folder / "examples" / "data" / "mnist", 8000, zipped=False),
+        requires=("matplotlib",),
+        sign=Reaches("accuracy", rf"Accuracy at epoch \d+: {_NUMBER}", least=0.9),
+        endless=True,
+    ),
+    Row(
+        repository="pkmital/tensorflow_tutorials",
+        commit="c3eefe59979cdde7b8cb59d2c52da8ebebe43254",
+        what="`05_basic_convnet.py`, digits made up",
+        programs=("05_basic_convnet.py",),
+        folder="python",
+        environment={"ACTORSESSION_SYNTHETIC_MNIST": "1"},
+        requires=("matplotlib", "scikit-image"),
+        sign=Reaches("accuracy", rf"(?m)^{_NUMBER}$", least=0.9),
+        endless=True,
     ),
 )
