@@ -272,6 +272,14 @@ def _summed_axes(attrs: _Attrs, first: Numbers, second: Numbers) -> Any:
     return [np.flatnonzero(each == 1) for each in shapes]
 
 
+def _densified(
+    attrs: _Attrs, indices: Numbers, shape: Numbers, values: Numbers, default: Numbers
+) -> Any:
+    made = np.full(_ints(shape), float(default))
+    made[tuple(indices.reshape(-1, made.ndim).astype(np.int64).T)] = values
+    return made if not np.isnan(indices).any() else None
+
+
 def _other(attrs: _Attrs, value: Numbers, without: Numbers) -> Any:
     _ints(value), _ints(without)  # all are known
     places = np.flatnonzero(np.isin(value, without, invert=True))
@@ -280,7 +288,16 @@ def _other(attrs: _Attrs, value: Numbers, without: Numbers) -> Any:
 
 # What these give may have as many numbers as the values of their inputs say.
 _OF_ANY_LENGTH = frozenset(
-    {"BroadcastGradientArgs", "ConcatV2", "DynamicStitch", "GatherV2", "Identity", "ListDiff"}
+    {
+        "BroadcastGradientArgs",
+        "ConcatV2",
+        "DynamicStitch",
+        "GatherV2",
+        "Identity",
+        "ListDiff",
+        "Squeeze",
+        "Where",
+    }
 )
 
 _RULES: Mapping[str, _Rule] = {
@@ -304,7 +321,8 @@ _RULES: Mapping[str, _Rule] = {
     "Transpose": lambda attrs, value, order: np.transpose(value, _ints(order)),
     "Tile": lambda attrs, value, times: np.tile(value, _ints(times)),
     "InvertPermutation": _inverted, "DynamicStitch": _stitched, "ListDiff": _other,
-    "BroadcastGradientArgs": _summed_axes,
+    "BroadcastGradientArgs": _summed_axes, "SparseToDense": _densified,
+    "Where": lambda attrs, value: None if np.isnan(value).any() else np.argwhere(value),
     "ZerosLike": _by(np.zeros_like), "OnesLike": _by(np.ones_like),
     "PreventGradient": _by(lambda value: value), "Snapshot": _by(lambda value: value),
 }  # fmt: skip

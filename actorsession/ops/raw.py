@@ -192,9 +192,12 @@ __all__ = [
     "SparseToSparseSetOperation", "Split", "SplitV", "Sqrt", "SqrtGrad", "Square",
     "SquaredDifference", "Squeeze", "Stack", "StackClose", "StackCloseV2", "StackPop", "StackPopV2",
     "StackPush", "StackPushV2", "StackV2", "Stage", "StageClear", "StagePeek", "StageSize",
-    "StatefulPartitionedCall", "StatelessMultinomial", "StatelessRandomGammaV2",
-    "StatelessRandomNormal", "StatelessRandomPoisson", "StatelessRandomUniform",
-    "StatelessRandomUniformFullInt", "StatelessRandomUniformInt", "StatelessTruncatedNormal",
+    "StatefulPartitionedCall", "StatelessIf", "StatelessMultinomial", "StatelessRandomGammaV2",
+    "StatelessRandomGetAlg", "StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg",
+    "StatelessRandomNormal", "StatelessRandomNormalV2", "StatelessRandomPoisson",
+    "StatelessRandomUniform", "StatelessRandomUniformFullInt", "StatelessRandomUniformFullIntV2",
+    "StatelessRandomUniformInt", "StatelessRandomUniformIntV2", "StatelessRandomUniformV2",
+    "StatelessTruncatedNormal", "StatelessTruncatedNormalV2", "StatelessWhile",
     "StaticRegexFullMatch", "StaticRegexReplace", "StopGradient", "StridedSlice",
     "StridedSliceAssign", "StridedSliceGrad", "StringFormat", "StringJoin", "StringLength",
     "StringLower", "StringSplit", "StringSplitV2", "StringStrip", "StringToHashBucket",
@@ -3420,6 +3423,10 @@ def StatefulPartitionedCall(args: Operands, *, f: Value, name: str | None = None
     """args:[Tin] -> output:[Tout]"""
     return many("StatefulPartitionedCall", (args,), {"f": f}, name)
 
+def StatelessIf(cond: Operand, input: Operands, *, then_branch: Value, else_branch: Value, name: str | None = None) -> list[Tensor]:
+    """cond:Tcond input:[Tin] -> output:[Tout]"""
+    return many("StatelessIf", (cond, input,), {"then_branch": then_branch, "else_branch": else_branch}, name)
+
 def StatelessMultinomial(logits: Operand, num_samples: Operand, seed: Operand, *, output_dtype: DTypeLike = int64, name: str | None = None) -> Tensor:
     """logits:T num_samples:int32 seed:Tseed -> output:output_dtype"""
     return one("StatelessMultinomial", (logits, num_samples, seed,), {"output_dtype": output_dtype}, name)
@@ -3428,9 +3435,25 @@ def StatelessRandomGammaV2(shape: Operand, seed: Operand, alpha: Operand, *, nam
     """shape:T seed:Tseed alpha:dtype -> output:dtype"""
     return one("StatelessRandomGammaV2", (shape, seed, alpha,), {}, name)
 
+def StatelessRandomGetAlg(*, name: str | None = None) -> Tensor:
+    """-> alg:int32"""
+    return one("StatelessRandomGetAlg", (), {}, name)
+
+def StatelessRandomGetKeyCounter(seed: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """seed:Tseed -> key:uint64 counter:uint64"""
+    return many("StatelessRandomGetKeyCounter", (seed,), {}, name)
+
+def StatelessRandomGetKeyCounterAlg(seed: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """seed:Tseed -> key:uint64 counter:uint64 alg:int32"""
+    return many("StatelessRandomGetKeyCounterAlg", (seed,), {}, name)
+
 def StatelessRandomNormal(shape: Operand, seed: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed -> output:dtype"""
     return one("StatelessRandomNormal", (shape, seed,), {"dtype": dtype}, name)
+
+def StatelessRandomNormalV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
+    return one("StatelessRandomNormalV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
 
 def StatelessRandomPoisson(shape: Operand, seed: Operand, lam: Operand, *, dtype: DTypeLike = int32, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed lam:Rtype -> output:dtype"""
@@ -3444,13 +3467,33 @@ def StatelessRandomUniformFullInt(shape: Operand, seed: Operand, *, dtype: DType
     """shape:T seed:Tseed -> output:dtype"""
     return one("StatelessRandomUniformFullInt", (shape, seed,), {"dtype": dtype}, name)
 
+def StatelessRandomUniformFullIntV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = uint64, name: str | None = None) -> Tensor:
+    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
+    return one("StatelessRandomUniformFullIntV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
+
 def StatelessRandomUniformInt(shape: Operand, seed: Operand, minval: Operand, maxval: Operand, *, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed minval:dtype maxval:dtype -> output:dtype"""
     return one("StatelessRandomUniformInt", (shape, seed, minval, maxval,), {}, name)
 
+def StatelessRandomUniformIntV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, minval: Operand, maxval: Operand, *, name: str | None = None) -> Tensor:
+    """shape:Tshape key:uint64 counter:uint64 alg:int32 minval:dtype maxval:dtype -> output:dtype"""
+    return one("StatelessRandomUniformIntV2", (shape, key, counter, alg, minval, maxval,), {}, name)
+
+def StatelessRandomUniformV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
+    return one("StatelessRandomUniformV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
+
 def StatelessTruncatedNormal(shape: Operand, seed: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed -> output:dtype"""
     return one("StatelessTruncatedNormal", (shape, seed,), {"dtype": dtype}, name)
+
+def StatelessTruncatedNormalV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
+    return one("StatelessTruncatedNormalV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
+
+def StatelessWhile(input: Operands, *, cond: Value, body: Value, name: str | None = None) -> list[Tensor]:
+    """input:[T] -> output:[T]"""
+    return many("StatelessWhile", (input,), {"cond": cond, "body": body}, name)
 
 def StaticRegexFullMatch(input: Operand, *, pattern: str | bytes, name: str | None = None) -> Tensor:
     """input:string -> output:bool"""
