@@ -44,7 +44,7 @@ __all__ = [
 # Operation types of TensorFlow that are imported as another type. The value is used if the key is not
 # registered; ``node_builder`` adapts the inputs where they differ.
 ALIASES: Mapping[str, str] = {
-    "StatelessWhile": "While", "StatelessIf": "If", "Case": "If", "StatelessCase": "If",
+    "Case": "If", "StatelessCase": "StatelessIf",
     "_Arg": "Placeholder", "_Retval": "Identity",
 }  # fmt: skip
 
