@@ -7,6 +7,7 @@ What is absent is an error that says why, as far as there is a reason.
 from actorsession.compat.v1.contrib import checkpoint as checkpoint
 from actorsession.compat.v1.contrib import cluster_resolver as cluster_resolver
 from actorsession.compat.v1.contrib import crf as crf
+from actorsession.compat.v1.contrib import cudnn_rnn as cudnn_rnn
 from actorsession.compat.v1.contrib import data as data
 from actorsession.compat.v1.contrib import distributions as distributions
 from actorsession.compat.v1.contrib import eager as eager
@@ -35,7 +36,7 @@ from actorsession.compat.v1.contrib import util as util
 from actorsession.namespaces import signal as signal
 
 __all__ = [
-"checkpoint", "cluster_resolver", "crf", "data", "distributions", "eager", "estimator",
+"checkpoint", "cluster_resolver", "crf", "cudnn_rnn", "data", "distributions", "eager", "estimator",
 "factorization", "feature_column", "framework", "image", "layers", "learn", "legacy_seq2seq",
 "lookup", "losses", "metrics", "opt", "predictor", "rnn", "seq2seq", "signal", "slim", "staging",
 "summary", "tensorboard", "tpu", "training", "util"
