@@ -1,7 +1,7 @@
 """What numpy, scipy, other libraries and Python have removed since programs for TensorFlow 1 were written.
 
-``run-tf1`` gives it back to the program, where it is missing, before it starts; what belongs to a library that
-need not be installed, when the program imports that. The log says what was done.
+``run-tf1`` gives it back to the program, where it is missing, before it starts; what belongs to a library
+that need not be installed, when the program imports that. The log says what was done.
 """
 
 from __future__ import annotations

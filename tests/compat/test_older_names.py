@@ -43,9 +43,9 @@ def test_rows_of_unlike_lengths_are_objects_for_programs_alone(
     [said] = caplog.messages
     assert "rows of unlike lengths are an array of objects" in said
     assert array([[1, 2], [3, 4]]).dtype == np.int64
-    for wrong in (lambda: array(ragged, np.float32), lambda: array(ragged, dtype=int)):
+    for args, named in (([np.float32], {}), ([], {"dtype": int})):
         with pytest.raises(ValueError, match="inhomogeneous"):
-            wrong()
+            array(ragged, *args, **named)
     # A library that makes an array to see whether there is one gets the error.
     monkeypatch.setitem(globals(), "__name__", "actorsession.somewhere")
     with pytest.raises(ValueError, match="inhomogeneous"):
