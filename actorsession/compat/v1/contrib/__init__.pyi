@@ -24,6 +24,7 @@ from actorsession.compat.v1.contrib import metrics as metrics
 from actorsession.compat.v1.contrib import opt as opt
 from actorsession.compat.v1.contrib import predictor as predictor
 from actorsession.compat.v1.contrib import rnn as rnn
+from actorsession.compat.v1.contrib import saved_model as saved_model
 from actorsession.compat.v1.contrib import seq2seq as seq2seq
 from actorsession.compat.v1.contrib import slim as slim
 from actorsession.compat.v1.contrib import staging as staging
@@ -37,6 +38,6 @@ from actorsession.namespaces import signal as signal
 __all__ = [
 "checkpoint", "cluster_resolver", "crf", "data", "distributions", "eager", "estimator",
 "factorization", "feature_column", "framework", "image", "layers", "learn", "legacy_seq2seq",
-"lookup", "losses", "metrics", "opt", "predictor", "rnn", "seq2seq", "signal", "slim", "staging",
-"summary", "tensorboard", "tpu", "training", "util"
+"lookup", "losses", "metrics", "opt", "predictor", "rnn", "saved_model", "seq2seq", "signal",
+"slim", "staging", "summary", "tensorboard", "tpu", "training", "util"
 ]
