@@ -95,6 +95,26 @@ def test_attributes_go_back_as_they_came(name: str) -> None:
                 assert again.attr[key] == value, (node.name, key)
 
 
+def test_a_gradient_of_a_loop_of_theirs_is_written_in_their_terms() -> None:
+    """The loop that a gradient needs stands for theirs: both give the same, and theirs is not run as well."""
+    message, feeds, fetched = stored("raw_control_flow")
+    with acts.Graph().as_default() as graph:
+        import_graph_def(message, name="")
+        v = graph.get_tensor_by_name("v:0")
+        (slope,) = acts.gradients([graph.get_tensor_by_name("x:0")], [v])
+        wanted = acts.Session(graph=graph).run(slope.name, feeds)
+        written = GraphDef.FromString(graph_def_of(graph, add_shapes=True).SerializeToString())
+    assert {key for node in written.node for key in node.attr if key.startswith("_")} <= {
+        "_output_shapes", "_class",
+    }  # fmt: skip
+    nodes = {node.name: node for node in written.node}
+    before = nodes[nodes["x"].input[0]]
+    assert (before.op, nodes[before.input[0].partition(":")[0]].op) == ("Identity", "While")
+    found = run_imported(written, [*fetched, slope.name], feeds)
+    for got, value in zip(found, [*fetched.values(), wanted], strict=True):
+        check(got, value)
+
+
 def test_the_text_of_a_graph_is_that_of_its_meta_graph() -> None:
     text = text_format.Parse((DATA / "training.pbtxt").read_text(), GraphDef())
     meta = MetaGraphDef.FromString((DATA / "training.meta").read_bytes())
