@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.compat import older_conversions
+
 __all__ = ["restore_older_names"]
 
 _log = logging.getLogger("actorsession.compat")
@@ -65,12 +67,22 @@ def _former() -> list[tuple[Any, dict[str, Any]]]:
     ]  # fmt: skip
 
 
-def _without_copy(array: Callable[..., Any]) -> Callable[..., Any]:
-    """``numpy.array`` whose ``copy=False`` copies where it must, as it did before numpy 2."""
+def _older(array: Callable[..., Any]) -> Callable[..., Any]:
+    """``numpy.array``, ``asarray`` or ``asanyarray`` as it was before numpy 1.24.
+
+    With ``copy=False`` it copies where it must, and rows of different lengths are an array of objects.
+    """
 
     @functools.wraps(array)
-    def older(*args: Any, copy: bool | None = True, **named: Any) -> Any:
-        return array(*args, copy=None if copy is False else copy, **named)
+    def older(a: Any, dtype: Any = None, *args: Any, **named: Any) -> Any:
+        if named.get("copy") is False:
+            named["copy"] = None
+        try:
+            return array(a, dtype, *args, **named)
+        except ValueError as error:
+            if dtype is not None or "inhomogeneous" not in str(error):
+                raise
+            return array(a, object, *args, **named)
 
     return older
 
@@ -108,6 +120,22 @@ def _version_2(h5py: Any) -> str:
     return restore_version_2(h5py)
 
 
+def _images(misc: Any) -> str:
+    """Give ``scipy.misc`` its functions for images, and those that are in ``scipy.special`` now."""
+    from scipy import special
+
+    from actorsession.compat.companions import scipy_images
+
+    for module, names in (
+        (scipy_images, scipy_images.__all__),
+        (special, ("comb", "factorial", "logsumexp")),
+    ):
+        for name in names:
+            if name not in vars(misc):
+                setattr(misc, name, getattr(module, name))
+    return "images are read, changed and written with Pillow"
+
+
 def _loader(yaml: Any) -> str:
     """Give PyYAML's ``load`` the default that it had, in the form of its version 5: one that runs nothing."""
     load = yaml.load
@@ -142,8 +170,31 @@ _CHANGED: dict[str, Callable[[Any], str]] = {
     "PIL.Image": _filters,
     "h5py": _version_2,
     "keras.backend": _whole_backend,
+    "scipy.misc": _images,
     "yaml": _loader,
 }
+
+
+# Packages that became modules or went away, and where their names are now.
+_MOVED = {
+    "scipy.sparse.linalg.eigen": "scipy.sparse.linalg",
+    "scipy.sparse.linalg.eigen.arpack": "scipy.sparse.linalg",
+}
+
+
+class _Moved(Loader):
+    """Loads a package that has the names of another module."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Return nothing, so that a plain module is made."""
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give the module its names."""
+        place = _MOVED[module.__name__]
+        names = vars(importlib.import_module(place)).items()
+        vars(module).update({name: value for name, value in names if not name.startswith("_")})
+        _log.info("%s: its names are those of %s", module.__name__, place)
 
 
 class _Changing(Loader):
@@ -164,12 +215,14 @@ class _Changing(Loader):
 
 
 class _FindsChanged(MetaPathFinder):
-    """Finds modules that are changed when a program imports them."""
+    """Finds modules that are changed when a program imports them, and moved ones."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return how to load such a module; ``None`` for all others."""
+        if fullname in _MOVED:
+            return ModuleSpec(fullname, _Moved(), is_package=True)
         spec = PathFinder.find_spec(fullname, path) if fullname in _CHANGED else None
         if spec is not None and spec.loader is not None:
             spec.loader = _Changing(spec.loader)
@@ -185,9 +238,15 @@ def restore_older_names() -> list[str]:
     restored = []
     if not any(isinstance(finder, _FindsChanged) for finder in sys.meta_path):
         sys.meta_path.insert(0, _FindsChanged())
-    if np.lib.NumpyVersion(np.__version__) >= "2.0.0" and isinstance(np.array, BuiltinFunctionType):
-        np.array = _without_copy(np.array)
-        restored.append("numpy.array")
+        if older_conversions.are_refused():
+            # Before Python's own, and behind those that know TensorFlow's modules and companions.
+            place = sys.meta_path.index(PathFinder)
+            sys.meta_path.insert(place, older_conversions.FindsProgram())
+            restored.append("conversions of arrays of one element to numbers")
+    if isinstance(np.array, BuiltinFunctionType):
+        for name in ("array", "asarray", "asanyarray"):
+            setattr(np, name, _older(getattr(np, name)))
+            restored.append(f"numpy.{name}")
         for name in _OF_LISTS:
             setattr(np, name, _as_list(getattr(np, name)))
             restored.append(f"numpy.{name}")

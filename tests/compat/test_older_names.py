@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from actorsession.compat.older_names import _as_list, _without_copy
+from actorsession.compat.older_names import _as_list, _older
 
 
 def test_an_array_without_a_copy_is_copied_where_it_must_be() -> None:
-    array = _without_copy(np.array)
+    array = _older(np.array)
     given = np.arange(3.0)
     assert array(given, copy=False) is given
     assert array([1, 2], copy=False).tolist() == [1, 2]
     assert array(given, np.float32, copy=False).dtype == np.float32
     assert array(given) is not given
     assert array(given, copy=None) is given
+
+
+def test_rows_of_different_lengths_are_an_array_of_objects() -> None:
+    array = _older(np.array)
+    assert array([[1, 2], [3]]).tolist() == [[1, 2], [3]]
+    pairs = array([(np.zeros(3), np.zeros(2)), (np.ones(3), np.ones(2))])
+    assert (pairs.shape, pairs.dtype) == ((2, 2), np.dtype(object))
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        array([[1, 2], [3]], np.float32)
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        array([[1, 2], [3]], dtype=np.float32)
 
 
 def test_several_arrays_of_a_function_are_a_list() -> None:
