@@ -161,7 +161,7 @@ def test_a_view_reads_what_another_makes() -> None:
 
 def test_a_view_is_detached_and_bypassed() -> None:
     made = chain()
-    view, entering, leaving = ge.detach(ge.sgv(made["c"].op).remap_inputs([0]))
+    _, entering, leaving = ge.detach(ge.sgv(made["c"].op).remap_inputs([0]))
     assert named(entering) == ["geph__b_0:0"]
     assert run(made["c"], feeds={entering[0]: [7.0, 7.0]}) == [[8.0, 8.0]]
     assert run(made["d"], feeds={leaving[0]: [0.0, 0.0]}) == [[1.0, 1.0]]

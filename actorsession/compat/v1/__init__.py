@@ -13,7 +13,6 @@ from typing import Any
 from actorsession import ops as _ops
 from actorsession import opsets as _opsets
 from actorsession.compat.absent import saying_why as _saying_why
-from actorsession.graph import dtypes as _types
 from actorsession.lazy_names import lazy_names
 
 # By the file that has them; see ``lazy_names``. The stub beside this file is made from it.
@@ -99,6 +98,7 @@ _NAMES = {
     ".metrics": "*=metrics",
     ".module": "Module",
     ".nn": "*=nn",
+    ".profiler": "*=profiler",
     ".python": "*=python",
     ".py_functions": "py_function",
     ".python_io": "*=python_io",

@@ -80,6 +80,7 @@ from actorsession.compat.v1.messages import RunOptions as RunOptions
 from actorsession.compat.v1 import metrics as metrics
 from actorsession.compat.v1.module import Module as Module
 from actorsession.compat.v1 import nn as nn
+from actorsession.compat.v1 import profiler as profiler
 from actorsession.compat.v1.py_functions import py_function as py_function
 from actorsession.compat.v1 import python as python
 from actorsession.compat.v1 import python_io as python_io
@@ -705,11 +706,11 @@ __all__ = [
 "no_regularizer", "norm", "not_equal", "numpy_function", "one_hot", "ones", "ones_initializer",
 "ones_like", "op_scope", "orthogonal_initializer", "pack", "pad", "parallel_stack", "parse_example",
 "parse_sequence_example", "parse_single_example", "parse_single_sequence_example", "parse_tensor",
-"placeholder", "placeholder_with_default", "polygamma", "pow", "print", "py_func", "py_function",
-"python", "python_io", "qint16", "qint32", "qint8", "qr", "queue", "quint16", "quint8", "random",
-"random_crop", "random_gamma", "random_normal", "random_normal_initializer", "random_poisson",
-"random_shuffle", "random_uniform", "random_uniform_initializer", "range", "rank", "raw_ops",
-"read_file", "real", "realdiv", "reciprocal", "reduce_all", "reduce_any", "reduce_join",
+"placeholder", "placeholder_with_default", "polygamma", "pow", "print", "profiler", "py_func",
+"py_function", "python", "python_io", "qint16", "qint32", "qint8", "qr", "queue", "quint16",
+"quint8", "random", "random_crop", "random_gamma", "random_normal", "random_normal_initializer",
+"random_poisson", "random_shuffle", "random_uniform", "random_uniform_initializer", "range", "rank",
+"raw_ops", "read_file", "real", "realdiv", "reciprocal", "reduce_all", "reduce_any", "reduce_join",
 "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
 "regex_replace", "register_tensor_conversion_function", "repeat", "report_uninitialized_variables",
 "required_space_to_batch_paddings", "reset_default_graph", "reshape", "resource", "resource_loader",

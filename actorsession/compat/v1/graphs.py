@@ -112,7 +112,7 @@ class Graph(ours.Graph):
             _ORIGINALS.reset(token)
 
     def standing_for(self, op: Any) -> contextlib.AbstractContextManager[object]:
-        """Return a block whose operations have another one as ``_original_op``, as those of its gradient do."""
+        """Return a block whose operations have another one as ``_original_op``."""
         return self._original_op(op)
 
     def _apply_device_functions(self, op: Any) -> None:

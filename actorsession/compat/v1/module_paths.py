@@ -225,6 +225,9 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("platform", "resource_loader", ".internals.files"),
         ("platform", "tf_logging", ".logging"),
         ("platform", "benchmark googletest test", ".test .internals.test_util"),
+        ("profiler", (
+            "model_analyzer option_builder profiler tfprof_logger"
+        ), ".profiler .profiler.logs .profiler.options"),
         ("saved_model", "saved_model simple_save", ".saved_model"),
         ("saved_model", "builder builder_impl", ".saved_model.builder .internals.inner_names"),
         ("saved_model", "constants", ".saved_model.constants"),
@@ -327,8 +330,12 @@ class _Package(ModuleType):
         if self._names_of and not name.startswith("_"):
             own = sys.modules.get(f"{self.__name__}.{name}")
             # The names of the package's namesake, too: those of ``contrib.slim.data``.
-            namesake = getattr(sys.modules[self._names_of], self.__name__.rpartition(".")[2], None)
-            for holder in (sys.modules[self._names_of], namesake):
+            around = sys.modules[self._names_of]
+            part = self.__name__.rpartition(".")[2]
+            namesake = getattr(around, part) if part in around.__all__ else None
+            for holder in (around, namesake):
+                if holder is None or isinstance(holder, _Package):
+                    continue
                 with contextlib.suppress(AttributeError):
                     found = getattr(holder, name)
                     return own if own is not None and isinstance(found, ModuleType) else found

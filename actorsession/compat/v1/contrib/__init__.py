@@ -32,6 +32,7 @@ _NAMES = {
     ".opt": "*=opt",
     ".predictor": "*=predictor",
     ".rnn": "*=rnn",
+    ".saved_model": "*=saved_model",
     ".seq2seq": "*=seq2seq",
     ".slim": "*=slim",
     ".staging": "*=staging",

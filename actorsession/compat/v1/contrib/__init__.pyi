@@ -26,6 +26,7 @@ from actorsession.compat.v1.contrib import metrics as metrics
 from actorsession.compat.v1.contrib import opt as opt
 from actorsession.compat.v1.contrib import predictor as predictor
 from actorsession.compat.v1.contrib import rnn as rnn
+from actorsession.compat.v1.contrib import saved_model as saved_model
 from actorsession.compat.v1.contrib import seq2seq as seq2seq
 from actorsession.compat.v1.contrib import slim as slim
 from actorsession.compat.v1.contrib import staging as staging
@@ -40,6 +41,7 @@ from actorsession.namespaces import signal as signal
 __all__ = [
 "autograph", "checkpoint", "cluster_resolver", "crf", "data", "distributions", "eager", "estimator",
 "factorization", "feature_column", "framework", "graph_editor", "image", "layers", "learn",
-"legacy_seq2seq", "lookup", "losses", "metrics", "opt", "predictor", "rnn", "seq2seq", "signal",
-"slim", "staging", "stateless", "summary", "tensorboard", "tpu", "training", "util"
+"legacy_seq2seq", "lookup", "losses", "metrics", "opt", "predictor", "rnn", "saved_model",
+"seq2seq", "signal", "slim", "staging", "stateless", "summary", "tensorboard", "tpu", "training",
+"util"
 ]

@@ -261,10 +261,11 @@ class Transformer:
         if copied is op:
             raise ValueError("In-place transformation not allowed.")
         info.early[before:] = [(t, read, copied) for t, read, _ in info.early[before:]]
-        for original, made in ((op, copied), *zip(op.outputs, outputs, strict=True)):
-            table: dict[Any, Any] = info.transformed_ts
-            (info.transformed_ops if original is op else table)[original] = made
-            self.assign_collections_handler(info, original, made)
+        info.transformed_ops[op] = copied
+        self.assign_collections_handler(info, op, copied)
+        for tensor, made in zip(op.outputs, outputs, strict=True):
+            info.transformed_ts[tensor] = made
+            self.assign_collections_handler(info, tensor, made)
 
     def _tensor(self, info: _Copying, tensor: Tensor) -> Tensor:
         """Return what a copy reads in the place of a tensor."""
