@@ -27,6 +27,8 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.compat import older_conversions
+
 __all__ = ["restore_older_names"]
 
 _log = logging.getLogger("actorsession.compat")
@@ -363,6 +365,11 @@ def restore_older_names() -> list[str]:
     restored = []
     if not any(isinstance(finder, _FindsChanged) for finder in sys.meta_path):
         sys.meta_path.insert(0, _FindsChanged())
+        if older_conversions.are_refused():
+            # Before Python's own, and behind those that know TensorFlow's modules and companions.
+            place = sys.meta_path.index(PathFinder)
+            sys.meta_path.insert(place, older_conversions.FindsProgram())
+            restored.append("conversions of arrays of one element to numbers")
     if np.lib.NumpyVersion(np.__version__) >= "2.0.0" and isinstance(np.array, BuiltinFunctionType):
         np.array = _with_ragged(_without_copy(np.array))
         np.asarray = _with_ragged(np.asarray)
