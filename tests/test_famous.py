@@ -57,7 +57,7 @@ def test_an_accuracy_is_that_of_the_last_tenth() -> None:
     sign = Reaches("accuracy", r"loss (\S+)", least=0.8)
     assert sign.read(losses(0.1, 0.2, 0.9)) == (True, "accuracy 0.9")
     assert not sign.read(losses(0.9, 0.2)).learnt
-    assert sign.read("") == (False, "accuracy: none printed")
+    assert sign.read("") == (False, "accuracy: 0 of 1 numbers")
     assert not Reaches("error", r"loss (\S+)", most=0.1).read(losses(0.2)).learnt
     assert not sign.read(losses(float("nan"))).learnt
 

@@ -35,6 +35,8 @@ def expand_calls(graph_def: protos.GraphDef) -> protos.GraphDef:
         ValueError: if a function of its library calls itself.
     """
     functions = {function.signature.name: function for function in graph_def.library.function}
+    if not functions:
+        return graph_def
     _check_recursion(functions, [name for node in graph_def.node for name in _named_by(node)])
     inside = [node for function in graph_def.library.function for node in function.node_def]
     if not any(node.op in functions for node in (*graph_def.node, *inside)):
@@ -144,7 +146,8 @@ def build_call(
             results = call(function, inputs[first:], f"{full}/_{_NOT_IN_NAMES.sub('_', name)}")
             # Every call has at least one result, so that its side effects run as dependencies of a value.
             given = results or [ran(body.operations, graph)]
-        op = builder.construct(node.type, inputs[:first], ("f",), [body], [given])
+        named = {"_function": str(name)}
+        op = builder.construct(node.type, inputs[:first], ("f",), [body], [given], named)
     return op, list(op.outputs[: len(results)])
 
 

@@ -60,18 +60,20 @@ class Reaches:
         pattern: an expression whose group is the number.
         least: what it is at least.
         most: what it is at most.
+        count: how many numbers there are at least.
     """
 
     name: str
     pattern: str
     least: float = -math.inf
     most: float = math.inf
+    count: int = 1
 
     def read(self, text: str) -> Finding:
         """Return whether it is reached."""
         found = _numbers(self.pattern, text)
-        if not found:
-            return Finding(False, f"{self.name}: none printed")
+        if len(found) < self.count:
+            return Finding(False, f"{self.name}: {len(found)} of {self.count} numbers")
         last = _mean(found[-max(1, len(found) // 10) :])
         return Finding(self.least <= last <= self.most, f"{self.name} {last:.3g}")
 

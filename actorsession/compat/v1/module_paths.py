@@ -23,6 +23,9 @@ __all__ = ["TABLE", "add_modules", "inside_contrib", "module_paths"]
 _V1 = __name__.rpartition(".")[0]
 # The package, modules of it, and where their names are.
 TABLE: dict[str, list[tuple[str, str, str]]] = {
+    "contrib.cudnn_rnn": [
+        ("python.ops", "cudnn_rnn_ops", ".contrib.cudnn_rnn"),
+    ],
     "contrib.factorization": [
         ("python.ops", "clustering_ops kmeans", ".contrib.factorization"),
     ],

@@ -720,3 +720,311 @@ def _(tf: Any, _: Any) -> Any:
         back,
         tf.concat([given, given], 0),
     ]
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def texts(*values: bytes) -> Any:
+    """A vector of strings."""
+    return np.array(values, object)
+
+
+_SAID = texts(b"a\xc3\xa9\xe2\x82\xac", b"", b"\xff\xf0\x9f\x98\x80z", b"\xe2\x82", b"\x01\t\xc3")
+for _errors in ("replace", "ignore"):
+    for _name in ("UnicodeDecode", "UnicodeDecodeWithOffsets"):
+        case(f"{_name}-{_errors}", input=_SAID, input_encoding="UTF-8", errors=_errors,
+             replacement_char=63, replace_control_characters=_errors == "replace")  # fmt: skip
+case("UnicodeDecode-wide", input=texts(b"\0a\xd8\x3d\xde\0", b"\0b"), input_encoding="UTF-16-BE")  # fmt: skip
+case("UnicodeDecode-strict", input=_SAID, input_encoding="UTF-8", errors="strict")
+for _encoding in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
+    case(f"UnicodeEncode-{_encoding}", input_values=np.array([97, 233, 0x1F600, 0xD800, 98], np.int32),
+         input_splits=np.array([0, 2, 2, 5]), output_encoding=_encoding)  # fmt: skip
+case("UnicodeEncode-ignore", input_values=np.array([97, 0x110000, 98], np.int32), errors="ignore",
+     input_splits=np.array([0, 3]), output_encoding="UTF-8")  # fmt: skip
+case("UnicodeEncode-strict", input_values=np.array([97, 0x110000, 98], np.int32), errors="strict",
+     input_splits=np.array([0, 3]), output_encoding="UTF-8")  # fmt: skip
+case("UnicodeEncode-splits", input_values=np.array([97], np.int32), input_splits=np.array([0, 2]),
+     output_encoding="UTF-8")  # fmt: skip
+_WORDS = {"data": texts(b"a", b"b", b"c", b"d"), "data_splits": np.array([0, 3, 3, 4])}
+for _pad in (-1, 0, 1):
+    for _short in (False, True):
+        case(f"StringNGrams-{_pad}{_short:d}", separator="|", ngram_widths=[3, 2], left_pad="L",
+             right_pad="R", pad_width=_pad, preserve_short_sequences=_short, **_WORDS)  # fmt: skip
+case("StringNGrams-splits", separator="|", ngram_widths=[2], left_pad="", right_pad="", pad_width=0,
+     preserve_short_sequences=False, data=texts(b"a"), data_splits=np.array([0, 2]))  # fmt: skip
+case(
+    "DecodePaddedRaw",
+    input_bytes=texts(b"abcdef", b"\x01"),
+    fixed_length=np.int32(4),
+    out_type="int16",
+)
+case("DecodePaddedRaw-big", input_bytes=texts(b"abcdef", b"\x01"), fixed_length=np.int32(4),
+     out_type="int16", little_endian=False)  # fmt: skip
+case(
+    "DecodePaddedRaw-length",
+    input_bytes=texts(b"abcdef"),
+    fixed_length=np.int32(3),
+    out_type="int16",
+)
+
+# -- rows ------------------------------------------------------------------------------------------
+
+_COUNTED = np.array([1, 0, 3, 1, 1, 5])
+_NONE = np.zeros(0, np.float32)
+for _weights in (_NONE, reals(6)):
+    for _binary in (False, True):
+        _marks = {"weights": _weights, "binary_output": _binary, "slopes": False}
+        _label = f"{len(_weights)}{_binary:d}"
+        case(f"RaggedBincount-{_label}", splits=np.array([0, 2, 2, 6]), values=_COUNTED, size=np.int64(5),
+             **_marks)  # fmt: skip
+        case(f"SparseBincount-{_label}", indices=np.array([[0, 0], [0, 2], [1, 1], [1, 2], [3, 0], [3, 1]]),
+             values=_COUNTED, dense_shape=np.array([4, 3]), size=np.int64(5), **_marks)  # fmt: skip
+        case(
+            f"RaggedCountSparseOutput-{_label}",
+            splits=np.array([0, 2, 2, 6]),
+            values=_COUNTED,
+            **_marks,
+        )
+        case(f"SparseCountSparseOutput-{_label}", values=_COUNTED, dense_shape=np.array([4, 3]),
+             indices=np.array([[0, 0], [0, 2], [1, 1], [1, 2], [3, 0], [3, 1]]), **_marks)  # fmt: skip
+        case(f"DenseCountSparseOutput-{_label}", values=_COUNTED, minlength=8, **_marks)
+        _marks["weights"] = _weights.reshape(2, 3) if len(_weights) else _weights
+        case(
+            f"DenseCountSparseOutput-rows{_label}",
+            values=_COUNTED.reshape(2, 3),
+            maxlength=4,
+            **_marks,
+        )
+case("SparseBincount-vector", indices=np.arange(6)[:, None], values=_COUNTED, dense_shape=np.array([9]),
+     size=np.int64(3), weights=_NONE, slopes=False)  # fmt: skip
+case("RaggedBincount-negative", splits=np.array([0, 1]), values=np.array([-1]), size=np.int64(2),
+     weights=_NONE, slopes=False)  # fmt: skip
+case("DenseCountSparseOutput-negative", values=np.array([-1]), weights=_NONE, binary_output=False,
+     slopes=False)  # fmt: skip
+case("RaggedCountSparseOutput-splits", splits=np.array([0, 3]), values=np.array([1]), weights=_NONE,
+     binary_output=False, slopes=False)  # fmt: skip
+case("RaggedFillEmptyRows", value_rowids=np.array([0, 2, 2]), values=reals(3), nrows=np.int64(4),
+     default_value=np.float32(7))  # fmt: skip
+case("RaggedFillEmptyRows-full", value_rowids=np.array([0, 1]), values=np.array([1, 2]),
+     nrows=np.int64(2), default_value=np.int64(7))  # fmt: skip
+case(
+    "RaggedFillEmptyRowsGrad",
+    reverse_index_map=np.array([0, 3]),
+    grad_values=reals(4),
+    slopes=False,
+)
+for _hashed in (False, True):
+    _kind = "int64" if _hashed else "string"
+    case(f"RaggedCross-{_hashed:d}", ragged_values=[np.array([1, 2, 3]), texts(b"a", b"b", b"c")],
+         ragged_row_splits=[np.array([0, 2, 3]), np.array([0, 1, 3])],
+         sparse_indices=[np.array([[0, 0], [1, 1]])], sparse_values=[texts(b"x", b"y")],
+         sparse_shape=[np.array([2, 2])], dense_inputs=[np.array([[7, 8], [9, 10]])], input_order="RSDR",
+         hashed_output=_hashed, num_buckets=100 if _hashed else 0, hash_key=0xDECAFCAFFE,
+         out_values_type=_kind, out_row_splits_type="int64", slopes=False)  # fmt: skip
+
+
+@op_types("RaggedTensorToVariant")
+def _(tf: Any, _: Any) -> Any:
+    """Whole ragged tensors and their rows as variants, and back with more axes."""
+    raw = tf.raw_ops
+    values = tf.constant(reals(5, 2))
+    splits = [tf.constant(_ENDS), tf.constant(_INNER)]
+    whole = raw.RaggedTensorToVariant(
+        rt_nested_splits=splits, rt_dense_values=values, batched_input=False
+    )
+    rows = raw.RaggedTensorToVariant(
+        rt_nested_splits=splits, rt_dense_values=values, batched_input=True
+    )
+    back = raw.RaggedTensorFromVariant(
+        encoded_ragged=whole, input_ragged_rank=2, output_ragged_rank=2, Tvalues=tf.float32
+    )
+    deep = raw.RaggedTensorFromVariant(
+        encoded_ragged=tf.reshape(rows, [3, 1]), input_ragged_rank=1, output_ragged_rank=3,
+        Tvalues=tf.float32,
+    )  # fmt: skip
+    one = raw.RaggedTensorFromVariant(
+        encoded_ragged=rows[0], input_ragged_rank=1, output_ragged_rank=1, Tvalues=tf.float32
+    )
+    again = raw.RaggedTensorFromVariant(
+        encoded_ragged=rows, input_ragged_rank=-1, output_ragged_rank=2, Tvalues=tf.float32
+    )
+    flat = [*back[0], back[1], *deep[0], deep[1], *one[0], one[1], *again[0], again[1]]
+    (slope,) = tf.gradients(tf.square(again[1]), values)
+    return [*flat, tf.shape(rows), slope]
+
+
+@op_types("RaggedTensorFromVariant-wrong")
+def _(tf: Any, _: Any) -> Any:
+    whole = tf.raw_ops.RaggedTensorToVariant(
+        rt_nested_splits=[tf.constant(_ENDS)],
+        rt_dense_values=tf.constant(reals(3)),
+        batched_input=False,
+    )
+    found = tf.raw_ops.RaggedTensorFromVariant(
+        encoded_ragged=whole, input_ragged_rank=1, output_ragged_rank=1, Tvalues=tf.int32
+    )
+    return [*found[0], found[1]]
+
+
+# -- lists and maps --------------------------------------------------------------------------------
+
+
+@op_types("TensorListConcat")
+def _(tf: Any, _: Any) -> Any:
+    raw = tf.raw_ops
+    x = tf.constant(reals(5, 2))
+    parts = raw.TensorListSplit(tensor=x, element_shape=[-1, 2], lengths=np.array([2, 0, 3]))
+    whole = raw.TensorListConcat(
+        input_handle=parts, element_dtype=tf.float32, element_shape=[None, 2]
+    )
+    some = raw.TensorListScatter(tensor=x, indices=[3, 0, 1, 2, 4], element_shape=[2])
+    stacked = raw.TensorListStack(input_handle=some, element_shape=[2], element_dtype=tf.float32)
+    both = raw.TensorListConcatLists(input_a=some, input_b=some, element_dtype=tf.float32)
+    count = raw.TensorListLength(input_handle=both)
+    (slope,) = tf.gradients(tf.square(whole.tensor), x)
+    return [whole.tensor, whole.lengths, stacked, count, slope]
+
+
+@op_types("TensorListPushBackBatch")
+def _(tf: Any, _: Any) -> Any:
+    raw = tf.raw_ops
+    lists = tf.stack(
+        [
+            raw.EmptyTensorList(element_shape=[2], max_num_elements=-1, element_dtype=tf.float32)
+            for _ in range(3)
+        ]
+    )
+    pushed = raw.TensorListPushBackBatch(input_handles=lists, tensor=reals(3, 2))
+    return [
+        raw.TensorListGetItem(
+            input_handle=each, index=0, element_shape=[2], element_dtype=tf.float32
+        )
+        for each in tf.unstack(pushed)
+    ]
+
+
+@op_types("AddSparseToTensorsMap")
+def _(tf: Any, _: Any) -> Any:
+    raw = tf.raw_ops
+    kept = {"shared_name": "kept", "container": ""}
+    one = raw.AddSparseToTensorsMap(sparse_indices=np.array([[1], [2]]), sparse_values=reals(2),
+                                    sparse_shape=np.array([4]), **kept)  # fmt: skip
+    with tf.control_dependencies([one]):
+        many = raw.AddManySparseToTensorsMap(
+            sparse_indices=np.array([[0, 0], [0, 3], [2, 1]]), sparse_values=reals(3),
+            sparse_shape=np.array([3, 6]), **kept,
+        )  # fmt: skip
+    taken = raw.TakeManySparseFromTensorsMap(
+        sparse_handles=tf.concat([many, [one]], 0), dtype=tf.float32, **kept
+    )
+    again = raw.TakeManySparseFromTensorsMap(
+        sparse_handles=[np.int64(77)], dtype=tf.float32, **kept
+    )
+    return Plan(steps=[Step(list(taken)), Step(list(again))])
+
+
+@op_types("MutableDenseHashTableV2")
+def _(tf: Any, _: Any) -> Any:
+    raw = tf.raw_ops
+    table = raw.MutableDenseHashTableV2(
+        empty_key=np.int64(-1), deleted_key=np.int64(-2), value_dtype=tf.float32, value_shape=[2],
+        initial_num_buckets=8,
+    )  # fmt: skip
+    keys = np.array([5, 3, 5])
+    find = raw.LookupTableFindV2(table_handle=table, keys=keys, default_value=np.float32([7, 8]))
+    insert = raw.LookupTableInsertV2(table_handle=table, keys=keys[:2], values=reals(2, 2))
+    reserved = raw.LookupTableInsertV2(table_handle=table, keys=np.array([-1]), values=reals(1, 2))
+    remove = raw.LookupTableRemoveV2(table_handle=table, keys=np.array([5]))
+    return Plan(
+        steps=[
+            Step(find), Step(insert), Step(find), Step(reserved),
+            Step(raw.LookupTableSizeV2(table_handle=table)), Step(remove), Step(find),
+            Step(raw.LookupTableFindV2(table_handle=table, keys=np.array([-2]),
+                                       default_value=np.float32([7, 8]))),
+        ]
+    )  # fmt: skip
+
+
+# -- updates of variables --------------------------------------------------------------------------
+
+
+def update(name: str, slots: int, sparse: bool = False, **given: Any) -> None:
+    """Add two updates of a variable and its slots by a node.
+
+    Args:
+        name: the operation type, and after a dash what is special.
+        slots: how many slots there are.
+        sparse: whether the gradient has rows, of which two are the same.
+        given: the further inputs and attributes, in order.
+    """
+
+    @op_types(name)
+    def _(tf: Any, _: Any) -> Any:
+        op_type = name.partition("-")[0]
+        by_handle = op_type.startswith("Resource")
+        with tf.variable_scope("v", use_resource=by_handle):
+            made = [
+                tf.get_variable(f"v{n}", initializer=reals(4, 2) ** (2 if n else 1) / (n + 1))
+                for n in range(slots + 1)
+            ]
+        names = (
+            ["var", "m", "v", "vhat"]
+            if "accum" not in given.get("_slots", "")
+            else ["var", "accum"]
+        )
+        refs = [each.handle if by_handle else each._ref() for each in made]
+        inputs = dict(zip(names, refs, strict=False))
+        rest = {key: value for key, value in given.items() if key != "_slots"}
+        slope = (
+            {"grad": reals(3, 2), "indices": np.array([2, 0, 1])}
+            if sparse
+            else {"grad": reals(4, 2)}
+        )
+        node = getattr(tf.raw_ops, op_type)(**inputs, **slope, **rest)
+        return Plan(steps=[Step(node.op if hasattr(node, "op") else node), Step(made)] * 2,
+                    tolerance=1e-5)  # fmt: skip
+
+
+_RATE = {"lr": np.float32(0.1)}
+_BETAS = {
+    "beta1_power": np.float32(0.9), **_RATE, "beta1": np.float32(0.9), "beta2": np.float32(0.99),
+    "epsilon": np.float32(0.01),
+}  # fmt: skip
+_SIGN = {"sign_decay": np.float32(0.7), "beta": np.float32(0.8)}
+for _prefix in ("Resource", ""):
+    update(f"{_prefix}ApplyAdaMax", 2, **_BETAS)
+    update(f"{_prefix}ApplyAdagradV2", 1, _slots="accum", epsilon=np.float32(0.1), **_RATE)
+    update(
+        f"{_prefix}SparseApplyAdagradV2", 1, True, _slots="accum", epsilon=np.float32(0.1), **_RATE
+    )
+    update(f"{_prefix}ApplyAddSign", 1, alpha=np.float32(1.2), **_RATE, **_SIGN)
+    update(f"{_prefix}ApplyPowerSign", 1, logbase=np.float32(1.1), **_RATE, **_SIGN)
+update("ResourceApplyAdamWithAmsgrad", 3, beta2_power=np.float32(0.99), **_BETAS)
+for _nesterov in (False, True):
+    update(f"ResourceApplyKerasMomentum-{_nesterov:d}", 1, _slots="accum", momentum=np.float32(0.9),
+           use_nesterov=_nesterov, **_RATE)  # fmt: skip
+    update(f"ResourceSparseApplyKerasMomentum-{_nesterov:d}", 1, True, _slots="accum",
+           momentum=np.float32(0.9), use_nesterov=_nesterov, **_RATE)  # fmt: skip
+
+
+@op_types("RefIdentity")
+def _(tf: Any, _: Any) -> Any:
+    """A reference that is passed on is still one."""
+    v = tf.get_variable("v", initializer=reals(3), use_resource=False)
+    passed = tf.raw_ops.RefIdentity(input=v._ref())
+    return Plan(
+        steps=[Step(passed), Step(tf.raw_ops.AssignAdd(ref=passed, value=reals(3))), Step(v)]
+    )
+
+
+for _what, _value in (
+    ("zero", np.float32(0)), ("number", np.float32(0.5)), ("empty", np.zeros(0, np.int32)),
+    ("vector", np.zeros(2, np.int32)), ("text", np.array(b"a", object)), ("no-text", np.array(b"", object)),
+):  # fmt: skip
+    case(f"ToBool-{_what}", input=_value, slopes=False)
+case("CheckNumericsV2", tensor=reals(3), message="because")
+case("CheckNumericsV2-wrong", tensor=np.array([1, np.nan, -np.inf], np.float32), message="because",
+     slopes=False)  # fmt: skip
+case("RandomGammaGrad", alpha=np.array([0.3, 1, 2.5, 40], np.float64),
+     sample=np.array([0.2, 1.5, 3, 38], np.float64), slopes=False, tolerance=1e-6)  # fmt: skip

@@ -8,6 +8,7 @@ from actorsession.compat.v1 import autograph as autograph
 from actorsession.compat.v1.contrib import checkpoint as checkpoint
 from actorsession.compat.v1.contrib import cluster_resolver as cluster_resolver
 from actorsession.compat.v1.contrib import crf as crf
+from actorsession.compat.v1.contrib import cudnn_rnn as cudnn_rnn
 from actorsession.compat.v1.contrib import data as data
 from actorsession.compat.v1.contrib import distributions as distributions
 from actorsession.compat.v1.contrib import eager as eager
@@ -26,6 +27,7 @@ from actorsession.compat.v1.contrib import metrics as metrics
 from actorsession.compat.v1.contrib import opt as opt
 from actorsession.compat.v1.contrib import predictor as predictor
 from actorsession.compat.v1.contrib import rnn as rnn
+from actorsession.compat.v1.contrib import saved_model as saved_model
 from actorsession.compat.v1.contrib import seq2seq as seq2seq
 from actorsession.compat.v1.contrib import slim as slim
 from actorsession.compat.v1.contrib import staging as staging
@@ -39,8 +41,9 @@ from actorsession.compat.v1.contrib import util as util
 from actorsession.namespaces import signal as signal
 
 __all__ = [
-"autograph", "checkpoint", "cluster_resolver", "crf", "data", "distributions", "eager", "estimator",
-"factorization", "feature_column", "framework", "graph_editor", "image", "layers", "learn",
-"legacy_seq2seq", "lookup", "losses", "metrics", "opt", "predictor", "rnn", "seq2seq", "signal",
-"slim", "staging", "stateless", "summary", "tensorboard", "testing", "tpu", "training", "util"
+"autograph", "checkpoint", "cluster_resolver", "crf", "cudnn_rnn", "data", "distributions", "eager",
+"estimator", "factorization", "feature_column", "framework", "graph_editor", "image", "layers",
+"learn", "legacy_seq2seq", "lookup", "losses", "metrics", "opt", "predictor", "rnn", "saved_model",
+"seq2seq", "signal", "slim", "staging", "stateless", "summary", "tensorboard", "testing", "tpu",
+"training", "util"
 ]
