@@ -21,6 +21,7 @@ from actorsession.compat.v1.behavior import __cxx11_abi_flag__ as __cxx11_abi_fl
 from actorsession.compat.v1.behavior import __git_version__ as __git_version__
 from actorsession.compat.v1.behavior import __monolithic_build__ as __monolithic_build__
 from actorsession.compat.v1.behavior import __version__ as __version__
+from actorsession.compat.v1.behavior import control_flow_v2_enabled as control_flow_v2_enabled
 from actorsession.compat.v1.behavior import disable_control_flow_v2 as disable_control_flow_v2
 from actorsession.compat.v1.behavior import disable_eager_execution as disable_eager_execution
 from actorsession.compat.v1.behavior import disable_resource_variables as disable_resource_variables
@@ -536,6 +537,7 @@ from actorsession.ops.variables import initializers as initializers
 from actorsession.opsets import Barrier as Barrier
 from actorsession.opsets import ConditionalAccumulator as ConditionalAccumulator
 from actorsession.opsets import ConditionalAccumulatorBase as ConditionalAccumulatorBase
+from actorsession.opsets import CriticalSection as CriticalSection
 from actorsession.opsets import FixedLenFeature as FixedLenFeature
 from actorsession.opsets import FixedLenSequenceFeature as FixedLenSequenceFeature
 from actorsession.opsets import FixedLengthRecordReader as FixedLengthRecordReader
@@ -637,36 +639,37 @@ from actorsession.opsets.text.printing import print_ as print
 
 __all__ = [
 "AUTO_REUSE", "AggregationMethod", "Assert", "AttrValue", "Barrier", "COMPILER_VERSION",
-"CXX11_ABI_FLAG", "ConditionalAccumulator", "ConditionalAccumulatorBase", "ConfigProto", "DType",
-"Defun", "DeviceSpec", "Dimension", "Event", "FIFOQueue", "FixedLenFeature",
-"FixedLenSequenceFeature", "FixedLengthRecordReader", "GIT_VERSION", "GPUOptions",
-"GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER", "GRAPH_DEF_VERSION_MIN_PRODUCER", "Graph",
-"GraphDef", "GraphKeys", "GraphOptions", "HistogramProto", "IdentityReader", "IndexedSlices",
-"IndexedSlicesSpec", "IndexedSlicesValue", "Initializer", "InteractiveSession", "LogMessage",
-"MONOLITHIC_BUILD", "MapStagingArea", "MetaGraphDef", "Module", "NameAttrList", "NoGradient",
-"NodeDef", "NotDifferentiable", "OpError", "Operation", "OptimizerOptions", "PaddingFIFOQueue",
-"PartitionedVariable", "Print", "PriorityQueue", "QueueBase", "RandomShuffleQueue", "ReaderBase",
-"RegisterGradient", "RunMetadata", "RunOptions", "Session", "SessionLog",
-"SparseConditionalAccumulator", "SparseFeature", "SparseTensor", "SparseTensorSpec",
-"SparseTensorValue", "StagingArea", "Summary", "SummaryMetadata", "TFRecordReader", "Tensor",
-"TensorArray", "TensorInfo", "TensorShape", "TensorSpec", "TextLineReader", "TypeSpec",
-"UnconnectedGradients", "VERSION", "VarLenFeature", "Variable", "VariableAggregation",
-"VariableScope", "VariableSynchronization", "WholeFileReader", "abs", "accumulate_n", "acos",
-"acosh", "add", "add_check_numerics_ops", "add_n", "add_to_collection", "add_to_collections",
-"all_variables", "angle", "app", "arg_max", "arg_min", "argmax", "argmin", "argsort", "as_bytes",
-"as_dtype", "as_str", "as_str_any", "as_string", "as_text", "asin", "asinh", "assert_equal",
-"assert_greater", "assert_greater_equal", "assert_integer", "assert_less", "assert_less_equal",
-"assert_near", "assert_negative", "assert_non_negative", "assert_non_positive", "assert_none_equal",
-"assert_positive", "assert_proper_iterable", "assert_rank", "assert_rank_at_least",
-"assert_rank_in", "assert_same_float_dtype", "assert_scalar", "assert_type",
-"assert_variables_initialized", "assign", "assign_add", "assign_sub", "async_py_func", "atan",
-"atan2", "atanh", "audio", "autograph", "batch_gather", "batch_matmul", "batch_scatter_update",
-"batch_to_space", "batch_to_space_nd", "betainc", "bfloat16", "bincount", "bitcast", "bitwise",
-"bool", "boolean_mask", "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case",
-"cast", "ceil", "check_numerics", "cholesky", "cholesky_solve", "clip_by_average_norm",
-"clip_by_global_norm", "clip_by_norm", "clip_by_value", "colocate_with", "compat", "complex",
-"complex128", "complex64", "concat", "cond", "confusion_matrix", "conj", "constant",
-"constant_initializer", "container", "contrib", "control_dependencies", "convert_to_tensor",
+"CXX11_ABI_FLAG", "ConditionalAccumulator", "ConditionalAccumulatorBase", "ConfigProto",
+"CriticalSection", "DType", "Defun", "DeviceSpec", "Dimension", "Event", "FIFOQueue",
+"FixedLenFeature", "FixedLenSequenceFeature", "FixedLengthRecordReader", "GIT_VERSION",
+"GPUOptions", "GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER",
+"GRAPH_DEF_VERSION_MIN_PRODUCER", "Graph", "GraphDef", "GraphKeys", "GraphOptions",
+"HistogramProto", "IdentityReader", "IndexedSlices", "IndexedSlicesSpec", "IndexedSlicesValue",
+"Initializer", "InteractiveSession", "LogMessage", "MONOLITHIC_BUILD", "MapStagingArea",
+"MetaGraphDef", "Module", "NameAttrList", "NoGradient", "NodeDef", "NotDifferentiable", "OpError",
+"Operation", "OptimizerOptions", "PaddingFIFOQueue", "PartitionedVariable", "Print",
+"PriorityQueue", "QueueBase", "RandomShuffleQueue", "ReaderBase", "RegisterGradient", "RunMetadata",
+"RunOptions", "Session", "SessionLog", "SparseConditionalAccumulator", "SparseFeature",
+"SparseTensor", "SparseTensorSpec", "SparseTensorValue", "StagingArea", "Summary",
+"SummaryMetadata", "TFRecordReader", "Tensor", "TensorArray", "TensorInfo", "TensorShape",
+"TensorSpec", "TextLineReader", "TypeSpec", "UnconnectedGradients", "VERSION", "VarLenFeature",
+"Variable", "VariableAggregation", "VariableScope", "VariableSynchronization", "WholeFileReader",
+"abs", "accumulate_n", "acos", "acosh", "add", "add_check_numerics_ops", "add_n",
+"add_to_collection", "add_to_collections", "all_variables", "angle", "app", "arg_max", "arg_min",
+"argmax", "argmin", "argsort", "as_bytes", "as_dtype", "as_str", "as_str_any", "as_string",
+"as_text", "asin", "asinh", "assert_equal", "assert_greater", "assert_greater_equal",
+"assert_integer", "assert_less", "assert_less_equal", "assert_near", "assert_negative",
+"assert_non_negative", "assert_non_positive", "assert_none_equal", "assert_positive",
+"assert_proper_iterable", "assert_rank", "assert_rank_at_least", "assert_rank_in",
+"assert_same_float_dtype", "assert_scalar", "assert_type", "assert_variables_initialized", "assign",
+"assign_add", "assign_sub", "async_py_func", "atan", "atan2", "atanh", "audio", "autograph",
+"batch_gather", "batch_matmul", "batch_scatter_update", "batch_to_space", "batch_to_space_nd",
+"betainc", "bfloat16", "bincount", "bitcast", "bitwise", "bool", "boolean_mask",
+"broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil",
+"check_numerics", "cholesky", "cholesky_solve", "clip_by_average_norm", "clip_by_global_norm",
+"clip_by_norm", "clip_by_value", "colocate_with", "compat", "complex", "complex128", "complex64",
+"concat", "cond", "confusion_matrix", "conj", "constant", "constant_initializer", "container",
+"contrib", "control_dependencies", "control_flow_v2_enabled", "convert_to_tensor",
 "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "core", "cos", "cosh",
 "count_nonzero", "count_up_to", "create_partitioned_variables", "cross", "cumprod", "cumsum",
 "custom_gradient", "data", "debugging", "decode_base64", "decode_compressed", "decode_csv",
