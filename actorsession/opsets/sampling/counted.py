@@ -81,7 +81,8 @@ class _Numbers:
     def of_64_bits(self, count: int) -> Array:
         """Return the first numbers, each of two of 32 bits."""
         pairs = self.of_32_bits(2 * count).reshape(-1, 2)
-        return pairs[:, 0] | pairs[:, 1] << _HALF
+        made: Array = pairs[:, 0] | pairs[:, 1] << _HALF
+        return made
 
     def blocks(self, first: Array) -> Array:
         """Return blocks of four numbers."""
@@ -98,7 +99,8 @@ def _uniform(numbers: _Numbers, count: int, dtype: DType) -> Array:
         return _as_doubles(numbers.of_32_bits(2 * count))
     digits = {2: 7 if dtype is bfloat16 else 10, 4: 23}[dtype.size]
     kept = numbers.of_32_bits(count) & np.uint64(2**digits - 1)
-    return (kept.astype(np.float64) / 2**digits).astype(dtype.np_dtype)
+    made: Array = (kept.astype(np.float64) / 2**digits).astype(dtype.np_dtype)
+    return made
 
 
 def _pairs(first: Array, second: Array, wide: Any) -> tuple[Array, Array]:
@@ -110,16 +112,19 @@ def _pairs(first: Array, second: Array, wide: Any) -> tuple[Array, Array]:
 
 def _as_floats(numbers: Array) -> Array:
     """Return numbers of 32 bits as uniform ones of float32."""
-    return (numbers & np.uint64(2**23 - 1)).astype(np.float32) / np.float32(2**23)
+    made: Array = (numbers & np.uint64(2**23 - 1)).astype(np.float32) / np.float32(2**23)
+    return made
 
 
 def _as_doubles(numbers: Array) -> Array:
     """Return uniform numbers of float64 for pairs of numbers of 32 bits, the high bits first."""
     high, low = numbers[..., ::2] & np.uint64(2**20 - 1), numbers[..., 1::2]
-    return (high << _HALF | low).astype(np.float64) / 2.0**52
+    made: Array = (high << _HALF | low).astype(np.float64) / 2.0**52
+    return made
 
 
 def _normal(numbers: _Numbers, count: int, dtype: DType) -> Array:
+    wide: Any
     if dtype is float64:
         uniform, wide = _as_doubles(numbers.of_32_bits((count + 1) // 2 * 4)), np.float64
     else:
@@ -130,6 +135,7 @@ def _normal(numbers: _Numbers, count: int, dtype: DType) -> Array:
 
 def _truncated(numbers: _Numbers, count: int, dtype: DType) -> Array:
     """Return normal numbers of less than two deviations: of each group the first that are."""
+    wide: Any
     wide, size = (np.float64, 2) if dtype is float64 else (np.float32, 4)
     groups = (count + size - 1) // size
     made = np.empty((groups, size), wide)

@@ -91,7 +91,7 @@ def test_integers_are_drawn_as_in_tensorflow(dtype: str) -> None:
 
 @for_each("dtype", list(BETWEEN))
 def test_integers_between_ends_are_drawn_as_in_tensorflow(dtype: str) -> None:
-    ends = {"minval": tf.constant(-5, dtype), "maxval": tf.constant(9, dtype)}
+    ends: Any = {"minval": tf.constant(-5, dtype), "maxval": tf.constant(9, dtype)}
     found = run(counted("StatelessRandomUniformInt", [6], **ends))
     assert (found.dtype.name, found.tolist()) == (dtype, BETWEEN[dtype])
     with pytest.raises(InvalidArgumentError, match="Need minval < maxval, got 3 >= 3"):
