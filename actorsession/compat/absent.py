@@ -29,8 +29,7 @@ _REASONS = {
     "contrib.tensorrt": "it needs NVIDIA's TensorRT",
     "contrib.lite": "models for phones are converted by TensorFlow Lite",
     "lite": "models for phones are converted by TensorFlow Lite",
-    "contrib.quantize": "there are no quantised types",
-    "quantization": "there are no quantised types",
+    "contrib.quantize": "graphs are not rewritten; tf.quantization has the operations",
     "contrib.slim.nets": "its networks are programs over slim, in the repository tensorflow/models",
     "contrib.slim.python.slim.nets": "its networks are programs over slim, in the repository "
     "tensorflow/models",
@@ -44,7 +43,10 @@ _REASONS = {
     "contrib.cloud": "buckets of clouds are not read; use files",
     "contrib.ffmpeg": "sound is decoded by other programs",
     "contrib.nccl": "collectives need no library of their own: tf.raw_ops has them",
-    "autograph": "functions are not rewritten; tf.cond and tf.while_loop are called by name",
+    **dict.fromkeys(
+        ("autograph.to_graph", "autograph.to_code", "contrib.autograph.convert"),
+        "functions are not rewritten; tf.cond and tf.while_loop are called by name",
+    ),
     "ragged": "ragged tensors came with TensorFlow 2",
     "RaggedTensor": "ragged tensors came with TensorFlow 2",
     "experimental": "the experimental names of TensorFlow 2 are not here",
@@ -62,8 +64,6 @@ _REASONS = {
     "python.ops.summary_ops_v2": "summaries are operations of tf.summary, and FileWriter writes them",
     "python.distribute": "there are no strategies; tf.train.replica_device_setter and "
     "tf.train.SyncReplicasOptimizer spread training over tasks",
-    "contrib.graph_editor": "graphs are changed as messages: tf.import_graph_def with input_map",
-    "python.autograph": "functions are not rewritten; tf.cond and tf.while_loop are called by name",
     "python.eager": "operations run in graphs and sessions alone; there is no eager execution",
 }  # fmt: skip
 

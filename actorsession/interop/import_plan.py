@@ -16,7 +16,7 @@ import numpy as np
 from actorsession.config.limits import check_graph_size
 from actorsession.errors import InvalidArgumentError, NotFoundError, RequestValueError
 from actorsession.graph.function import function_fault
-from actorsession.graph.names import OP_NAME, is_op_name
+from actorsession.graph.names import OP_NAME, is_index, is_op_name
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.op_signatures import REQUIRED, Signature, tensorflow_signature
 from actorsession.graph.registry import is_registered, lookup
@@ -293,7 +293,7 @@ def split_input(text: str, where: str = "an input") -> tuple[str, int]:
     name, colon, index = text.partition(":")
     if name.startswith("^") and not colon:
         return name[1:], -1
-    if colon and not (index.isascii() and index.isdigit() and len(index) < 10):
+    if colon and not is_index(index):
         raise RequestValueError(
             f"{where} must be 'node', 'node:index' or '^node', got {text!r:.100}"
         )

@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from actorsession.errors import RequestValueError
 from actorsession.graph.control_flow_ops import MERGES
 from actorsession.graph.dtypes import as_dtype, resource, string
 from actorsession.graph.function import CALLS
@@ -79,7 +80,7 @@ class NodeBuilder:
             try:
                 self.built[node.name] = self._build(node)
             except _FAULTS as exc:
-                raise ValueError(
+                raise RequestValueError(
                     f"node {node.name!r} ({node.op}) cannot be imported: {exc}"
                 ) from exc
         self._close_loops()
@@ -103,7 +104,7 @@ class NodeBuilder:
             try:
                 self.built[node.name]._update_input(at, self._tensor(*node.inputs[at]))
             except _FAULTS as exc:
-                raise ValueError(
+                raise RequestValueError(
                     f"node {node.name!r} ({node.op}) cannot be imported: {exc}"
                 ) from exc
         self._open.clear()
@@ -143,7 +144,7 @@ class NodeBuilder:
             return replaced
         outputs = self.built[name].outputs
         if index >= len(outputs):
-            raise ValueError(
+            raise RequestValueError(
                 f"it reads output {index} of node {name!r}, whose number of outputs is "
                 f"{len(outputs)}"
             )
@@ -163,7 +164,7 @@ class NodeBuilder:
             if name in self.built or (name, index) in self.mapped
         }
         if not found:
-            raise ValueError(
+            raise RequestValueError(
                 "all its inputs come from previous iterations, so there is no initial value"
             )
         first = next(iter(found.values()))
@@ -227,7 +228,7 @@ class NodeBuilder:
         for key, name in attrs.items():
             if isinstance(name, FunctionName) and not key.startswith("_"):
                 if name not in self._library:
-                    raise ValueError(
+                    raise RequestValueError(
                         f"function {name!r}, its attribute {key!r}, is not in the graph's library"
                     )
                 made[key] = build_function(
@@ -300,7 +301,7 @@ def _check_types(node: Planned, inputs: Sequence[Tensor]) -> None:
     dtypes = [tensor.spec.dtype for tensor in inputs]
     found = bind(signature.inputs, dtypes, node.given, signature.attrs)
     if found is None:
-        raise ValueError(f"it has {len(inputs)} inputs, which do not match {node.op}")
+        raise RequestValueError(f"it has {len(inputs)} inputs, which do not match {node.op}")
     expected = [
         t for arg in signature.inputs for t in _expected(arg, node.given, found, signature.attrs)
     ]
@@ -308,7 +309,7 @@ def _check_types(node: Planned, inputs: Sequence[Tensor]) -> None:
         if tensor.spec.dtype is resource and dtype is string and _is_reference(_source_of(tensor)):
             continue  # a reference to a handle's name, which is the handle here
         if dtype is not None and tensor.spec.dtype is not dtype:
-            raise ValueError(
+            raise RequestValueError(
                 f"input {at} was passed {tensor.dtype.name} from {tensor.name}, expected {dtype.name}"
             )
 

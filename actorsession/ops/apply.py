@@ -73,12 +73,18 @@ def node(
                     attrs[arg.number] = len(
                         given
                     )  # several lists of one type cannot be told apart later
+                elif arg.is_list and attrs.get(arg.type, 0) is None:
+                    attrs[arg.type] = tuple([_dtype_of(each) for each in given])
             inputs, name = _tensors(op_type, operands, name)
             break
     if attrs:
         _complete(op_type, inputs, attrs)
     graph = inputs[0].graph if inputs else get_default_graph()
     return graph.create_op(op_type, inputs, attrs, name)
+
+
+def _dtype_of(value: Any) -> DType:
+    return value.dtype if isinstance(value, Tensor) else as_dtype(to_array(value).dtype)
 
 
 def _tensors(

@@ -29,6 +29,7 @@ from actorsession.graph.function import (
     nodes_inside,
     size_of,
 )
+from actorsession.graph.names import is_index
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.graph.validation import class_fault
@@ -305,7 +306,7 @@ def _stood_for(view: GraphView, needed: Mapping[str, NodeDef]) -> dict[str, Ref]
 def _stands_for(text: Any) -> Ref:
     """Return the name of the Exit that an output of a ``While`` replaces, and the index of that output."""
     index, _, name = text.partition(":") if isinstance(text, str) else ("", "", "")
-    return name, int(index) if index.isascii() and index.isdigit() else sys.maxsize
+    return name, int(index) if is_index(index) else sys.maxsize
 
 
 def _check_once(

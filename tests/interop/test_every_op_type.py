@@ -42,7 +42,18 @@ TYPES = sorted(
     - CONSTRUCTS
 )
 DTYPES = [
-    as_dtype(n) for n in ("float32", "int32", "string", "bool", "uint8", "resource", "complex64")
+    as_dtype(n)
+    for n in (
+        "float32",
+        "int32",
+        "string",
+        "bool",
+        "uint8",
+        "resource",
+        "complex64",
+        "quint8",
+        "qint32",
+    )
 ]
 VALUES: dict[str, Any] = {
     "bool": True, "float": 1.0, "func": FunctionDef((), (), (), ()), "int": 1, "shape": TensorShape(None),

@@ -223,7 +223,7 @@ def test_nothing_is_returned_unless_asked_for(graph: acts.Graph) -> None:
         ("versions { min_consumer: 99999 }", "requires a reader of version 99999"),
         ("versions { bad_consumers: 2474 }", "forbids readers of version 2474"),
         ("versions { producer: -1 }", "was written by version -1"),
-        (PLACEHOLDER.replace("DT_FLOAT", "DT_QINT8"), "attribute 'dtype': element type 11"),
+        (PLACEHOLDER.replace("DT_FLOAT", "DT_INT4"), "attribute 'dtype': element type 29"),
         (PLACEHOLDER + "node { name: 'm' op: 'Sum' input: 'a' input: 'a' " + FLOAT + "}",
          "expected int32"),
         ("node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: "

@@ -23,6 +23,7 @@ from actorsession.graph.shape import Dim, TensorShape, broadcast_shapes
 from actorsession.ops import blas, raw
 from actorsession.ops.broadcasting import sum_to_operands
 from actorsession.ops.build import convert_all
+from actorsession.ops.compounds import Body, Value, compound
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import conj
 from actorsession.ops.rows import op
@@ -196,8 +197,7 @@ def _multiplications(inputs: Sequence[TensorSpec], turn_b: bool) -> int:
 
 
 def _batch_matmul_kernel(ctx: KernelContext) -> Kernel:
-    dtype = ctx.outputs[0].dtype  # BatchMatMulV3 may give a wider one than it takes
-    wide = dtype.np_dtype
+    dtype = ctx.inputs[0].dtype
     turn_x = _adjoint if ctx.attrs["adj_x"] else None
     turn_y = _adjoint if ctx.attrs["adj_y"] else None
     multiply, same_batch = _multiplier(dtype, blas.batch_product), ctx.op == "BatchMatMul"
@@ -214,7 +214,7 @@ def _batch_matmul_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(
                 f"BatchMatMul takes two batches of one shape; got shapes {x.shape} and {y.shape}"
             )
-        return multiply(left.astype(wide, copy=False), right.astype(wide, copy=False))
+        return multiply(left, right)
 
     return product
 
@@ -275,11 +275,7 @@ op(
     "MatMul", _matmul_shape, kernel=_matmul_kernel, into_new=_matmul_into_new, grad=_matmul_gradient,
     cost=_cost,
 )  # fmt: skip
-for _name in (
-    "BatchMatMul",
-    "BatchMatMulV2",
-    "BatchMatMulV3",
-):  # the first is TensorFlow's older one
+for _name in ("BatchMatMul", "BatchMatMulV2"):  # the first is TensorFlow's older one
     op(
         _name,
         _batch_matmul_shape,
@@ -287,5 +283,34 @@ for _name in (
         grad=_batch_matmul_gradient,
         cost=_cost,
     )
+
+
+def _widened(body: Body, x: Value, y: Value) -> Value:
+    """Multiply matrices of two types in the type of the result."""
+    (wide,) = body.outputs
+    operands = [
+        value if value.spec.dtype is wide else body.Cast(value, SrcT=value.spec.dtype, DstT=wide)
+        for value in (x, y)
+    ]
+    adj_x, adj_y = body.attrs["adj_x"], body.attrs["adj_y"]
+    found: Value = body.BatchMatMulV2(*operands, adj_x=adj_x, adj_y=adj_y)
+    return found
+
+
+def _widened_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    x, y = op.inputs
+
+    def multiply(a: Tensor, b: Tensor, adj_a: bool, adj_b: bool) -> Tensor:
+        return raw.BatchMatMulV3(a, b, Tout=grad.dtype, adj_x=adj_a, adj_y=adj_b)
+
+    by_x, by_y = _back(multiply, x, y, op.attrs["adj_x"], op.attrs["adj_y"], grad)
+    found = sum_to_operands(x, y, by_x, by_y, trailing=2)
+    return [
+        None if by is None else cast(by, operand.dtype)
+        for by, operand in zip(found, op.inputs, strict=True)
+    ]
+
+
+compound("BatchMatMulV3", _widened, _widened_gradient, cost=_cost)
 
 OPERATORS.fill("matmul", functools.partial(matmul, name="matmul"))

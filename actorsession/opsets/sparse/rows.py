@@ -134,3 +134,34 @@ def _fill_back(where: Array, grad: Array) -> Any:
 
 op("SparseFillEmptyRows", _fill_shapes, _filled, _fill_gradient, sized_by=(2,))
 op("SparseFillEmptyRowsGrad", _fill_grad_shapes, _fill_back)
+
+
+# -- rows of ragged tensors ------------------------------------------------------------------------
+
+
+def _fill_ragged_shapes(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, {0: 1, 1: 1, 2: 0, 3: 0})
+    return [*[TensorShape([None])] * 3, ctx.inputs[0].shape.with_rank(1)]
+
+
+def _filled_ragged(rows: Array, values: Array, count: Any, default: Any) -> Any:
+    """Fill the empty rows of a ragged tensor: a sparse one whose columns nobody asks for."""
+    if np.ndim(count) or np.ndim(default) or count < 0 or rows.shape != values.shape:
+        raise InvalidArgumentError(
+            f"RaggedFillEmptyRows: a row for each value, nrows of at least 0 and a scalar default are "
+            f"needed, got shapes {list(rows.shape)} and {list(values.shape)}, nrows {count}"
+        )
+    shape = np.array([count], np.int64)
+    places, filled, empty, back = _filled(rows[:, None], values, shape, default)
+    return places[:, 0].copy(), filled, empty, back
+
+
+def _fill_ragged_gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | None]:
+    if grads[1] is None:
+        return [None] * 4
+    back = raw.RaggedFillEmptyRowsGrad(op.outputs[3], grads[1])
+    return [None, back[0], None, back[1]]
+
+
+op("RaggedFillEmptyRows", _fill_ragged_shapes, _filled_ragged, _fill_ragged_gradient, sized_by=(2,))
+op("RaggedFillEmptyRowsGrad", _fill_grad_shapes, _fill_back)

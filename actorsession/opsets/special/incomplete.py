@@ -17,6 +17,7 @@ from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, merge_all, scalar_shape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.broadcasting import sum_to_operands, summed
+from actorsession.ops.compounds import Body, Value, compound
 from actorsession.ops.elements.elementwise import exp, log
 from actorsession.ops.elements.quotients import xlog1py, xlogy
 from actorsession.ops.rows import broadcasts, op
@@ -82,6 +83,18 @@ op("Igamma", broadcasts, kernel=_kernel("gammainc"), grad=summed(_igamma_back), 
 op("Igammac", broadcasts, kernel=_kernel("gammaincc"), grad=summed(_igammac_back), cost=_cost)
 # TensorFlow has no gradient of this either.
 op("IgammaGradA", broadcasts, kernel=_grad_a_kernel, cost=cost_of_each(1.5))
+
+
+def _sample_slope(body: Body, alpha: Value, sample: Value) -> Value:
+    """Return how samples of gamma distributions move with the parameter; see ``samples.gamma_gradient``."""
+    one = alpha.spec.dtype.np_dtype.type(1)
+    power = body.Xlogy(body.Sub(alpha, one), sample)
+    density = body.Sub(body.Sub(power, sample), body.Lgamma(alpha))
+    found: Value = body.Mul(body.Neg(body.IgammaGradA(alpha, sample)), body.Exp(body.Neg(density)))
+    return found
+
+
+compound("RandomGammaGrad", _sample_slope)
 
 
 # -- the incomplete beta function ------------------------------------------------------------------

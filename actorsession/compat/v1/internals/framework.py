@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,11 @@ import numpy as np
 from actorsession import interop
 from actorsession.compat.v1.devices import DeviceSpec
 from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.profiler.flops import (
+    OpStats,
+    RegisterStatistics,
+    get_stats_for_node_def,
+)
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.dimension import as_dimension
@@ -26,7 +31,12 @@ from actorsession.interop.signatures import GRAPH_DEF_VERSION
 from actorsession.interop.tensors import make_ndarray
 from actorsession.ops import IndexedSlices
 from actorsession.ops.build import convert_to_tensor, register_tensor_conversion_function
-from actorsession.ops.derivatives.registry import NotDifferentiable, gradient_of
+from actorsession.ops.derivatives.registry import (
+    NotDifferentiable,
+    gradient_of,
+    named_gradient,
+    named_gradients,
+)
 from actorsession.ops.randomness.numbers import get_seed
 from actorsession.opsets import SparseTensor, SparseTensorValue
 
@@ -42,6 +52,7 @@ __all__ = [
     "EagerTensor",
     "MakeNdarray",
     "NoGradient",
+    "OpStats",
     "RegisterShape",
     "RegisterStatistics",
     "ShapeEquals",
@@ -66,6 +77,7 @@ __all__ = [
     "get_gradient_function",
     "get_name_scope",
     "get_seed",
+    "get_stats_for_node_def",
     "graph_mode",
     "import_scoped_meta_graph",
     "import_scoped_meta_graph_with_return_elements",
@@ -197,6 +209,66 @@ def get_gradient_function(op: Operation) -> Callable[..., Any] | None:
     return None if found is NOT_DIFFERENTIABLE else found
 
 
+class _GradientRegistry(Mapping[str, Any]):
+    """The gradients of operation types and those under other names, for programs that look for one."""
+
+    @property
+    def _registry(self) -> _GradientRegistry:
+        return self
+
+    def __getitem__(self, name: str) -> Any:
+        found = named_gradient(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(named_gradients())
+
+    def __len__(self) -> int:
+        return len(named_gradients())
+
+    def lookup(self, name: str) -> Any:
+        """Return the gradient that is registered under a name.
+
+        Raises:
+            LookupError: if there is none.
+        """
+        found = named_gradient(name)
+        if found is None:
+            raise LookupError(f"gradient registry has no entry for: {name}")
+        return found
+
+    def list(self) -> Any:
+        """Return the names."""
+        return list(self)
+
+
+_gradient_registry = _GradientRegistry()
+NULL_CONTEXT = contextlib.nullcontext()
+_USE_C_API = _USE_C_SHAPES = True  # how later versions of TensorFlow 1 are, which some programs ask
+
+
+def tensor_id(tensor: Any) -> int:
+    """Return the number of a tensor, which no other has."""
+    return id(tensor)
+
+
+def maybe_set_static_shape(tensor: Any, shape: Any) -> None:
+    """Give a tensor what is known of a shape that may be a tensor itself."""
+    if not tensor.shape.is_fully_defined():
+        known = constant_value_as_shape(shape) if isinstance(shape, Tensor) else shape
+        tensor.set_shape(known)
+
+
+def forward_compatible(year: int, month: int, day: int) -> bool:
+    """Return whether readers of a date can be relied on: always, since files say their version."""
+    return True
+
+
+forward_compatibility_horizon = contextlib.nullcontext
+
+
 def inside_function() -> bool:
     """Return whether operations are being added to the body of a function."""
     return bool(getattr(get_default_graph(), "building_function", False))
@@ -262,18 +334,6 @@ class RegisterShape:
     def __call__(self, f: Any) -> Any:
         """Return the function."""
         return f
-
-
-class RegisterStatistics(RegisterShape):
-    """Returns a decorator that leaves functions that estimate costs as they are.
-
-    Args:
-        op_type: the type of the operation.
-        statistic_type: what is estimated.
-    """
-
-    def __init__(self, op_type: str, statistic_type: str) -> None:
-        super().__init__(op_type)
 
 
 class _SessionStack:
