@@ -77,7 +77,7 @@ _TYPES = {
     "ops.elements.trigonometry": "Acos Acosh Asin Asinh Atan Atan2 Atanh Cosh Sinh",
     "ops.flow.assertions": "Assert CheckNumerics CheckNumericsV2 Print",
     "ops.flow.calls": "PartitionedCall RemoteCall StatefulPartitionedCall SymbolicGradient",
-    "ops.flow.constructs": "If While",
+    "ops.flow.constructs": "If StatelessIf StatelessWhile While",
     "ops.flow.control": "NoOp Timestamp ToBool",
     "ops.flow.dataflow": (
         "ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter RefExit RefIdentity "
@@ -447,6 +447,8 @@ EXTENSION_MODULES: dict[str, dict[str, str]] = {
     },
     "gradients of functional control flow": {
         "If": "actorsession.ops.flow.control_flow",
+        "StatelessIf": "actorsession.ops.flow.control_flow",
+        "StatelessWhile": "actorsession.ops.flow.control_flow",
         "While": "actorsession.ops.flow.control_flow",
     },
     "names in generated code": {

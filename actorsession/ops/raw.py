@@ -224,14 +224,11 @@ __all__ = [
     "StatefulStandardNormalV2", "StatefulTruncatedNormal", "StatefulUniform",
     "StatefulUniformFullInt", "StatefulUniformInt", "StatelessIf", "StatelessMultinomial",
     "StatelessParameterizedTruncatedNormal", "StatelessRandomBinomial", "StatelessRandomGammaV2",
-    "StatelessRandomGammaV3", "StatelessRandomGetAlg", "StatelessRandomGetAlg",
-    "StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounter",
-    "StatelessRandomGetKeyCounterAlg", "StatelessRandomGetKeyCounterAlg", "StatelessRandomNormal",
-    "StatelessRandomNormalV2", "StatelessRandomNormalV2", "StatelessRandomPoisson",
-    "StatelessRandomUniform", "StatelessRandomUniformFullInt", "StatelessRandomUniformFullIntV2",
+    "StatelessRandomGammaV3", "StatelessRandomGetAlg", "StatelessRandomGetKeyCounter",
+    "StatelessRandomGetKeyCounterAlg", "StatelessRandomNormal", "StatelessRandomNormalV2",
+    "StatelessRandomPoisson", "StatelessRandomUniform", "StatelessRandomUniformFullInt",
     "StatelessRandomUniformFullIntV2", "StatelessRandomUniformInt", "StatelessRandomUniformIntV2",
-    "StatelessRandomUniformIntV2", "StatelessRandomUniformV2", "StatelessRandomUniformV2",
-    "StatelessShuffle", "StatelessTruncatedNormal", "StatelessTruncatedNormalV2",
+    "StatelessRandomUniformV2", "StatelessShuffle", "StatelessTruncatedNormal",
     "StatelessTruncatedNormalV2", "StatelessWhile", "StaticRegexFullMatch", "StaticRegexReplace",
     "StopGradient", "StridedSlice", "StridedSliceAssign", "StridedSliceGrad", "StringFormat",
     "StringJoin", "StringLength", "StringLower", "StringNGrams", "StringSplit", "StringSplitV2",
@@ -3787,21 +3784,9 @@ def StatelessRandomGetAlg(*, name: str | None = None) -> Tensor:
     """-> alg:int32"""
     return one("StatelessRandomGetAlg", (), {}, name)
 
-def StatelessRandomGetAlg(*, name: str | None = None) -> Tensor:
-    """-> alg:int32"""
-    return one("StatelessRandomGetAlg", (), {}, name)
-
 def StatelessRandomGetKeyCounter(seed: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
     """seed:Tseed -> key:uint64 counter:uint64"""
     return many("StatelessRandomGetKeyCounter", (seed,), {}, name)
-
-def StatelessRandomGetKeyCounter(seed: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """seed:Tseed -> key:uint64 counter:uint64"""
-    return many("StatelessRandomGetKeyCounter", (seed,), {}, name)
-
-def StatelessRandomGetKeyCounterAlg(seed: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """seed:Tseed -> key:uint64 counter:uint64 alg:int32"""
-    return many("StatelessRandomGetKeyCounterAlg", (seed,), {}, name)
 
 def StatelessRandomGetKeyCounterAlg(seed: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """seed:Tseed -> key:uint64 counter:uint64 alg:int32"""
@@ -3810,10 +3795,6 @@ def StatelessRandomGetKeyCounterAlg(seed: Operand, *, name: str | None = None) -
 def StatelessRandomNormal(shape: Operand, seed: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed -> output:dtype"""
     return one("StatelessRandomNormal", (shape, seed,), {"dtype": dtype}, name)
-
-def StatelessRandomNormalV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
-    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
-    return one("StatelessRandomNormalV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
 
 def StatelessRandomNormalV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
@@ -3835,10 +3816,6 @@ def StatelessRandomUniformFullIntV2(shape: Operand, key: Operand, counter: Opera
     """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
     return one("StatelessRandomUniformFullIntV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
 
-def StatelessRandomUniformFullIntV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = uint64, name: str | None = None) -> Tensor:
-    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
-    return one("StatelessRandomUniformFullIntV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
-
 def StatelessRandomUniformInt(shape: Operand, seed: Operand, minval: Operand, maxval: Operand, *, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed minval:dtype maxval:dtype -> output:dtype"""
     return one("StatelessRandomUniformInt", (shape, seed, minval, maxval,), {}, name)
@@ -3846,14 +3823,6 @@ def StatelessRandomUniformInt(shape: Operand, seed: Operand, minval: Operand, ma
 def StatelessRandomUniformIntV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, minval: Operand, maxval: Operand, *, name: str | None = None) -> Tensor:
     """shape:Tshape key:uint64 counter:uint64 alg:int32 minval:dtype maxval:dtype -> output:dtype"""
     return one("StatelessRandomUniformIntV2", (shape, key, counter, alg, minval, maxval,), {}, name)
-
-def StatelessRandomUniformIntV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, minval: Operand, maxval: Operand, *, name: str | None = None) -> Tensor:
-    """shape:Tshape key:uint64 counter:uint64 alg:int32 minval:dtype maxval:dtype -> output:dtype"""
-    return one("StatelessRandomUniformIntV2", (shape, key, counter, alg, minval, maxval,), {}, name)
-
-def StatelessRandomUniformV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
-    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
-    return one("StatelessRandomUniformV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
 
 def StatelessRandomUniformV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
@@ -3866,10 +3835,6 @@ def StatelessShuffle(value: Operand, key: Operand, counter: Operand, alg: Operan
 def StatelessTruncatedNormal(shape: Operand, seed: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed -> output:dtype"""
     return one("StatelessTruncatedNormal", (shape, seed,), {"dtype": dtype}, name)
-
-def StatelessTruncatedNormalV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
-    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
-    return one("StatelessTruncatedNormalV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
 
 def StatelessTruncatedNormalV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
