@@ -33,9 +33,7 @@ _OLDER = """
 """
 
 _KEYED = """
-    StatelessRandomUniformV2 StatelessRandomNormalV2 StatelessTruncatedNormalV2 StatelessRandomUniformIntV2
-    StatelessRandomUniformFullIntV2 StatelessRandomGammaV3 StatelessRandomGetKeyCounter StatelessShuffle
-    StatelessRandomGetKeyCounterAlg StatelessRandomGetAlg StatelessRandomBinomial NonDeterministicInts
+    StatelessRandomGammaV3 StatelessShuffle StatelessRandomBinomial NonDeterministicInts
     ParameterizedTruncatedNormal StatelessParameterizedTruncatedNormal RngReadAndSkip RngSkip
     StatefulUniform StatefulUniformInt StatefulUniformFullInt StatefulStandardNormalV2
     StatefulTruncatedNormal StatefulRandomBinomial Timestamp

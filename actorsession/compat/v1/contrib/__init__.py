@@ -14,6 +14,7 @@ _NAMES = {
     ".checkpoint": "*=checkpoint",
     ".cluster_resolver": "*=cluster_resolver",
     ".crf": "*=crf",
+    ".cudnn_rnn": "*=cudnn_rnn",
     ".data": "*=data",
     ".distributions": "*=distributions",
     ".eager": "*=eager",

@@ -8,6 +8,7 @@ from actorsession.compat.v1 import autograph as autograph
 from actorsession.compat.v1.contrib import checkpoint as checkpoint
 from actorsession.compat.v1.contrib import cluster_resolver as cluster_resolver
 from actorsession.compat.v1.contrib import crf as crf
+from actorsession.compat.v1.contrib import cudnn_rnn as cudnn_rnn
 from actorsession.compat.v1.contrib import data as data
 from actorsession.compat.v1.contrib import distributions as distributions
 from actorsession.compat.v1.contrib import eager as eager
@@ -39,9 +40,9 @@ from actorsession.compat.v1.contrib import util as util
 from actorsession.namespaces import signal as signal
 
 __all__ = [
-"autograph", "checkpoint", "cluster_resolver", "crf", "data", "distributions", "eager", "estimator",
-"factorization", "feature_column", "framework", "graph_editor", "image", "layers", "learn",
-"legacy_seq2seq", "lookup", "losses", "metrics", "opt", "predictor", "rnn", "saved_model",
+"autograph", "checkpoint", "cluster_resolver", "crf", "cudnn_rnn", "data", "distributions", "eager",
+"estimator", "factorization", "feature_column", "framework", "graph_editor", "image", "layers",
+"learn", "legacy_seq2seq", "lookup", "losses", "metrics", "opt", "predictor", "rnn", "saved_model",
 "seq2seq", "signal", "slim", "staging", "stateless", "summary", "tensorboard", "tpu", "training",
 "util"
 ]
