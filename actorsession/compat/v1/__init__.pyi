@@ -39,6 +39,7 @@ from actorsession.compat.v1 import debugging as debugging
 from actorsession.compat.v1.devices import DeviceSpec as DeviceSpec
 from actorsession.compat.v1 import distributions as distributions
 from actorsession.compat.v1 import dtypes as dtypes
+from actorsession.compat.v1.dtypes import QUANTIZED_DTYPES as QUANTIZED_DTYPES
 from actorsession.compat.v1 import errors as errors
 from actorsession.compat.v1 import estimator as estimator
 from actorsession.compat.v1 import examples as examples
@@ -169,6 +170,7 @@ from actorsession.namespaces import image as image
 from actorsession.namespaces import linalg as linalg
 from actorsession.namespaces import lookup as lookup
 from actorsession.namespaces import math as math
+from actorsession.namespaces import quantization as quantization
 from actorsession.namespaces import random as random
 from actorsession.namespaces import sets as sets
 from actorsession.namespaces import signal as signal
@@ -628,6 +630,11 @@ from actorsession.opsets import substr as substr
 from actorsession.opsets import tables_initializer as tables_initializer
 from actorsession.opsets import write_file as write_file
 from actorsession.opsets import zeta as zeta
+from actorsession.opsets.images.patches import extract_volume_patches as extract_volume_patches
+from actorsession.opsets.quantisation.conversions import dequantize as dequantize
+from actorsession.opsets.quantisation.conversions import quantize as quantize
+from actorsession.opsets.quantisation.conversions import quantize_v2 as quantize_v2
+from actorsession.opsets.quantisation.neural import quantized_concat as quantized_concat
 from actorsession.opsets.text.printing import print_ as print
 
 __all__ = [
@@ -640,9 +647,9 @@ __all__ = [
 "IndexedSlicesSpec", "IndexedSlicesValue", "Initializer", "InteractiveSession", "LogMessage",
 "MONOLITHIC_BUILD", "MapStagingArea", "MetaGraphDef", "NameAttrList", "NoGradient", "NodeDef",
 "NotDifferentiable", "OpError", "Operation", "OptimizerOptions", "PaddingFIFOQueue",
-"PartitionedVariable", "Print", "PriorityQueue", "QueueBase", "RandomShuffleQueue", "ReaderBase",
-"RegisterGradient", "RunMetadata", "RunOptions", "Session", "SessionLog",
-"SparseConditionalAccumulator", "SparseFeature", "SparseTensor", "SparseTensorSpec",
+"PartitionedVariable", "Print", "PriorityQueue", "QUANTIZED_DTYPES", "QueueBase",
+"RandomShuffleQueue", "ReaderBase", "RegisterGradient", "RunMetadata", "RunOptions", "Session",
+"SessionLog", "SparseConditionalAccumulator", "SparseFeature", "SparseTensor", "SparseTensorSpec",
 "SparseTensorValue", "StagingArea", "Summary", "SummaryMetadata", "TFRecordReader", "Tensor",
 "TensorArray", "TensorInfo", "TensorShape", "TensorSpec", "TextLineReader", "TypeSpec",
 "UnconnectedGradients", "VERSION", "VarLenFeature", "Variable", "VariableAggregation",
@@ -665,50 +672,52 @@ __all__ = [
 "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "core", "cos", "cosh",
 "count_nonzero", "count_up_to", "cross", "cumprod", "cumsum", "custom_gradient", "data",
 "debugging", "decode_base64", "decode_compressed", "decode_csv", "decode_json_example",
-"decode_raw", "delete_session_tensor", "depth_to_space", "deserialize_many_sparse", "device",
-"diag", "diag_part", "digamma", "dimension_at_index", "dimension_value", "disable_control_flow_v2",
-"disable_eager_execution", "disable_resource_variables", "disable_v2_behavior",
-"disable_v2_tensorshape", "distributions", "div", "div_no_nan", "divide", "double", "dtypes",
-"dynamic_partition", "dynamic_stitch", "edit_distance", "einsum", "enable_eager_execution",
-"enable_resource_variables", "enable_v2_tensorshape", "encode_base64", "ensure_shape", "equal",
-"erf", "erfc", "errors", "estimator", "examples", "executing_eagerly", "exp", "expand_dims",
-"expm1", "extract_image_patches", "eye", "fake_quant_with_min_max_args",
-"fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
-"fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
-"fake_quant_with_min_max_vars_per_channel_gradient", "feature_column", "fft", "fft2d", "fft3d",
-"fill", "fingerprint", "fixed_size_partitioner", "flags", "float16", "float32", "float64", "floor",
-"floor_div", "floordiv", "floormod", "foldl", "foldr", "gather", "gather_nd", "get_collection",
-"get_collection_ref", "get_default_graph", "get_default_session", "get_local_variable",
-"get_logger", "get_seed", "get_session_handle", "get_session_tensor", "get_static_value",
-"get_variable", "get_variable_scope", "gfile", "global_norm", "global_variables",
-"global_variables_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
-"grad_pass_through", "gradients", "graph_util", "greater", "greater_equal", "group",
-"guarantee_const", "half", "he_normal_initializer", "he_uniform_initializer", "hessians",
-"histogram_fixed_width", "histogram_fixed_width_bins", "identity", "identity_initializer",
-"identity_n", "ifft", "ifft2d", "ifft3d", "igamma", "igammac", "imag", "image", "import_graph_def",
-"init_scope", "initialize_all_tables", "initialize_all_variables", "initialize_local_variables",
-"initialize_variables", "initializers", "int16", "int32", "int64", "int8", "invert_permutation",
-"io", "is_finite", "is_inf", "is_nan", "is_non_decreasing", "is_numeric_tensor",
-"is_strictly_increasing", "is_symbolic_tensor", "is_tensor", "is_variable_initialized", "layers",
-"lbeta", "lecun_normal_initializer", "lecun_uniform_initializer", "less", "less_equal", "lgamma",
-"lin_space", "linalg", "linspace", "local_variables", "local_variables_initializer", "log", "log1p",
-"log_sigmoid", "logging", "logical_and", "logical_not", "logical_or", "logical_xor", "lookup",
-"losses", "make_ndarray", "make_template", "make_tensor_proto", "manip", "map_fn", "matching_files",
-"math", "matmul", "matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part",
-"matrix_inverse", "matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_square_root",
-"matrix_transpose", "matrix_triangular_solve", "maximum", "meshgrid", "metrics",
-"min_max_variable_partitioner", "minimum", "mod", "model_variables", "moving_average_variables",
-"mul", "multinomial", "multiply", "name_scope", "neg", "negative", "nest", "newaxis", "nn", "no_op",
-"no_regularizer", "norm", "not_equal", "numpy_function", "one_hot", "ones", "ones_initializer",
-"ones_like", "op_scope", "orthogonal_initializer", "pack", "pad", "parallel_stack", "parse_example",
+"decode_raw", "delete_session_tensor", "depth_to_space", "dequantize", "deserialize_many_sparse",
+"device", "diag", "diag_part", "digamma", "dimension_at_index", "dimension_value",
+"disable_control_flow_v2", "disable_eager_execution", "disable_resource_variables",
+"disable_v2_behavior", "disable_v2_tensorshape", "distributions", "div", "div_no_nan", "divide",
+"double", "dtypes", "dynamic_partition", "dynamic_stitch", "edit_distance", "einsum",
+"enable_eager_execution", "enable_resource_variables", "enable_v2_tensorshape", "encode_base64",
+"ensure_shape", "equal", "erf", "erfc", "errors", "estimator", "examples", "executing_eagerly",
+"exp", "expand_dims", "expm1", "extract_image_patches", "extract_volume_patches", "eye",
+"fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
+"fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
+"fake_quant_with_min_max_vars_per_channel", "fake_quant_with_min_max_vars_per_channel_gradient",
+"feature_column", "fft", "fft2d", "fft3d", "fill", "fingerprint", "fixed_size_partitioner", "flags",
+"float16", "float32", "float64", "floor", "floor_div", "floordiv", "floormod", "foldl", "foldr",
+"gather", "gather_nd", "get_collection", "get_collection_ref", "get_default_graph",
+"get_default_session", "get_local_variable", "get_logger", "get_seed", "get_session_handle",
+"get_session_tensor", "get_static_value", "get_variable", "get_variable_scope", "gfile",
+"global_norm", "global_variables", "global_variables_initializer", "glorot_normal_initializer",
+"glorot_uniform_initializer", "grad_pass_through", "gradients", "graph_util", "greater",
+"greater_equal", "group", "guarantee_const", "half", "he_normal_initializer",
+"he_uniform_initializer", "hessians", "histogram_fixed_width", "histogram_fixed_width_bins",
+"identity", "identity_initializer", "identity_n", "ifft", "ifft2d", "ifft3d", "igamma", "igammac",
+"imag", "image", "import_graph_def", "init_scope", "initialize_all_tables",
+"initialize_all_variables", "initialize_local_variables", "initialize_variables", "initializers",
+"int16", "int32", "int64", "int8", "invert_permutation", "io", "is_finite", "is_inf", "is_nan",
+"is_non_decreasing", "is_numeric_tensor", "is_strictly_increasing", "is_symbolic_tensor",
+"is_tensor", "is_variable_initialized", "layers", "lbeta", "lecun_normal_initializer",
+"lecun_uniform_initializer", "less", "less_equal", "lgamma", "lin_space", "linalg", "linspace",
+"local_variables", "local_variables_initializer", "log", "log1p", "log_sigmoid", "logging",
+"logical_and", "logical_not", "logical_or", "logical_xor", "lookup", "losses", "make_ndarray",
+"make_template", "make_tensor_proto", "manip", "map_fn", "matching_files", "math", "matmul",
+"matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part", "matrix_inverse",
+"matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_square_root", "matrix_transpose",
+"matrix_triangular_solve", "maximum", "meshgrid", "metrics", "min_max_variable_partitioner",
+"minimum", "mod", "model_variables", "moving_average_variables", "mul", "multinomial", "multiply",
+"name_scope", "neg", "negative", "nest", "newaxis", "nn", "no_op", "no_regularizer", "norm",
+"not_equal", "numpy_function", "one_hot", "ones", "ones_initializer", "ones_like", "op_scope",
+"orthogonal_initializer", "pack", "pad", "parallel_stack", "parse_example",
 "parse_sequence_example", "parse_single_example", "parse_single_sequence_example", "parse_tensor",
 "placeholder", "placeholder_with_default", "polygamma", "pow", "print", "py_func", "py_function",
-"python", "python_io", "qint16", "qint32", "qint8", "qr", "queue", "quint16", "quint8", "random",
-"random_crop", "random_gamma", "random_normal", "random_normal_initializer", "random_poisson",
-"random_shuffle", "random_uniform", "random_uniform_initializer", "range", "rank", "raw_ops",
-"read_file", "real", "realdiv", "reciprocal", "reduce_all", "reduce_any", "reduce_join",
-"reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
-"regex_replace", "register_tensor_conversion_function", "repeat", "report_uninitialized_variables",
+"python", "python_io", "qint16", "qint32", "qint8", "qr", "quantization", "quantize", "quantize_v2",
+"quantized_concat", "queue", "quint16", "quint8", "random", "random_crop", "random_gamma",
+"random_normal", "random_normal_initializer", "random_poisson", "random_shuffle", "random_uniform",
+"random_uniform_initializer", "range", "rank", "raw_ops", "read_file", "real", "realdiv",
+"reciprocal", "reduce_all", "reduce_any", "reduce_join", "reduce_logsumexp", "reduce_max",
+"reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "regex_replace",
+"register_tensor_conversion_function", "repeat", "report_uninitialized_variables",
 "required_space_to_batch_paddings", "reset_default_graph", "reshape", "resource", "resource_loader",
 "resource_variables_enabled", "reverse", "reverse_sequence", "reverse_v2", "rint", "roll", "round",
 "rsqrt", "saturate_cast", "saved_model", "scalar_mul", "scan", "scatter_add", "scatter_div",

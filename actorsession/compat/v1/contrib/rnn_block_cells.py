@@ -151,7 +151,9 @@ class LSTMBlockFusedCell(FusedRNNCell):
         dtype: Any = None,
         name: str = "lstm_fused_cell",
     ) -> None:
-        self._cell = SequencesLSTM(num_units, forget_bias, cell_clip, use_peephole, dtype, reuse, name)
+        self._cell = SequencesLSTM(
+            num_units, forget_bias, cell_clip, use_peephole, dtype, reuse, name
+        )
         self.name = name
 
     @property
