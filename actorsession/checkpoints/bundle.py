@@ -8,9 +8,11 @@ verified. ``reader`` calls this; ``bundle_writer`` writes.
 
 from __future__ import annotations
 
+import functools
 import math
 import mmap
 import os
+import re
 import struct
 from dataclasses import field
 
@@ -51,6 +53,22 @@ def data_files(prefix: str, files: FileRoots = ANYWHERE) -> dict[str, int]:
     """Return the files of that form that exist, each with the number of files that its name tells."""
     found = files_beginning(prefix, r"\.data-\d{5}-of-(\d{5})", files)
     return {path: int(match[1]) for path, match in found}
+
+
+# A record of a whole tensor, as every writer orders its fields: element type, shape, shard, offset, size and
+# checksum. The numbers are varints.
+_NUMBER = rb"([\x80-\xff]*[\x00-\x7f])"
+_WHOLE = re.compile(
+    rb"\x08([\x00-\x7f])\x12([\x00-\x7f])((?:\x12.(?:\x08[\x80-\xff]*[\x00-\x7f])?)*)"
+    rb"(?:\x18"
+    + _NUMBER
+    + rb")?(?:\x20"
+    + _NUMBER
+    + rb")?(?:\x28"
+    + _NUMBER
+    + rb")?(?:\x35(.{4}))?",
+    re.DOTALL,
+)
 
 
 @dataclass(slots=True)
@@ -131,14 +149,14 @@ class TensorBundle:
     def _content(self, name: str, record: _Record) -> Array:
         if not record.size:
             return np.zeros(0, np.uint8)
-        path = data_file(self.path, record.shard, self._shards)
         mapped = self._maps.get(record.shard)
         if mapped is None:
-            mapped = _mapped(path, self._files)
+            mapped = _mapped(data_file(self.path, record.shard, self._shards), self._files)
             if mapped is not None:
                 self._maps[record.shard] = mapped
         held = 0 if mapped is None else len(mapped)
         if mapped is None or record.offset + record.size > held:
+            path = data_file(self.path, record.shard, self._shards)
             raise DataLossError(
                 f"{path!r} is truncated: it has {held} bytes, but {name!r} reaches from "
                 f"{record.offset} to {record.offset + record.size}"
@@ -153,6 +171,7 @@ class TensorBundle:
             )
 
 
+@functools.cache
 def kind_of(number: int) -> tuple[DType | None, str]:
     """Return the type of elements with a number, ``None`` for one that there is not, and its name."""
     kind = _DTYPES.get(number)
@@ -217,6 +236,13 @@ def _read_header(data: bytes, path: str) -> int:
 
 
 def _read_record(data: bytes) -> _Record:
+    whole = _WHOLE.fullmatch(data)
+    if whole is not None and whole[2][0] == len(whole[3]):
+        kind, _, shape, shard, offset, size, crc = whole.groups(b"\0")
+        return _Record(
+            kind[0], read_shape(shape), _number(shard), _number(offset), _number(size),
+            int.from_bytes(crc, "little"),
+        )  # fmt: skip
     record = _Record()
     for number, value in fields(data):
         if number == 1:
@@ -238,6 +264,11 @@ def _read_record(data: bytes) -> _Record:
     return record
 
 
+def _number(data: bytes) -> int:
+    return data[0] if len(data) == 1 else read_varint(data, 0)[0]
+
+
+@functools.lru_cache(1024)  # the variables of a model have few shapes
 def read_shape(data: bytes) -> Shape:
     """Return the shape of a TensorShapeProto."""
     dims = []

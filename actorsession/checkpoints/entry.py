@@ -67,8 +67,10 @@ class Entry:
                 "supported here"
             )
         box = wanted or Extent.whole(self.shape)
-        if len(self.pieces) == 1 and self.pieces[0].extent == box:
-            return np.array(self.pieces[0].load())
+        if len(self.pieces) == 1:
+            (piece,) = self.pieces
+            if piece.extent is box or piece.extent == box:
+                return np.array(piece.load())
         near = [p for p in self.pieces if not box.starts or box.intersection(p.extent)]
         # Before anything is allocated: the shape may be damaged, and the pieces are in a file.
         common = [box.intersection(p.extent) if box.starts else box for p in near]

@@ -7,6 +7,7 @@ TensorFlow checkpoint stores a slice.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
@@ -48,10 +49,11 @@ class Extent:
     starts: Shape
     sizes: Shape
 
-    @classmethod
-    def whole(cls, shape: Sequence[int]) -> Extent:
+    @staticmethod
+    @functools.lru_cache(1024)  # the variables of a model have few shapes
+    def whole(shape: Shape) -> Extent:
         """Return the box of a whole tensor of that shape."""
-        return cls((0,) * len(shape), tuple(shape))
+        return Extent((0,) * len(shape), shape)
 
     @property
     def elements(self) -> int:

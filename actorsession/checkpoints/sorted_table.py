@@ -98,9 +98,14 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
         raise ValueError(f"a block claims to have {restarts} restart points")
     position, key = 0, b""
     while position < end:
-        shared, position = read_varint(block, position)
-        unshared, position = read_varint(block, position)
-        size, position = read_varint(block, position)
+        head = block[position : position + 3]
+        if len(head) == 3 and head.isascii():  # three small numbers, as in most entries
+            shared, unshared, size = head
+            position += 3
+        else:
+            shared, position = read_varint(block, position)
+            unshared, position = read_varint(block, position)
+            size, position = read_varint(block, position)
         if shared > len(key) or position + unshared + size > end:
             raise ValueError("an entry extends beyond the end of its block")
         key = key[:shared] + block[position : position + unshared]

@@ -95,11 +95,16 @@ def _read(place: str) -> Any:
     import numpy as np
 
     path, colon, member = place.rpartition(":")
-    if colon and path.endswith(".npz"):
-        with np.load(path, allow_pickle=False) as held:
-            if member not in held:
-                raise ValueError(f"{path!r} has no array {member!r}; it has {sorted(held)}")
-            return held[member]
-    if place.endswith(".npy"):
-        return np.load(place, allow_pickle=False)
-    return Path(place).read_bytes()
+    try:
+        if colon and path.endswith(".npz"):
+            with np.load(path, allow_pickle=False) as held:
+                if member not in held:
+                    raise ValueError(f"it has no array {member!r}; it has {sorted(held)}")
+                return held[member]
+        if place.endswith(".npy"):
+            return np.load(place, allow_pickle=False)
+        return Path(place).read_bytes()
+    except OSError:
+        raise
+    except Exception as exc:  # numpy, zipfile, zlib and tokenize have a dozen classes for damage
+        raise ValueError(f"{place!r:.200} cannot be read: {exc}") from exc

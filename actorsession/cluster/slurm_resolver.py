@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from actorsession.cluster.node_lists import expand_counts, expand_node_list
 from actorsession.cluster.resolvers import DescribedClusterResolver
+from actorsession.graph.names import is_index
 
 __all__ = ["PORT_BASE", "SlurmClusterResolver"]
 
@@ -173,7 +174,7 @@ def _plane_size(most: int) -> int:
 
 
 def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
+    if not is_index(text):
         raise ValueError(f"{text!r:.100} is no number from 0")
     return int(text)
 

@@ -44,7 +44,10 @@ _REASONS = {
     "contrib.cloud": "buckets of clouds are not read; use files",
     "contrib.ffmpeg": "sound is decoded by other programs",
     "contrib.nccl": "collectives need no library of their own: tf.raw_ops has them",
-    "autograph": "functions are not rewritten; tf.cond and tf.while_loop are called by name",
+    **dict.fromkeys(
+        ("autograph.to_graph", "autograph.to_code", "contrib.autograph.convert"),
+        "functions are not rewritten; tf.cond and tf.while_loop are called by name",
+    ),
     "ragged": "ragged tensors came with TensorFlow 2",
     "RaggedTensor": "ragged tensors came with TensorFlow 2",
     "experimental": "the experimental names of TensorFlow 2 are not here",
@@ -62,8 +65,6 @@ _REASONS = {
     "python.ops.summary_ops_v2": "summaries are operations of tf.summary, and FileWriter writes them",
     "python.distribute": "there are no strategies; tf.train.replica_device_setter and "
     "tf.train.SyncReplicasOptimizer spread training over tasks",
-    "contrib.graph_editor": "graphs are changed as messages: tf.import_graph_def with input_map",
-    "python.autograph": "functions are not rewritten; tf.cond and tf.while_loop are called by name",
     "python.eager": "operations run in graphs and sessions alone; there is no eager execution",
 }  # fmt: skip
 

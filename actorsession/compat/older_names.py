@@ -9,6 +9,7 @@ import collections
 import collections.abc
 import fractions
 import functools
+import importlib
 import inspect
 import logging
 import math
@@ -74,6 +75,21 @@ def _without_copy(array: Callable[..., Any]) -> Callable[..., Any]:
     return older
 
 
+# What gave lists before numpy 2, and gives tuples since.
+_OF_LISTS = ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "gradient", "meshgrid")
+
+
+def _as_list(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of numpy whose several arrays are a list, as before numpy 2."""
+
+    @functools.wraps(function)
+    def older(*args: Any, **named: Any) -> Any:
+        found = function(*args, **named)
+        return list(found) if isinstance(found, tuple) else found
+
+    return older
+
+
 # Names of resampling filters of Pillow, and what they are now.
 _FILTERS = {"ANTIALIAS": "LANCZOS", "CUBIC": "BICUBIC", "LINEAR": "BILINEAR"}
 
@@ -99,10 +115,33 @@ def _loader(yaml: Any) -> str:
     return "load() needs no Loader"
 
 
+# Modules of TensorFlow whose names ``keras.backend`` had, as its file for TensorFlow imports them.
+_OF_BACKEND = {
+    "control_flow_ops": "ops.control_flow_ops", "ctc": "ops.ctc_ops", "device_lib": "client.device_lib",
+    "functional_ops": "ops.functional_ops", "moving_averages": "training.moving_averages",
+    "tensor_array_ops": "ops.tensor_array_ops", "tf_ops": "framework.ops",
+}  # fmt: skip
+
+
+def _whole_backend(backend: Any) -> str:
+    """Give Keras' backend all names of its file for TensorFlow, as before Keras 2.2.5."""
+    own = getattr(backend, "tensorflow_backend", None)
+    if own is None:
+        return ""
+    for name, value in vars(own).items():
+        if not name.startswith("_") and not hasattr(backend, name):
+            setattr(backend, name, value)
+    for name, path in _OF_BACKEND.items():
+        if not hasattr(backend, name):
+            setattr(backend, name, importlib.import_module(f"tensorflow.python.{path}"))
+    return "all names of its file for TensorFlow are there"
+
+
 # Modules that need not be installed, and what changes them when a program imports them and says what it did.
 _CHANGED: dict[str, Callable[[Any], str]] = {
     "PIL.Image": _filters,
     "h5py": _version_2,
+    "keras.backend": _whole_backend,
     "yaml": _loader,
 }
 
@@ -149,6 +188,9 @@ def restore_older_names() -> list[str]:
     if np.lib.NumpyVersion(np.__version__) >= "2.0.0" and isinstance(np.array, BuiltinFunctionType):
         np.array = _without_copy(np.array)
         restored.append("numpy.array")
+        for name in _OF_LISTS:
+            setattr(np, name, _as_list(getattr(np, name)))
+            restored.append(f"numpy.{name}")
     for module, names in _former():
         for name, value in names.items():
             if name not in vars(module) and value is not None:

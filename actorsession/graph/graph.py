@@ -9,7 +9,7 @@ their number. Building is thread-safe. What a graph consists of is in its parts:
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from actorsession.graph import registry, scopes
@@ -347,19 +347,45 @@ class Graph(ProcessBound):
                 raise TypeError(
                     f"input {index} of {op.name!r} is of {before.dtype.name}, got {tensor!r}"
                 )
-            if not tensor.shape.is_compatible_with(op.outputs[0].shape):
-                raise ValueError(
-                    f"the shape of {tensor!r} is incompatible with that of {op.outputs[0]!r}"
-                )
-            if not is_back_edge(op.type, tensor.op.type) and reads(tensor.op, op):
+            closes = is_back_edge(op.type, tensor.op.type)
+            known = op.outputs[0] if closes else before
+            if not tensor.shape.is_compatible_with(known.shape):
+                raise ValueError(f"the shape of {tensor!r} is incompatible with that of {known!r}")
+            if not closes and reads(tensor.op, op):
                 raise ValueError(f"{op.name!r} cannot read {tensor!r}, which depends on it")
             op.inputs = (*op.inputs[:index], tensor, *op.inputs[index + 1 :])
             op.forget_node_def()
             self._nodes.forget_consumers()
-            if not is_back_edge(op.type, tensor.op.type):
+            if not closes:
                 self._changed.append((op, user_line()))
             elif op not in self._nodes.bodies:
                 self._extended.append(op)
+
+    def standing_for(self, op: Operation) -> AbstractContextManager[object]:
+        """Return a block whose operations are made for another one, which a subclass may record."""
+        return nullcontext()
+
+    def update_control_inputs(self, op: Operation, control_inputs: Sequence[Operation]) -> None:
+        """Make an operation wait for other operations than so far; see ``update_input``.
+
+        Args:
+            op: an operation of this graph.
+            control_inputs: those for which it waits from now on.
+
+        Raises:
+            ValueError: if one belongs to another graph, or depends on the operation.
+            RuntimeError: if the graph is finalized.
+        """
+        with self._lock.mutex:
+            self._lock.check_open(f"the control inputs of {op.name!r} were to be replaced")
+            for other in control_inputs:
+                if other.graph is not self:
+                    raise ValueError(f"{other!r} belongs to another graph than {op!r}")
+                if other not in op.control_inputs and reads(other, op):
+                    raise ValueError(f"{op.name!r} cannot wait for {other!r}, which depends on it")
+            op.control_inputs = Listed(dict.fromkeys(control_inputs))
+            op.forget_node_def()
+            self._changed.append((op, user_line()))
 
     def forget(self, body: FunctionBody) -> None:
         """Drop the operations of a loop body or branch that was abandoned; its names stay taken."""

@@ -10,7 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
-__all__ = ["OP_NAME", "NameTable", "check_op_name", "check_scope_name", "free_name", "is_op_name"]
+__all__ = [
+    "OP_NAME",
+    "NameTable",
+    "check_op_name",
+    "check_scope_name",
+    "free_name",
+    "is_index",
+    "is_op_name",
+]
 
 # TensorFlow's rules (tensorflow/python/framework/ops.py). Within a scope a name may begin with
 # any of its characters, because the scope comes before it.
@@ -20,6 +28,11 @@ _INNER = re.compile(r"[A-Za-z0-9_.\\/>-]*")
 
 OP_NAME = f"/^{_FULL.pattern}$/"
 """The pattern of names of operations, for messages."""
+
+
+def is_index(text: str) -> bool:
+    """Return whether a text is a whole number from 0, of as many digits as any index or count can have."""
+    return text.isascii() and text.isdigit() and len(text) < 19
 
 
 def is_op_name(name: str) -> bool:

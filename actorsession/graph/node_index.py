@@ -10,6 +10,7 @@ from typing import Any
 
 from actorsession.graph.function import FunctionBody, size_inside
 from actorsession.graph.graph_lock import GraphLock
+from actorsession.graph.names import is_index
 from actorsession.graph.operation import Operation, Tensor
 
 __all__ = ["NodeIndex", "check_kind"]
@@ -70,7 +71,7 @@ class NodeIndex:
             )
         check_kind(name, ":" in name, allow_tensor, allow_operation)
         op_name, colon, index = name.partition(":")
-        if colon and not (index.isascii() and index.isdigit()):
+        if colon and not is_index(index):
             raise ValueError(
                 f"The name {name!r} looks like a Tensor name, but is not a valid one: malformed; tensor "
                 'names must be of the form "<op_name>:<output_index>".'

@@ -112,8 +112,10 @@ class TensorShape:
 
     def is_compatible_with(self, other: ShapeLike) -> bool:
         """Return whether some full shape fits both."""
-        theirs = as_shape(other)._dims
         mine = self._dims
+        if mine == other:  # as in most checks
+            return True
+        theirs = as_shape(other)._dims
         if mine is None or theirs is None:
             return True
         return len(mine) == len(theirs) and all(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from actorsession.errors import RequestValueError
 from actorsession.graph.function import ARGUMENT, CALLS, FunctionDef
-from actorsession.graph.names import OP_NAME, is_op_name
+from actorsession.graph.names import OP_NAME, is_index, is_op_name
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.op_signatures import REQUIRED, Arg, Attr, tensorflow_signature
 from actorsession.graph.shape import TensorShape
@@ -130,7 +130,7 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
         if producer in arguments and place in ("", "0"):
             return producer, 0
         index = place.partition(":")[2]
-        if producer not in inside or not index.isascii() or not index.isdigit():
+        if producer not in inside or not is_index(index):
             raise RequestValueError(
                 f"function {name!r}: {text!r} is neither an argument nor of the form "
                 "'node:output:index'"
@@ -212,7 +212,7 @@ def _count(node: protos.NodeDef, arg: Arg, attrs: Mapping[str, Attr]) -> int:
         return 1
     default = attrs[key].default
     if key not in node.attr and default is REQUIRED:
-        raise ValueError(f"node {node.name!r} ({node.op}) has no attribute {key!r}")
+        raise RequestValueError(f"node {node.name!r} ({node.op}) has no attribute {key!r}")
     value = node.attr[key] if key in node.attr else attr_proto(default, attrs[key].type)
     return value.i if arg.number else len(value.list.type)
 
@@ -225,6 +225,6 @@ def _index(node: protos.NodeDef, text: str) -> int:
         if name == output and int(index) < count:
             return start + int(index)
     sizes = {name: count for name, _, count in layout}
-    raise ValueError(
+    raise RequestValueError(
         f"node {node.name!r} ({node.op}) has no output {text!r}; it has these numbers of each: {sizes}"
     )

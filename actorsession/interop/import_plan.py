@@ -16,7 +16,7 @@ import numpy as np
 from actorsession.config.limits import check_graph_size
 from actorsession.errors import InvalidArgumentError, NotFoundError, RequestValueError
 from actorsession.graph.function import function_fault
-from actorsession.graph.names import OP_NAME, is_op_name
+from actorsession.graph.names import OP_NAME, is_index, is_op_name
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.op_signatures import REQUIRED, Signature, tensorflow_signature
 from actorsession.graph.registry import is_registered, lookup
@@ -44,8 +44,8 @@ __all__ = [
 # Operation types of TensorFlow that are imported as another type. The value is used if the key is not
 # registered; ``node_builder`` adapts the inputs where they differ.
 ALIASES: Mapping[str, str] = {
-    "StatelessWhile": "While", "StatelessIf": "If", "Case": "If", "StatelessCase": "If",
-    "BatchMatMulV3": "BatchMatMulV2", "_Arg": "Placeholder", "_Retval": "Identity",
+    "Case": "If", "StatelessCase": "StatelessIf",
+    "_Arg": "Placeholder", "_Retval": "Identity",
 }  # fmt: skip
 
 # TensorFlow's names of attributes, by their names here, for types that lack the name used here.
@@ -272,7 +272,7 @@ def _check_names(planned: Sequence[Planned], mapped: Container[tuple[str, int]] 
             if producer not in counted and (producer, index) not in mapped:
                 raise RequestValueError(f"node {node.name!r}: unknown input node {producer!r}")
         for before in node.control:
-            if before not in counted:
+            if before not in counted and (before, -1) not in mapped:
                 raise RequestValueError(f"node {node.name!r}: unknown control input {before!r}")
         fault = class_fault(node.attrs)
         if fault is not None:
@@ -293,7 +293,7 @@ def split_input(text: str, where: str = "an input") -> tuple[str, int]:
     name, colon, index = text.partition(":")
     if name.startswith("^") and not colon:
         return name[1:], -1
-    if colon and not (index.isascii() and index.isdigit() and len(index) < 10):
+    if colon and not is_index(index):
         raise RequestValueError(
             f"{where} must be 'node', 'node:index' or '^node', got {text!r:.100}"
         )

@@ -156,7 +156,7 @@ def ParseDict(
         if value is not None:
             try:
                 _read(message, field, value, ignore_unknown_fields)
-            except (TypeError, ValueError, AttributeError) as exc:
+            except (TypeError, ValueError, AttributeError, OverflowError) as exc:
                 raise ParseError(f"field {name!r}: {exc}") from exc
     return message
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from actorsession.checkpoints.seals import open_text
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.names import is_index
 from actorsession.interop.enums import ENUMS, label_of
 from actorsession.interop.fields import Field
 from actorsession.interop.message import Message, new_entry
@@ -307,7 +308,7 @@ class _Reader:
     def _field(self, message: Message, depth: int) -> None:
         name = self._next()
         field = message.FIELDS.get(name)
-        if field is None and name.isdecimal():
+        if field is None and is_index(name):
             field = message._BY_NUMBER.get(int(name))
         if field is None:
             if not self._skips:

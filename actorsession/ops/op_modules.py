@@ -77,7 +77,7 @@ _TYPES = {
     "ops.elements.trigonometry": "Acos Acosh Asin Asinh Atan Atan2 Atanh Cosh Sinh",
     "ops.flow.assertions": "Assert CheckNumerics CheckNumericsV2 Print",
     "ops.flow.calls": "PartitionedCall RemoteCall StatefulPartitionedCall SymbolicGradient",
-    "ops.flow.constructs": "If While",
+    "ops.flow.constructs": "If StatelessIf StatelessWhile While",
     "ops.flow.control": "NoOp Timestamp ToBool",
     "ops.flow.dataflow": (
         "ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter RefExit RefIdentity "
@@ -145,10 +145,7 @@ _TYPES = {
         "NonDeterministicInts ParameterizedTruncatedNormal RngReadAndSkip RngSkip "
         "StatefulRandomBinomial StatefulStandardNormalV2 StatefulTruncatedNormal StatefulUniform "
         "StatefulUniformFullInt StatefulUniformInt StatelessParameterizedTruncatedNormal "
-        "StatelessRandomBinomial StatelessRandomGammaV3 StatelessRandomGetAlg "
-        "StatelessRandomGetKeyCounter StatelessRandomGetKeyCounterAlg StatelessRandomNormalV2 "
-        "StatelessRandomUniformFullIntV2 StatelessRandomUniformIntV2 StatelessRandomUniformV2 "
-        "StatelessShuffle StatelessTruncatedNormalV2"
+        "StatelessRandomBinomial StatelessRandomGammaV3 StatelessShuffle"
     ),
     "ops.randomness.numbers": "RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal",
     "ops.randomness.samples": "Multinomial RandomGamma RandomPoissonV2 RandomShuffle",
@@ -361,6 +358,11 @@ _TYPES = {
         "AllCandidateSampler FixedUnigramCandidateSampler LearnedUnigramCandidateSampler "
         "LogUniformCandidateSampler UniformCandidateSampler"
     ),
+    "opsets.sampling.counted": (
+        "StatelessRandomGetAlg StatelessRandomGetKeyCounter StatelessRandomGetKeyCounterAlg "
+        "StatelessRandomNormalV2 StatelessRandomUniformFullIntV2 StatelessRandomUniformIntV2 "
+        "StatelessRandomUniformV2 StatelessTruncatedNormalV2"
+    ),
     "opsets.signals.audio": "AudioSpectrogram DecodeWav EncodeWav Mfcc",
     "opsets.signals.fourier": (
         "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D RFFT RFFT2D RFFT3D"
@@ -447,6 +449,8 @@ EXTENSION_MODULES: dict[str, dict[str, str]] = {
     },
     "gradients of functional control flow": {
         "If": "actorsession.ops.flow.control_flow",
+        "StatelessIf": "actorsession.ops.flow.control_flow",
+        "StatelessWhile": "actorsession.ops.flow.control_flow",
         "While": "actorsession.ops.flow.control_flow",
     },
     "names in generated code": {
@@ -473,6 +477,9 @@ EXTENSION_MODULES: dict[str, dict[str, str]] = {
         "sub": "actorsession.ops.elements.arithmetic",
         "truediv": "actorsession.ops.elements.division",
         "xor": "actorsession.ops.elements.bitwise",
+    },
+    "primitive control flow in functions": {
+        "nodes": "actorsession.ops.flow.constructs",
     },
 }
 """Full name of the module by extension point and key."""

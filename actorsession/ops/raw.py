@@ -222,19 +222,19 @@ __all__ = [
     "StackCloseV2", "StackPop", "StackPopV2", "StackPush", "StackPushV2", "StackV2", "Stage",
     "StageClear", "StagePeek", "StageSize", "StatefulPartitionedCall", "StatefulRandomBinomial",
     "StatefulStandardNormalV2", "StatefulTruncatedNormal", "StatefulUniform",
-    "StatefulUniformFullInt", "StatefulUniformInt", "StatelessMultinomial",
+    "StatefulUniformFullInt", "StatefulUniformInt", "StatelessIf", "StatelessMultinomial",
     "StatelessParameterizedTruncatedNormal", "StatelessRandomBinomial", "StatelessRandomGammaV2",
     "StatelessRandomGammaV3", "StatelessRandomGetAlg", "StatelessRandomGetKeyCounter",
     "StatelessRandomGetKeyCounterAlg", "StatelessRandomNormal", "StatelessRandomNormalV2",
     "StatelessRandomPoisson", "StatelessRandomUniform", "StatelessRandomUniformFullInt",
     "StatelessRandomUniformFullIntV2", "StatelessRandomUniformInt", "StatelessRandomUniformIntV2",
     "StatelessRandomUniformV2", "StatelessShuffle", "StatelessTruncatedNormal",
-    "StatelessTruncatedNormalV2", "StaticRegexFullMatch", "StaticRegexReplace", "StopGradient",
-    "StridedSlice", "StridedSliceAssign", "StridedSliceGrad", "StringFormat", "StringJoin",
-    "StringLength", "StringLower", "StringNGrams", "StringSplit", "StringSplitV2", "StringStrip",
-    "StringToHashBucket", "StringToHashBucketFast", "StringToHashBucketStrong", "StringToNumber",
-    "StringUpper", "Sub", "Substr", "Sum", "Svd", "Switch", "SymbolicGradient", "TFRecordDataset",
-    "TFRecordDatasetV2", "TFRecordReader", "TFRecordReaderV2", "TakeDataset",
+    "StatelessTruncatedNormalV2", "StatelessWhile", "StaticRegexFullMatch", "StaticRegexReplace",
+    "StopGradient", "StridedSlice", "StridedSliceAssign", "StridedSliceGrad", "StringFormat",
+    "StringJoin", "StringLength", "StringLower", "StringNGrams", "StringSplit", "StringSplitV2",
+    "StringStrip", "StringToHashBucket", "StringToHashBucketFast", "StringToHashBucketStrong",
+    "StringToNumber", "StringUpper", "Sub", "Substr", "Sum", "Svd", "Switch", "SymbolicGradient",
+    "TFRecordDataset", "TFRecordDatasetV2", "TFRecordReader", "TFRecordReaderV2", "TakeDataset",
     "TakeManySparseFromTensorsMap", "TakeWhileDataset", "Tan", "Tanh", "TanhGrad",
     "TemporaryHandle", "TemporaryVariable", "TensorArray", "TensorArrayClose", "TensorArrayCloseV2",
     "TensorArrayCloseV3", "TensorArrayConcat", "TensorArrayConcatV2", "TensorArrayConcatV3",
@@ -3756,6 +3756,10 @@ def StatefulUniformInt(resource: Operand, algorithm: Operand, shape: Operand, mi
     """resource:resource algorithm:int64 shape:shape_dtype minval:dtype maxval:dtype -> output:dtype"""
     return one("StatefulUniformInt", (resource, algorithm, shape, minval, maxval,), {}, name)
 
+def StatelessIf(cond: Operand, input: Operands, *, then_branch: Value, else_branch: Value, name: str | None = None) -> list[Tensor]:
+    """cond:Tcond input:[Tin] -> output:[Tout]"""
+    return many("StatelessIf", (cond, input,), {"then_branch": then_branch, "else_branch": else_branch}, name)
+
 def StatelessMultinomial(logits: Operand, num_samples: Operand, seed: Operand, *, output_dtype: DTypeLike = int64, name: str | None = None) -> Tensor:
     """logits:T num_samples:int32 seed:Tseed -> output:output_dtype"""
     return one("StatelessMultinomial", (logits, num_samples, seed,), {"output_dtype": output_dtype}, name)
@@ -3835,6 +3839,10 @@ def StatelessTruncatedNormal(shape: Operand, seed: Operand, *, dtype: DTypeLike 
 def StatelessTruncatedNormalV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
     return one("StatelessTruncatedNormalV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
+
+def StatelessWhile(input: Operands, *, cond: Value, body: Value, name: str | None = None) -> list[Tensor]:
+    """input:[T] -> output:[T]"""
+    return many("StatelessWhile", (input,), {"cond": cond, "body": body}, name)
 
 def StaticRegexFullMatch(input: Operand, *, pattern: str | bytes, name: str | None = None) -> Tensor:
     """input:string -> output:bool"""

@@ -37,7 +37,7 @@ from actorsession.plan.prune import (
 )
 from actorsession.plan.pruned_placement import PrunedPlacement
 from actorsession.plan.reference_order import order_references
-from actorsession.plan.references import with_handles
+from actorsession.plan.references import read_in_place, with_handles
 from actorsession.plan.signature import RunSignature, Wiring
 from actorsession.plan.wiring import check_devices
 
@@ -192,6 +192,7 @@ class GraphExecutionState:
             names = sorted((n for n in graph.nodes if n in position), key=position.__getitem__)
             self._place([self.view[name] for name in names])
         device_of = self._device_of(graph)
+        graph = read_in_place(graph, device_of)
         graph, device_of = self._passes.placed(
             graph, device_of, self.view, self.devices, optimised=optimised
         )

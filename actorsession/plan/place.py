@@ -5,7 +5,8 @@ the merge of its members' requests: first of those that make resources, then of 
 those that use a resource. The last go where the state is, whatever they request. A node that is colocated
 with one of these and carries the same request follows it too.
 A node without a request goes to a default: the client device (or a preferred one, such as an accelerator),
-the device of its only consumer, or the device of its input if it does not read the data.
+the device of its only consumer, the device of its input if it does not read the data, or that of the
+variable if it reads a reference.
 A device gets only operations that it supports.
 Placement is incremental: nodes placed before keep their device, and an error leaves everything as it was.
 Sessions and masters call it as their graph grows.
@@ -23,6 +24,7 @@ from actorsession.graph.function import CONSTRUCTS, function_fault, nodes_inside
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import lookup
 from actorsession.plan.device_set import DeviceSet
+from actorsession.plan.references import HANDLE_OF, PASSES
 from actorsession.records import dataclass
 
 __all__ = ["Placed", "Placer"]
@@ -153,7 +155,7 @@ class Placer:
                 open_sources.append(node)
                 result[node.name] = self._choose(_ANYWHERE, node, ops)
             else:
-                beside = node.op in _METADATA_OPS and self._place_with_input(node, result)
+                beside = self._place_with_input(node, result)
                 result[node.name] = beside or self._choose(self._request(node), node, ops)
         self._move_to_consumers(open_sources, batch, result)
         for node in batch.values():
@@ -183,7 +185,8 @@ class Placer:
         for node in batch.values():
             used = [producer for producer, index in node.inputs if (producer, index) in handles]
             if self._references:
-                taken = node.inputs[: lookup(node.op).references]
+                passes = node.op in PASSES or node.op == HANDLE_OF
+                taken = node.inputs if passes else node.inputs[: lookup(node.op).references]
                 used += [producer for producer, _ in taken if producer in self._references]
             beside = self._colocated(node, batch)
             if used or self._follows(node, beside, asked):
@@ -332,14 +335,20 @@ class Placer:
         return self._requests[text]
 
     def _place_with_input(self, node: NodeDef, result: Mapping[str, Placed]) -> Placed | None:
-        """Return the device of a node's input, if it is settled and suits the node."""
+        """Return the device of the input beside which a node belongs, if it is settled and suits the node."""
         name = node.inputs[0][0] if node.inputs else ""
+        if node.op in _METADATA_OPS:
+            reason = "reads only static properties of"
+        elif node.op == "Identity" and not node.device and name in self._references:
+            reason = "reads the variable of"
+        else:
+            return None
         there = result.get(name) or self._placed.get(name)
         if there is None or self._devices.lacking(there.device, (node.op,)):
             return None
         if not self._request(node).matches(self._devices.spec_of_placed(there.device, node, name)):
             return None
-        return Placed(there.device, f"reads only static properties of {name!r}: placed with it")
+        return Placed(there.device, f"{reason} {name!r}: placed with it")
 
     def _choose(self, request: DeviceSpec, node: NodeDef, ops: frozenset[str]) -> Placed:
         """Return a device for a request.
@@ -417,7 +426,7 @@ class Placer:
 
 def _gives_reference(node: NodeDef) -> bool:
     known = lookup(node.op)
-    return known.makes_reference or known.gives_reference
+    return known.makes_reference or known.gives_reference or node.op in PASSES
 
 
 def _check_functions(nodes: Iterable[NodeDef]) -> None:

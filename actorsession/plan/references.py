@@ -9,6 +9,9 @@ after pruning, so a fed reference is a value like any other.
 The value is that of the moment at which the node runs that uses it: after its control inputs, and after each
 update on which another input of it depends. A copy of a reference that has no control inputs, such as
 ``v/read``, is no snapshot but stands for the variable. All uses that no update precedes share one read.
+
+A handle never leaves its device. ``read_in_place`` is called when the nodes of the step have their devices:
+where a copy of a reference is placed elsewhere, the variable is read where it is, and the value is sent.
 """
 
 from __future__ import annotations
@@ -29,7 +32,9 @@ from actorsession.plan.prune import StepGraph
 from actorsession.plan.wiring import Ref
 from actorsession.records import dataclass
 
-__all__ = ["BY_REFERENCE", "HANDLE_OF", "READ", "needed", "producers", "with_handles"]
+__all__ = [
+    "BY_REFERENCE", "HANDLE_OF", "PASSES", "READ", "needed", "producers", "read_in_place", "with_handles",
+]  # fmt: skip
 
 HANDLE_OF = "ReferenceHandle"
 """The operation type that gives the handle of a reference, for loop bodies and branches."""
@@ -41,8 +46,7 @@ READ = "_read/"
 """The start of the names of reads that are no nodes of the graph."""
 
 _HANDLE = TensorSpec(resource, scalar_shape)
-# They pass references on, as their counterparts do with values.
-_PASSES = frozenset(
+PASSES = frozenset(
     {
         "RefEnter",
         "RefExit",
@@ -53,6 +57,7 @@ _PASSES = frozenset(
         "RefSwitch",
     }
 )
+"""Operation types that pass references on, as their counterparts do with values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +142,7 @@ class _Rewriter:
             self._handles[node.name] = self._references[node.inputs[0]]
         elif node.op == "RefIdentity":
             made = self._same(node)
-        elif node.op in _PASSES:
+        elif node.op in PASSES:
             made = self._passing(node)
         else:
             made = self._reader(node)
@@ -256,11 +261,6 @@ class _Rewriter:
         if reference.read:  # a copy of a copy
             return replace(node, inputs=tuple(self._values(node, 0)))
         control = tuple(dict.fromkeys([*node.control_inputs, *reference.after]))
-        if node.device and node.device != self._nodes[reference.handle[0]].device:
-            # The variable is read where it is, and its value is copied to where this node is.
-            source = replace(node, name=f"{READ}{node.name}", attrs={}, device="")
-            self.made[source.name] = _read(source, reference, control)
-            return replace(node, inputs=((source.name, 0),))
         if not control and reference.handle == node.inputs[0]:
             self._references[node.name, 0] = replace(reference, read=node.name)
         return _read(node, reference, control)
@@ -318,6 +318,30 @@ def _read(node: NodeDef, reference: _Reference, control: tuple[str, ...]) -> Nod
         node, op="ReadVariableOp", inputs=(reference.handle,), control_inputs=control, attrs=attrs,
         outputs=(reference.spec,),
     )  # fmt: skip
+
+
+def read_in_place(graph: StepGraph, device_of: dict[str, str]) -> StepGraph:
+    """Return a step in which every variable is read on its own device.
+
+    Args:
+        graph: what a run needs, producers first, without references.
+        device_of: the device of each node; those of the reads that are added are added.
+
+    Returns:
+        The graph; the argument itself if all reads are where their variables are.
+    """
+    made: dict[str, NodeDef] = {}
+    for name, node in graph.nodes.items():
+        if node.op == "ReadVariableOp":
+            there = device_of[node.inputs[0][0]]
+            if there != device_of[name]:
+                source = replace(node, name=f"{READ}{name}", device="")
+                made[source.name], device_of[source.name] = source, there
+                node = replace(
+                    node, op="Identity", inputs=((source.name, 0),), control_inputs=(), attrs={}
+                )
+        made[name] = node
+    return graph if len(made) == len(graph.nodes) else replace(graph, nodes=made)
 
 
 def needed(nodes: Mapping[str, NodeDef], roots: Iterable[str]) -> dict[str, NodeDef]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TypeAlias
 
 from actorsession.errors import InvalidArgumentError, NotFoundError
+from actorsession.graph.names import is_index
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.plan.signature import Wiring
 from actorsession.records import dataclass
@@ -44,7 +45,7 @@ def split_name(tensor: str) -> Ref:
         InvalidArgumentError: if the index is no number.
     """
     node, colon, index = tensor.partition(":")
-    if colon and not (index.isascii() and index.isdigit()):
+    if colon and not is_index(index):
         raise InvalidArgumentError(f"malformed tensor name {tensor!r}: write 'operation:index'")
     return node, int(index or 0)
 

@@ -276,12 +276,25 @@ def fields(data: bytes) -> Iterator[tuple[int, FieldValue]]:
     """
     pos, end = 0, len(data)
     while pos < end:
-        number, kind, pos = read_tag(data, pos, end)
+        # Most tags, numbers and lengths are single bytes; a call for each takes three times as long.
+        tag = data[pos]
+        if 8 <= tag < 0x80:
+            number, kind = tag >> 3, tag & 7
+            pos += 1
+        else:
+            number, kind, pos = read_tag(data, pos, end)
         if kind == VARINT:
-            value, pos = read_varint(data, pos, end)
+            if pos < end and (value := data[pos]) < 0x80:
+                pos += 1
+            else:
+                value, pos = read_varint(data, pos, end)
             yield number, value
         elif kind == BYTES:
-            start, pos = read_bytes(data, pos, end)
+            if pos < end and (size := data[pos]) < 0x80 and pos + size < end:
+                start = pos + 1
+                pos = start + size
+            else:
+                start, pos = read_bytes(data, pos, end)
             yield number, data[start:pos]
         else:
             start, pos = pos, skip(data, pos, end, number, kind)

@@ -242,6 +242,76 @@ def _start() -> Question:
     return Question({"x": 8.0}, [13.0])
 
 
+def _sparse_matmul() -> Question:
+    random = np.random.default_rng(11)
+    shape, count, width = (20_000, 5_000), 200_000, 64
+    flat = np.sort(random.choice(shape[0] * shape[1], count, replace=False))
+    rows, columns = np.divmod(flat, shape[1])
+    given = {
+        "indices": np.stack([rows, columns], 1).astype("i8"), "shape": np.array(shape, "i8"),
+        "values": random.normal(size=count).astype("f4"),
+        "dense": random.normal(size=(shape[1], width)).astype("f4"),
+        "weight": random.normal(size=(shape[0], width)).astype("f4"),
+    }  # fmt: skip
+    values, dense, weight = (given[name].astype("f8") for name in ("values", "dense", "weight"))
+    by_value = (dense[columns] * weight[rows]).sum(axis=1)
+    order = np.argsort(columns, kind="stable")
+    found, first = np.unique(columns[order], return_index=True)
+    by_dense = np.zeros_like(dense)
+    by_dense[found] = np.add.reduceat((values[:, None] * weight[rows])[order], first)
+    loss = (by_value * values).sum()
+    return Question(given, [loss, by_value, by_dense], rtol=1e-3, atol=1e-2)
+
+
+def _depthwise() -> Question:
+    random = np.random.default_rng(12)
+    shape = (32, 56, 56, 64)
+    x, weight = (random.normal(size=shape).astype("f4") for _ in range(2))
+    kernel = random.normal(size=(3, 3, shape[3], 1)).astype("f4")
+    wide = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))).astype("f8")
+    back, by_kernel = np.zeros_like(wide), np.zeros(kernel.shape)
+    for i in range(3):
+        for j in range(3):
+            window = np.s_[:, i : i + shape[1], j : j + shape[2]]
+            by_kernel[i, j, :, 0] = np.einsum("nyxc,nyxc->c", wide[window], weight)
+            back[window] += weight * kernel[i, j, :, 0]
+    loss = (by_kernel * kernel).sum()
+    want = [loss, back[:, 1:-1, 1:-1], by_kernel]
+    return Question({"x": x, "weight": weight, "kernel": kernel}, want, rtol=1e-3, atol=0.05)
+
+
+def _records() -> Question:
+    random = np.random.default_rng(13)
+    records = [random.bytes(int(size)) for size in random.integers(50, 400, 10_000)]
+    return Question({"records": records}, [sum(map(len, records))])
+
+
+def _examples() -> Question:
+    random = np.random.default_rng(14)
+    count = 5_000
+    given = {
+        "x": random.normal(size=(count, 20)).astype("f4"),
+        "label": random.integers(0, 1000, count).tolist(),
+        "name": [b"n" * int(size) for size in random.integers(3, 30, count)],
+        "ids": [random.integers(0, 10**6, size).tolist() for size in random.integers(0, 12, count)],
+    }
+    total = given["x"].sum(dtype="f8") + sum(given["label"]) + sum(map(len, given["name"]))
+    return Question(given, [total + sum(map(sum, given["ids"]))])
+
+
+def _histograms() -> Question:
+    random = np.random.default_rng(15)
+    values = [random.normal(size=50_000).astype("f4") for _ in range(10)]
+    want = [[value.size for value in values], [value.sum(dtype="f8") for value in values]]
+    return Question({"values": values}, want, atol=1e-2)
+
+
+def _checkpoint() -> Question:
+    random = np.random.default_rng(16)
+    values = {f"layer{i}/weights": random.normal(size=(8, 16)).astype("f4") for i in range(1000)}
+    return Question({"values": values}, [sum(v.sum() for v in values.values())], atol=1e-2)
+
+
 QUESTIONS: dict[str, Callable[[], Question]] = {
     "feed-add": _add,
     "callable-add": _add,
@@ -285,6 +355,16 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "reduce-4kb-4": lambda: _reduce(4 * 2**10, 4),
     "reduce-1mb-4": lambda: _reduce(2**20, 4),
     "reduce-64mb-4": lambda: _reduce(64 * 2**20, 4),
+    "sparse-matmul": _sparse_matmul,
+    "depthwise": _depthwise,
+    "records-read": _records,
+    "examples-batch": _examples,
+    "examples-single": _examples,
+    "histogram-events": _histograms,
+    "meta-graph-20000": layered,
+    "checkpoint-read": _checkpoint,
+    "checkpoint-read-v1": _checkpoint,
+    "checkpoint-restore": _checkpoint,
     "cluster-start": _start,
     "build-2000": lambda: plans(_SMALL),
     "build-20000": lambda: plans(LAYERS),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 __all__ = ["GROUPS", "OPT_IN", "ROWS", "SLOPES", "Budget", "Row", "Slope", "find"]
 
-GROUPS = ("local", "graph", "remote", "collective", "start", "growth", "install")
+GROUPS = ("local", "graph", "remote", "collective", "files", "start", "growth", "install")
 # Groups that are only measured when they are named: they take long, or are no times.
 OPT_IN = ("growth", "install")
 
@@ -161,6 +161,21 @@ ROWS = (
     Row("reduce-4kb-4", "collective", "all-reduce of 4 KB, 4 tasks", Budget(0.15)),
     Row("reduce-1mb-4", "collective", "all-reduce of 1 MB, 4 tasks", Budget(0.3)),
     Row("reduce-64mb-4", "collective", "all-reduce of 64 MB, 4 tasks", Budget(0.25)),
+    Row("sparse-matmul", "files", "sparse 20,000x5,000 by dense 5,000x64, with gradients",
+        Budget(2.0)),
+    Row("depthwise", "files", "depthwise convolution 3x3 of 32 images 56x56x64, with gradients",
+        Budget(2.0)),
+    Row("records-read", "files", "a TFRecord file of 10,000 records, in batches", Budget(2.0)),
+    Row("examples-batch", "files", "5,000 examples, parsed in batches of 500", Budget(2.0)),
+    Row("examples-single", "files", "5,000 examples, parsed one by one, batches of 500",
+        Budget(2.0)),
+    Row("histogram-events", "files", "10 histograms of 50,000 numbers to an events file",
+        Budget(2.0)),
+    Row("meta-graph-20000", "files", "load a meta graph of 20,000 nodes", Budget(2.0), whole=True),
+    Row("checkpoint-read", "files", "read 1,000 small variables of a checkpoint", Budget(2.0)),
+    Row("checkpoint-read-v1", "files", "the same of a checkpoint of the first format",
+        Budget(2.0)),
+    Row("checkpoint-restore", "files", "restore 1,000 small variables by a saver", Budget(2.0)),
     Row("cluster-start", "start", "1 ps + 2 workers: from nothing to the first step",
         Budget(1.5, "s"), whole=True),
     Row("build-2000", "growth", "build a graph of 2,000 nodes", whole=True),

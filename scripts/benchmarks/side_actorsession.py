@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import actorsession as acts
+import actorsession.compat.v1 as tf
 from actorsession.actors.loops import new_event_loop
 from actorsession.ops.blas import loaded_libraries
 from actorsession.ops.flow import dataflow
@@ -22,6 +23,7 @@ from .case import Case, SyncCase
 from .cluster_actorsession import ClusterRows
 from .clusters_actorsession import Clusters
 from .concurrent_actorsession import ConcurrentRows
+from .files_rows import FilesRows
 from .growth_actorsession import GrowthRows, build_layers
 from .network_actorsession import Network, build_cnn, build_lstm, build_network
 from .questions import ITERATIONS, TRAINED_STEPS, Question
@@ -45,9 +47,10 @@ def main(out: int) -> None:
 def builders(clusters: Clusters) -> dict[str, Callable[[Question], Case]]:
     """Return what builds the case of each row."""
     kinds = (ClusterRows, ConcurrentRows, GrowthRows)
-    return LOCAL | {
+    found = LOCAL | {
         name: build for kind in kinds for name, build in kind(clusters).builders.items()
     }
+    return found | FilesRows(tf).builders
 
 
 def _describe() -> dict[str, str]:

@@ -13,6 +13,7 @@ import numpy as np
 from .case import Case, SyncCase
 from .cluster_tensorflow import ClusterRows, Clusters
 from .concurrent_tensorflow import ConcurrentRows
+from .files_rows import FilesRows
 from .growth_tensorflow import GrowthRows, build_layers
 from .network_tensorflow import Network, build_cnn, build_lstm, build_network
 from .questions import ITERATIONS, TRAINED_STEPS, Question
@@ -32,6 +33,7 @@ def main(out: int) -> None:
     builders = dict(LOCAL)
     for kind in (ClusterRows, ConcurrentRows, GrowthRows):
         builders.update(kind(clusters).builders)
+    builders.update(FilesRows(tf).builders)
     (distribution, *_) = metadata.packages_distributions()["tensorflow"]
     side = Side((distribution, []), _describe, builders, clusters.close)
     serve(side, sys.stdin, out)

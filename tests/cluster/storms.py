@@ -280,6 +280,7 @@ async def _overdue(session: AsyncSession, held: Any, begun: Path) -> asyncio.Fut
             await asyncio.sleep(0.005)
         if begun.exists():
             return step
+        step.exception()  # nobody else asks for it
         limit *= 2
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import actorsession.compat.v1 as tf
 from actorsession.compat.v1.python.framework import function
 from actorsession.compat.v1.python.ops import functional_ops
+from actorsession.graph.registry import InferContext
 
 
 def test_a_program_that_calls_functions_runs() -> None:
@@ -25,3 +28,33 @@ def test_a_program_that_calls_functions_runs() -> None:
         assert session.run([found, remote, grad]) == [7.0, 8.0, 2.0]
         total = tf.map_fn(lambda v: axpy(v, a), tf.constant([1.0, 2.0]))
         assert list(session.run(total)) == [5.0, 7.0]
+
+
+def test_functions_that_call_each_other_twice_are_built_in_time_by_their_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    inferred: list[str] = []
+    infer = InferContext
+
+    def counted(op: str, *rest: Any) -> Any:
+        inferred.append(op)
+        return infer(op, *rest)
+
+    monkeypatch.setattr("actorsession.ops.flow.calls.InferContext", counted)
+
+    def twice(inner: Any, number: int) -> Any:
+        @function.Defun(tf.float32, func_name=f"Twice{number}")
+        def outer(x: Any) -> Any:
+            return inner(inner(x))
+
+        return outer
+
+    def grow(x: Any) -> Any:
+        return x + 1.0
+
+    whole = grow
+    for number in range(10):
+        whole = twice(whole, number)
+    with tf.Session() as session:
+        assert session.run(whole(tf.constant([1.0, 2.0]))).tolist() == [1025.0, 1026.0]
+    assert len(inferred) < 10 * 10

@@ -166,6 +166,12 @@ def save_model(folder: Path) -> None:
         tf.saved_model.simple_save(session, str(folder / "model"), {"x": x}, {"y": x * v})
 
 
+def write_model_and_input(folder: Path) -> None:
+    """Write a saved model, and an input for it."""
+    save_model(folder)
+    np.save(folder / "x.npy", np.arange(2.0, dtype=np.float32))
+
+
 def load_model(folder: Path) -> None:
     """Read a saved model."""
     with tf.Session(graph=tf.Graph()) as session:
@@ -530,6 +536,28 @@ READERS: dict[str, Reader] = {
     ),
     "cluster --jobs": Reader(content("ps=0,worker=x"), call("cluster", "--restart=x", "--jobs", words)),
     "check-tf1": Reader(content("import tensorflow as tf\ntf.constant(3)\n"), call("check-tf1", file)),
+    "inspect a graph": Reader(
+        lambda d: content(a_graph_def().SerializeToString())(d), call("inspect", "--value=Const", file)
+    ),
+    "inspect a graph as text": Reader(
+        lambda d: content(text_format.MessageToString(a_graph_def()))(d), call("inspect", "--json", file)
+    ),
+    "inspect a checkpoint": Reader(
+        partial(save, lambda v: acts.train.Saver([v])), call("inspect", "--value=v", lambda d: f"{d}/m")
+    ),
+    "inspect a checkpoint of TensorFlow": Reader(
+        partial(save, lambda v: tf.train.Saver([v])), call("inspect", "--value=v", str)
+    ),
+    "inspect a saved model": Reader(save_model, call("inspect", lambda d: f"{d}/model")),
+    "inspect records": Reader(partial(write_records, ""), call("inspect", file)),
+    "inspect events": Reader(
+        write_events, lambda d: call("inspect", *map(str, sorted(d.iterdir())))(d)
+    ),
+    "run-model": Reader(save_model, call("run-model", "--input=x=[1, 2]", lambda d: f"{d}/model")),
+    "input of run-model": Reader(
+        write_model_and_input,
+        call("run-model", lambda d: f"--input=x=@{d}/x.npy", lambda d: f"{d}/model"),
+    ),
     "demo --data": Reader(
         write_digits, call("demo", "--steps=0", "--output=/dev/null", "--data", lambda d: f"{d}/digits.npz")
     ),

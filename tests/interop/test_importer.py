@@ -87,6 +87,31 @@ def test_groups_of_colocation_follow_the_new_names(graph: acts.Graph) -> None:
 # -- inputs and outputs --------------------------------------------------------------------------
 
 
+def test_colocated_nodes_have_the_device_of_the_first_that_has_one(graph: acts.Graph) -> None:
+    """A node that is colocated with itself alone has its own, and so has one in the library's own form."""
+    group = "attr {{ key: '_class' value {{ list {{ {} }} }} }}"
+
+    def node(name: str, device: str, *others: str) -> str:
+        listed = " ".join(f"s: 'loc:@{other}'" for other in others)
+        attr = group.format(listed) if others else ""
+        return f"node {{ name: '{name}' op: 'NoOp' device: '{device}' {attr} }}"
+
+    message = graph_def(
+        node("own", "/cpu:0", "own") + node("bare", "", "bare") + node("late", "/cpu:3", "bare", "own")
+        + node("lost", "/cpu:3", "bare") + node("next", "/cpu:3", "late")
+    )  # fmt: skip
+    with graph.device("/cpu:5"):
+        import_graph_def(message, name="")
+    found = {op.name: op.device for op in graph.get_operations()}
+    assert found == {
+        "own": "/device:CPU:0", "bare": "/device:CPU:5", "late": "/device:CPU:5",
+        "lost": "/device:CPU:5", "next": "/device:CPU:5",
+    }  # fmt: skip
+    with acts.Graph().as_default() as again:
+        import_graph_def(graph.as_graph_def(), name="")
+        assert {op.name: op.device for op in again.get_operations()} == found
+
+
 def test_nodes_may_stand_in_any_order(graph: acts.Graph) -> None:
     import_graph_def(graph_def(identity("c", "b") + identity("b", "a:0") + PLACEHOLDER), name="")
     assert names(graph) == ["a", "b", "c"]

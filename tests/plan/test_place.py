@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -9,8 +10,11 @@ import pytest
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceAttributes, DeviceSpec
 from actorsession.graph.node import NodeDef, spec
+from actorsession.graph.op_signatures import Signature, opsets, signature_of
+from actorsession.graph.registry import lookup
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.place import Placer
+from actorsession.plan.references import HANDLE_OF, PASSES
 from tests.plan.kit import CPU, device_set, node
 from tests.rows import for_each
 
@@ -37,6 +41,12 @@ def tied(name: str, *groups: str, device: str = "") -> NodeDef:
 
 
 K = node("k", op="Const", value=1.0)
+
+
+def the_signature(op_type: str) -> Signature:
+    found = signature_of(op_type)
+    assert found is not None
+    return found
 
 
 # -- requests --------------------------------------------------------------------------------------
@@ -223,6 +233,36 @@ def test_a_group_that_names_no_node_is_an_invalid_argument() -> None:
 def test_what_uses_a_resource_goes_where_it_is() -> None:
     nodes = [handle("v", "/cpu:1"), node("read", "v", op="ReadVariableOp")]
     assert places(nodes) == {"v": 1, "read": 1}
+
+
+@for_each(
+    "op_type",
+    sorted(
+        name
+        for name in itertools.chain.from_iterable(opsets().values())
+        if any(arg.is_ref or arg.type == "resource" for arg in the_signature(name).inputs)
+    ),
+)
+def test_every_type_that_takes_a_handle_or_reference_goes_where_that_is(op_type: str) -> None:
+    reads = lookup(op_type).references or op_type in {*PASSES, HANDLE_OF}
+    v = node("v", op="VariableV2", device="/cpu:1") if reads else handle("v", "/cpu:1")
+    arguments = [
+        "v" if arg.is_ref or arg.type == "resource" else "k"
+        for arg in the_signature(op_type).inputs
+    ]
+    for request in ("", "/cpu:2"):
+        assert places([v, K, node("a", *arguments, op=op_type, device=request)])["a"] == 1
+
+
+def test_a_read_of_a_reference_goes_to_its_variable_if_it_asks_for_nothing() -> None:
+    v = node("v", op="VariableV2", device="/cpu:1")
+    change = node("change", "v", "k", op="Assign")
+    reads = [node("read", "v"), node("again", "change"), node("asks", "v", device="/cpu:2")]
+    assert places([v, K, change, *reads, node("uses", "read", op="Neg")]) == {
+        "v": 1, "k": 1, "change": 1, "read": 1, "again": 1, "asks": 2, "uses": 0,
+    }  # fmt: skip
+    placed = placer().place([v, *reads[:1]])
+    assert placed["read"].reason == "reads the variable of 'v': placed with it"
 
 
 def test_what_uses_a_resource_goes_there_whatever_it_asks_for() -> None:

@@ -116,12 +116,19 @@ def test_threads_train_with_the_chiefs_queue_runner(graph: Graph) -> None:
     assert model.opt.get_slot(model.w, "momentum") in model.opt.variables()
 
 
-async def test_replicas_on_other_tasks_train_together(graph: Graph) -> None:
-    with on(W0):
+@pytest.fixture(params=[True, False], ids=["handles", "references"])
+def by_reference(request: pytest.FixtureRequest) -> bool:
+    return request.param is False
+
+
+async def test_replicas_on_other_tasks_train_together(graph: Graph, by_reference: bool) -> None:
+    graph.reference_variables = by_reference
+    with on(W1):
         w = ops.Variable(0.0, name="w")
         step = get_or_create_global_step()
+    assert w.op.type == step.op.type == ("VariableV2" if by_reference else "VarHandleOp")
     x = ops.placeholder("float32", [])
-    with on(W1):
+    with on(W0):
         loss = w * x
     opt = SyncReplicasOptimizer(GradientDescentOptimizer(1.0), 2)
     train = opt.minimize(loss, global_step=step)
@@ -139,7 +146,9 @@ async def test_replicas_on_other_tasks_train_together(graph: Graph) -> None:
 
 
 @pytest.mark.process
-async def test_worker_processes_train_one_model_from_graphs_of_their_own() -> None:
+async def test_worker_processes_train_one_model_from_graphs_of_their_own(
+    by_reference: bool,
+) -> None:
     """Each replica has a graph, a master and a device of its own; they meet in the variables of a server."""
     async with (
         LocalCluster({"ps": 1, "worker": 2}) as cluster,
@@ -149,6 +158,7 @@ async def test_worker_processes_train_one_model_from_graphs_of_their_own() -> No
         for k in range(2):
             graph = Graph()
             worker = f"/job:worker/task:{k}"
+            graph.reference_variables = by_reference
             with graph.as_default(), acts.device(replica_device_setter(1, worker_device=worker)):
                 model = Replicated(2)
                 local = ops.local_variables_initializer()

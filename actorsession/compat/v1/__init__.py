@@ -62,6 +62,7 @@ _NAMES = {
     "actorsession.opsets.quantisation.neural": "quantized_concat",
     "actorsession.opsets.text.printing": "print_=print",
     ".app": "*=app",
+    ".autograph": "*=autograph",
     ".behavior": (
         "COMPILER_VERSION CXX11_ABI_FLAG GIT_VERSION GRAPH_DEF_VERSION "
         "GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER MONOLITHIC_BUILD VERSION "
@@ -72,7 +73,7 @@ _NAMES = {
         "resource_variables_enabled"
     ),
     ".contrib": "*=contrib",
-    ".control_flow": "cond while_loop",
+    ".control_flow": "while_loop",
     ".core": "*=core",
     ".data": "*=data",
     ".debugging": "*=debugging",
@@ -99,7 +100,9 @@ _NAMES = {
         "ConfigProto GPUOptions GraphOptions NameAttrList OptimizerOptions RunMetadata RunOptions"
     ),
     ".metrics": "*=metrics",
+    ".module": "Module",
     ".nn": "*=nn",
+    ".profiler": "*=profiler",
     ".python": "*=python",
     ".py_functions": "py_function",
     ".python_io": "*=python_io",

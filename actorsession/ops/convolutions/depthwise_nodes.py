@@ -1,20 +1,26 @@
 """Operation types of depthwise convolutions.
 
 Owns ``DepthwiseConv2dNative`` with both gradients; ``depthwise`` builds them. No matrix product is used here:
-a window has few elements, so one product and one addition of whole images for each of them is cheapest.
+a window has few elements, so ``einsum`` adds up the products of whole rows of images. With channels last, the
+pixels of a row that stand beside each other in memory are those of windows beside each other, as long as the
+stride is 1; larger strides are taken apart into phases (``_Phase``). For 32x56x56x64 and 3x3 windows this
+takes 13 ms on one core, and a multiplication and an addition of whole images for each position 90 ms.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape
+from actorsession.ops.blas import share_products
 from actorsession.ops.convolutions.kernels import Sliding
 from actorsession.ops.convolutions.nodes import (
     by_filter_gradient,
@@ -38,8 +44,11 @@ from actorsession.ops.convolutions.windows import (
 )
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import Ints, elements
+from actorsession.records import dataclass
 
 __all__: list[str] = []
+
+_R = TypeVar("_R")
 
 
 # -- static types --------------------------------------------------------------------------------
@@ -81,43 +90,156 @@ def _like_filter(ctx: InferContext) -> Sequence[TensorShape]:
 # -- kernels -------------------------------------------------------------------------------------
 
 
+# A multiplication of ``einsum`` takes about as long as so many in BLAS.
+_IN_BLAS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Phase:
+    """The elements of windows on one axis that are at the same place between two strides.
+
+    Element ``at`` of window ``n`` is at ``stride * (n + offset) + place``.
+
+    Attributes:
+        place: the place.
+        at: the elements of a window.
+        offset: that of the first element.
+        step: by how much it grows from one element to the next.
+        last: that of the last element.
+    """
+
+    place: int
+    at: slice
+    offset: int
+    step: int
+    last: int
+
+
+def _phases(s: Sliding, axis: int) -> list[_Phase]:
+    """Return the phases of an axis that have any elements; only one with stride 1."""
+    window, stride, apart = s.window[axis], s.strides[axis], s.dilations[axis]
+    every = stride // math.gcd(stride, apart)
+    found = []
+    for first in range(min(every, window)):
+        offset, place = divmod(first * apart, stride)
+        step, count = apart * every // stride, len(range(first, window, every))
+        at = slice(first, window, every)
+        found.append(_Phase(place, at, offset, step, offset + step * (count - 1)))
+    return found
+
+
+def _each_image(
+    work: Callable[[Sequence[int]], _R], images: Array, s: Sliding, size: int
+) -> list[_R]:
+    products = size * math.prod(s.window) * _IN_BLAS
+    return share_products(work, range(len(images)), products)
+
+
+def _rows(x: Array, image: int, s: Sliding, times: int) -> Iterator[tuple[slice, Array]]:
+    """Yield views of an image ``[window, window, count, count * channels * times]``, phase by phase.
+
+    The second axis has the elements of the phase alone. The last one is contiguous, so that numpy's loops run
+    over whole rows.
+
+    Args:
+        x: images.
+        image: the number of the image.
+        s: the windows.
+        times: how often each channel is there.
+    """
+    wide = padded(x[image : image + 1], s.pads)[0]
+    if times > 1:
+        wide = np.repeat(wide, times, axis=-1)
+    depth = wide.shape[-1]
+    for phase in _phases(s, 1):
+        lane = np.ascontiguousarray(wide[:, phase.place :: s.strides[1]])
+        line, pixel, item = lane.strides
+        window = s.window[0], len(range(s.window[1])[phase.at])
+        yield (
+            phase.at,
+            as_strided(
+                lane[:, phase.offset :],
+                (*window, s.counts[0], s.counts[1] * depth),
+                (line * s.dilations[0], pixel * phase.step, line * s.strides[0], item),
+                writeable=False,
+            ),
+        )
+
+
 def _forward(x: Array, f: Array, s: Sliding) -> Array:
-    times = f.shape[-1]
-    wide = padded(x, s.pads)
-    out = np.zeros((x.shape[0], *s.counts, x.shape[-1], times), x.dtype)
-    part = np.empty_like(out)
-    everything = slice(0, s.counts[0])
-    for position in s.positions:
-        view = wide[(slice(None), *s.at(position, everything))]
-        np.multiply(view[..., None], f[position], out=part)
-        out += part
-    return out.reshape(*out.shape[:3], -1)
+    times = f.shape[3]
+    factors = np.tile(f.reshape(*s.window, -1), s.counts[1])
+    out = np.empty((len(x), s.counts[0], factors.shape[-1]), x.dtype)
+
+    def convolve(share: Sequence[int]) -> None:
+        part = np.empty_like(out[0])
+        for image in share:
+            total = out[image]
+            for number, (at, rows) in enumerate(_rows(x, image, s, times)):
+                np.einsum("ijrx,ijx->rx", rows, factors[:, at], out=part if number else total)
+                if number:
+                    total += part
+
+    _each_image(convolve, x, s, out.size)
+    return out.reshape(len(x), *s.counts, -1)
 
 
 def _by_input(f: Array, g: Array, s: Sliding, sizes: Ints) -> Array:
+    channels, times = f.shape[2:]
     extents = [size + a + b for size, (a, b) in zip(sizes, s.pads, strict=True)]
-    wide = np.zeros((g.shape[0], *extents, f.shape[2]), g.dtype)
-    back = g.reshape(*g.shape[:3], f.shape[2], f.shape[3])
-    everything = slice(0, s.counts[0])
-    for position in s.positions:
-        view = wide[(slice(None), *s.at(position, everything))]
-        view += np.vecdot(back, f[position]) if f.shape[3] > 1 else back[..., 0] * f[position][:, 0]
     inner = tuple(slice(a, a + size) for size, (a, _) in zip(sizes, s.pads, strict=True))
-    return np.ascontiguousarray(wide[(slice(None), *inner)])
+    filters = np.moveaxis(f, 3, 0)
+    parts = []
+    for down, across in product(_phases(s, 0), _phases(s, 1)):
+        counts = [
+            len(range(p.place, n, t))
+            for p, n, t in zip((down, across), extents, s.strides, strict=True)
+        ]
+        turned = filters[:, down.at, across.at][:, ::-1, ::-1]
+        parts.append((down, across, counts, np.tile(turned, counts[1])))
+    out = np.empty((len(g), *sizes, channels), g.dtype)
+
+    def add_up(share: Sequence[int]) -> None:
+        # Places that no window reaches stay zero.
+        wide = np.zeros((*extents, channels), g.dtype)
+        for image in share:
+            # One filter of each channel after the other, so that rows are contiguous.
+            back = np.moveaxis(g[image].reshape(*s.counts, channels, times), 3, 0)
+            for down, across, counts, factors in parts:
+                around = [
+                    (p.last, max(0, n - have))
+                    for p, n, have in zip((down, across), counts, s.counts, strict=True)
+                ]
+                whole = np.ascontiguousarray(padded(back, around))
+                each, line, pixel, item = whole.strides
+                rows = as_strided(
+                    whole,
+                    (*factors.shape[:3], counts[0], factors.shape[3]),
+                    (each, line * down.step, pixel * across.step, line, item),
+                    writeable=False,
+                )
+                found = np.einsum("tijrx,tijx->rx", rows, factors).reshape(*counts, channels)
+                wide[down.place :: s.strides[0], across.place :: s.strides[1]] = found
+            out[image] = wide[inner]
+
+    _each_image(add_up, g, s, g.size)
+    return out
 
 
 def _by_filter(x: Array, g: Array, s: Sliding, times: int) -> Array:
-    channels = x.shape[-1]
-    wide = padded(x, s.pads)
-    back = g.reshape(*g.shape[:3], channels, times)
-    out = np.empty((*s.window, channels, times), x.dtype)
-    everything = slice(0, s.counts[0])
-    for position in s.positions:
-        view = wide[(slice(None), *s.at(position, everything))]
-        product = (view[..., None] * back).reshape(-1, channels * times)
-        ones = np.ones(len(product), product.dtype)
-        out[position] = (ones @ product).reshape(channels, times)
-    return out
+    back = g.reshape(len(g), s.counts[0], -1)
+
+    def add_up(share: Sequence[int]) -> Array:
+        total = np.zeros((*s.window, back.shape[-1]), x.dtype)
+        for image in share:
+            for at, rows in _rows(x, image, s, times):
+                total[:, at] += np.einsum("ijrx,rx->ijx", rows, back[image])
+        return total.reshape(*s.window, s.counts[1], -1).sum(axis=2)
+
+    total, *others = _each_image(add_up, x, s, g.size)
+    for other in others:
+        total += other
+    return total.reshape(*s.window, x.shape[-1], times)
 
 
 def _forward_kernel(ctx: KernelContext) -> Kernel:

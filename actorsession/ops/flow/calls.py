@@ -86,8 +86,14 @@ def call(
         return graph.create_op(op_type, [*leading, *inputs], attrs, name or function.name)
 
 
+_Known = dict[tuple[int, tuple[TensorSpec, ...]], FunctionDef]
+
+
 def specialised(
-    function: FunctionDef, inputs: Sequence[TensorSpec], name: str = "the function"
+    function: FunctionDef,
+    inputs: Sequence[TensorSpec],
+    name: str = "the function",
+    known: _Known | None = None,
 ) -> FunctionDef:
     """Return a function specialised to the static types of its arguments.
 
@@ -95,37 +101,45 @@ def specialised(
         function: the function.
         inputs: static types of its inputs and captures.
         name: name of the function in messages.
+        known: what has been specialised, by the function's identity and the types: functions that each call
+            the one before twice would else take time by the power of two.
 
     Raises:
         ValueError: if the function cannot take such inputs.
     """
     if tuple(inputs) == function.arguments:
         return function
+    known = {} if known is None else known
+    if (found := known.get((id(function), tuple(inputs)))) is not None:
+        return found
     try:
         merged = tuple(map(_merged, function.arguments, inputs))
-        nodes = tuple(_inferred(function.nodes, merged))
+        nodes = tuple(_inferred(function.nodes, merged, known))
     except ValueError as exc:
         raise ValueError(f"{name!r} cannot take arguments of these shapes: {exc}") from exc
     own = len(function.inputs)
-    return replace(function, inputs=merged[:own], captures=merged[own:], nodes=nodes)
+    made = replace(function, inputs=merged[:own], captures=merged[own:], nodes=nodes)
+    return known.setdefault((id(function), tuple(inputs)), made)
 
 
 def _merged(known: TensorSpec, more: TensorSpec) -> TensorSpec:
     return TensorSpec(known.dtype, known.shape.merge_with(more.shape))
 
 
-def _inferred(nodes: Iterable[NodeDef], arguments: Sequence[TensorSpec]) -> Iterator[NodeDef]:
+def _inferred(
+    nodes: Iterable[NodeDef], arguments: Sequence[TensorSpec], known: _Known
+) -> Iterator[NodeDef]:
     """Yield the nodes with output types that are inferred again from the arguments' types."""
     specs = {(ARGUMENT, k): spec for k, spec in enumerate(arguments)}
     constants: dict[tuple[str, int], Array] = {}
     for node in nodes:
         inputs = tuple([specs[ref] for ref in node.inputs])
         if node.op in CALLS:
-            body = specialised(node.attrs["f"], inputs[CALLS[node.op] :], node.name)
+            body = specialised(node.attrs["f"], inputs[CALLS[node.op] :], node.name, known)
             node = replace(node, attrs={**node.attrs, "f": body}, outputs=body.output_specs())
         elif node.op not in CONSTRUCTS:
-            known = tuple([constants.get(ref) for ref in node.inputs])
-            context = InferContext(node.op, inputs, node.attrs, known)
+            values = tuple([constants.get(ref) for ref in node.inputs])
+            context = InferContext(node.op, inputs, node.attrs, values)
             definition = lookup(node.op)
             found = definition.infer(context)
             node = replace(node, outputs=tuple(map(_merged, node.outputs, found)))

@@ -112,7 +112,7 @@ def tuple_(
     """Return the same tensors, none of them available before all are (exported as ``tuple``).
 
     Args:
-        tensors: tensors, variables, ``IndexedSlices`` or ``None``, which stays ``None``.
+        tensors: tensors, variables, ``IndexedSlices``, operations, or ``None``, which stays ``None``.
         name: wanted name of the scope around the new nodes.
         control_inputs: operations that must have run as well.
 
@@ -131,6 +131,8 @@ def tuple_(
 def _gated(value: Any, gate: Operation) -> Any:
     if value is None:
         return None
+    if isinstance(value, Operation):
+        return group(value, gate)
     if not isinstance(value, IndexedSlices):
         return with_dependencies([gate], value)
     values = with_dependencies([gate], value.values)

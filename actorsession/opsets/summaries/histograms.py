@@ -40,7 +40,7 @@ def histogram_of(values: Any, tag: str) -> bytes:
     Raises:
         InvalidArgumentError: for a value that is not finite.
     """
-    flat = np.asarray(values).astype(np.float64).ravel()
+    flat = np.array(values, np.float64).ravel()
     finite = np.isfinite(flat)
     if not finite.all():
         first = flat[np.argmin(finite)]
@@ -48,17 +48,19 @@ def histogram_of(values: Any, tag: str) -> bytes:
             "Nan in summary histogram for: " if np.isnan(first) else "Infinity in Histogram for: "
         )
         raise InvalidArgumentError(f"{what}{tag}")
-    counts = np.bincount(
-        np.searchsorted(_LIMITS_OF_ALL, flat, side="right"), minlength=len(_LIMITS_OF_ALL)
-    )
+    # To sort the values and to look up the limits takes a tenth of the time of looking up each value.
+    flat.sort()
+    below = np.searchsorted(flat, _LIMITS_OF_ALL)
+    below[-1] = flat.size
+    counts = np.diff(below, prepend=0)
     # Of neighbouring empty buckets one is written, with the limit of the last.
     keep = counts > 0
     keep[:-1] |= counts[1:] > 0
     keep[-1] = True
-    low, high = (flat.min(), flat.max()) if flat.size else (_LARGEST, -_LARGEST)
+    low, high = (flat[0], flat[-1]) if flat.size else (_LARGEST, -_LARGEST)
     sums = [double_field(number, float(value)) for number, value in (
         (_MIN, low), (_MAX, high), (_NUM, flat.size), (_SUM, flat.sum()),
-        (_SUM_SQUARES, np.dot(flat, flat)),
+        (_SUM_SQUARES, np.einsum("i,i", flat, flat)),
     )]  # fmt: skip
     return b"".join([
         *sums,

@@ -108,7 +108,7 @@ from actorsession.session.remote.values import (
     timeline_of,
     wire_options,
 )
-from actorsession.session.session_interface import TIMELINES, SessionInterface
+from actorsession.session.session_interface import SESSION_CLOSED, TIMELINES, SessionInterface
 from actorsession.session.statistics import SessionStatistics
 from actorsession.session.targets import master_addresses
 from actorsession.session.value_delivery import ValueDelivery
@@ -126,7 +126,6 @@ _ANSWER_MARGIN = 0.25
 # Seconds that are left of a limit at least, so that the answer is an error of the step, not of the request.
 _LEAST = 1e-3
 _GONE = (UnavailableError, DeadlineExceededError, AbortedError, CancelledError)
-_CLOSED = "Session has been closed."
 
 T = TypeVar("T")
 R = TypeVar("R", bound=ProgramRun)
@@ -261,7 +260,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
                 # The master drops a session whose client has hung up.
                 await self._master.hang_up(0.0)
                 if self._closed and isinstance(exc, OpError):
-                    raise CancelledError(_CLOSED) from exc
+                    raise CancelledError(SESSION_CLOSED) from exc
                 raise
 
     async def _create(self, deadline: Deadline) -> None:
@@ -370,12 +369,12 @@ class RemoteSession(SessionInterface[RemotePlan]):
         except asyncio.CancelledError as error:
             caller = asyncio.current_task()
             if self._closed and not (caller is not None and caller.cancelling()):
-                raise CancelledError(_CLOSED) from error
+                raise CancelledError(SESSION_CLOSED) from error
             raise
 
     def _check_open(self) -> None:
         if self._closed:
-            raise CancelledError(_CLOSED)
+            raise CancelledError(SESSION_CLOSED)
 
     def _check_there(self) -> None:
         self._check_open()
@@ -408,7 +407,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             return await self._master.ask(message, deadline, reply)
         except _GONE as error:
             if self._closed:
-                raise CancelledError(_CLOSED) from error
+                raise CancelledError(SESSION_CLOSED) from error
             raise
         finally:
             self._steps -= 1
@@ -741,7 +740,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             CancelledError: if the session is closed.
         """
         if self._closed:
-            raise CancelledError(_CLOSED)
+            raise CancelledError(SESSION_CLOSED)
         way = program.way
         if (
             way is not self._master.way
@@ -768,7 +767,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
     def explain(self, error: OpError, then: Callable[[OpError], None]) -> None:
         """Pass on the error of a run, with the exit status of a lost task."""
         if self._closed:
-            then(CancelledError(_CLOSED) if isinstance(error, _GONE) else error)
+            then(CancelledError(SESSION_CLOSED) if isinstance(error, _GONE) else error)
             return
         if isinstance(error, UnavailableError):
             asking = self._master.add_fate(error)
@@ -899,12 +898,12 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     def _end(self) -> None:
         self._closed = True
-        self._planning.close(CancelledError(_CLOSED))
+        self._planning.close(CancelledError(SESSION_CLOSED))
         if self._pool is not None:
             self._pool.shutdown(wait=False)
-        self._inflight.close(CancelledError(_CLOSED))
+        self._inflight.close(CancelledError(SESSION_CLOSED))
         self.wheel.close()
-        self._debugger.close(CancelledError(_CLOSED))
+        self._debugger.close(CancelledError(SESSION_CLOSED))
 
     async def _tell_closed(self) -> None:
         handle, self.handle = self.handle, ""

@@ -267,6 +267,26 @@ def test_channels_by_themselves_may_have_gaps_and_come_first() -> None:
     check_gradient(front, np.moveaxis(x[:, :4, :4], -1, 1), f)
 
 
+@for_each("padding", ["SAME", "VALID"])
+@for_each("times", [1, 2])
+@for_each(
+    "strides, apart", [((1, 1), (1, 1)), ((2, 2), (1, 1)), ((3, 1), (1, 2)), ((2, 3), (3, 2))]
+)
+def test_strides_gaps_and_filters_of_channels_by_themselves_may_be_anything(
+    padding: Any, times: int, strides: Any, apart: Any
+) -> None:
+    """Also where no window reaches some pixels, and with strides that do not divide the gaps."""
+    x, f = some(2, 11, 10, 3), some(3, 2, 3, times)
+    parts = [correlated(x[..., [i]], f[:, :, [i]], strides, padding, apart) for i in range(3)]
+    wanted = np.concatenate(parts, -1)
+
+    def convolved(x: Any, f: Any) -> Any:
+        return nn.depthwise_conv2d(x, f, [1, *strides, 1], padding, apart)
+
+    close(convolved, wanted, x, f)
+    check_gradient(convolved, x[:1], f)
+
+
 def test_integers_are_convolved_exactly() -> None:
     x, f = np.arange(12, dtype=np.int32).reshape(1, 3, 4, 1), np.ones([2, 2, 1, 1], np.int32)
     expect(lambda x, f: nn.conv2d(x, f, 1, "VALID"), correlated(x, f, [1, 1], "VALID"), x, f)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,84 @@ def test_a_value_is_that_of_the_moment_at_which_it_is_used(session: acts.Session
     np.testing.assert_array_equal(old, [1, 2])
     np.testing.assert_array_equal(new, [11, 12])
     np.testing.assert_array_equal(both, [22, 24])
+
+
+# Where the variable is, its readers, and what uses them; no device is the client's.
+DEVICES = [
+    ("/cpu:1", None, None), ("/cpu:1", "/cpu:2", None), ("/cpu:1", None, "/cpu:2"),
+    ("/cpu:1", "/cpu:2", "/cpu:0"),
+]  # fmt: skip
+TASKS = [
+    ("/job:worker/task:1", None, None), ("/job:worker/task:1", "/job:worker/task:0", None),
+    ("/job:worker/task:1/cpu:0", "/job:worker/task:1/cpu:1", "/job:worker/task:0"),
+]  # fmt: skip
+
+
+def reads_elsewhere(graph: acts.Graph, places: Sequence[str | None]) -> tuple[Any, Any]:
+    """All ways to read a variable that stands on another device, with what they give."""
+    owner, reader, user = places
+    with graph.device(owner):
+        v, w = made(), made((5.0, 6.0), "w")
+    with graph.device(reader):
+        no, yes = raw.RefSwitch(v._ref(), acts.placeholder_with_default(True, []))
+        read = v.read_value()
+        with graph.control_dependencies([read]):
+            changed = v.assign_add([1.0, 1.0])
+        with graph.control_dependencies([changed]):
+            late = v.read_value()
+        beside = {
+            "copy": ops.identity(v._ref()), "known": v.is_initialized(), "first": v.initialized_value(),
+            "switch": ops.identity(yes), "merge": raw.RefMerge([no, yes])[0] * 2.0,
+            "select": raw.RefSelect(1, [v._ref(), w._ref()]) + 1.0,
+            "branch": ops.cond(yes[0] > 0.0, v.read_value, lambda: v * 2.0),
+        }  # fmt: skip
+    with graph.device(user):
+        beside["use"] = read * 2.0
+        after = {"late": late, "use": late * v.read_value(), "changed": changed}
+    wanted = {
+        "copy": [1, 2], "known": True, "first": [1, 2], "switch": [1, 2], "merge": [2, 4], "select": [6, 7],
+        "branch": [1, 2], "use": [2, 4],
+    }  # fmt: skip
+    return [beside, after], [wanted, {"late": [2, 3], "use": [4, 9], "changed": [2, 3]}]
+
+
+@pytest.mark.parametrize("places", DEVICES, ids=str)
+def test_a_read_on_another_device_gets_the_value(places: Sequence[str | None]) -> None:
+    with acts.Graph().as_default() as graph:
+        fetches, wanted = reads_elsewhere(graph, places)
+        with acts.Session(graph=graph, config=acts.ConfigProto(device_count={"CPU": 3})) as session:
+            started(session)
+            for fetched, values in zip(fetches, wanted, strict=True):
+                np.testing.assert_equal(session.run(fetched), values)
+
+
+@pytest.mark.process
+def test_a_read_in_another_process_gets_the_value() -> None:
+    with acts.LocalCluster({"worker": 2}, devices=2) as cluster:
+        for places in TASKS:
+            with (
+                acts.Graph().as_default() as graph,
+                acts.Session(cluster.target("worker"), graph) as session,
+            ):
+                fetches, wanted = reads_elsewhere(graph, places)
+                started(session)
+                for fetched, values in zip(fetches, wanted, strict=True):
+                    np.testing.assert_equal(session.run(fetched), values)
+
+
+def test_a_read_beside_something_on_another_device_gets_the_value() -> None:
+    """Colocation and soft placement put it there, whatever the two ask for."""
+    with acts.Graph().as_default() as graph:
+        with graph.device("/cpu:1"):
+            v = made()
+        with graph.device("/cpu:2"):
+            other = ops.constant(1.0)
+        with graph.colocate_with(other.op):
+            beside = ops.identity(v._ref())
+        config = acts.ConfigProto(device_count={"CPU": 3}, allow_soft_placement=True)
+        with acts.Session(graph=graph, config=config) as session:
+            started(session)
+            np.testing.assert_array_equal(session.run(beside), [1, 2])
 
 
 def test_a_fetched_variable_is_read_when_the_step_is_over(session: acts.Session) -> None:

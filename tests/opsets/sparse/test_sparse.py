@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph
 from actorsession.ops.arrays.placeholder import placeholder
 from actorsession.ops.arrays.shape import shape as shape_of
 from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
+from actorsession.opsets.sparse import kernels
 from actorsession.opsets.sparse.basics import (
     SparseTensor,
     SparseTensorValue,
@@ -362,6 +364,30 @@ def test_a_sparse_times_a_dense_matrix_is_the_dense_product(
     expected = (dense.T if adjoint_a else dense) @ (b.T if adjoint_b else b)
     expect(product, expected, values, b, exact=False)
     check_gradient(product, values, b)
+
+
+@for_each("by", ["scipy", "numpy"])
+@for_each("dtype", ["float32", "float64", "float16", "bfloat16", "int32", "complex64"])
+def test_a_large_product_is_that_of_the_dense_matrix_however_it_is_computed(
+    by: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Entries may stand in any order and more than once; a row may go on where the next part begins."""
+    monkeypatch.setattr(kernels, "is_installed", lambda package: by == "scipy")
+    monkeypatch.setattr(kernels, "_AT_ONCE", 40)
+    random = np.random.default_rng(0)
+    places = random.integers(0, [9, 7], (300, 2))
+    places = np.concatenate([places, np.repeat(i64([[3, 3]]), 30, 0)])
+    values = random.integers(-2, 3, len(places)).astype(as_dtype(dtype).np_dtype)
+    b = random.integers(-2, 3, (7, 5)).astype(values.dtype)
+    dense = _dense(places, values.astype(complex), (9, 7))
+
+    def product(values: Any, b: Any) -> Any:
+        return sparse_tensor_dense_matmul(SparseTensor(places, values, i64([9, 7])), b)
+
+    wanted = dense @ b.astype(complex)
+    is_complex = values.dtype.kind == "c"
+    expect(product, (wanted if is_complex else wanted.real).astype(values.dtype), values, b)
+    expect(product, np.zeros((9, 0), values.dtype), values, b[:, :0])
 
 
 def test_products_that_do_not_fit_are_refused_early_or_late() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from actorsession.compat.v1.clusters import ClusterSpec, task_of
 from actorsession.config.file_roots import path_text
+from actorsession.errors import RequestValueError
 from actorsession.json_text import read_json_object
 
 __all__ = ["RunConfig"]
@@ -94,21 +95,21 @@ class RunConfig:
 
     def _check(self) -> None:
         if self.save_checkpoints_steps is not None and self.save_checkpoints_secs is not None:
-            raise ValueError(
+            raise RequestValueError(
                 "`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both set."
             )
         for name in ("save_summary_steps", "save_checkpoints_steps", "save_checkpoints_secs",
                      "keep_checkpoint_max", "log_step_count_steps"):  # fmt: skip
             value = getattr(self, name)
             if value is not None and value < 0:
-                raise ValueError(f"{name} should be >= 0, got {value}")
+                raise RequestValueError(f"{name} should be >= 0, got {value}")
         if self.keep_checkpoint_every_n_hours <= 0:
-            raise ValueError("keep_checkpoint_every_n_hours should be > 0")
+            raise RequestValueError("keep_checkpoint_every_n_hours should be > 0")
         if self._model_dir == "":
-            raise ValueError("model_dir should be non-empty")
+            raise RequestValueError("model_dir should be non-empty")
         for name in ("train_distribute", "eval_distribute", "experimental_distribute"):
             if getattr(self, f"_{name}") is not None:
-                raise ValueError(
+                raise RequestValueError(
                     f"{name} is a strategy of distribution, which is not here; give parameter servers "
                     "and workers in TF_CONFIG"
                 )
@@ -122,22 +123,29 @@ class RunConfig:
         self._task_type = _WORKER if job is None else job
         if jobs:
             if not task:
-                raise ValueError('If "cluster" is set in TF_CONFIG, it must have a "task" as well.')
+                raise RequestValueError(
+                    'If "cluster" is set in TF_CONFIG, it must have a "task" as well.'
+                )
             if _CHIEF not in jobs and _MASTER not in jobs:
-                raise ValueError(
+                raise RequestValueError(
                     f'If "cluster" is set in TF_CONFIG, it must have one "{_CHIEF}" node.'
                 )
             if self._task_type not in (*jobs, _EVALUATOR):
-                raise ValueError(f"{self._task_type} is not a valid task_type in the cluster_spec")
+                raise RequestValueError(
+                    f"{self._task_type} is not a valid task_type in the cluster_spec"
+                )
         elif self._task_type not in (_WORKER, _MASTER, _EVALUATOR, _CHIEF):
-            raise ValueError(f"without a cluster there is no task {self._task_type!r}")
-        addresses = jobs.get(self._task_type, [])
+            raise RequestValueError(f"without a cluster there is no task {self._task_type!r}")
         if self._task_type == _EVALUATOR or not jobs:
             self._master = ""
         else:
-            if self._task_id >= len(addresses):
-                raise ValueError(f"{self._task_id} is not a valid task_id for {self._task_type}")
-            self._master = f"grpc://{addresses[self._task_id]}"
+            if self._task_id not in self._cluster_spec.task_indices(self._task_type):
+                raise RequestValueError(
+                    f"{self._task_id} is not a valid task_id for {self._task_type}"
+                )
+            self._master = (
+                f"grpc://{self._cluster_spec.task_address(self._task_type, self._task_id)}"
+            )
         alone = not jobs
         self._is_chief = (alone and self._task_type == _WORKER) or self._task_type in (
             _CHIEF,
@@ -182,7 +190,7 @@ class RunConfig:
         made.__dict__ = dict(self.__dict__)
         for name, value in kwargs.items():
             if name not in _REPLACEABLE:
-                raise ValueError(
+                raise RequestValueError(
                     f"Replacing {name} is not supported. Allowed properties are {_REPLACEABLE}."
                 )
             setattr(made, f"_{name}", value)
