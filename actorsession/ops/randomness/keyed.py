@@ -251,7 +251,10 @@ def _seeded_kernel(draw: Whole, ctx: KernelContext) -> Kernel:
     return lambda shape, seed, *rest: draw(_generator(seed), checked_dims(shape), dtype, *rest)
 
 
-for _name, _draw in (("RandomBinomial", _binomial), ("ParameterizedTruncatedNormal", _truncated)):
+_BY_SEED: dict[str, Whole] = {
+    "RandomBinomial": _binomial, "ParameterizedTruncatedNormal": _truncated,
+}  # fmt: skip
+for _name, _draw in _BY_SEED.items():
     op(
         f"Stateless{_name}", lambda ctx: [described_shape(ctx, 0)],
         kernel=functools.partial(_seeded_kernel, _draw), grad=NOT_DIFFERENTIABLE, cost=sample_cost,
@@ -380,11 +383,12 @@ def _skipped(ctx: InferContext) -> Sequence[TensorSpec]:
 
 for _name in ("RngReadAndSkip", "RngSkip"):
     op(_name, infer=_skipped, kernel=_skip_kernel, grad=NOT_DIFFERENTIABLE)
-for _name, _draw in (
-    ("Uniform", _numbers(uniform_numbers)), ("UniformInt", _between),
-    ("UniformFullInt", _any_integer), ("StandardNormalV2", _numbers(normal_numbers)),
-    ("TruncatedNormal", _numbers(truncated_normal_numbers)), ("RandomBinomial", _binomial),
-):  # fmt: skip
+_OF_GENERATORS: dict[str, Whole] = {
+    "Uniform": _numbers(uniform_numbers), "UniformInt": _between,
+    "UniformFullInt": _any_integer, "StandardNormalV2": _numbers(normal_numbers),
+    "TruncatedNormal": _numbers(truncated_normal_numbers), "RandomBinomial": _binomial,
+}  # fmt: skip
+for _name, _draw in _OF_GENERATORS.items():
     op(
         f"Stateful{_name}", _stateful_shape, kernel=functools.partial(_stateful_kernel, _draw),
         grad=NOT_DIFFERENTIABLE, cost=sample_cost, sized_by=(2,),
