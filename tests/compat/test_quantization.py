@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 
 import actorsession.compat.v1 as tf
@@ -40,7 +42,9 @@ def test_a_quantised_network_gives_what_the_real_one_does() -> None:
     narrow = tf.raw_ops.QuantizeDownAndShrinkRange(
         input=product[0], input_min=product[1], input_max=product[2], out_type=tf.quint8
     )
-    pooled = tf.nn.quantized_max_pool(*narrow, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
+    pooled = tf.nn.quantized_max_pool(
+        narrow[0], narrow[1], narrow[2], [1, 2, 2, 1], [1, 2, 2, 1], "VALID"
+    )
     both = tf.quantized_concat(3, [pooled[0]] * 2, [pooled[1]] * 2, [pooled[2]] * 2)
     found = tf.dequantize(*both, "MIN_FIRST")
     real = tf.nn.max_pool(tf.nn.conv2d(images, kernel, 1, "SAME"), 2, 2, "VALID")
@@ -54,7 +58,9 @@ def test_a_frozen_graph_with_quantised_constants_is_imported_and_exported_as_it_
         weights = np.array([1, 255], np.uint8).view([("quint8", np.uint8)])
         tf.dequantize(tf.constant(weights, name="w"), 0.0, 1.0, name="y")
         written = graph.as_graph_def()
-    assert tf.GraphDef.FromString(written.SerializeToString()) == written
+    again: Any = tf.GraphDef()
+    again.ParseFromString(cast(Any, written).SerializeToString())
+    assert again == written
     with tf.Graph().as_default(), tf.Session() as sess:
         tf.import_graph_def(written, name="")
         np.testing.assert_allclose(sess.run("y:0"), [1 / 255, 1], rtol=1e-6)

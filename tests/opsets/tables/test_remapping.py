@@ -14,7 +14,7 @@ from actorsession.errors import InvalidArgumentError
 
 
 @pytest.fixture
-def session() -> Iterator[tf.Session]:
+def session() -> Iterator[Any]:
     with tf.Graph().as_default(), tf.Session() as made:
         yield made
 
