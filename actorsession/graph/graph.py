@@ -67,7 +67,7 @@ class Graph(ProcessBound):
         self._lock = GraphLock()
         self._names = NameTable()
         self._nodes = NodeIndex(self._lock)
-        self._collections = GraphCollections(self._lock)
+        self._kept = GraphCollections(self._lock)
         self._changed: list[tuple[Tensor | Operation, str]] = []  # changes after building
         self._extended: list[Operation] = []
         self._unfeedable: set[Tensor] = set()
@@ -504,7 +504,12 @@ class Graph(ProcessBound):
     @property
     def collections(self) -> list[str]:
         """The names of all collections, as TensorFlow spells it; see ``get_all_collection_keys``."""
-        return self._collections.keys()
+        return self._kept.keys()
+
+    @property
+    def _collections(self) -> dict[Hashable, list[Any]]:
+        """The lists by name, under the name by which public programs reach for them in TensorFlow."""
+        return self._kept.lists
 
     def add_to_collection(self, name: Hashable, value: Any) -> None:
         """Append a value to a named collection.
@@ -512,7 +517,7 @@ class Graph(ProcessBound):
         Raises:
             RuntimeError: if the graph is finalized.
         """
-        self._collections.add(name, value)
+        self._kept.add(name, value)
 
     def add_to_collections(self, names: Iterable[Hashable] | str, value: Any) -> None:
         """Append a value to each of several collections, once where a name is repeated.
@@ -525,7 +530,7 @@ class Graph(ProcessBound):
             RuntimeError: if the graph is finalized.
         """
         for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
-            self._collections.add(name, value)
+            self._kept.add(name, value)
 
     def get_collection(self, name: Hashable, scope: str | None = None) -> list[Any]:
         """Return the values of a collection, as a new list.
@@ -534,15 +539,15 @@ class Graph(ProcessBound):
             name: of the collection; one that does not exist is empty.
             scope: only values that have a name which starts with a match of this pattern.
         """
-        return self._collections.values(name, scope)
+        return self._kept.values(name, scope)
 
     def get_collection_ref(self, name: Hashable) -> list[Any]:
         """Return the list behind a collection, made if absent: changing it changes the collection."""
-        return self._collections.ref(name)
+        return self._kept.ref(name)
 
     def get_all_collection_keys(self) -> list[str]:
         """Return the names of all collections; keys that are no strings are left out."""
-        return self._collections.keys()
+        return self._kept.keys()
 
     def clear_collection(self, name: Hashable) -> None:
         """Delete a collection and its values.
@@ -550,7 +555,7 @@ class Graph(ProcessBound):
         Raises:
             RuntimeError: if the graph is finalized.
         """
-        self._collections.clear(name)
+        self._kept.clear(name)
 
     # -- scopes --------------------------------------------------------------------------------
 

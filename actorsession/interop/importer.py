@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
+from actorsession.collector import pause_collector
 from actorsession.errors import RequestTypeError, RequestValueError
 from actorsession.graph.dtypes import resource
 from actorsession.graph.graph import Graph, get_default_graph
@@ -60,6 +61,17 @@ def import_graph_def(
         ValueError: if the graph is invalid for any other reason, or a name is not in it.
         TypeError: for arguments of other types.
     """
+    with pause_collector():
+        return _imported(graph_def, input_map, return_elements, name, producer_op_list)
+
+
+def _imported(
+    graph_def: Any,
+    input_map: Mapping[Any, Any] | None,
+    return_elements: Iterable[Any] | None,
+    name: str | None,
+    producer_op_list: protos.OpList | None,
+) -> list[Any] | None:
     mapped_values = _checked_map(input_map)
     planned, library = _planned(graph_def, producer_op_list, mapped_values)
     wanted = _checked_elements(return_elements)

@@ -119,6 +119,7 @@ _NAMES = {
     ),
     ".test": "*=test",
     ".text": "*=compat as_bytes as_str as_str_any as_text",
+    ".traced_functions": "function",
     ".train": "*=train",
     ".type_specs": "IndexedSlicesSpec SparseTensorSpec TensorSpec TypeSpec",
     ".version": "*=version",

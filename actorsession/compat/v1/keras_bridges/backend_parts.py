@@ -491,7 +491,7 @@ def _safe(output: Any) -> Any:
 
 
 def _axis_of(output: Any, axis: int) -> int:
-    rank = output.shape.ndims
+    rank: int = output.shape.ndims
     if not -rank <= axis < rank:
         raise ValueError(
             f"Unexpected channels axis {axis}. Expected one of the {rank} axes of the output."
