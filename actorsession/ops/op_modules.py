@@ -404,6 +404,7 @@ _TYPES = {
         "Barrier BarrierClose BarrierIncompleteSize BarrierInsertMany BarrierReadySize "
         "BarrierTakeMany"
     ),
+    "opsets.staging.mutexes": "ConsumeMutexLock MutexLock MutexV2",
     "opsets.staging.nodes": (
         "MapClear MapIncompleteSize MapPeek MapSize MapStage MapUnstage MapUnstageNoKey "
         "OrderedMapClear OrderedMapIncompleteSize OrderedMapPeek OrderedMapSize OrderedMapStage "

@@ -63,8 +63,8 @@ __all__ = [
     "CollectiveReduceScatterV2", "CollectiveReduceV2", "CombinedNonMaxSuppression", "Complex",
     "ComplexAbs", "ComputeAccidentalHits", "Concat", "ConcatOffset", "ConcatV2",
     "ConcatenateDataset", "ConditionalAccumulator", "Conj", "ConjugateTranspose", "Const",
-    "ControlTrigger", "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D",
-    "Conv3DBackpropFilter", "Conv3DBackpropFilterV2", "Conv3DBackpropInput",
+    "ConsumeMutexLock", "ControlTrigger", "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput",
+    "Conv3D", "Conv3DBackpropFilter", "Conv3DBackpropFilterV2", "Conv3DBackpropInput",
     "Conv3DBackpropInputV2", "Cos", "Cosh", "CountUpTo", "CropAndResize", "CropAndResizeGradBoxes",
     "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum", "CumulativeLogsumexp",
     "DataFormatDimMap", "DataFormatVecPermute", "DatasetCardinality", "DatasetToSingleElement",
@@ -130,16 +130,17 @@ __all__ = [
     "Maximum", "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Mfcc", "Min", "Minimum",
     "MirrorPad", "MirrorPadGrad", "Mod", "ModelDataset", "Mul", "MulNoNan", "Multinomial",
     "MutableDenseHashTable", "MutableDenseHashTableV2", "MutableHashTable",
-    "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri",
-    "NearestNeighbors", "Neg", "NextAfter", "NextIteration", "NoOp", "NonDeterministicInts",
-    "NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4",
-    "NonMaxSuppressionV5", "NonMaxSuppressionWithOverlaps", "NonSerializableDataset", "NotEqual",
-    "NthElement", "OneHot", "OneShotIterator", "OnesLike", "OptimizeDataset", "OptimizeDatasetV2",
-    "OptionalFromValue", "OptionalGetValue", "OptionalHasValue", "OptionalNone", "OptionsDataset",
-    "OrderedMapClear", "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize",
-    "OrderedMapStage", "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2",
-    "PaddedBatchDataset", "PaddedBatchDatasetV2", "PaddingFIFOQueue", "PaddingFIFOQueueV2",
-    "ParallelBatchDataset", "ParallelConcat", "ParallelDynamicStitch", "ParallelInterleaveDataset",
+    "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "MutableHashTableV2", "MutexLock",
+    "MutexV2", "Ndtri", "NearestNeighbors", "Neg", "NextAfter", "NextIteration", "NoOp",
+    "NonDeterministicInts", "NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3",
+    "NonMaxSuppressionV4", "NonMaxSuppressionV5", "NonMaxSuppressionWithOverlaps",
+    "NonSerializableDataset", "NotEqual", "NthElement", "OneHot", "OneShotIterator", "OnesLike",
+    "OptimizeDataset", "OptimizeDatasetV2", "OptionalFromValue", "OptionalGetValue",
+    "OptionalHasValue", "OptionalNone", "OptionsDataset", "OrderedMapClear",
+    "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize", "OrderedMapStage",
+    "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2", "PaddedBatchDataset",
+    "PaddedBatchDatasetV2", "PaddingFIFOQueue", "PaddingFIFOQueueV2", "ParallelBatchDataset",
+    "ParallelConcat", "ParallelDynamicStitch", "ParallelInterleaveDataset",
     "ParallelInterleaveDatasetV2", "ParallelInterleaveDatasetV3", "ParallelInterleaveDatasetV4",
     "ParallelMapDataset", "ParallelMapDatasetV2", "ParameterizedTruncatedNormal", "ParseExample",
     "ParseExampleDataset", "ParseExampleDatasetV2", "ParseExampleV2", "ParseSequenceExample",
@@ -889,6 +890,10 @@ def ConjugateTranspose(x: Operand, perm: Operand, *, name: str | None = None) ->
 def Const(*, value: Value, name: str | None = None) -> Tensor:
     """-> output:dtype"""
     return one("Const", (), {"value": value}, name)
+
+def ConsumeMutexLock(mutex_lock: Operand, *, name: str | None = None) -> Operation:
+    """mutex_lock:variant ->"""
+    return node("ConsumeMutexLock", (mutex_lock,), {}, name)
 
 def ControlTrigger(*, name: str | None = None) -> Operation:
     """->"""
@@ -2153,6 +2158,14 @@ def MutableHashTableOfTensorsV2(*, key_dtype: DTypeLike, value_dtype: DTypeLike,
 def MutableHashTableV2(*, key_dtype: DTypeLike, value_dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', use_node_name_sharing: bool = False, name: str | None = None) -> Tensor:
     """-> table_handle:resource"""
     return one("MutableHashTableV2", (), {"key_dtype": key_dtype, "value_dtype": value_dtype, "container": container, "shared_name": shared_name, "use_node_name_sharing": use_node_name_sharing}, name)
+
+def MutexLock(mutex: Operand, *, name: str | None = None) -> Tensor:
+    """mutex:resource -> mutex_lock:variant"""
+    return one("MutexLock", (mutex,), {}, name)
+
+def MutexV2(*, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> resource:resource"""
+    return one("MutexV2", (), {"container": container, "shared_name": shared_name}, name)
 
 def Ndtri(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""

@@ -21,6 +21,7 @@ from actorsession.compat.v1.behavior import __cxx11_abi_flag__ as __cxx11_abi_fl
 from actorsession.compat.v1.behavior import __git_version__ as __git_version__
 from actorsession.compat.v1.behavior import __monolithic_build__ as __monolithic_build__
 from actorsession.compat.v1.behavior import __version__ as __version__
+from actorsession.compat.v1.behavior import control_flow_v2_enabled as control_flow_v2_enabled
 from actorsession.compat.v1.behavior import disable_control_flow_v2 as disable_control_flow_v2
 from actorsession.compat.v1.behavior import disable_eager_execution as disable_eager_execution
 from actorsession.compat.v1.behavior import disable_resource_variables as disable_resource_variables
@@ -538,6 +539,7 @@ from actorsession.ops.variables import initializers as initializers
 from actorsession.opsets import Barrier as Barrier
 from actorsession.opsets import ConditionalAccumulator as ConditionalAccumulator
 from actorsession.opsets import ConditionalAccumulatorBase as ConditionalAccumulatorBase
+from actorsession.opsets import CriticalSection as CriticalSection
 from actorsession.opsets import FixedLenFeature as FixedLenFeature
 from actorsession.opsets import FixedLenSequenceFeature as FixedLenSequenceFeature
 from actorsession.opsets import FixedLengthRecordReader as FixedLengthRecordReader
@@ -565,6 +567,7 @@ from actorsession.opsets import digamma as digamma
 from actorsession.opsets import edit_distance as edit_distance
 from actorsession.opsets import encode_base64 as encode_base64
 from actorsession.opsets import extract_image_patches as extract_image_patches
+from actorsession.opsets import extract_volume_patches as extract_volume_patches
 from actorsession.opsets import fake_quant_with_min_max_args as fake_quant_with_min_max_args
 from actorsession.opsets import fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient
 from actorsession.opsets import fake_quant_with_min_max_vars as fake_quant_with_min_max_vars
@@ -643,17 +646,18 @@ from actorsession.opsets.text.printing import print_ as print
 
 __all__ = [
 "AUTO_REUSE", "AggregationMethod", "Assert", "AttrValue", "Barrier", "COMPILER_VERSION",
-"CXX11_ABI_FLAG", "ConditionalAccumulator", "ConditionalAccumulatorBase", "ConfigProto", "DType",
-"Defun", "DeviceSpec", "Dimension", "Event", "FIFOQueue", "FixedLenFeature",
-"FixedLenSequenceFeature", "FixedLengthRecordReader", "GIT_VERSION", "GPUOptions",
-"GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER", "GRAPH_DEF_VERSION_MIN_PRODUCER", "Graph",
-"GraphDef", "GraphKeys", "GraphOptions", "HistogramProto", "IdentityReader", "IndexedSlices",
-"IndexedSlicesSpec", "IndexedSlicesValue", "Initializer", "InteractiveSession", "LogMessage",
-"MONOLITHIC_BUILD", "MapStagingArea", "MetaGraphDef", "Module", "NameAttrList", "NoGradient",
-"NodeDef", "NotDifferentiable", "OpError", "Operation", "OptimizerOptions", "PaddingFIFOQueue",
-"PartitionedVariable", "Print", "PriorityQueue", "QUANTIZED_DTYPES", "QueueBase",
-"RandomShuffleQueue", "ReaderBase", "RegisterGradient", "RunMetadata", "RunOptions", "Session",
-"SessionLog", "SparseConditionalAccumulator", "SparseFeature", "SparseTensor", "SparseTensorSpec",
+"CXX11_ABI_FLAG", "ConditionalAccumulator", "ConditionalAccumulatorBase", "ConfigProto",
+"CriticalSection", "DType", "Defun", "DeviceSpec", "Dimension", "Event", "FIFOQueue",
+"FixedLenFeature", "FixedLenSequenceFeature", "FixedLengthRecordReader", "GIT_VERSION",
+"GPUOptions", "GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER",
+"GRAPH_DEF_VERSION_MIN_PRODUCER", "Graph", "GraphDef", "GraphKeys", "GraphOptions",
+"HistogramProto", "IdentityReader", "IndexedSlices", "IndexedSlicesSpec", "IndexedSlicesValue",
+"Initializer", "InteractiveSession", "LogMessage", "MONOLITHIC_BUILD", "MapStagingArea",
+"MetaGraphDef", "Module", "NameAttrList", "NoGradient", "NodeDef", "NotDifferentiable", "OpError",
+"Operation", "OptimizerOptions", "PaddingFIFOQueue", "PartitionedVariable", "Print",
+"PriorityQueue", "QUANTIZED_DTYPES", "QueueBase", "RandomShuffleQueue", "ReaderBase",
+"RegisterGradient", "RunMetadata", "RunOptions", "Session", "SessionLog",
+"SparseConditionalAccumulator", "SparseFeature", "SparseTensor", "SparseTensorSpec",
 "SparseTensorValue", "StagingArea", "Summary", "SummaryMetadata", "TFRecordReader", "Tensor",
 "TensorArray", "TensorInfo", "TensorShape", "TensorSpec", "TextLineReader", "TypeSpec",
 "UnconnectedGradients", "VERSION", "VarLenFeature", "Variable", "VariableAggregation",
@@ -672,13 +676,13 @@ __all__ = [
 "cast", "ceil", "check_numerics", "cholesky", "cholesky_solve", "clip_by_average_norm",
 "clip_by_global_norm", "clip_by_norm", "clip_by_value", "colocate_with", "compat", "complex",
 "complex128", "complex64", "concat", "cond", "confusion_matrix", "conj", "constant",
-"constant_initializer", "container", "contrib", "control_dependencies", "convert_to_tensor",
-"convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "core", "cos", "cosh",
-"count_nonzero", "count_up_to", "create_partitioned_variables", "cross", "cumprod", "cumsum",
-"custom_gradient", "data", "debugging", "decode_base64", "decode_compressed", "decode_csv",
-"decode_json_example", "decode_raw", "delete_session_tensor", "depth_to_space", "dequantize",
-"deserialize_many_sparse", "device", "diag", "diag_part", "digamma", "dimension_at_index",
-"dimension_value", "disable_control_flow_v2", "disable_eager_execution",
+"constant_initializer", "container", "contrib", "control_dependencies", "control_flow_v2_enabled",
+"convert_to_tensor", "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor",
+"core", "cos", "cosh", "count_nonzero", "count_up_to", "create_partitioned_variables", "cross",
+"cumprod", "cumsum", "custom_gradient", "data", "debugging", "decode_base64", "decode_compressed",
+"decode_csv", "decode_json_example", "decode_raw", "delete_session_tensor", "depth_to_space",
+"dequantize", "deserialize_many_sparse", "device", "diag", "diag_part", "digamma",
+"dimension_at_index", "dimension_value", "disable_control_flow_v2", "disable_eager_execution",
 "disable_resource_variables", "disable_v2_behavior", "disable_v2_tensorshape", "distributions",
 "div", "div_no_nan", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch",
 "edit_distance", "einsum", "enable_eager_execution", "enable_resource_variables",

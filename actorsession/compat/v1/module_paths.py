@@ -228,7 +228,8 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("platform", "gfile", ".gfile"),
         ("platform", "resource_loader", ".internals.files"),
         ("platform", "tf_logging", ".logging"),
-        ("platform", "benchmark googletest test", ".test .internals.test_util"),
+        ("platform", "benchmark", ".benchmarks"),
+        ("platform", "googletest test", ".test .internals.test_util"),
         ("profiler", (
             "model_analyzer option_builder profiler tfprof_logger"
         ), ".profiler .profiler.logs .profiler.options"),
@@ -424,6 +425,7 @@ _INSIDE = {
     "staging": "ops",
     "summary": "ops summary",
     "tensorboard": "projector",
+    "testing": "fake_summary_writer framework util_test",
     "tpu": "ops tpu tpu_config tpu_estimator tpu_optimizer",
     "training": (
         "bucket_ops device_setter evaluation feeding_queue_runner hparam resample sampling_ops "

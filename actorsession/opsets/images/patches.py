@@ -82,7 +82,15 @@ def extract_volume_patches(
     padding: str,
     name: str | None = None,
 ) -> Tensor:
-    """Extract patches of volumes, ``[batch, planes, height, width, depth]``; see ``extract_patches``."""
+    """Extract patches of volumes, each into the depth of one element of the result.
+
+    Args:
+        input: ``[batch, planes, rows, columns, depth]``.
+        ksizes: sizes of a patch, ``[1, planes, rows, columns, 1]``.
+        strides: distances from one patch to the next, likewise.
+        padding: ``VALID`` for patches inside the volume, ``SAME`` for as many as there are strides.
+        name: wanted name.
+    """
     return raw.ExtractVolumePatches(
         input, ksizes=ksizes, strides=strides, padding=padding, name=name
     )
