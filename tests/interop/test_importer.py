@@ -242,6 +242,27 @@ def test_shapes_that_cannot_work_leave_nothing_behind(graph: acts.Graph) -> None
     assert names(graph) == ["outside"]
 
 
+def test_an_empty_graph_is_empty_again_after_an_import_that_failed(graph: acts.Graph) -> None:
+    """Nodes before the one that fails were built in it already; their names are free again."""
+    with acts.Graph().as_default() as source:
+        acts.while_loop(lambda i: i < 3, lambda i: i + 1, [acts.constant(0)], name="loop")
+        acts.constant(1.0, name="last")
+        message = graph_def_of(source)
+    broken = message.copy()
+    broken.node[-1].attr["value"].tensor.dtype = 2  # a double, which the node says is a float
+    for failing in (
+        lambda: import_graph_def(broken),
+        lambda: import_graph_def(message, None, ["no"]),
+    ):
+        with pytest.raises(ValueError, match="last|'no'"):
+            failing()
+        assert (names(graph), graph.built, graph.version) == ([], 0, 0)
+    import_graph_def(message)
+    assert "import/last" in names(graph)
+    with acts.Session(graph=graph) as session:
+        assert session.run("import/last:0") == 1.0
+
+
 def test_a_setting_that_is_unknown_here_is_refused_unless_it_is_the_default(
     graph: acts.Graph,
 ) -> None:
