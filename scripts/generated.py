@@ -174,7 +174,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from actorsession.graph.dtypes import complex64, float32, int32, int64, string, uint8, uint64
+from actorsession.graph.dtypes import (
+    complex64,
+    float32,
+    int32,
+    int64,
+    qint32,
+    quint8,
+    string,
+    uint8,
+    uint64,
+)
 from actorsession.ops.apply import Operand, Operands, Value, many, node, one
 
 if TYPE_CHECKING:

@@ -109,7 +109,7 @@ print(found.hexdigest())
 ' "$ROOT" "$ROOT/pyproject.toml" "$ROOT/$PINS" 2>/dev/null
 }
 
-# Whether profile $1 (demo, dev, lowest or docs) was installed from the present pyproject.toml and pins.
+# Whether profile $1 (demo, dev, lowest, docs or famous) was installed from the present pyproject.toml and pins.
 # The dev group holds all that the demo needs.
 environment_is_current() {
     local now
@@ -186,12 +186,12 @@ phase() {
 
 # Makes .venv ready for profile $1: demo (what the demo needs) or dev (all tools of development); or, for
 # profile lowest, .venv-lowest with the lowest versions that pyproject.toml allows; or, for profile docs,
-# .venv-docs with what builds the documentation site. Leaves the handling of Ctrl-C in place, so that the
-# caller replaces it without a gap.
+# .venv-docs with what builds the documentation site; or, for profile famous, .venv-famous, into which goes what
+# public repositories need. Leaves the handling of Ctrl-C in place, so that the caller replaces it without a gap.
 prepare_environment() {
     local profile=$1
     case $profile in
-        lowest | docs) VENV=$ROOT/.venv-$profile ;;
+        lowest | docs | famous) VENV=$ROOT/.venv-$profile ;;
     esac
     trap 'stop_setup "$INTERRUPTED"' INT
     trap 'stop_setup 143' TERM
@@ -218,7 +218,7 @@ make_environment() {
     : >"$VENV/.unfinished"
     phase "Environment: updating pip" "$VENV/bin/python" -m pip install --upgrade pip --constraint "$held"
     case $profile in
-        demo)
+        demo | famous)
             install "actorsession with the demo's needs" "$held" --editable '.[demo]'
             ;;
         dev)

@@ -32,21 +32,34 @@ stage() {
     [ "$STATUS" -ne 0 ] || STATUS=$status
 }
 
-# What comes before any test, the same for both scripts.
+# What comes before any test, the same for both scripts; mypy goes on beside the tests, until end_types.
 static_stages() {
-    local there python= other=
-    # Beside the others, since one mypy leaves a core idle.
+    local there
+    TYPES=()
+    begin_types "mypy" "$VENV/mypy.log"
     for there in "$VENV"/numpy-for-*; do
-        [ -d "$there" ] || continue
-        python=${there##*-}
-        PYTHONPATH=$there "$VENV/bin/mypy" --strict --python-version "$python" >"$there.log" 2>&1 &
-        other=$!
+        [ ! -d "$there" ] || PYTHONPATH=$there begin_types "mypy with the numpy of Python ${there##*-}" "$there.log" \
+            --python-version "${there##*-}"
     done
     stage "ruff check" "$VENV/bin/ruff" check .
     stage "ruff format" "$VENV/bin/ruff" format --check .
-    stage "mypy" "$VENV/bin/mypy" --strict
-    [ -z "$other" ] || stage "mypy with the numpy of Python $python" ended_well "$other" "$VENV/numpy-for-$python.log"
     stage "import rules" "$VENV/bin/lint-imports" --no-logo --no-cache
+}
+
+# Starts mypy as stage $1, which writes to $2, with the other arguments.
+begin_types() {
+    local name=$1 log=$2
+    shift 2
+    "$VENV/bin/mypy" --strict "$@" >"$log" 2>&1 &
+    TYPES+=("$name" "$!" "$log")
+}
+
+# Waits for what static_stages has begun.
+end_types() {
+    local at
+    for ((at = 0; at < ${#TYPES[@]}; at += 3)); do
+        stage "${TYPES[at]}" ended_well "${TYPES[at + 1]}" "${TYPES[at + 2]}"
+    done
 }
 
 # Waits for process $1, says what it wrote to $2, and has its status.

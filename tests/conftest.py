@@ -1,8 +1,9 @@
 """What holds for every test: two event loops, nothing left behind, reproducible examples.
 
-Each ``async def test_...`` runs twice: on uvloop as it is used in production, and on the stock loop
-with the checks of its debug mode, which fail a call from the wrong thread and say where a coroutine that
-was never awaited comes from.
+An ``async def test_...`` runs on uvloop as it is used in production, or on the stock loop with the checks of
+its debug mode, which fail a call from the wrong thread and say where a coroutine that was never awaited comes
+from: on both where loops are the subject, else on one of them, always the same. ``--all`` runs each on both,
+and the tests of ``WHOLE`` beside the others.
 """
 
 from __future__ import annotations
@@ -45,6 +46,29 @@ LoopContext = dict[str, Any]
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
 _HERE = Path(__file__).parent
+
+WHOLE = (
+    "demo",
+    "engines",
+    "examples",
+    "test_bench.py",
+    "test_differential.py",
+    "test_docs.py",
+    "test_docs_commands.py",
+    "test_famous.py",
+    "test_interchange.py",
+    "test_pages.py",
+    "test_questions.py",
+    "test_readme.py",
+    "test_scripts.py",
+    "test_wheel.py",
+)
+"""Files and folders of tests of what is built of the packages: demo, pages, scripts, engines, the wheel.
+
+They run with ``--all``, and when a file or folder of them is named on the command line."""
+
+LOOPS_ARE_THE_SUBJECT = ("actors", "rpc", "runtime", "transports", "test_conftest.py")
+"""Files and folders whose async tests always run on both loops."""
 
 _HELD_BEFORE = pytest.StashKey[Holdings]()
 _TIMED_OUT_LOOPS: list[tuple[asyncio.AbstractEventLoop, BaseException]] = []
@@ -177,12 +201,13 @@ LOOP_FACTORIES = {name: _ending_at_timeouts(cls) for name, cls in _loop_classes(
 def pytest_asyncio_loop_factories(
     config: pytest.Config, item: pytest.Item
 ) -> Mapping[str, LoopFactory]:
-    """Run every async test once on each loop, but a test of processes on one of them.
+    """Run async tests on both loops where loops are the subject, or everything is asked for; else on one.
 
-    In those the other side of each link has a loop of its own, and starting it takes most of the time. Half
-    of them run on either loop, each always on the same.
+    In tests of processes the other side of each link has a loop of its own, and starting it takes most of the
+    time. Of what runs on one loop half runs on either, each always on the same.
     """
-    if item.get_closest_marker("process") is None:
+    process = item.get_closest_marker("process") is not None
+    if not process and (config.getoption("all") or _is_in(item.path, LOOPS_ARE_THE_SUBJECT)):
         return LOOP_FACTORIES
     names = sorted(LOOP_FACTORIES)
     name = names[zlib.crc32(item.nodeid.encode()) % len(names)]
@@ -197,6 +222,29 @@ gc.set_threshold(10_000, 10, 10)
 def pytest_collection() -> None:
     """Let the collector rest while modules and tests are loaded, all of which stay."""
     gc.disable()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--all``."""
+    parser.addoption(
+        "--all",
+        action="store_true",
+        help="run everything: " + " ".join(WHOLE) + ", and each async test on both loops",
+    )
+
+
+def _is_in(path: Path, places: tuple[str, ...]) -> bool:
+    """Whether a file of tests is one of some files, or in one of some folders."""
+    return any(path.is_relative_to(_HERE / place) for place in places)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the tests of ``WHOLE``, unless they are asked for."""
+    if config.getoption("all") or not _is_in(collection_path, WHOLE):
+        return None
+    named = [(config.invocation_params.dir / word.split("::")[0]).resolve() for word in config.args]
+    asked = any(_is_in(path, WHOLE) and collection_path.is_relative_to(path) for path in named)
+    return None if asked else True
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

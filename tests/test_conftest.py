@@ -99,7 +99,7 @@ def report_of(folder: Path, code: str, *, shell: str = "exec ") -> str:
         shell: how a shell starts pytest.
     """
     (folder / "test_offender.py").write_text(code)
-    options = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder), "-rA"]
+    options = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder), "-rA", "--all"]
     plugins = ["-p", "tests.conftest", "-p", "no:cacheprovider", "-p", "no:xdist"]
     words = [sys.executable, "-m", "pytest", *options, *plugins, str(folder)]
     run = subprocess.run(
@@ -218,3 +218,54 @@ def test_ctrl_c_reaches_tests_and_their_children_where_the_shell_has_them_ignore
     in_background = "trap '' INT QUIT HUP; exec "
     report = report_of(tmp_path, TAKES_SIGNALS, shell=in_background)
     assert "4 passed" in report, report
+
+
+def collected(folder: Path, *words: str) -> list[str]:
+    """The tests that pytest finds in a folder that stands for ours."""
+    options = [
+        "-c",
+        str(ROOT / "pyproject.toml"),
+        "--rootdir",
+        str(folder),
+        "-p",
+        "tests.conftest",
+        "-p",
+        "here",
+    ]
+    quiet = ["--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *quiet, *words],
+        cwd=folder, env=os.environ | {"PYTHONPATH": f"{ROOT}:{folder}", "PYTEST_ADDOPTS": ""},
+        capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    return sorted(line for line in run.stdout.splitlines() if "::" in line)
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A suite with a test of the wheel, of engines, of links and of graphs."""
+    folder = tmp_path_factory.mktemp("suite")
+    (folder / "here.py").write_text(
+        "import pathlib, tests.conftest\ntests.conftest._HERE = pathlib.Path(__file__).parent\n"
+    )
+    for name in ("test_wheel.py", "engines/test_one.py", "rpc/test_link.py", "graph/test_graph.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("async def test_a(): pass\n")
+    return folder
+
+
+def test_what_is_built_of_the_packages_is_tested_when_everything_is_asked_for(suite: Path) -> None:
+    loops = sorted(LOOP_FACTORIES)
+    files = ["engines/test_one.py", "graph/test_graph.py", "rpc/test_link.py", "test_wheel.py"]
+    assert collected(suite, "--all", ".") == [
+        f"{file}::test_a[{loop}]" for file in files for loop in loops
+    ]
+    some = collected(suite, ".")
+    assert {test.partition("::")[0] for test in some} == {"graph/test_graph.py", "rpc/test_link.py"}
+    assert len(some) == 1 + len(loops)  # loops are the subject of those of rpc
+
+
+@pytest.mark.parametrize("named", ["test_wheel.py", "engines", "engines/test_one.py"])
+def test_what_is_named_on_the_command_line_is_tested(suite: Path, named: str) -> None:
+    (found,) = collected(suite, named)
+    assert found.startswith(named)

@@ -333,11 +333,13 @@ def engines(checkout: Checkout) -> list[str]:
 def test_what_only_tests_of_engines_need_is_installed_once(checkout: Checkout) -> None:
     checkout.bash("prepare_environment dev")
     checkout.made_calls()
-    run = scripts_test(checkout)
+    scripts_test(checkout)
+    assert "pip" not in " ".join(checkout.made_calls())
+    run = scripts_test(checkout, "--all")
     assert (run.returncode, run.stderr) == (0, "")
     assert [call for call in checkout.made_calls() if "pip" in call] == engines(checkout)
     assert list(checkout.root.parent.glob("actorsession-setup.*")) == []  # its log
-    scripts_test(checkout)
+    scripts_test(checkout, "--all")
     assert "pip" not in " ".join(checkout.made_calls())
 
 
@@ -345,27 +347,27 @@ def test_an_engine_that_cannot_be_had_is_a_line_and_is_asked_for_again(checkout:
     checkout.bash("prepare_environment dev")
     checkout.made_calls()
     none = "echo 'Looking for it'; echo 'ERROR: No matching distribution found for ray>=2.49' >&2; echo"
-    run = scripts_test(checkout, PIP_DOES=f'[ "$8" != ray ] || {{ {none}; exit 1; }}')
+    run = scripts_test(checkout, "--all", PIP_DOES=f'[ "$8" != ray ] || {{ {none}; exit 1; }}')
     assert (run.returncode, run.stderr) == (0, "")
     assert (
         "Environment: the group ray cannot be had, and its tests are skipped: "
         "ERROR: No matching distribution found for ray>=2.49\n"
     ) in run.stdout
     assert [call for call in checkout.made_calls() if "pip" in call] == engines(checkout)
-    scripts_test(checkout)
+    scripts_test(checkout, "--all")
     assert [call for call in checkout.made_calls() if "pip" in call] == engines(checkout)[:1]
 
 
 def test_the_packages_of_engines_can_be_left_out(checkout: Checkout) -> None:
     checkout.bash("prepare_environment dev")
     checkout.made_calls()
-    assert scripts_test(checkout, "--no-engines").returncode == 0
+    assert scripts_test(checkout, "--all", "--no-engines").returncode == 0
     assert "pip" not in " ".join(checkout.made_calls())
 
 
 def test_the_lowest_versions_are_those_of_engines_too(checkout: Checkout) -> None:
     shutil.copy(ROOT / "pyproject.toml", checkout.root)
-    scripts_test(checkout, "--lowest")
+    scripts_test(checkout, "--all", "--lowest")
     held = checkout.root / ".venv-lowest" / "lowest.txt"
     found = [call for call in checkout.made_calls() if "--group ray" in call]
     assert found == [engines(checkout)[0].replace("scripts/constraints.txt", str(held))]
@@ -630,8 +632,8 @@ def test_the_summary_of_a_good_run_lists_every_stage(checkout: Checkout) -> None
 
 
 STAGES = [
-    "ruff check", "ruff format", "mypy", "mypy with the numpy of Python 3.14", "import rules",
-    "bytecode", "pytest",
+    "ruff check", "ruff format", "import rules", "bytecode", "pytest", "mypy",
+    "mypy with the numpy of Python 3.14",
 ]  # fmt: skip
 
 
@@ -652,7 +654,7 @@ def test_all_stages_run_whether_they_pass_or_fail(
     ]
     assert summary[len(STAGES) :] == ([] if status else ["All passed."])
     assert sorted(checkout.made_calls()) == [
-        *sorted(engines(checkout)), "compileall", "lint-imports --no-logo --no-cache", "mypy --strict",
+        "compileall", "lint-imports --no-logo --no-cache", "mypy --strict",
         "mypy --strict --python-version 3.14 with numpy-for-3.14",
         "pytest", "pytest",  # to compile, and to run
         "ruff check .", "ruff format --check .",
@@ -699,6 +701,13 @@ def test_the_tests_run_as_often_as_asked(checkout: Checkout) -> None:
     run = scripts_test(checkout, "--times", "3")
     assert "  ok      pytest, 3 of 3 (" in run.stdout
     assert checkout.made_calls().count("pytest") == 1 + 3
+
+
+def test_everything_runs_when_that_is_asked(checkout: Checkout) -> None:
+    run = scripts_test(checkout, "--all", "-x", PYTEST_DOES='echo "$*" >>"$CALLS"')
+    assert run.returncode == 0, run.stderr
+    options = "--dist loadfile --no-loadscope-reorder --max-worker-restart 0"
+    assert f"-m pytest -n 4 {options} --all -x" in checkout.made_calls()
 
 
 def test_only_the_tests_close_to_a_change_run_when_that_is_asked(checkout: Checkout) -> None:

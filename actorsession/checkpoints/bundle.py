@@ -43,8 +43,7 @@ _LITTLE = 0
 
 _DTYPES = {t.as_datatype_enum: t.name for t in ALL_TYPES if t.kind not in "rv"}
 _OTHER_DTYPES: dict[int, str] = {
-    11: "qint8", 12: "quint8", 13: "qint32", 15: "qint16", 16: "quint16", 20: "resource",
-    21: "variant", 24: "float8_e5m2", 25: "float8_e4m3fn", 29: "int4", 30: "uint4",
+    20: "resource", 21: "variant", 24: "float8_e5m2", 25: "float8_e4m3fn", 29: "int4", 30: "uint4",
 }  # fmt: skip
 
 

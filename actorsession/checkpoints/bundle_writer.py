@@ -180,7 +180,7 @@ def _replacing(prefix: str, files: FileRoots) -> Iterator[dict[str, BinaryIO]]:
     Yields:
         The data files that were made, by their paths; the block adds them.
     """
-    check_prefix(prefix)
+    check_prefix(prefix, nameless=True)
     with file_errors(f"cannot write {prefix!r}"):
         make_folder(os.path.dirname(os.path.abspath(prefix)), files)
     remove_remains(prefix, files)

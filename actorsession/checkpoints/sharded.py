@@ -154,13 +154,17 @@ def save(
     drop_files(prefix + INDEX_SUFFIX, *old, files=files)
 
 
-def check_prefix(prefix: str) -> None:
+def check_prefix(prefix: str, *, nameless: bool = False) -> None:
     """Refuse a prefix that names no file.
+
+    Args:
+        prefix: the beginning of the names of a checkpoint's files.
+        nameless: whether it may be a folder, whose files have suffixes alone for names, as in TensorFlow.
 
     Raises:
         InvalidArgumentError: for one that is empty or ends in a slash.
     """
-    if not os.path.basename(prefix):
+    if not (prefix if nameless else os.path.basename(prefix)):
         raise InvalidArgumentError(
             f"{prefix!r} names a folder; the prefix of a checkpoint must end in a name, "
             "as in 'folder/model'"

@@ -54,7 +54,8 @@ _FIELDS: dict[str, tuple[int, str]] = {
     "int64": (_INT64S, "varint"), "bool": (_BOOLS, "varint"), "float16": (_HALVES, "bits"),
     "bfloat16": (_HALVES, "bits"),
     **dict.fromkeys(
-        ("int32", "int16", "int8", "uint8", "uint16", "qint8", "quint8", "qint32"), (_INTS, "varint")
+        ("int32", "int16", "int8", "uint8", "uint16", "qint8", "quint8", "qint16",
+         "quint16", "qint32"), (_INTS, "varint")
     ),
 }  # fmt: skip
 # The end of a pattern that names all shards; its group is their number.
@@ -196,7 +197,7 @@ def _values(content: bytes, dtype: DType, shape: Shape) -> Array:
         numbers = np.concatenate([np.zeros(0, np.uint64), *packed])
         if form == "bits":
             return numbers.astype(np.uint16).view(dtype.np_dtype).reshape(shape)
-        return numbers.view(np.int64).astype(dtype.np_dtype).reshape(shape)
+        return numbers.view(np.int64).astype(dtype.integers).view(dtype.np_dtype).reshape(shape)
     raw = b"".join(as_bytes(part) for part in parts)
     return np.frombuffer(raw, form).view(dtype.np_dtype).reshape(shape)
 
@@ -312,6 +313,6 @@ def _tensor(dtype: DType, value: Array) -> bytes:
         return length_field(field, b"".join(map(write_varint, flat.view(np.uint16).tolist())))
     if form == "varint":
         # A negative number is written as the unsigned one of 64 bits with the same bits.
-        numbers = flat.astype(np.int64).view(np.uint64).tolist()
+        numbers = flat.view(dtype.integers).astype(np.int64).view(np.uint64).tolist()
         return length_field(field, b"".join(map(write_varint, numbers)))
     return length_field(field, flat.astype(dtype.np_dtype, copy=False).view(form).tobytes())

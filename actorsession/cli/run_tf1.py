@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import builtins
 import os
 import runpy
 import sys
 import traceback
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from actorsession.cli.console import FAILURE, SUCCESS, UsageError, raw
@@ -15,7 +17,11 @@ from actorsession.terminal_text import write_lines
 
 __all__ = ["add_to"]
 
-_OURS = (__file__, str(Path(__file__).parent.parent / "compat" / "alias.py"), "<frozen runpy>")
+_COMPAT = Path(__file__).parent.parent / "compat"
+_OURS = (
+    __file__, str(_COMPAT / "alias.py"), str(_COMPAT / "older_conversions.py"), "<frozen runpy>",
+    "<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>",
+)  # fmt: skip
 
 _EPILOG = """\
 The program's imports of tensorflow find this library, and names that numpy and Python have removed since,
@@ -45,6 +51,7 @@ def add_to(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from actorsession.compat.alias import install_alias, shim_folder
+    from actorsession.compat.older_conversions import are_refused
     from actorsession.compat.older_names import restore_older_names
     from actorsession.compat.v1 import behavior
 
@@ -63,6 +70,8 @@ def _run(options: argparse.Namespace) -> int:
     try:
         if options.module:
             runpy.run_module(options.script, run_name="__main__", alter_sys=True)
+        elif are_refused():
+            _run_file(options.script)
         else:
             runpy.run_path(options.script, run_name="__main__")
     except Exception as exc:
@@ -72,3 +81,14 @@ def _run(options: argparse.Namespace) -> int:
         write_lines(sys.stderr, "".join(told.format()).removesuffix("\n").split("\n"))
         return FAILURE
     return SUCCESS
+
+
+def _run_file(path: str) -> None:
+    """Run a file as ``runpy`` does, with conversions as they were when it was written."""
+    from actorsession.compat.older_conversions import LoadsProgram
+
+    module = ModuleType("__main__")
+    module.__file__ = path
+    vars(module)["__builtins__"] = builtins
+    sys.modules["__main__"] = module
+    LoadsProgram("__main__", path).exec_module(module)

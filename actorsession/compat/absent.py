@@ -29,22 +29,25 @@ _REASONS = {
     "contrib.tensorrt": "it needs NVIDIA's TensorRT",
     "contrib.lite": "models for phones are converted by TensorFlow Lite",
     "lite": "models for phones are converted by TensorFlow Lite",
-    "contrib.quantize": "there are no quantised types",
-    "quantization": "there are no quantised types",
+    "contrib.quantize": "graphs are not rewritten; tf.quantization has the operations",
     "contrib.slim.nets": "its networks are programs over slim, in the repository tensorflow/models",
     "contrib.slim.python.slim.nets": "its networks are programs over slim, in the repository "
     "tensorflow/models",
     "contrib.gan": "it became the package tf_gan; its losses and loops are programs over tf",
     "contrib.bayesflow": "it became the package tensorflow_probability",
     "contrib.kfac": "it became the package kfac",
-    "contrib.cudnn_rnn": "cuDNN's kernels run on NVIDIA's devices alone; tf.nn.rnn_cell has the same cells",
+    "contrib.cudnn_rnn": "cuDNN's kernels run on NVIDIA's devices alone; CudnnCompatibleLSTMCell and "
+    "CudnnCompatibleGRUCell compute the same with the variables that its layers save",
     "contrib.timeseries": "it was removed with TensorFlow 1; an Estimator of your own takes its place",
     "contrib.tensor_forest": "forests are no graphs of tensors",
     "contrib.boosted_trees": "forests are no graphs of tensors",
     "contrib.cloud": "buckets of clouds are not read; use files",
     "contrib.ffmpeg": "sound is decoded by other programs",
     "contrib.nccl": "collectives need no library of their own: tf.raw_ops has them",
-    "autograph": "functions are not rewritten; tf.cond and tf.while_loop are called by name",
+    **dict.fromkeys(
+        ("autograph.to_graph", "autograph.to_code", "contrib.autograph.convert"),
+        "functions are not rewritten; tf.cond and tf.while_loop are called by name",
+    ),
     "ragged": "ragged tensors came with TensorFlow 2",
     "RaggedTensor": "ragged tensors came with TensorFlow 2",
     "experimental": "the experimental names of TensorFlow 2 are not here",
@@ -62,8 +65,6 @@ _REASONS = {
     "python.ops.summary_ops_v2": "summaries are operations of tf.summary, and FileWriter writes them",
     "python.distribute": "there are no strategies; tf.train.replica_device_setter and "
     "tf.train.SyncReplicasOptimizer spread training over tasks",
-    "contrib.graph_editor": "graphs are changed as messages: tf.import_graph_def with input_map",
-    "python.autograph": "functions are not rewritten; tf.cond and tf.while_loop are called by name",
     "python.eager": "operations run in graphs and sessions alone; there is no eager execution",
 }  # fmt: skip
 

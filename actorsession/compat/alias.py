@@ -8,6 +8,7 @@ have been meant or why it is absent.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -45,6 +46,12 @@ _COMPANIONS = {
     "absl.testing.absltest": "actorsession.compat.v1.test",
     "absl.testing.parameterized": "actorsession.compat.companions.parameterized",
     "six": "actorsession.compat.companions.six",
+    "pkg_resources": "actorsession.compat.companions.pkg_resources",
+    "distutils": "actorsession.compat.companions",
+    **{
+        f"distutils.{name}": "actorsession.compat.companions.distutils"
+        for name in ("spawn", "util", "version")
+    },
 }
 
 
@@ -120,6 +127,13 @@ def _without_same(name: str) -> list[str]:
     ]
 
 
+def _find_module(name: str) -> Any:
+    """What a name stands for; a module, where a function and its module share the name."""
+    found = find_name(name)
+    full = f"{_TARGET}.{'.'.join(_without_same(name))}"
+    return found if isinstance(found, ModuleType) else sys.modules.get(full, found)
+
+
 class MissingAttributeError(AttributeError):
     """A module of TensorFlow has no such name here.
 
@@ -173,8 +187,29 @@ class _Module(ModuleType):
         setattr(self, name, value)
         return value
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        # importlib sets a module that was imported, also where its package has a function of that name.
+        hidden = isinstance(value, ModuleType) and name != "_alias_of"
+        if hidden and not isinstance(getattr(self._alias_of, name, value), ModuleType):
+            return
+        super().__setattr__(name, value)
+
     def __dir__(self) -> list[str]:
-        return sorted({*dir(self._alias_of), *self.__dict__})
+        return sorted({*dir(self._alias_of), *_own_names(self)})
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]  # a module's is no property
+        """Its names, all of which are loaded: programs look through them for classes, for example."""
+        for name in dir(self._alias_of):
+            if name not in _own_names(self):
+                with contextlib.suppress(AttributeError, ImportError):
+                    getattr(self, name)
+        return _own_names(self)
+
+
+def _own_names(module: ModuleType) -> dict[str, Any]:
+    names: dict[str, Any] = ModuleType.__dict__["__dict__"].__get__(module)
+    return names
 
 
 _made: dict[str, _Module] = {}
@@ -213,7 +248,7 @@ class _Finder(MetaPathFinder, Loader):
         if root != _ROOT:
             return None
         try:
-            found = find_name(name)
+            found = _find_module(name)
         except LookupError as exc:
             # Without a name in the error, ``from MODULE import NAME`` shows it as it stands.
             raise MissingModuleError(f"{_used()}: {exc.args[0]}") from None
@@ -223,7 +258,7 @@ class _Finder(MetaPathFinder, Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the module of that name; one of Keras is itself."""
-        found = find_name(spec.name.partition(".")[2])
+        found = _find_module(spec.name.partition(".")[2])
         if found.__name__.partition(".")[0] == "keras":
             spec.loader_state = found.__spec__
             return found  # type: ignore[no-any-return]
@@ -242,7 +277,9 @@ class _Companions(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return how to load a module of ours in place of one that nobody else has found."""
-        moved = fullname == "six.moves" or fullname.startswith("six.moves.")
+        # The real six finds its moved modules itself, after this finder: it appends its own when imported.
+        ours = isinstance(sys.modules.get("six"), _Module)
+        moved = ours and (fullname == "six.moves" or fullname.startswith("six.moves."))
         if fullname in _COMPANIONS or moved:
             return ModuleSpec(fullname, self, is_package=True)
         return None

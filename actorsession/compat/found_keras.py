@@ -10,6 +10,7 @@ import functools
 import importlib
 import importlib.metadata
 import os
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -23,7 +24,16 @@ _OURS = {
     "engine.base_layer.Layer": ("layer", "Layer"),
     "engine.Layer": ("layer", "Layer"),
     "engine.input_spec": ("layer", ""),
+    "estimator": ("estimating", ""),
+    "experimental": ("exporting", ""),
+    **{
+        f"layers.{name}": ("more_layers", name)
+        for name in ("AdditiveAttention", "Attention", "DenseFeatures", "LayerNormalization")
+    },
+    "utils.tf_utils": ("utils_parts", ""),
 }
+# What Keras 2.3 imports of TensorFlow's Keras, while it is being imported itself.
+_INSIDE = {"backend": "backend_parts", "utils": "utils_parts"}
 # Packages of TensorFlow's around Keras, which have the same names.
 _AROUND = ("_impl", "api", "keras", "python")
 
@@ -34,9 +44,9 @@ def missing_because() -> str | None:
         version = importlib.metadata.version("keras")
     except importlib.metadata.PackageNotFoundError:
         return "Keras is a library of its own: pip install 'actorsession[keras]'"
-    if version.startswith("2.2."):
+    if version.startswith(("2.2.", "2.3.")):
         return None
-    return f"Keras {version} does not run here, Keras 2.2 does: pip install 'actorsession[keras]'"
+    return f"Keras {version} does not run here, Keras 2.2 and 2.3 do: pip install 'actorsession[keras]'"
 
 
 @functools.cache
@@ -46,8 +56,10 @@ def library() -> ModuleType:
 
     install_alias()
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    # A program that has imported the package itself expects its names of metrics.
+    as_tensorflow = "keras" not in sys.modules
     found = importlib.import_module("keras")
-    importlib.import_module(f"{_FACE}.bridges").bridge(found)
+    importlib.import_module(f"{_FACE}.bridges").bridge(found, as_tensorflow)
     return found
 
 
@@ -81,6 +93,11 @@ def find(path: str) -> Any:
         file, name = _OURS[path]
         module = importlib.import_module(f"{_FACE}.{file}")
         return getattr(module, name) if name else module
+    front, _, last = path.rpartition(".")
+    if _OURS.get(front, ("", "?"))[1] == "":
+        return getattr(find(front), last)
+    if path in _INSIDE and _is_loading():
+        return importlib.import_module(f"{_FACE}.{_INSIDE[path]}")
     found: Any = library()
     parts = path.split(".")
     for part in parts:
@@ -90,10 +107,21 @@ def find(path: str) -> Any:
                 continue
             except ModuleNotFoundError:
                 version = importlib.metadata.version("keras")
-                raise AttributeError(f"Keras {version} has no {path}", name=part) from None
+                raise AttributeError(f"Keras {version} has no {path}{_newer(version)}") from None
         found = getattr(found, part)
     inside = [name for name in _OURS if name.startswith(f"{path}.")]
     return _with_ours(path, found) if inside and isinstance(found, ModuleType) else found
+
+
+def _newer(version: str) -> str:
+    """What to do about a name that is missing, for Keras before the last version that runs here."""
+    return "; version 2.3.1 has more: pip install keras==2.3.1" if version < "2.3" else ""
+
+
+def _is_loading() -> bool:
+    """Whether it is Keras that asks, whose own backend is not there yet."""
+    keras = sys.modules.get("keras")
+    return keras is not None and not hasattr(keras, "backend")
 
 
 class _WithOurs(ModuleType):

@@ -27,6 +27,8 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.compat import older_conversions
+
 __all__ = ["restore_older_names"]
 
 _log = logging.getLogger("actorsession.compat")
@@ -169,6 +171,21 @@ def _without_copy(array: Callable[..., Any]) -> Callable[..., Any]:
     return older
 
 
+# What gave lists before numpy 2, and gives tuples since.
+_OF_LISTS = ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "gradient", "meshgrid")
+
+
+def _as_list(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of numpy whose several arrays are a list, as before numpy 2."""
+
+    @functools.wraps(function)
+    def older(*args: Any, **named: Any) -> Any:
+        found = function(*args, **named)
+        return list(found) if isinstance(found, tuple) else found
+
+    return older
+
+
 # Names of resampling filters of Pillow, and what they are now.
 _FILTERS = {"ANTIALIAS": "LANCZOS", "CUBIC": "BICUBIC", "LINEAR": "BILINEAR"}
 
@@ -192,6 +209,28 @@ def _loader(yaml: Any) -> str:
     load = yaml.load
     yaml.load = lambda stream, Loader=yaml.FullLoader: load(stream, Loader)
     return "load() needs no Loader"
+
+
+# Modules of TensorFlow whose names ``keras.backend`` had, as its file for TensorFlow imports them.
+_OF_BACKEND = {
+    "control_flow_ops": "ops.control_flow_ops", "ctc": "ops.ctc_ops", "device_lib": "client.device_lib",
+    "functional_ops": "ops.functional_ops", "moving_averages": "training.moving_averages",
+    "tensor_array_ops": "ops.tensor_array_ops", "tf_ops": "framework.ops",
+}  # fmt: skip
+
+
+def _whole_backend(backend: Any) -> str:
+    """Give Keras' backend all names of its file for TensorFlow, as before Keras 2.2.5."""
+    own = getattr(backend, "tensorflow_backend", None)
+    if own is None:
+        return ""
+    for name, value in vars(own).items():
+        if not name.startswith("_") and not hasattr(backend, name):
+            setattr(backend, name, value)
+    for name, path in _OF_BACKEND.items():
+        if not hasattr(backend, name):
+            setattr(backend, name, importlib.import_module(f"tensorflow.python.{path}"))
+    return "all names of its file for TensorFlow are there"
 
 
 def _images(misc: Any) -> str:
@@ -249,6 +288,7 @@ def _add_missing(module: Any, given: Mapping[str, Any]) -> list[str]:
 _CHANGED: dict[str, Callable[[Any], str]] = {
     "PIL.Image": _filters,
     "h5py": _version_2,
+    "keras.backend": _whole_backend,
     "scipy.integrate": _integrals,
     "scipy.linalg": _inverse,
     "scipy.misc": _images,
@@ -325,11 +365,19 @@ def restore_older_names() -> list[str]:
     restored = []
     if not any(isinstance(finder, _FindsChanged) for finder in sys.meta_path):
         sys.meta_path.insert(0, _FindsChanged())
+        if older_conversions.are_refused():
+            # Before Python's own, and behind those that know TensorFlow's modules and companions.
+            place = sys.meta_path.index(PathFinder)
+            sys.meta_path.insert(place, older_conversions.FindsProgram())
+            restored.append("conversions of arrays of one element to numbers")
     if np.lib.NumpyVersion(np.__version__) >= "2.0.0" and isinstance(np.array, BuiltinFunctionType):
         np.array = _with_ragged(_without_copy(np.array))
         np.asarray = _with_ragged(np.asarray)
         np.fromstring = _from_bytes(np.fromstring)
         restored += ["numpy.array", "numpy.asarray", "numpy.fromstring", *_restore_methods()]
+        for name in _OF_LISTS:
+            setattr(np, name, _as_list(getattr(np, name)))
+            restored.append(f"numpy.{name}")
     for module, names in _former():
         for name, value in names.items():
             if name not in vars(module) and value is not None:

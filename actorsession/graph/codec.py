@@ -65,7 +65,7 @@ _MANY = 2**16
 _FILE = b"acts-1\r\n"
 
 _EXT_TENSOR, _EXT_DTYPE, _EXT_SHAPE, _EXT_STRINGS, _EXT_BIGINT, _EXT_FUNCTION = 1, 2, 3, 4, 5, 6
-_EXT_VARIANT, _EXT_PACKED, _EXT_DATASET, _EXT_OBJECTS = 7, 8, 9, 10
+_EXT_VARIANT, _EXT_PACKED, _EXT_DATASET, _EXT_OBJECTS, _EXT_RAGGED = 7, 8, 9, 10, 11
 
 # An empty list or map is one byte on the wire and some sixty in memory, so a header of 64 MiB could take 4
 # GiB. Large graphs are packed, and what else a header holds has no more than this of them. An extension type
@@ -104,9 +104,12 @@ NESTED_CLASSES: ExtensionPoint[NestedClass] = ExtensionPoint(
     "classes of nested values", "actorsession.ops"
 )
 """The classes ``functions``, which consist of nodes, and the values of variant tensors: ``variants``, which
-are lists, and ``datasets``."""
+are lists, ``datasets`` and ``ragged`` tensors."""
 
-_NESTED = {_EXT_FUNCTION: "functions", _EXT_VARIANT: "variants", _EXT_DATASET: "datasets"}
+_NESTED = {
+    _EXT_FUNCTION: "functions", _EXT_VARIANT: "variants", _EXT_DATASET: "datasets",
+    _EXT_RAGGED: "ragged",
+}  # fmt: skip
 
 
 class Packed:

@@ -15,7 +15,14 @@ from typing import Any
 from actorsession.errors import ProtocolError
 from actorsession.records import dataclass
 
-__all__ = ["LOCAL_TASK", "DeviceAttributes", "DeviceSpec", "task_name"]
+__all__ = [
+    "LOCAL_TASK",
+    "DeviceAttributes",
+    "DeviceSpec",
+    "device_in_task",
+    "device_task",
+    "task_name",
+]
 
 # The task that a session without a cluster runs as; TensorFlow's name for it.
 LOCAL_TASK = "/job:localhost/replica:0/task:0"
@@ -149,6 +156,16 @@ def _number(text: str) -> int | str:
     return text if text == "*" else int(text)
 
 
+def device_task(device: str) -> str:
+    """Return the task of a full device name: ``/job:worker/replica:0/task:1``."""
+    return device.rpartition("/device:")[0]
+
+
+def device_in_task(device: str) -> str:
+    """Return the part of a full device name that tells the devices of a task apart: ``CPU:0``."""
+    return device.rpartition("/device:")[2]
+
+
 def task_name(job: str, index: int) -> str:
     """Return the name of a cluster task: ``/job:worker/replica:0/task:1``."""
     return f"/job:{job}/replica:0/task:{index}"
@@ -184,7 +201,7 @@ class DeviceAttributes:
     @property
     def task(self) -> str:
         """The task that owns the device."""
-        return self.name.rpartition("/device:")[0]
+        return device_task(self.name)
 
     def renamed(self, task: str) -> DeviceAttributes:
         """Return the same device under the name of another task."""

@@ -3,8 +3,9 @@
 This module holds the one table between a dtype's name, its numpy dtype and its kind. Types are sent by name,
 because ``numpy.dtype.str`` of bfloat16 is an anonymous ``<V2``. ``string`` tensors are object arrays of
 bytes; ``resource`` tensors hold a handle that never leaves its device; ``variant`` tensors hold an immutable
-value of a class of its own, such as a list of tensors. Every package uses it; it imports nothing of the
-library.
+value of a class of its own, such as a list of tensors. Quantised types are integers whose range stands in
+other tensors; their arrays have one field, named after the type, so that they are told from integers. Every
+package uses this module; it imports nothing of the library.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import numpy as np
 __all__ = [
     "DType", "DTypeLike", "accumulation_dtype", "as_dtype", "bfloat16", "bool_", "complex64",
     "complex128", "dtype_or_reference", "float16", "float32", "float64", "int8", "int16", "int32",
-    "int64", "reference_dtype", "resource", "show_types_as", "string", "uint8", "uint16", "uint32",
-    "uint64", "variant",
+    "int64", "qint8", "qint16", "qint32", "quint8", "quint16", "reference_dtype", "resource",
+    "show_types_as", "string", "uint8", "uint16", "uint32", "uint64", "variant",
 ]  # fmt: skip
 
 
@@ -32,8 +33,8 @@ class DType:
     Attributes:
         name: TensorFlow's name, such as ``float32``.
         np_dtype: the numpy dtype of arrays that hold it (``object`` for strings, resources, variants).
-        kind: one of ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float, ``c`` complex, ``s`` string, ``r``
-            resource, ``v`` variant.
+        kind: one of ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float, ``c`` complex, ``q`` quantised,
+            ``s`` string, ``r`` resource, ``v`` variant.
         as_datatype_enum: TensorFlow's number of the type, as in its files.
 
     Raises:
@@ -77,6 +78,8 @@ class DType:
     @property
     def as_numpy_dtype(self) -> type[Any]:
         """The numpy scalar type; ``object`` where arrays hold objects."""
+        if self.kind == "q":
+            return self.np_dtype  # type: ignore[return-value] # as in TensorFlow
         return object if self.kind in "srv" else self.np_dtype.type
 
     @property
@@ -111,8 +114,13 @@ class DType:
 
     @property
     def is_quantized(self) -> bool:
-        """Whether numbers are kept as integers with a range; always false, as there are no such types."""
-        return False
+        """Whether numbers are kept as integers with a range."""
+        return self.kind == "q"
+
+    @property
+    def integers(self) -> np.dtype[Any]:
+        """The numpy dtype of the integers of a quantised type; ``np_dtype`` of every other."""
+        return self.np_dtype[0] if self.kind == "q" else self.np_dtype
 
     @property
     def is_numpy_compatible(self) -> bool:
@@ -221,13 +229,23 @@ uint64 = _made("uint64", np.dtype(np.uint64), "u", 23)
 bool_ = _made("bool", np.dtype(np.bool_), "b", 10)
 complex64 = _made("complex64", np.dtype(np.complex64), "c", 8)
 complex128 = _made("complex128", np.dtype(np.complex128), "c", 18)
+qint8, quint8, qint16, quint16, qint32 = (
+    _made(name, np.dtype([(name, name.removeprefix("q"))]), "q", number)
+    for name, number in (
+        ("qint8", 11),
+        ("quint8", 12),
+        ("qint16", 15),
+        ("quint16", 16),
+        ("qint32", 13),
+    )
+)
 string = _made("string", np.dtype(object), "s", 7)
 resource = _made("resource", np.dtype(object), "r", 20)
 variant = _made("variant", np.dtype(object), "v", 21)
 
 ALL_TYPES = (
     float16, float32, float64, bfloat16, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
-    bool_, complex64, complex128, string, resource, variant,
+    bool_, complex64, complex128, qint8, quint8, qint16, quint16, qint32, string, resource, variant,
 )  # fmt: skip
 """Every element type."""
 
@@ -242,8 +260,6 @@ _BY_NUMBER: dict[int, DType] = {t.as_datatype_enum: t for t in _BY_NAME.values()
 _REFERENCE = "_ref"
 _REFERENCES_FROM = 100
 _REFERENCE_TO: dict[DType, DType] = {}
-# TensorFlow's types for numbers kept as integers with a range; refused by name.
-QUANTISED = frozenset({"qint8", "quint8", "qint16", "quint16", "qint32"})
 _BY_NUMPY: dict[np.dtype[Any], DType] = {
     t.np_dtype: t for t in _BY_NAME.values() if t.kind not in "srv"
 }
@@ -275,12 +291,6 @@ def as_dtype(value: Any) -> DType:
         found = _BY_NUMPY.get(value)
     found = found or _found(value)
     if found is None:
-        if isinstance(value, str) and value in QUANTISED:
-            raise TypeError(
-                f"{value} is a quantised type, and those are not supported: keep the integers in "
-                f"{value.removeprefix('q')} and their scale beside them; "
-                f"valid names: {', '.join(_BY_NAME)}"
-            )
         raise TypeError(f"cannot convert {value!r} to a dtype; valid names: {', '.join(_BY_NAME)}")
     return found
 

@@ -19,10 +19,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from actorsession.config.limits import check_graph_size
 from actorsession.errors import InaccessibleTensorError, ProtocolError
 from actorsession.graph import codec
+from actorsession.graph.control_flow_ops import PRIMITIVES
 from actorsession.graph.dtypes import DType, bool_, int32, resource, variant
+from actorsession.graph.extension import ExtensionPoint
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import is_registered, needs_import
@@ -34,22 +38,31 @@ if TYPE_CHECKING:
     from actorsession.graph.graph import Graph
 
 __all__ = [
-    "ARGUMENT", "CALL", "CALLS", "CONSTRUCTS", "IF", "MAX_LOOPS", "MAX_NESTING", "REMOTE_CALL",
-    "STANDS_FOR", "STATEFUL_CALL", "SYMBOLIC_GRADIENT", "WHILE", "FunctionBody", "FunctionDef", "brought_in",
-    "check_reach", "entering", "function_fault", "functions_of", "named_functions",
-    "nodes_in", "nodes_inside", "size_inside", "size_of",
+    "ARGUMENT", "BRANCHES", "CALL", "CALLS", "CONSTRUCTS", "CONTROL_FLOW", "FUNCTIONALIZE", "IF", "LOOPS",
+    "MAX_LOOPS", "MAX_NESTING", "REMOTE_CALL", "STANDS_FOR", "STATEFUL_CALL", "SYMBOLIC_GRADIENT", "WHILE",
+    "FunctionBody", "FunctionDef", "brought_in", "check_reach", "entering", "function_fault",
+    "functions_of", "is_same_function", "named_functions", "nodes_in", "nodes_inside", "size_inside",
+    "size_of",
 ]  # fmt: skip
 
 ARGUMENT = ""
 WHILE, IF = "While", "If"
+# With the types of those that TensorFlow knows to have no effects, which are the same here.
+LOOPS, BRANCHES = frozenset({WHILE, "StatelessWhile"}), frozenset({IF, "StatelessIf"})
+CONTROL_FLOW = LOOPS | BRANCHES
 CALL, STATEFUL_CALL = "PartitionedCall", "StatefulPartitionedCall"
 REMOTE_CALL, SYMBOLIC_GRADIENT = "RemoteCall", "SymbolicGradient"
 # Calls of a function, with the number of their inputs before the arguments.
 CALLS: Mapping[str, int] = {CALL: 0, STATEFUL_CALL: 0, REMOTE_CALL: 1, SYMBOLIC_GRADIENT: 0}
 # The attributes of each functional control flow operation that hold functions.
 _FUNCTIONS: Mapping[str, tuple[str, ...]] = {
-    WHILE: ("cond", "body"), IF: ("then_branch", "else_branch"), **dict.fromkeys(CALLS, ("f",)),
+    **dict.fromkeys(LOOPS, ("cond", "body")),
+    **dict.fromkeys(BRANCHES, ("then_branch", "else_branch")), **dict.fromkeys(CALLS, ("f",)),
 }  # fmt: skip
+# Makes loops and branches of the primitives in a function, which is compiled to code of Python.
+FUNCTIONALIZE: ExtensionPoint[
+    Callable[[Sequence[NodeDef], Sequence[TensorSpec], Sequence[tuple[str, int]]], list[NodeDef]]
+] = ExtensionPoint("primitive control flow in functions", "actorsession.ops")
 # The attribute of a ``While`` that replaces a primitive loop where a gradient needs that: for each Exit, the
 # number of the variable and the name.
 STANDS_FOR = "_stands_for"
@@ -251,6 +264,46 @@ def named_functions(nodes: Iterable[NodeDef]) -> dict[str, FunctionDef]:
     return found
 
 
+def is_same_function(one: FunctionDef, other: FunctionDef) -> bool:
+    """Return whether two functions are the same but for the names of their nodes."""
+    if one is other:
+        return True
+    if one.arguments != other.arguments or len(one.nodes) != len(other.nodes):
+        return False
+    names = {ARGUMENT: ARGUMENT}
+    names |= {a.name: b.name for a, b in zip(one.nodes, other.nodes, strict=True)}
+
+    def moved(refs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+        return [(names[name], index) for name, index in refs]
+
+    return moved(one.outputs) == list(other.outputs) and all(
+        (
+            a.op,
+            a.device,
+            moved(a.inputs),
+            [names[name] for name in a.control_inputs],
+            a.attrs.keys(),
+        )
+        == (b.op, b.device, list(b.inputs), list(b.control_inputs), b.attrs.keys())
+        and all(_is_same_value(value, b.attrs[key]) for key, value in a.attrs.items())
+        for a, b in zip(one.nodes, other.nodes, strict=True)
+    )
+
+
+def _is_same_value(one: Any, other: Any) -> bool:
+    if isinstance(one, FunctionDef) and isinstance(other, FunctionDef):
+        return is_same_function(one, other)
+    if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
+        pairs = zip(one, other, strict=False)
+        return len(one) == len(other) and all(_is_same_value(a, b) for a, b in pairs)
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        # By their bytes, in which NaN is NaN; elements of arrays of objects are texts.
+        one, other = np.asarray(one), np.asarray(other)
+        is_alike = (one.dtype, one.shape) == (other.dtype, other.shape)
+        return is_alike and (one.tolist() == other.tolist() or one.tobytes() == other.tobytes())
+    return type(one) is type(other) and bool(one == other)
+
+
 def function_fault(
     node: NodeDef,
     loops: int = 0,
@@ -268,7 +321,7 @@ def function_fault(
     keys = _FUNCTIONS.get(node.op)
     if keys is None:
         return None
-    loops += node.op == WHILE
+    loops += node.op in LOOPS
     if loops > MAX_LOOPS or depth >= MAX_NESTING:
         return f"is nested too deep: {MAX_LOOPS} loops and {MAX_NESTING} constructs are the limit"
     for key in keys:
@@ -280,7 +333,7 @@ def function_fault(
             return f"has a wrong function {key!r}: {wrong}"
     if node.op in CALLS:
         return _call_fault(node)
-    return _while_fault(node) if node.op == WHILE else _if_fault(node)
+    return _while_fault(node) if node.op in LOOPS else _if_fault(node)
 
 
 def _function_fault(
@@ -454,9 +507,13 @@ class FunctionBody:
                     attrs={k: v for k, v in node.attrs.items() if k != "_class"},
                 )
             )
+        made = tuple([refs.get(t, t._ref) for t in outputs])
+        if not PRIMITIVES.isdisjoint([node.op for node in nodes]):
+            arguments = [t.spec for t in (*self.parameters, *captures)]
+            nodes = FUNCTIONALIZE.get("nodes")(nodes, arguments, made)
         return FunctionDef(
             tuple([t.spec for t in self.parameters]), tuple([t.spec for t in captures]),
-            tuple(nodes), tuple([refs.get(t, t._ref) for t in outputs]),
+            tuple(nodes), made,
         )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from actorsession.graph import registry, scopes
@@ -66,7 +66,7 @@ class Graph(ProcessBound):
 
     def __init__(self) -> None:
         self._lock = GraphLock()
-        self._collections = GraphCollections(self._lock)
+        self._kept = GraphCollections(self._lock)
         self.seed: int | None = None
         self._begin()
 
@@ -351,19 +351,45 @@ class Graph(ProcessBound):
                 raise TypeError(
                     f"input {index} of {op.name!r} is of {before.dtype.name}, got {tensor!r}"
                 )
-            if not tensor.shape.is_compatible_with(op.outputs[0].shape):
-                raise ValueError(
-                    f"the shape of {tensor!r} is incompatible with that of {op.outputs[0]!r}"
-                )
-            if not is_back_edge(op.type, tensor.op.type) and reads(tensor.op, op):
+            closes = is_back_edge(op.type, tensor.op.type)
+            known = op.outputs[0] if closes else before
+            if not tensor.shape.is_compatible_with(known.shape):
+                raise ValueError(f"the shape of {tensor!r} is incompatible with that of {known!r}")
+            if not closes and reads(tensor.op, op):
                 raise ValueError(f"{op.name!r} cannot read {tensor!r}, which depends on it")
             op.inputs = (*op.inputs[:index], tensor, *op.inputs[index + 1 :])
             op.forget_node_def()
             self._nodes.forget_consumers()
-            if not is_back_edge(op.type, tensor.op.type):
+            if not closes:
                 self._changed.append((op, user_line()))
             elif op not in self._nodes.bodies:
                 self._extended.append(op)
+
+    def standing_for(self, op: Operation) -> AbstractContextManager[object]:
+        """Return a block whose operations are made for another one, which a subclass may record."""
+        return nullcontext()
+
+    def update_control_inputs(self, op: Operation, control_inputs: Sequence[Operation]) -> None:
+        """Make an operation wait for other operations than so far; see ``update_input``.
+
+        Args:
+            op: an operation of this graph.
+            control_inputs: those for which it waits from now on.
+
+        Raises:
+            ValueError: if one belongs to another graph, or depends on the operation.
+            RuntimeError: if the graph is finalized.
+        """
+        with self._lock.mutex:
+            self._lock.check_open(f"the control inputs of {op.name!r} were to be replaced")
+            for other in control_inputs:
+                if other.graph is not self:
+                    raise ValueError(f"{other!r} belongs to another graph than {op!r}")
+                if other not in op.control_inputs and reads(other, op):
+                    raise ValueError(f"{op.name!r} cannot wait for {other!r}, which depends on it")
+            op.control_inputs = Listed(dict.fromkeys(control_inputs))
+            op.forget_node_def()
+            self._changed.append((op, user_line()))
 
     def forget(self, body: FunctionBody) -> None:
         """Drop the operations of a loop body or branch that was abandoned; its names stay taken."""
@@ -498,7 +524,12 @@ class Graph(ProcessBound):
     @property
     def collections(self) -> list[str]:
         """The names of all collections, as TensorFlow spells it; see ``get_all_collection_keys``."""
-        return self._collections.keys()
+        return self._kept.keys()
+
+    @property
+    def _collections(self) -> dict[Hashable, list[Any]]:
+        """The lists by name, under the name by which public programs reach for them in TensorFlow."""
+        return self._kept.lists
 
     def add_to_collection(self, name: Hashable, value: Any) -> None:
         """Append a value to a named collection.
@@ -506,7 +537,7 @@ class Graph(ProcessBound):
         Raises:
             RuntimeError: if the graph is finalized.
         """
-        self._collections.add(name, value)
+        self._kept.add(name, value)
 
     def add_to_collections(self, names: Iterable[Hashable] | str, value: Any) -> None:
         """Append a value to each of several collections, once where a name is repeated.
@@ -519,7 +550,7 @@ class Graph(ProcessBound):
             RuntimeError: if the graph is finalized.
         """
         for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
-            self._collections.add(name, value)
+            self._kept.add(name, value)
 
     def get_collection(self, name: Hashable, scope: str | None = None) -> list[Any]:
         """Return the values of a collection, as a new list.
@@ -528,15 +559,15 @@ class Graph(ProcessBound):
             name: of the collection; one that does not exist is empty.
             scope: only values that have a name which starts with a match of this pattern.
         """
-        return self._collections.values(name, scope)
+        return self._kept.values(name, scope)
 
     def get_collection_ref(self, name: Hashable) -> list[Any]:
         """Return the list behind a collection, made if absent: changing it changes the collection."""
-        return self._collections.ref(name)
+        return self._kept.ref(name)
 
     def get_all_collection_keys(self) -> list[str]:
         """Return the names of all collections; keys that are no strings are left out."""
-        return self._collections.keys()
+        return self._kept.keys()
 
     def clear_collection(self, name: Hashable) -> None:
         """Delete a collection and its values.
@@ -544,7 +575,7 @@ class Graph(ProcessBound):
         Raises:
             RuntimeError: if the graph is finalized.
         """
-        self._collections.clear(name)
+        self._kept.clear(name)
 
     # -- scopes --------------------------------------------------------------------------------
 

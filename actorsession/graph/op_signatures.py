@@ -8,7 +8,7 @@
 The first two parts are as TensorFlow 2.21 registers the type. ``*N`` after a type is a list whose length is
 attribute ``N``, ``[T]`` is a list whose types are the list attribute ``T``, and ``&`` marks a reference. In
 braces stand the element types that this library accepts: kinds (see ``DType.kind``), or names with commas.
-Inputs that share an attribute with braces have one element type, and ``{biufcsrv}`` asks no more than that.
+Inputs that share an attribute with braces have one element type, and ``{biufcqsrv}`` asks no more than that.
 
 A third part says what is different here. ``stateful`` marks an operation with state or side effects, and
 ``ours`` one that TensorFlow does not have. ``-name`` is an attribute that nodes of this library do not store.
@@ -50,7 +50,7 @@ NOT_IMPLEMENTED = "tensorflow"
 
 KIND_WORDS = {
     "b": "bool", "i": "signed integers", "u": "unsigned integers", "f": "floating types",
-    "c": "complex types", "s": "strings", "r": "resources", "v": "variants",
+    "c": "complex types", "q": "quantised types", "s": "strings", "r": "resources", "v": "variants",
 }  # fmt: skip
 """What messages call the kinds of types (see ``DType.kind``)."""
 

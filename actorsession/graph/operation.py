@@ -10,7 +10,7 @@ from __future__ import annotations
 import reprlib
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
@@ -330,7 +330,9 @@ class Tensor(OperatorMixin, GraphBound):
     __hash__ = object.__hash__
 
     def __eq__(self, other: object) -> bool:
-        if self is not other and isinstance(other, _VALUES):
+        # Who compares with an empty list asks whether there is anything.
+        empty = isinstance(other, list) and not other
+        if self is not other and isinstance(other, _VALUES) and not empty:
             # Not an error: in TensorFlow 1 it is False, and ``tensor in [1.0, other]`` asks this too.
             warnings.warn(
                 f"{self!r} == {reprlib.repr(other)} compares objects and is False: a tensor has no value "
@@ -505,6 +507,28 @@ class Operation(GraphBound):
     def _update_input(self, index: int, tensor: Tensor) -> None:
         """Replace a data input; see ``Graph.update_input``."""
         self.graph.update_input(self, index, tensor)
+
+    @property
+    def _outputs(self) -> Listed[Tensor]:
+        """The outputs, under the name by which public programs reach for them in TensorFlow."""
+        return self.outputs
+
+    @property
+    def _id(self) -> int:
+        """The number, likewise."""
+        return self.number
+
+    def _add_control_inputs(self, ops: Iterable[Operation]) -> None:
+        """Wait for further operations; see ``Graph.update_control_inputs``."""
+        self.graph.update_control_inputs(self, [*self.control_inputs, *ops])
+
+    def _add_control_input(self, op: Operation) -> None:
+        """Wait for a further operation; see ``Graph.update_control_inputs``."""
+        self._add_control_inputs([op])
+
+    def _remove_all_control_inputs(self) -> None:
+        """Wait for no operation; see ``Graph.update_control_inputs``."""
+        self.graph.update_control_inputs(self, [])
 
     def get_attr(self, name: str) -> Any:
         """Return the value of an attribute as in TensorFlow; ``attrs`` has it as it is kept here.

@@ -146,7 +146,8 @@ def build_call(
             results = call(function, inputs[first:], f"{full}/_{_NOT_IN_NAMES.sub('_', name)}")
             # Every call has at least one result, so that its side effects run as dependencies of a value.
             given = results or [ran(body.operations, graph)]
-        op = builder.construct(node.type, inputs[:first], ("f",), [body], [given])
+        named = {"_function": str(name)}
+        op = builder.construct(node.type, inputs[:first], ("f",), [body], [given], named)
     return op, list(op.outputs[: len(results)])
 
 

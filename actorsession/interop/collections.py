@@ -235,19 +235,24 @@ def collection_proto(key: str, values: list[Any], scope: str | None) -> protos.C
 
 def _renamed(message: Any, rename: Callable[[str], str]) -> Any:
     """Return a message in which all strings are names, and are given other ones."""
-    made = type(message)()
+    made = message.copy()
+    _rename(made, rename)
+    return made
+
+
+def _rename(message: Any, rename: Callable[[str], str]) -> None:
     for field, value in message.ListFields():
         if field.key:
-            getattr(made, field.name).update({rename(k): rename(v) for k, v in value.items()})
-        elif field.is_message:
-            getattr(made, field.name).CopyFrom(_renamed(value, rename))
+            items = {rename(key): rename(item) for key, item in value.items()}
+            value.clear()
+            value.update(items)
+        elif field.scalar is None:
+            for part in value if field.repeated else [value]:
+                _rename(part, rename)
         elif field.repeated:
-            is_text = field.scalar is not None
-            items = [rename(item) if is_text else _renamed(item, rename) for item in value]
-            getattr(made, field.name).extend(items)
-        else:
-            setattr(made, field.name, rename(value) if isinstance(value, str) else value)
-    return made
+            value[:] = [rename(item) if isinstance(item, str) else item for item in value]
+        elif isinstance(value, str):
+            setattr(message, field.name, rename(value))
 
 
 def _write_context(context: Any, export_scope: str | None = None) -> Any:

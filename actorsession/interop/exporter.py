@@ -17,17 +17,25 @@ from actorsession.checkpoints import write_whole
 from actorsession.checkpoints.seals import seal_message, seal_text
 from actorsession.config.file_roots import path_text
 from actorsession.graph import registry
-from actorsession.graph.dtypes import resource
-from actorsession.graph.function import CALLS, STATEFUL_CALL, SYMBOLIC_GRADIENT, WHILE, FunctionDef
+from actorsession.graph.dtypes import DType, resource, string
+from actorsession.graph.function import (
+    CALLS,
+    LOOPS,
+    STANDS_FOR,
+    STATEFUL_CALL,
+    SYMBOLIC_GRADIENT,
+    FunctionDef,
+    is_same_function,
+)
 from actorsession.graph.graph import Graph
 from actorsession.graph.names import free_name
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.node import NodeDef as PlainNodeDef
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.op_signatures import REQUIRED, Signature, bind, tensorflow_signature
+from actorsession.graph.op_signatures import REQUIRED, Arg, Signature, bind, tensorflow_signature
 from actorsession.interop import protos, text_format
 from actorsession.interop.attributes import FunctionName, attr_proto
-from actorsession.interop.first_values import with_first_values
+from actorsession.interop.first_values import with_first_values, with_stand_ins
 from actorsession.interop.functions import CONSTRUCTS, function_proto
 from actorsession.interop.message import Message
 from actorsession.interop.signatures import FROM_HANDLE, GRAPH_DEF_VERSION, OF_TENSORFLOW, PRIVATE
@@ -57,7 +65,7 @@ def graph_def_of(
     made.versions.producer = GRAPH_DEF_VERSION
     writer = _Writer(made.library, add_shapes)
     types = {node.name: node.outputs for node in plain.nodes}
-    for node in with_first_values(plain.nodes[after:]):
+    for node in with_first_values(with_stand_ins(plain.nodes)[after:]):
         types[node.name] = node.outputs
         inputs = tuple([types[name][index] for name, index in node.inputs])
         made.node.adopt(writer.node(node, inputs))
@@ -77,6 +85,11 @@ def node_of(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> protos.NodeDe
     return _Writer(protos.FunctionDefLibrary(), add_shapes=False).node(node, inputs)
 
 
+# Attributes that only this library has: in a file the name of a function is that of ``f``, and the Exits that
+# a loop stands for read it (``with_stand_ins``).
+_OURS = frozenset({"_function", STANDS_FOR})
+
+
 class _Writer:
     """A writer of nodes; it adds the functions of loops, branches and datasets to a library.
 
@@ -89,7 +102,7 @@ class _Writer:
         self._library = library
         self._add_shapes = add_shapes
         self._names: set[str] = set()
-        self._shared: dict[tuple[str, tuple[TensorSpec, ...]], str] = {}
+        self._shared: dict[tuple[str, tuple[TensorSpec, ...]], list[tuple[str, FunctionDef]]] = {}
 
     def node(self, node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> protos.NodeDef:
         """Return a node in TensorFlow's form; ``inputs`` are the static types of its inputs."""
@@ -110,11 +123,10 @@ class _Writer:
             raise ValueError(
                 f"node {node.name!r} ({node.op}) cannot be exported to a GraphDef: {exc}"
             ) from exc
-        if self._add_shapes:
-            shapes = made.attr["_output_shapes"].list
-            outputs = _outputs(node, inputs)
-            shapes.shape.extend([shape_proto(spec.shape) for spec in outputs])
-            shapes.SetInParent()
+        outputs = _outputs(node, inputs)
+        if self._add_shapes and outputs:
+            shapes = made.attr["_output_shapes"].list.shape
+            shapes.extend([shape_proto(spec.shape) for spec in outputs])
         return made
 
     def _construct(
@@ -122,12 +134,14 @@ class _Writer:
     ) -> dict[str, tuple[Any, str | None]]:
         """Return the attributes of a loop or branch, and add its functions to the library."""
         made: dict[str, tuple[Any, str | None]] = {
-            name: (value, None) for name, value in node.attrs.items() if name.startswith("_")
+            name: (value, None)
+            for name, value in node.attrs.items()
+            if name.startswith("_") and name not in _OURS
         }
         for key in CONSTRUCTS[node.op]:
             made[key] = (FunctionName(self._function(node, key)), "func")
         outputs = _outputs(node, inputs)
-        if node.op == WHILE:
+        if node.op in LOOPS:
             made["T"] = (tuple([spec.dtype for spec in outputs]), "list(type)")
         elif node.op in CALLS:
             passed = inputs[CALLS[node.op] :]
@@ -145,12 +159,14 @@ class _Writer:
         """Write a function of a node and return its name in the library; calls of one function share it."""
         function: FunctionDef = node.attrs[key]
         named = node.attrs.get("_function") if node.op in CALLS else None
-        shared = (str(named), function.arguments)
-        if named is not None and node.op != SYMBOLIC_GRADIENT and shared in self._shared:
-            return self._shared[shared]
+        shared = self._shared.setdefault((str(named), function.arguments), [])
+        if named is not None and node.op != SYMBOLIC_GRADIENT:
+            for name, other in shared:
+                if is_same_function(function, other):
+                    return name
         name = self._free_name(str(named or f"{node.name}_{key}".replace("/", "_")))
         if named is not None:
-            self._shared[shared] = name
+            shared.append((name, function))
         made = function_proto(name, function, self.node, carried=key == "body")
         self._library.function.adopt(made)
         return name
@@ -163,7 +179,7 @@ class _Writer:
 
 def _outputs(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> tuple[TensorSpec, ...]:
     """Return the outputs that a node has in TensorFlow's form, where loops also return their captures."""
-    rest = inputs[len(node.outputs) :] if node.op == WHILE else ()
+    rest = inputs[len(node.outputs) :] if node.op in LOOPS else ()
     return (*node.outputs, *rest)
 
 
@@ -227,13 +243,21 @@ def _bound(
         (signature.inputs, inputs, "inputs"), (signature.outputs, node.outputs, "outputs")
     ):  # fmt: skip
         known = {**node.attrs, **bound}
-        found = bind(args, [spec.dtype for spec in specs], known, signature.attrs)
+        found = bind(args, _written_types(args, specs), known, signature.attrs)
         if found is None:
             raise ValueError(
                 f"it has {len(specs)} {what}, which do not match TensorFlow's {node.op}"
             )
         bound = {**found, **bound}
     return bound
+
+
+def _written_types(args: Sequence[Arg], specs: Sequence[TensorSpec]) -> list[DType]:
+    """Return the types of inputs or outputs as TensorFlow has them, where older handles refer to a string."""
+    dtypes = [spec.dtype for spec in specs]
+    if args and args[0].is_ref and dtypes and dtypes[0] is resource:
+        dtypes[0] = string
+    return dtypes
 
 
 # -- files ---------------------------------------------------------------------------------------

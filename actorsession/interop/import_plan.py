@@ -44,8 +44,8 @@ __all__ = [
 # Operation types of TensorFlow that are imported as another type. The value is used if the key is not
 # registered; ``node_builder`` adapts the inputs where they differ.
 ALIASES: Mapping[str, str] = {
-    "StatelessWhile": "While", "StatelessIf": "If", "Case": "If", "StatelessCase": "If",
-    "BatchMatMulV3": "BatchMatMulV2", "_Arg": "Placeholder", "_Retval": "Identity",
+    "Case": "If", "StatelessCase": "StatelessIf",
+    "_Arg": "Placeholder", "_Retval": "Identity",
 }  # fmt: skip
 
 # TensorFlow's names of attributes, by their names here, for types that lack the name used here.
@@ -274,7 +274,7 @@ def _check_names(planned: Sequence[Planned], mapped: Container[tuple[str, int]] 
             if producer not in counted and (producer, index) not in mapped:
                 raise RequestValueError(f"node {node.name!r}: unknown input node {producer!r}")
         for before in node.control:
-            if before not in counted:
+            if before not in counted and (before, -1) not in mapped:
                 raise RequestValueError(f"node {node.name!r}: unknown control input {before!r}")
         fault = class_fault(node.attrs)
         if fault is not None:

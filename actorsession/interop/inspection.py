@@ -39,7 +39,7 @@ from actorsession.interop.message import Message
 from actorsession.interop.meta_protos import AssetFileDef, TensorInfo
 from actorsession.interop.saved_models import FILENAME as SAVED_MODEL
 from actorsession.interop.saved_models import TEXT_FILENAME as SAVED_MODEL_TEXT
-from actorsession.interop.saved_models import SavedModel, read_saved_model
+from actorsession.interop.saved_models import SavedModel, flat_tensors, read_saved_model
 from actorsession.interop.tensors import make_ndarray
 from actorsession.opsets.parsing.record_frames import HEADER, size_of
 from actorsession.opsets.parsing.records import RecordReader
@@ -350,19 +350,15 @@ def _items(collection: Any) -> int:
 
 
 def _tensors(infos: Mapping[str, TensorInfo]) -> list[dict[str, Any]]:
-    rows = []
-    for key, info in sorted(infos.items()):
-        kind = info.WhichOneof("encoding")
-        tensor = info.coo_sparse.values_tensor_name if kind == "coo_sparse" else info.name
-        rows.append(
-            {
-                "name": key,
-                "dtype": _dtype(info.dtype),
-                "shape": _shape(info.tensor_shape),
-                "tensor": tensor,
-            }
-        )
-    return rows
+    return [
+        {
+            "name": key,
+            "dtype": _dtype(info.dtype),
+            "shape": _shape(info.tensor_shape),
+            "tensor": info.name,
+        }
+        for key, info in flat_tensors(infos).items()
+    ]
 
 
 def _graph(graph: protos.GraphDef) -> dict[str, Any]:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from actorsession.checkpoints.atomic import file_errors, read_regular
@@ -56,6 +55,7 @@ def export_meta_graph(
     *,
     strip_default_attrs: bool = False,
     clear_extraneous_savers: bool = False,
+    unbound: str | None = UNBOUND,
 ) -> protos.MetaGraphDef:
     """Return a graph with its collections as a message, and write it to a file if one is named.
 
@@ -72,6 +72,7 @@ def export_meta_graph(
             names.
         strip_default_attrs: whether attributes of nodes that have their defaults are left out.
         clear_extraneous_savers: whether the collection of savers is left out.
+        unbound: the collection that lists what nodes below ``export_scope`` read from outside, if any.
 
     Raises:
         ValueError: for a graph that has no such form.
@@ -84,10 +85,10 @@ def export_meta_graph(
     if graph_def is None:
         graph_def = graph_def_of(graph, add_shapes=True)
     if export_scope:
-        graph_def, unbound = scoped_graph_def(graph_def, export_scope)
-        if unbound:
-            listed = made.collection_def[UNBOUND].bytes_list.value
-            listed.extend([name.encode() for name in unbound])
+        graph_def, outside = scoped_graph_def(graph_def, export_scope)
+        if outside and unbound is not None:
+            listed = made.collection_def[unbound].bytes_list.value
+            listed.extend([name.encode() for name in outside])
     made.graph_def.CopyFrom(graph_def)
     if clear_devices:
         _clear_devices(made.graph_def)
@@ -101,7 +102,7 @@ def export_meta_graph(
     for key in keys:
         if clear_extraneous_savers and key == GraphKeys.SAVERS:
             continue
-        values = graph.get_collection(key, _below(export_scope))
+        values = [v for v in graph.get_collection(key) if _is_below(v, export_scope)]
         try:
             if values:
                 made.collection_def[key].CopyFrom(collection_proto(key, values, export_scope))
@@ -113,9 +114,10 @@ def export_meta_graph(
     return made
 
 
-def _below(scope: str | None) -> str | None:
-    """Return the regular expression for names below a scope."""
-    return f"{re.escape(scope.rstrip('/'))}/" if scope else None
+def _is_below(value: Any, scope: str | None) -> bool:
+    """Return whether an element of a collection is exported with a scope: it has no name, or one below it."""
+    name = value if isinstance(value, str) else getattr(value, "name", None)
+    return not scope or not isinstance(name, str) or name.startswith(f"{scope.rstrip('/')}/")
 
 
 def _clear_devices(graph_def: protos.GraphDef) -> None:
@@ -155,11 +157,13 @@ class ImportedMetaGraph:
         meta_graph_def: the message that was read.
         import_scope: the name scope in which the graph was built; empty for none.
         variables: the variables that were restored, by their names in the file.
+        elements: the operations and tensors that were asked for.
     """
 
     meta_graph_def: protos.MetaGraphDef
     import_scope: str
     variables: Mapping[str, Variable]
+    elements: Sequence[Any] | None = None
 
     @property
     def saver_def(self) -> protos.SaverDef | None:
@@ -195,6 +199,10 @@ def import_meta_graph(
     clear_devices: bool = False,
     import_scope: str | None = None,
     input_map: Mapping[Any, Any] | None = None,
+    *,
+    return_elements: Iterable[Any] | None = None,
+    unbound: str | None = UNBOUND,
+    restores: Callable[[str], bool] = lambda key: True,
 ) -> ImportedMetaGraph:
     """Build a meta graph in the default graph, with its collections.
 
@@ -203,6 +211,9 @@ def import_meta_graph(
         clear_devices: whether to drop the requested devices of nodes.
         import_scope: a name scope in which to build the graph.
         input_map: tensors to read instead of outputs of the graph, as for ``import_graph_def``.
+        return_elements: names of operations and tensors of the graph to return.
+        unbound: the collection that lists the inputs which ``input_map`` must name.
+        restores: which of the other collections are restored, by their names.
 
     Returns:
         The restored objects. The caller creates a saver from ``saver_def``.
@@ -219,16 +230,20 @@ def import_meta_graph(
         graph_def = graph_def.copy()
         _clear_devices(graph_def)
     graph = get_default_graph()
-    scope = graph.unique_name(import_scope, mark_as_used=False) if import_scope else ""
+    if import_scope and not import_scope.endswith("/"):
+        name, scope = import_scope, graph.unique_name(import_scope, mark_as_used=False)
+    else:
+        scope = (import_scope or graph.get_name_scope()).rstrip("/")
+        name = f"{scope}/" if scope else ""
     producer = message.meta_info_def.stripped_op_list
-    mapped = bound_map(message, input_map)
-    import_graph_def(graph_def, mapped, name=scope, producer_op_list=producer)
+    mapped = bound_map(message, input_map, unbound)
+    elements = import_graph_def(graph_def, mapped, return_elements, name, producer_op_list=producer)
     # Variables first: other collections may hold them by name.
     keys = sorted(message.collection_def, key=lambda key: (not is_restored_by_function(key), key))
-    keys = [key for key in keys if key != UNBOUND]
+    keys = [key for key in keys if key != unbound and restores(key)]
     before = {id(v) for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES)}
     for key in keys:
         restore_collection(key, message.collection_def[key], graph, scope)
     restored = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
     found = {without_scope(v.name, scope): v for v in restored if id(v) not in before}
-    return ImportedMetaGraph(message, scope, found)
+    return ImportedMetaGraph(message, scope, found, elements)

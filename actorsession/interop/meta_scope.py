@@ -60,28 +60,43 @@ def _leave_groups(node: protos.NodeDef, prefix: str) -> None:
             del node.attr["_class"]
 
 
-def bound_map(message: protos.MetaGraphDef, input_map: Mapping[Any, Any] | None) -> dict[Any, Any]:
+def bound_map(
+    message: protos.MetaGraphDef, input_map: Mapping[Any, Any] | None, key: str | None = UNBOUND
+) -> dict[Any, Any]:
     """Return ``input_map`` with its keys replaced by the names in the file.
 
+    Args:
+        message: the graph with its collections.
+        input_map: tensors by names of inputs, with the mark of unbound ones or without. Nodes that only run
+            after an input run after its tensor.
+        key: the collection that lists the unbound inputs.
+
     Raises:
-        ValueError: if the graph has unbound inputs and there is no map.
+        ValueError: if the graph has unbound inputs that the map does not name.
     """
     given = dict(input_map or {})
-    if UNBOUND not in message.collection_def:
+    if key is None or key not in message.collection_def:
         return given
-    unbound = {value.decode() for value in message.collection_def[UNBOUND].bytes_list.value}
-    if unbound and input_map is None:
-        names = ", ".join(sorted(name.replace(_MARK, "") for name in unbound))
+    unbound = {value.decode() for value in message.collection_def[key].bytes_list.value}
+    found: dict[Any, Any] = {}
+    for name in sorted(given, key=lambda name: str(name).startswith("^")):
+        found |= dict.fromkeys(_forms(name) & unbound or [name], given[name])
+    missing = {name.removeprefix("^").replace(_MARK, "") for name in unbound - found.keys()}
+    if missing:
         raise ValueError(
-            f"Graph contains unbound inputs: {names}. Must provide these inputs through input_map."
+            f"Graph contains unbound inputs: {', '.join(sorted(missing))}. Must provide these inputs through "
+            "input_map."
         )
-    return {_marked(key, unbound): value for key, value in given.items()}
+    return found
 
 
-def _marked(key: Any, unbound: set[str]) -> Any:
-    if isinstance(key, str):
-        sign, bare = ("^", key[1:]) if key.startswith("^") else ("", key)
-        marked = f"{sign}{_MARK}{bare}"
-        if marked in unbound or f"{marked}:0" in unbound or marked.removesuffix(":0") in unbound:
-            return marked
-    return key
+def _forms(name: Any) -> set[str]:
+    """Return the names that an unbound input may have in the file."""
+    if not isinstance(name, str):
+        return set()
+    bare = name.removeprefix("^").removeprefix(_MARK)
+    operation, _, index = bare.partition(":")
+    if name.startswith("^"):
+        return {f"^{_MARK}{operation}"}
+    first = {f"{_MARK}{operation}", f"{_MARK}{operation}:0"}
+    return {f"^{_MARK}{operation}", *(first if index in ("", "0") else [f"{_MARK}{bare}"])}

@@ -13,12 +13,13 @@ from typing import Any
 
 from actorsession.errors import RequestValueError
 from actorsession.graph.control_flow_ops import MERGES
-from actorsession.graph.dtypes import as_dtype, resource
+from actorsession.graph.dtypes import as_dtype, resource, string
 from actorsession.graph.function import CALLS
 from actorsession.graph.graph import Graph
-from actorsession.graph.op_signatures import Arg, bind
+from actorsession.graph.op_signatures import Arg, bind, signature_of
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import REQUIRED, lookup
+from actorsession.graph.scopes import entered
 from actorsession.interop.attributes import FunctionName
 from actorsession.interop.calls import build_call, build_function
 from actorsession.interop.construct_import import after, build_construct
@@ -32,6 +33,7 @@ __all__ = ["NodeBuilder", "handle_of"]
 # The exceptions that building may raise: shape functions receive attributes from the file that no function of
 # this library would produce.
 _FAULTS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+_LOCATED = "loc:@"
 
 
 class NodeBuilder:
@@ -82,6 +84,19 @@ class NodeBuilder:
                     f"node {node.name!r} ({node.op}) cannot be imported: {exc}"
                 ) from exc
         self._close_loops()
+        self._place(ordered)
+
+    def _place(self, ordered: Sequence[Planned]) -> None:
+        """Give each node that is colocated with others the device of the first of these that has one.
+
+        This is what TensorFlow does: the device that the file has for such a node counts for nothing.
+        """
+        for node in ordered:
+            op = self.built[node.name]
+            others = _colocated_with(node.given and op.attrs, op.name)
+            if others:
+                devices = [self._graph.get_operation_by_name(name).device for name in others]
+                op._device = next(filter(None, devices), "")
 
     def _close_loops(self) -> None:
         """Connect each Merge to the NextIteration that was built after it."""
@@ -169,7 +184,9 @@ class NodeBuilder:
         with contextlib.ExitStack() as stack:
             if control:
                 stack.enter_context(self._graph.control_dependencies(control))
-            if node.device:
+            if _colocated_with(node.given and attrs, full):
+                stack.enter_context(entered(self._graph, devices=()))  # see _place
+            elif node.device:
                 stack.enter_context(self._graph.device(node.device))
             if node.op in CONSTRUCTS and node.given:
                 return self._construct(node, inputs, full)
@@ -236,9 +253,11 @@ class NodeBuilder:
         if "_class" in attrs:
             # In a function of TensorFlow 2 it may name a node that was left outside, and says nothing then.
             groups = [
-                g for g in attrs.pop("_class") if not g.startswith("loc:@") or g[5:] in self._names
+                g for g in attrs.pop("_class") if not g.startswith(_LOCATED) or g[5:] in self._names
             ]
-            named = [f"loc:@{self._names[g[5:]]}" if g.startswith("loc:@") else g for g in groups]
+            named = [
+                f"{_LOCATED}{self._names[g[5:]]}" if g.startswith(_LOCATED) else g for g in groups
+            ]
             attrs |= {"_class": tuple(named)} if named else {}
         wanted = lookup(node.type).attrs
         if inputs and inputs[0].dtype is resource:
@@ -250,6 +269,12 @@ class NodeBuilder:
         return attrs
 
 
+def _colocated_with(attrs: Mapping[str, Any], own: str) -> list[str]:
+    """Return the names of the other nodes that a node is colocated with."""
+    names = [g[len(_LOCATED) :] for g in attrs.get("_class", ()) if g.startswith(_LOCATED)]
+    return [name for name in names if name != own]
+
+
 def handle_of(tensor: Tensor) -> Operation | None:
     """Return the ``VarHandleOp`` that produces a handle, if it can be determined."""
     op = _source_of(tensor)
@@ -258,9 +283,14 @@ def handle_of(tensor: Tensor) -> Operation | None:
 
 def _source_of(tensor: Tensor) -> Operation:
     op = tensor.op
-    while op.type == "Identity":
+    while op.type == "Identity" or (op.type.startswith("Ref") and op.inputs):
         op = op.inputs[0].op
     return op
+
+
+def _is_reference(op: Operation) -> bool:
+    signature = signature_of(op.type)
+    return signature is not None and any(arg.is_ref for arg in signature.outputs)
 
 
 def _check_types(node: Planned, inputs: Sequence[Tensor]) -> None:
@@ -276,6 +306,8 @@ def _check_types(node: Planned, inputs: Sequence[Tensor]) -> None:
         t for arg in signature.inputs for t in _expected(arg, node.given, found, signature.attrs)
     ]
     for at, (tensor, dtype) in enumerate(zip(inputs, expected, strict=False)):
+        if tensor.spec.dtype is resource and dtype is string and _is_reference(_source_of(tensor)):
+            continue  # a reference to a handle's name, which is the handle here
         if dtype is not None and tensor.spec.dtype is not dtype:
             raise RequestValueError(
                 f"input {at} was passed {tensor.dtype.name} from {tensor.name}, expected {dtype.name}"

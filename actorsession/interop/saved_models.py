@@ -7,19 +7,27 @@ restores values from it. The values of variables are in a separate checkpoint.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from actorsession.checkpoints.atomic import file_errors, read_regular
 from actorsession.checkpoints.seals import open_message, open_text
 from actorsession.config.file_roots import path_text
 from actorsession.errors import DataLossError, MissingFileError, UnreadableFileError
+from actorsession.graph.dtypes import int64
 from actorsession.interop import text_format
 from actorsession.interop.exporter import write_message
 from actorsession.interop.message import Message
+from actorsession.interop.meta_protos import TensorInfo
 
-__all__ = ["FILENAME", "TEXT_FILENAME", "SavedModel", "read_saved_model", "write_saved_model"]
+__all__ = [
+    "FILENAME", "TEXT_FILENAME", "SavedModel", "flat_tensors", "read_saved_model", "write_saved_model",
+]  # fmt: skip
 
 FILENAME, TEXT_FILENAME = "saved_model.pb", "saved_model.pbtxt"
+# The tensors of a sparse one, and their types; 0 is the type of its values.
+_INT64 = int64.as_datatype_enum
+_SPARSE_PARTS = {"indices": _INT64, "values": 0, "dense_shape": _INT64}
 
 
 class SavedModel(Message):
@@ -29,6 +37,32 @@ class SavedModel(Message):
         1 saved_model_schema_version int64
         2 meta_graphs MetaGraphDef*
     """
+
+
+def flat_tensors(infos: Mapping[str, TensorInfo]) -> dict[str, TensorInfo]:
+    """Return the tensors of a signature, in the order of their keys.
+
+    Those of a sparse tensor have keys such as ``words/values``, and those of another value of several
+    tensors, such as a ragged one, have numbers: ``words/0``.
+
+    Args:
+        infos: the inputs or the outputs of the signature.
+    """
+    found: dict[str, TensorInfo] = {}
+    for key, info in sorted(infos.items()):
+        kind = info.WhichOneof("encoding")
+        if kind == "composite_tensor":
+            parts = enumerate(info.composite_tensor.components)
+            found |= flat_tensors({f"{key}/{at}": part for at, part in parts})
+        elif kind == "coo_sparse":
+            for part, dtype in _SPARSE_PARTS.items():
+                name = getattr(info.coo_sparse, f"{part}_tensor_name")
+                made = TensorInfo(name=name, dtype=dtype or info.dtype)
+                made.tensor_shape.unknown_rank = True
+                found[f"{key}/{part}"] = made
+        else:
+            found[key] = info
+    return found
 
 
 def read_saved_model(export_dir: str | os.PathLike[str]) -> SavedModel:

@@ -41,6 +41,7 @@ _LISTS = {
     "uint64": ("uint64_val", "<u8"), "bool": ("bool_val", "?"),
     "complex64": ("scomplex_val", "<f4"), "complex128": ("dcomplex_val", "<f8"),
     "float16": ("half_val", "<i8"), "bfloat16": ("half_val", "<i8"),
+    **dict.fromkeys(("qint8", "quint8", "qint16", "quint16", "qint32"), ("int_val", "<i8")),
 }  # fmt: skip
 
 
@@ -120,6 +121,8 @@ def _add_to_list(proto: TensorProto, kind: DType, values: Array) -> None:
     name, _ = _LISTS[kind.name]
     if name == "half_val":
         values = values.view(np.uint16)
+    elif kind.kind == "q":
+        values = values.view(kind.integers)
     elif kind.kind == "c":
         values = np.stack([values.real, values.imag], axis=-1).reshape(-1)
     getattr(proto, name).extend(values.tolist())
@@ -238,6 +241,8 @@ def _from_list(tensor: TensorProto, dtype: DType) -> Array:
         if values.size % 2:
             raise InvalidArgumentError(f"{dtype.name} needs pairs of values, got {values.size}")
         return values.view(dtype.np_dtype.newbyteorder("<")).astype(dtype.np_dtype)
+    if dtype.kind == "q":
+        return values.astype(dtype.integers).view(dtype.np_dtype)
     return values.astype(dtype.np_dtype)
 
 

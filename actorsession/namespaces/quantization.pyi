@@ -1,15 +1,21 @@
 # Written by scripts/generated.py.
-"""Fake quantisation: rounding to the values that a few bits can hold, with gradients."""
+"""Quantisation: rounding to the values that a few bits can hold, with gradients, and integers with ranges."""
 
+from actorsession.opsets.quantisation.conversions import dequantize as dequantize
+from actorsession.opsets.quantisation.conversions import quantize as quantize
+from actorsession.opsets.quantisation.conversions import quantize_v2 as quantize_v2
 from actorsession.opsets.quantisation.fake_quant import fake_quant_with_min_max_args as fake_quant_with_min_max_args
 from actorsession.opsets.quantisation.fake_quant import fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient
 from actorsession.opsets.quantisation.fake_quant import fake_quant_with_min_max_vars as fake_quant_with_min_max_vars
 from actorsession.opsets.quantisation.fake_quant import fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient
 from actorsession.opsets.quantisation.fake_quant import fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel
 from actorsession.opsets.quantisation.fake_quant import fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient
+from actorsession.opsets.quantisation.rounding import quantize_and_dequantize as quantize_and_dequantize
+from actorsession.opsets.quantisation.rounding import quantize_and_dequantize_v2 as quantize_and_dequantize_v2
 
 __all__ = [
-"fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
+"dequantize", "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
 "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
-"fake_quant_with_min_max_vars_per_channel", "fake_quant_with_min_max_vars_per_channel_gradient"
+"fake_quant_with_min_max_vars_per_channel", "fake_quant_with_min_max_vars_per_channel_gradient",
+"quantize", "quantize_and_dequantize", "quantize_and_dequantize_v2", "quantize_v2"
 ]

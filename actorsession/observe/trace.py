@@ -21,6 +21,7 @@ from typing import Any
 from actorsession.checkpoints import write_whole
 from actorsession.config import NodeStats, StepStats, TransferStats
 from actorsession.config.file_roots import path_text
+from actorsession.graph.device import device_in_task, device_task
 from actorsession.observe.events import Event, event, naming, region
 from actorsession.observe.lanes import Span, spread
 from actorsession.plan.rendezvous_key import parse_key
@@ -137,14 +138,14 @@ class _Trace:
     # -- events --------------------------------------------------------------------------------
 
     def _lane_events(self) -> Iterator[Event]:
-        tasks = sorted({_task(device) for device, _ in self._spans})
+        tasks = sorted({device_task(device) for device, _ in self._spans})
         tids = itertools.count(1)
         for pid, task in enumerate(tasks, start=1):
             yield naming("process_name", pid, task)
-            for device, kind in sorted(key for key in self._spans if _task(key[0]) == task):
+            for device, kind in sorted(key for key in self._spans if device_task(key[0]) == task):
                 lanes = spread(self._spans[device, kind])
                 for number, lane in enumerate(lanes, start=1):
-                    label = device.rpartition("/device:")[2] + kind
+                    label = device_in_task(device) + kind
                     tid = next(tids)
                     name = f"{label} #{number}" if len(lanes) > 1 else label
                     yield naming("thread_name", pid, name, tid)
@@ -166,7 +167,3 @@ class _Trace:
 
     def _ns(self, seconds: float) -> int:
         return round((seconds - self._origin) * 1e9)
-
-
-def _task(device: str) -> str:
-    return device.rpartition("/device:")[0]

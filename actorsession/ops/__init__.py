@@ -128,7 +128,7 @@ _NAMES = {
         "scatter_sub scatter_update"
     ),
     ".variables.creation": "VariableAggregation VariableSynchronization variable_creator_scope",
-    ".variables.get_variable": "get_local_variable get_variable",
+    ".variables.get_variable": ("create_partitioned_variables get_local_variable get_variable"),
     ".variables.initializers": (
         "Initializer constant_initializer glorot_normal_initializer glorot_uniform_initializer "
         "he_normal_initializer he_uniform_initializer identity_initializer "

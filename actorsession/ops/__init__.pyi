@@ -311,6 +311,7 @@ from actorsession.ops.variables.assignment import scatter_update as scatter_upda
 from actorsession.ops.variables.creation import VariableAggregation as VariableAggregation
 from actorsession.ops.variables.creation import VariableSynchronization as VariableSynchronization
 from actorsession.ops.variables.creation import variable_creator_scope as variable_creator_scope
+from actorsession.ops.variables.get_variable import create_partitioned_variables as create_partitioned_variables
 from actorsession.ops.variables.get_variable import get_local_variable as get_local_variable
 from actorsession.ops.variables.get_variable import get_variable as get_variable
 from actorsession.ops.variables.initializers import Initializer as Initializer
@@ -377,13 +378,13 @@ __all__ = [
 "broadcast_to", "case", "cast", "ceil", "check_numerics", "cholesky", "cholesky_solve",
 "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex", "concat",
 "cond", "confusion_matrix", "conj", "constant", "constant_initializer", "convert_to_tensor", "cos",
-"cosh", "count_nonzero", "count_up_to", "cross", "cumprod", "cumsum", "custom_gradient",
-"delete_session_tensor", "depth_to_space", "diag", "diag_part", "div", "div_no_nan", "divide",
-"dynamic_partition", "dynamic_stitch", "einsum", "ensure_shape", "equal", "erf", "erfc", "exp",
-"expand_dims", "expm1", "eye", "fill", "fixed_size_partitioner", "floor", "floor_div", "floordiv",
-"floormod", "foldl", "foldr", "gather", "gather_nd", "get_local_variable", "get_seed",
-"get_session_handle", "get_session_tensor", "get_variable", "get_variable_scope", "global_norm",
-"global_variables", "global_variables_initializer", "glorot_normal_initializer",
+"cosh", "count_nonzero", "count_up_to", "create_partitioned_variables", "cross", "cumprod",
+"cumsum", "custom_gradient", "delete_session_tensor", "depth_to_space", "diag", "diag_part", "div",
+"div_no_nan", "divide", "dynamic_partition", "dynamic_stitch", "einsum", "ensure_shape", "equal",
+"erf", "erfc", "exp", "expand_dims", "expm1", "eye", "fill", "fixed_size_partitioner", "floor",
+"floor_div", "floordiv", "floormod", "foldl", "foldr", "gather", "gather_nd", "get_local_variable",
+"get_seed", "get_session_handle", "get_session_tensor", "get_variable", "get_variable_scope",
+"global_norm", "global_variables", "global_variables_initializer", "glorot_normal_initializer",
 "glorot_uniform_initializer", "grad_pass_through", "gradients", "greater", "greater_equal", "group",
 "guarantee_const", "he_normal_initializer", "he_uniform_initializer", "hessians",
 "histogram_fixed_width", "histogram_fixed_width_bins", "identity", "identity_initializer",

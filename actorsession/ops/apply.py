@@ -12,6 +12,8 @@ from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from actorsession.graph.dtypes import DType, as_dtype, resource
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.op_signatures import REQUIRED, Arg, Attr, Signature, bind, signature_of
@@ -73,12 +75,18 @@ def node(
                     attrs[arg.number] = len(
                         given
                     )  # several lists of one type cannot be told apart later
+                elif arg.is_list and attrs.get(arg.type, 0) is None:
+                    attrs[arg.type] = tuple([_dtype_of(each) for each in given])
             inputs, name = _tensors(op_type, operands, name)
             break
     if attrs:
         _complete(op_type, inputs, attrs)
     graph = inputs[0].graph if inputs else get_default_graph()
     return graph.create_op(op_type, inputs, attrs, name)
+
+
+def _dtype_of(value: Any) -> DType:
+    return value.dtype if isinstance(value, Tensor) else as_dtype(to_array(value).dtype)
 
 
 def _tensors(
@@ -107,11 +115,19 @@ def _complete(op_type: str, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> 
 # Attributes of this library, and the attribute that TensorFlow has in their place.
 _OF_INPUTS: Mapping[str, str] = {"dtype": "T", "component_types": "Tcomponents"}
 
+
+def _single(value: Any) -> float:
+    """Return an attribute of type float as TensorFlow keeps it: with the digits of a float32."""
+    return float(np.float32(value))
+
+
 _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "type": as_dtype,
     "list(type)": lambda value: tuple([as_dtype(item) for item in value]),
     "shape": TensorShape,
     "list(shape)": lambda value: tuple([TensorShape(item) for item in value]),
+    "float": _single,
+    "list(float)": lambda value: tuple([_single(item) for item in value]),
     "string": lambda value: value.decode() if isinstance(value, bytes) else value,
 }
 

@@ -134,8 +134,8 @@ class _Way(NamedTuple):
     """The axes to sum over for one operand, derived from static shapes.
 
     Attributes:
-        missing: leading axes, which are removed.
-        repeated: later axes, which keep length 1.
+        missing: leading axes, which the operand has not.
+        repeated: later axes, in which it has length 1.
     """
 
     missing: list[int]
@@ -158,14 +158,11 @@ class _Way(NamedTuple):
 
 
 def _sum_to(grad: Tensor, operand: Tensor, way: _Way | None, axes: Tensor | None) -> Tensor:
-    if way is None:
-        assert axes is not None
-        return reshape(raw.Sum(grad, axes, keep_dims=False), shape_tensor(operand))
-    if way.repeated:
-        grad = _summed_over(grad, way.repeated, keep_dims=True)
-    return _summed_over(grad, way.missing, keep_dims=False) if way.missing else grad
-
-
-def _summed_over(value: Tensor, axes: list[int], *, keep_dims: bool) -> Tensor:
-    constant = convert_to_tensor(np.array(axes, np.int32), graph=value.graph)
-    return raw.Sum(value, constant, keep_dims=keep_dims)
+    """Return a sum in the shape of an operand: ``Sum`` and ``Reshape``, which readers of graphs look for."""
+    if way is not None:
+        known = [*way.missing, *way.repeated]
+        if not known:
+            return grad
+        axes = convert_to_tensor(np.array(known, np.int32), graph=grad.graph)
+    assert axes is not None
+    return reshape(raw.Sum(grad, axes, keep_dims=False), shape_tensor(operand))

@@ -152,6 +152,11 @@ def to_array(value: Any, dtype: DType | None = None) -> Array:
         return _string_array(value, array, dtype)
     typed = isinstance(value, (np.ndarray, np.generic))
     found = as_dtype(array.dtype)
+    if dtype is not None and "q" in (found.kind, dtype.kind):
+        integers = to_array(
+            array.view(found.integers) if typed else value, as_dtype(dtype.integers)
+        )
+        return integers.view(dtype.np_dtype)
     if dtype is None:
         dtype = found if typed else _default_dtype(array, found)
     if typed and "c" not in (found.kind, dtype.kind):

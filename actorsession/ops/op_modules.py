@@ -40,6 +40,9 @@ _TYPES = {
     "ops.convolutions.fractional_pooling": (
         "FractionalAvgPool FractionalAvgPoolGrad FractionalMaxPool FractionalMaxPoolGrad"
     ),
+    "ops.convolutions.fused": (
+        "FusedPadConv2D FusedResizeAndPadConv2D _FusedConv2D _FusedDepthwiseConv2dNative"
+    ),
     "ops.convolutions.nodes": (
         "Conv2D Conv2DBackpropFilter Conv2DBackpropInput Conv3D Conv3DBackpropFilterV2 "
         "Conv3DBackpropInputV2"
@@ -49,6 +52,7 @@ _TYPES = {
         "AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad MaxPool MaxPool3D MaxPool3DGrad "
         "MaxPool3DGradGrad MaxPoolGrad MaxPoolGradGrad"
     ),
+    "ops.convolutions.pooling_sized": "MaxPoolGradGradV2 MaxPoolGradV2 MaxPoolV2",
     "ops.elements.arithmetic": "Add AddN AddV2 Maximum Minimum Mul Pow SquaredDifference Sub",
     "ops.elements.bitwise": (
         "BitwiseAnd BitwiseOr BitwiseXor Invert LeftShift PopulationCount RightShift"
@@ -71,13 +75,13 @@ _TYPES = {
     "ops.elements.recast": "Bitcast",
     "ops.elements.selection": "Select SelectV2 Where",
     "ops.elements.trigonometry": "Acos Acosh Asin Asinh Atan Atan2 Atanh Cosh Sinh",
-    "ops.flow.assertions": "Assert CheckNumerics Print",
+    "ops.flow.assertions": "Assert CheckNumerics CheckNumericsV2 Print",
     "ops.flow.calls": "PartitionedCall RemoteCall StatefulPartitionedCall SymbolicGradient",
-    "ops.flow.constructs": "If While",
-    "ops.flow.control": "NoOp",
+    "ops.flow.constructs": "If StatelessIf StatelessWhile While",
+    "ops.flow.control": "NoOp Timestamp ToBool",
     "ops.flow.dataflow": (
-        "ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter RefExit RefMerge "
-        "RefNextIteration RefSwitch Switch _SwitchN"
+        "ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter RefExit RefIdentity "
+        "RefMerge RefNextIteration RefSwitch Switch _SwitchN"
     ),
     "ops.flow.script": "AsyncPyFunc PyFunc PyFuncStateless",
     "ops.linear.determinants": "LogMatrixDeterminant MatrixDeterminant",
@@ -85,7 +89,7 @@ _TYPES = {
     "ops.linear.einsum": "Einsum",
     "ops.linear.factorisations": "Cholesky Lu Qr",
     "ops.linear.least_squares": "MatrixSolveLs",
-    "ops.linear.matmul": "BatchMatMul BatchMatMulV2 MatMul",
+    "ops.linear.matmul": "BatchMatMul BatchMatMulV2 BatchMatMulV3 MatMul",
     "ops.linear.matrix_diagonals": "MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3",
     "ops.linear.matrix_functions": "MatrixLogarithm MatrixSquareRoot",
     "ops.linear.products": "Cross",
@@ -113,7 +117,9 @@ _TYPES = {
         "TensorListPopBack TensorListPushBack TensorListReserve TensorListResize "
         "TensorListSetItem"
     ),
-    "ops.lists.parts": "TensorListConcatV2 TensorListSplit",
+    "ops.lists.parts": (
+        "TensorListConcatLists TensorListConcatV2 TensorListPushBackBatch TensorListSplit"
+    ),
     "ops.lists.sums": "TensorListAdd TensorListAddItem TensorListZerosLike",
     "ops.neural.activations": (
         "Elu EluGrad Relu Relu6 Relu6Grad ReluGrad Sigmoid SigmoidGrad Softplus SoftplusGrad Tanh "
@@ -121,6 +127,7 @@ _TYPES = {
     ),
     "ops.neural.biases": "BiasAdd BiasAddGrad",
     "ops.neural.cross_entropy": "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits",
+    "ops.neural.fused": "_FusedBatchNormEx _FusedMatMul",
     "ops.neural.fused_batch_norm": (
         "FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 "
         "FusedBatchNormV2 FusedBatchNormV3"
@@ -133,6 +140,12 @@ _TYPES = {
         "FIFOQueueV2 PaddingFIFOQueueV2 PriorityQueueV2 QueueCloseV2 QueueDequeueManyV2 "
         "QueueDequeueUpToV2 QueueDequeueV2 QueueEnqueueManyV2 QueueEnqueueV2 QueueIsClosedV2 "
         "QueueSizeV2 RandomShuffleQueueV2 RefSelect"
+    ),
+    "ops.randomness.keyed": (
+        "NonDeterministicInts ParameterizedTruncatedNormal RngReadAndSkip RngSkip "
+        "StatefulRandomBinomial StatefulStandardNormalV2 StatefulTruncatedNormal StatefulUniform "
+        "StatefulUniformFullInt StatefulUniformInt StatelessParameterizedTruncatedNormal "
+        "StatelessRandomBinomial StatelessRandomGammaV3 StatelessShuffle"
     ),
     "ops.randomness.numbers": "RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal",
     "ops.randomness.samples": "Multinomial RandomGamma RandomPoissonV2 RandomShuffle",
@@ -157,13 +170,15 @@ _TYPES = {
         "ResourceSparseApplyMomentum"
     ),
     "ops.training.updates": (
-        "ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA "
+        "ResourceApplyAdaMax ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA "
+        "ResourceApplyAdagradV2 ResourceApplyAdamWithAmsgrad ResourceApplyAddSign "
         "ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2 "
-        "ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent ResourceApplyRMSProp "
-        "ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad ResourceSparseApplyAdagradDA "
+        "ResourceApplyKerasMomentum ResourceApplyPowerSign ResourceApplyProximalAdagrad "
+        "ResourceApplyProximalGradientDescent ResourceApplyRMSProp ResourceSparseApplyAdadelta "
+        "ResourceSparseApplyAdagrad ResourceSparseApplyAdagradDA ResourceSparseApplyAdagradV2 "
         "ResourceSparseApplyCenteredRMSProp ResourceSparseApplyFtrl ResourceSparseApplyFtrlV2 "
-        "ResourceSparseApplyProximalAdagrad ResourceSparseApplyProximalGradientDescent "
-        "ResourceSparseApplyRMSProp"
+        "ResourceSparseApplyKerasMomentum ResourceSparseApplyProximalAdagrad "
+        "ResourceSparseApplyProximalGradientDescent ResourceSparseApplyRMSProp"
     ),
     "ops.variables.checkpointing": (
         "MergeV2Checkpoints Restore RestoreSlice RestoreV2 Save SaveSlices SaveV2 ShardedFilename "
@@ -171,13 +186,14 @@ _TYPES = {
     ),
     "ops.variables.gathers": "ResourceGather ResourceGatherNd VariableShape",
     "ops.variables.reference_nodes": (
-        "ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdam ApplyCenteredRMSProp ApplyFtrl "
-        "ApplyFtrlV2 ApplyGradientDescent ApplyMomentum ApplyProximalAdagrad "
-        "ApplyProximalGradientDescent ApplyRMSProp Assign AssignAdd AssignSub CountUpTo "
-        "DestroyTemporaryVariable IsVariableInitialized ReferenceHandle ScatterAdd ScatterDiv "
-        "ScatterMax ScatterMin ScatterMul ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub "
-        "ScatterNdUpdate ScatterSub ScatterUpdate SparseApplyAdadelta SparseApplyAdagrad "
-        "SparseApplyAdagradDA SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 "
+        "ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdam "
+        "ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent "
+        "ApplyMomentum ApplyPowerSign ApplyProximalAdagrad ApplyProximalGradientDescent "
+        "ApplyRMSProp Assign AssignAdd AssignSub CountUpTo DestroyTemporaryVariable "
+        "IsVariableInitialized ReferenceHandle ScatterAdd ScatterDiv ScatterMax ScatterMin "
+        "ScatterMul ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub ScatterNdUpdate "
+        "ScatterSub ScatterUpdate SparseApplyAdadelta SparseApplyAdagrad SparseApplyAdagradDA "
+        "SparseApplyAdagradV2 SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 "
         "SparseApplyMomentum SparseApplyProximalAdagrad SparseApplyProximalGradientDescent "
         "SparseApplyRMSProp StridedSliceAssign TemporaryHandle TemporaryVariable Variable "
         "VariableV2"
@@ -251,9 +267,10 @@ _TYPES = {
     "opsets.images.drawing": "DrawBoundingBoxes DrawBoundingBoxesV2",
     "opsets.images.files": "DecodeJpeg DecodePng EncodeJpeg EncodePng",
     "opsets.images.formats": "DecodeAndCropJpeg DecodeBmp DecodeGif DecodeImage ExtractJpegShape",
-    "opsets.images.glimpses": "ExtractGlimpse",
+    "opsets.images.glimpses": "ExtractGlimpse ExtractGlimpseV2",
     "opsets.images.jpeg_quality": "EncodeJpegVariableQuality",
-    "opsets.images.patches": "ExtractImagePatches",
+    "opsets.images.patches": "ExtractImagePatches ExtractVolumePatches",
+    "opsets.images.projections": "ImageProjectiveTransformV2 ImageProjectiveTransformV3",
     "opsets.images.resizing": (
         "ResizeArea ResizeBicubic ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad "
         "ResizeNearestNeighbor ResizeNearestNeighborGrad"
@@ -262,11 +279,12 @@ _TYPES = {
         "CombinedNonMaxSuppression NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 "
         "NonMaxSuppressionWithOverlaps"
     ),
+    "opsets.images.translations": "ScaleAndTranslate ScaleAndTranslateGrad",
     "opsets.older.arrays": (
         "AccumulateNV2 BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad "
         "BatchToSpace BiasAddV1 Concat Conv3DBackpropFilter Conv3DBackpropInput DeepCopy Gather "
         "InTopK Mod PlaceholderV2 PreventGradient RandomPoisson Reverse ScatterNdNonAliasingAdd "
-        "Snapshot SpaceToBatch SparseMatMul TileGrad TopK"
+        "Snapshot SpaceToBatch SparseMatMul TensorListConcat TensorListScatter TileGrad TopK"
     ),
     "opsets.older.images": (
         "AdjustContrast NonMaxSuppression NonMaxSuppressionV2 RandomCrop "
@@ -284,12 +302,12 @@ _TYPES = {
     "opsets.older.state": (
         "ConditionalAccumulator FIFOQueue FixedLengthRecordReader HashTable IdentityReader "
         "InitializeTable InitializeTableFromTextFile LookupTableExport LookupTableFind "
-        "LookupTableImport LookupTableInsert LookupTableSize MutableHashTable "
-        "MutableHashTableOfTensors PaddingFIFOQueue PriorityQueue QueueClose QueueDequeue "
-        "QueueDequeueMany QueueDequeueUpTo QueueEnqueue QueueEnqueueMany QueueIsClosed QueueSize "
-        "RandomShuffleQueue ReaderNumRecordsProduced ReaderNumWorkUnitsCompleted ReaderRead "
-        "ReaderReadUpTo ReaderReset ReaderRestoreState ReaderSerializeState "
-        "ResourceAccumulatorApplyGradient ResourceAccumulatorNumAccumulated "
+        "LookupTableImport LookupTableInsert LookupTableSize MutableDenseHashTable "
+        "MutableHashTable MutableHashTableOfTensors PaddingFIFOQueue PriorityQueue QueueClose "
+        "QueueDequeue QueueDequeueMany QueueDequeueUpTo QueueEnqueue QueueEnqueueMany "
+        "QueueIsClosed QueueSize RandomShuffleQueue ReaderNumRecordsProduced "
+        "ReaderNumWorkUnitsCompleted ReaderRead ReaderReadUpTo ReaderReset ReaderRestoreState "
+        "ReaderSerializeState ResourceAccumulatorApplyGradient ResourceAccumulatorNumAccumulated "
         "ResourceAccumulatorSetGlobalStep ResourceAccumulatorTakeGradient TFRecordReader "
         "TextLineReader WholeFileReader"
     ),
@@ -305,12 +323,32 @@ _TYPES = {
     ),
     "opsets.parsing.sequence_nodes": "ParseSequenceExampleV2",
     "opsets.parsing.serialized": "DecodeCompressed ParseTensor SerializeTensor",
+    "opsets.quantisation.conversions": (
+        "Dequantize QuantizeDownAndShrinkRange QuantizeV2 RequantizationRange Requantize"
+    ),
     "opsets.quantisation.fake_quant": (
         "FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars "
         "FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel "
         "FakeQuantWithMinMaxVarsPerChannelGradient"
     ),
+    "opsets.quantisation.neural": (
+        "QuantizedAdd QuantizedAvgPool QuantizedBatchNormWithGlobalNormalization QuantizedBiasAdd "
+        "QuantizedConcat QuantizedConv2D QuantizedMatMul QuantizedMaxPool QuantizedMul "
+        "QuantizedRelu QuantizedRelu6 QuantizedReshape"
+    ),
+    "opsets.quantisation.rounding": (
+        "QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 "
+        "QuantizeAndDequantizeV4 QuantizeAndDequantizeV4Grad"
+    ),
+    "opsets.ragged.counts": (
+        "DenseCountSparseOutput RaggedBincount RaggedCountSparseOutput SparseBincount "
+        "SparseCountSparseOutput"
+    ),
+    "opsets.ragged.crosses": "RaggedCross",
     "opsets.ragged.nodes": "RaggedGather RaggedRange RaggedTensorToSparse RaggedTensorToTensor",
+    "opsets.ragged.variants": (
+        "RaggedTensorFromVariant RaggedTensorToVariant RaggedTensorToVariantGradient"
+    ),
     "opsets.recurrent.blocks": (
         "BlockLSTM BlockLSTMGrad BlockLSTMGradV2 BlockLSTMV2 GRUBlockCell GRUBlockCellGrad "
         "LSTMBlockCell LSTMBlockCellGrad"
@@ -320,6 +358,11 @@ _TYPES = {
         "AllCandidateSampler FixedUnigramCandidateSampler LearnedUnigramCandidateSampler "
         "LogUniformCandidateSampler UniformCandidateSampler"
     ),
+    "opsets.sampling.counted": (
+        "StatelessRandomGetAlg StatelessRandomGetKeyCounter StatelessRandomGetKeyCounterAlg "
+        "StatelessRandomNormalV2 StatelessRandomUniformFullIntV2 StatelessRandomUniformIntV2 "
+        "StatelessRandomUniformV2 StatelessTruncatedNormalV2"
+    ),
     "opsets.signals.audio": "AudioSpectrogram DecodeWav EncodeWav Mfcc",
     "opsets.signals.fourier": (
         "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D RFFT RFFT2D RFFT3D"
@@ -327,11 +370,17 @@ _TYPES = {
     "opsets.sparse.crosses": "SparseCross SparseCrossV2",
     "opsets.sparse.edit_distance": "EditDistance",
     "opsets.sparse.kernels": "SparseReorder SparseTensorDenseMatMul SparseToDense",
+    "opsets.sparse.maps": (
+        "AddManySparseToTensorsMap AddSparseToTensorsMap TakeManySparseFromTensorsMap"
+    ),
     "opsets.sparse.pieces": (
         "SparseReduceMaxSparse SparseReduceSumSparse SparseSparseMaximum SparseSparseMinimum "
         "SparseSplit"
     ),
-    "opsets.sparse.rows": "SparseFillEmptyRows SparseFillEmptyRowsGrad SparseSoftmax",
+    "opsets.sparse.rows": (
+        "RaggedFillEmptyRows RaggedFillEmptyRowsGrad SparseFillEmptyRows SparseFillEmptyRowsGrad "
+        "SparseSoftmax"
+    ),
     "opsets.sparse.segments": (
         "SparseSegmentMean SparseSegmentMeanGrad SparseSegmentMeanWithNumSegments "
         "SparseSegmentSqrtN SparseSegmentSqrtNGrad SparseSegmentSqrtNWithNumSegments "
@@ -350,7 +399,7 @@ _TYPES = {
     "opsets.sparse.with_dense": "SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul",
     "opsets.special.bessel": "BesselI0 BesselI0e BesselI1 BesselI1e",
     "opsets.special.gamma": "Digamma Lgamma Polygamma Zeta",
-    "opsets.special.incomplete": "Betainc Igamma IgammaGradA Igammac",
+    "opsets.special.incomplete": "Betainc Igamma IgammaGradA Igammac RandomGammaGrad",
     "opsets.staging.barriers": (
         "Barrier BarrierClose BarrierIncompleteSize BarrierInsertMany BarrierReadySize "
         "BarrierTakeMany"
@@ -367,7 +416,7 @@ _TYPES = {
     "opsets.tables.kernels": (
         "HashTableV2 InitializeTableFromTextFileV2 InitializeTableV2 LookupTableExportV2 "
         "LookupTableFindV2 LookupTableImportV2 LookupTableInsertV2 LookupTableRemoveV2 "
-        "LookupTableSizeV2 MutableHashTableOfTensorsV2 MutableHashTableV2"
+        "LookupTableSizeV2 MutableDenseHashTableV2 MutableHashTableOfTensorsV2 MutableHashTableV2"
     ),
     "opsets.text.characters": (
         "DecodeBase64 EncodeBase64 StringLength StringLower StringStrip StringUpper Substr "
@@ -378,10 +427,12 @@ _TYPES = {
         "StringToHashBucket StringToHashBucketFast StringToHashBucketStrong"
     ),
     "opsets.text.joining": "ReduceJoin StringFormat StringJoin UnsortedSegmentJoin",
-    "opsets.text.numbers": "AsString DecodeRaw StringToNumber",
+    "opsets.text.ngrams": "StringNGrams",
+    "opsets.text.numbers": "AsString DecodePaddedRaw DecodeRaw StringToNumber",
     "opsets.text.printing": "PrintV2",
     "opsets.text.regex": "RegexFullMatch RegexReplace StaticRegexFullMatch StaticRegexReplace",
     "opsets.text.splitting": "StringSplit StringSplitV2",
+    "opsets.text.unicode": "UnicodeDecode UnicodeDecodeWithOffsets UnicodeEncode",
 }
 OP_MODULES = {
     name: f"actorsession.{module}"
@@ -393,10 +444,13 @@ OP_MODULES = {
 EXTENSION_MODULES: dict[str, dict[str, str]] = {
     "classes of nested values": {
         "datasets": "actorsession.opsets.datasets.stages",
+        "ragged": "actorsession.opsets.ragged.variants",
         "variants": "actorsession.ops.lists.values",
     },
     "gradients of functional control flow": {
         "If": "actorsession.ops.flow.control_flow",
+        "StatelessIf": "actorsession.ops.flow.control_flow",
+        "StatelessWhile": "actorsession.ops.flow.control_flow",
         "While": "actorsession.ops.flow.control_flow",
     },
     "names in generated code": {
@@ -423,6 +477,9 @@ EXTENSION_MODULES: dict[str, dict[str, str]] = {
         "sub": "actorsession.ops.elements.arithmetic",
         "truediv": "actorsession.ops.elements.division",
         "xor": "actorsession.ops.elements.bitwise",
+    },
+    "primitive control flow in functions": {
+        "nodes": "actorsession.ops.flow.constructs",
     },
 }
 """Full name of the module by extension point and key."""

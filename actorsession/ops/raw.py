@@ -11,7 +11,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from actorsession.graph.dtypes import complex64, float32, int32, int64, string, uint8, uint64
+from actorsession.graph.dtypes import (
+    complex64,
+    float32,
+    int32,
+    int64,
+    qint32,
+    quint8,
+    string,
+    uint8,
+    uint64,
+)
 from actorsession.ops.apply import Operand, Operands, Value, many, node, one
 
 if TYPE_CHECKING:
@@ -23,21 +33,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Abs", "AccumulateNV2", "AccumulatorApplyGradient", "AccumulatorNumAccumulated",
-    "AccumulatorSetGlobalStep", "AccumulatorTakeGradient", "Acos", "Acosh", "Add", "AddN", "AddV2",
-    "AdjustContrast", "AdjustContrastv2", "AdjustHue", "AdjustSaturation", "All",
-    "AllCandidateSampler", "Angle", "AnonymousIterator", "Any", "ApplyAdadelta", "ApplyAdagrad",
-    "ApplyAdagradDA", "ApplyAdam", "ApplyCenteredRMSProp", "ApplyFtrl", "ApplyFtrlV2",
-    "ApplyGradientDescent", "ApplyMomentum", "ApplyProximalAdagrad", "ApplyProximalGradientDescent",
-    "ApplyRMSProp", "ApproximateEqual", "ArgMax", "ArgMin", "AsString", "Asin", "Asinh", "Assert",
-    "AssertCardinalityDataset", "AssertNextDataset", "Assign", "AssignAdd", "AssignAddVariableOp",
-    "AssignSub", "AssignSubVariableOp", "AssignVariableOp", "AsyncPyFunc", "Atan", "Atan2", "Atanh",
+    "AccumulatorSetGlobalStep", "AccumulatorTakeGradient", "Acos", "Acosh", "Add",
+    "AddManySparseToTensorsMap", "AddN", "AddSparseToTensorsMap", "AddV2", "AdjustContrast",
+    "AdjustContrastv2", "AdjustHue", "AdjustSaturation", "All", "AllCandidateSampler", "Angle",
+    "AnonymousIterator", "Any", "ApplyAdaMax", "ApplyAdadelta", "ApplyAdagrad", "ApplyAdagradDA",
+    "ApplyAdagradV2", "ApplyAdam", "ApplyAddSign", "ApplyCenteredRMSProp", "ApplyFtrl",
+    "ApplyFtrlV2", "ApplyGradientDescent", "ApplyMomentum", "ApplyPowerSign",
+    "ApplyProximalAdagrad", "ApplyProximalGradientDescent", "ApplyRMSProp", "ApproximateEqual",
+    "ArgMax", "ArgMin", "AsString", "Asin", "Asinh", "Assert", "AssertCardinalityDataset",
+    "AssertNextDataset", "Assign", "AssignAdd", "AssignAddVariableOp", "AssignSub",
+    "AssignSubVariableOp", "AssignVariableOp", "AsyncPyFunc", "Atan", "Atan2", "Atanh",
     "AudioSpectrogram", "AudioSummary", "AudioSummaryV2", "AvgPool", "AvgPool3D", "AvgPool3DGrad",
     "AvgPoolGrad", "Barrier", "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany",
     "BarrierReadySize", "BarrierTakeMany", "BatchCholesky", "BatchDataset", "BatchDatasetV2",
     "BatchFFT", "BatchFFT2D", "BatchFFT3D", "BatchIFFT", "BatchIFFT2D", "BatchIFFT3D",
-    "BatchMatMul", "BatchMatMulV2", "BatchMatrixBandPart", "BatchMatrixDeterminant",
-    "BatchMatrixDiag", "BatchMatrixDiagPart", "BatchMatrixInverse", "BatchMatrixSetDiag",
-    "BatchMatrixSolve", "BatchMatrixSolveLs", "BatchMatrixTriangularSolve",
+    "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "BatchMatrixBandPart",
+    "BatchMatrixDeterminant", "BatchMatrixDiag", "BatchMatrixDiagPart", "BatchMatrixInverse",
+    "BatchMatrixSetDiag", "BatchMatrixSolve", "BatchMatrixSolveLs", "BatchMatrixTriangularSolve",
     "BatchNormWithGlobalNormalization", "BatchNormWithGlobalNormalizationGrad",
     "BatchSelfAdjointEig", "BatchSelfAdjointEigV2", "BatchSvd", "BatchToSpace", "BatchToSpaceND",
     "BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad",
@@ -45,30 +57,31 @@ __all__ = [
     "BlockLSTMGrad", "BlockLSTMGradV2", "BlockLSTMV2", "BroadcastArgs", "BroadcastGradientArgs",
     "BroadcastTo", "Bucketize", "CSVDataset", "CSVDatasetV2", "CTCBeamSearchDecoder",
     "CTCGreedyDecoder", "CTCLoss", "CacheDataset", "CacheDatasetV2", "Cast", "Ceil",
-    "CheckNumerics", "Cholesky", "ClipByValue", "CollectiveAllToAllV2", "CollectiveBcastRecv",
-    "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2", "CollectiveGather",
-    "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2", "CollectiveReduceV2",
-    "CombinedNonMaxSuppression", "Complex", "ComplexAbs", "ComputeAccidentalHits", "Concat",
-    "ConcatOffset", "ConcatV2", "ConcatenateDataset", "ConditionalAccumulator", "Conj",
-    "ConjugateTranspose", "Const", "ControlTrigger", "Conv2D", "Conv2DBackpropFilter",
-    "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilter", "Conv3DBackpropFilterV2",
-    "Conv3DBackpropInput", "Conv3DBackpropInputV2", "Cos", "Cosh", "CountUpTo", "CropAndResize",
-    "CropAndResizeGradBoxes", "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum",
-    "CumulativeLogsumexp", "DataFormatDimMap", "DataFormatVecPermute", "DatasetCardinality",
-    "DatasetToSingleElement", "DecodeAndCropJpeg", "DecodeBase64", "DecodeBmp", "DecodeCSV",
-    "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample", "DecodeJpeg", "DecodePng",
-    "DecodeRaw", "DecodeWav", "DeepCopy", "DeleteSessionTensor", "DenseBincount",
-    "DenseToDenseSetOperation", "DenseToSparseBatchDataset", "DenseToSparseSetOperation",
-    "DepthToSpace", "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
-    "DepthwiseConv2dNativeBackpropInput", "DeserializeIterator", "DeserializeManySparse",
-    "DeserializeSparse", "DestroyResourceOp", "DestroyTemporaryVariable", "Diag", "DiagPart",
-    "Digamma", "Dilation2D", "Dilation2DBackpropFilter", "Dilation2DBackpropInput",
-    "DirectedInterleaveDataset", "DisableCopyOnRead", "Div", "DivNoNan", "DrawBoundingBoxes",
-    "DrawBoundingBoxesV2", "DummyMemoryCache", "DummySeedGenerator", "DynamicPartition",
-    "DynamicStitch", "EditDistance", "Einsum", "Elu", "EluGrad", "Empty", "EmptyTensorList",
-    "EncodeBase64", "EncodeJpeg", "EncodeJpegVariableQuality", "EncodePng", "EncodeWav",
-    "EnsureShape", "Enter", "Equal", "Erf", "Erfc", "Erfinv", "EuclideanNorm", "Exit", "Exp",
-    "ExpandDims", "ExperimentalAssertNextDataset", "ExperimentalDatasetCardinality",
+    "CheckNumerics", "CheckNumericsV2", "Cholesky", "ClipByValue", "CollectiveAllToAllV2",
+    "CollectiveBcastRecv", "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2",
+    "CollectiveGather", "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2",
+    "CollectiveReduceV2", "CombinedNonMaxSuppression", "Complex", "ComplexAbs",
+    "ComputeAccidentalHits", "Concat", "ConcatOffset", "ConcatV2", "ConcatenateDataset",
+    "ConditionalAccumulator", "Conj", "ConjugateTranspose", "Const", "ControlTrigger", "Conv2D",
+    "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilter",
+    "Conv3DBackpropFilterV2", "Conv3DBackpropInput", "Conv3DBackpropInputV2", "Cos", "Cosh",
+    "CountUpTo", "CropAndResize", "CropAndResizeGradBoxes", "CropAndResizeGradImage", "Cross",
+    "Cumprod", "Cumsum", "CumulativeLogsumexp", "DataFormatDimMap", "DataFormatVecPermute",
+    "DatasetCardinality", "DatasetToSingleElement", "DecodeAndCropJpeg", "DecodeBase64",
+    "DecodeBmp", "DecodeCSV", "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample",
+    "DecodeJpeg", "DecodePaddedRaw", "DecodePng", "DecodeRaw", "DecodeWav", "DeepCopy",
+    "DeleteSessionTensor", "DenseBincount", "DenseCountSparseOutput", "DenseToDenseSetOperation",
+    "DenseToSparseBatchDataset", "DenseToSparseSetOperation", "DepthToSpace",
+    "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
+    "DepthwiseConv2dNativeBackpropInput", "Dequantize", "DeserializeIterator",
+    "DeserializeManySparse", "DeserializeSparse", "DestroyResourceOp", "DestroyTemporaryVariable",
+    "Diag", "DiagPart", "Digamma", "Dilation2D", "Dilation2DBackpropFilter",
+    "Dilation2DBackpropInput", "DirectedInterleaveDataset", "DisableCopyOnRead", "Div", "DivNoNan",
+    "DrawBoundingBoxes", "DrawBoundingBoxesV2", "DummyMemoryCache", "DummySeedGenerator",
+    "DynamicPartition", "DynamicStitch", "EditDistance", "Einsum", "Elu", "EluGrad", "Empty",
+    "EmptyTensorList", "EncodeBase64", "EncodeJpeg", "EncodeJpegVariableQuality", "EncodePng",
+    "EncodeWav", "EnsureShape", "Enter", "Equal", "Erf", "Erfc", "Erfinv", "EuclideanNorm", "Exit",
+    "Exp", "ExpandDims", "ExperimentalAssertNextDataset", "ExperimentalDatasetCardinality",
     "ExperimentalDenseToSparseBatchDataset", "ExperimentalDirectedInterleaveDataset",
     "ExperimentalGroupByReducerDataset", "ExperimentalGroupByWindowDataset",
     "ExperimentalIgnoreErrorsDataset", "ExperimentalMapAndBatchDataset",
@@ -76,25 +89,27 @@ __all__ = [
     "ExperimentalParseExampleDataset", "ExperimentalPrivateThreadPoolDataset",
     "ExperimentalRandomDataset", "ExperimentalScanDataset", "ExperimentalSlidingWindowDataset",
     "ExperimentalTakeWhileDataset", "ExperimentalUnbatchDataset", "ExperimentalUniqueDataset",
-    "Expm1", "ExtractGlimpse", "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D",
-    "FIFOQueue", "FIFOQueueV2", "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient",
-    "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsGradient",
-    "FakeQuantWithMinMaxVarsPerChannel", "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill",
-    "FilterDataset", "Fingerprint", "FixedLengthRecordDataset", "FixedLengthRecordDatasetV2",
-    "FixedLengthRecordReader", "FixedLengthRecordReaderV2", "FixedUnigramCandidateSampler",
-    "FlatMapDataset", "Floor", "FloorDiv", "FloorMod", "FractionalAvgPool", "FractionalAvgPoolGrad",
-    "FractionalMaxPool", "FractionalMaxPoolGrad", "FusedBatchNorm", "FusedBatchNormGrad",
-    "FusedBatchNormGradV2", "FusedBatchNormGradV3", "FusedBatchNormV2", "FusedBatchNormV3",
-    "GRUBlockCell", "GRUBlockCellGrad", "Gather", "GatherNd", "GatherV2", "GeneratorDataset",
-    "GetSessionHandle", "GetSessionTensor", "Greater", "GreaterEqual", "GroupByReducerDataset",
-    "GroupByWindowDataset", "GuaranteeConst", "HSVToRGB", "HashTable", "HashTableV2",
-    "HistogramFixedWidth", "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D",
-    "IRFFT3D", "Identity", "IdentityN", "IdentityReader", "IdentityReaderV2", "If", "Igamma",
-    "IgammaGradA", "Igammac", "IgnoreErrorsDataset", "Imag", "ImageSummary", "InTopK", "InTopKV2",
-    "InitializeTable", "InitializeTableFromTextFile", "InitializeTableFromTextFileV2",
-    "InitializeTableV2", "InplaceAdd", "InplaceSub", "InplaceUpdate", "InterleaveDataset", "Inv",
-    "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized",
-    "Iterator", "IteratorFromStringHandle", "IteratorFromStringHandleV2", "IteratorGetNext",
+    "Expm1", "ExtractGlimpse", "ExtractGlimpseV2", "ExtractImagePatches", "ExtractJpegShape",
+    "ExtractVolumePatches", "FFT", "FFT2D", "FFT3D", "FIFOQueue", "FIFOQueueV2",
+    "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars",
+    "FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannel",
+    "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill", "FilterDataset", "Fingerprint",
+    "FixedLengthRecordDataset", "FixedLengthRecordDatasetV2", "FixedLengthRecordReader",
+    "FixedLengthRecordReaderV2", "FixedUnigramCandidateSampler", "FlatMapDataset", "Floor",
+    "FloorDiv", "FloorMod", "FractionalAvgPool", "FractionalAvgPoolGrad", "FractionalMaxPool",
+    "FractionalMaxPoolGrad", "FusedBatchNorm", "FusedBatchNormGrad", "FusedBatchNormGradV2",
+    "FusedBatchNormGradV3", "FusedBatchNormV2", "FusedBatchNormV3", "FusedPadConv2D",
+    "FusedResizeAndPadConv2D", "GRUBlockCell", "GRUBlockCellGrad", "Gather", "GatherNd", "GatherV2",
+    "GeneratorDataset", "GetSessionHandle", "GetSessionTensor", "Greater", "GreaterEqual",
+    "GroupByReducerDataset", "GroupByWindowDataset", "GuaranteeConst", "HSVToRGB", "HashTable",
+    "HashTableV2", "HistogramFixedWidth", "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT",
+    "IRFFT2D", "IRFFT3D", "Identity", "IdentityN", "IdentityReader", "IdentityReaderV2", "If",
+    "Igamma", "IgammaGradA", "Igammac", "IgnoreErrorsDataset", "Imag", "ImageProjectiveTransformV2",
+    "ImageProjectiveTransformV3", "ImageSummary", "InTopK", "InTopKV2", "InitializeTable",
+    "InitializeTableFromTextFile", "InitializeTableFromTextFileV2", "InitializeTableV2",
+    "InplaceAdd", "InplaceSub", "InplaceUpdate", "InterleaveDataset", "Inv", "InvGrad", "Invert",
+    "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized", "Iterator",
+    "IteratorFromStringHandle", "IteratorFromStringHandleV2", "IteratorGetNext",
     "IteratorGetNextAsOptional", "IteratorGetNextSync", "IteratorToStringHandle", "IteratorV2",
     "L2Loss", "LRN", "LRNGrad", "LSTMBlockCell", "LSTMBlockCellGrad", "LeakyRelu", "LeakyReluGrad",
     "LearnedUnigramCandidateSampler", "LeftShift", "LegacyParallelInterleaveDatasetV2", "Less",
@@ -110,32 +125,41 @@ __all__ = [
     "MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3", "MatrixSolve", "MatrixSolveLs",
     "MatrixSquareRoot", "MatrixTriangularSolve", "Max", "MaxIntraOpParallelismDataset", "MaxPool",
     "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGrad", "MaxPoolGradGrad",
-    "MaxPoolGradWithArgmax", "MaxPoolWithArgmax", "Maximum", "Mean", "Merge", "MergeSummary",
-    "MergeV2Checkpoints", "Mfcc", "Min", "Minimum", "MirrorPad", "MirrorPadGrad", "Mod",
-    "ModelDataset", "Mul", "MulNoNan", "Multinomial", "MutableHashTable",
+    "MaxPoolGradGradV2", "MaxPoolGradV2", "MaxPoolGradWithArgmax", "MaxPoolV2", "MaxPoolWithArgmax",
+    "Maximum", "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Mfcc", "Min", "Minimum",
+    "MirrorPad", "MirrorPadGrad", "Mod", "ModelDataset", "Mul", "MulNoNan", "Multinomial",
+    "MutableDenseHashTable", "MutableDenseHashTableV2", "MutableHashTable",
     "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri",
-    "NearestNeighbors", "Neg", "NextAfter", "NextIteration", "NoOp", "NonMaxSuppression",
-    "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
-    "NonMaxSuppressionWithOverlaps", "NonSerializableDataset", "NotEqual", "NthElement", "OneHot",
-    "OneShotIterator", "OnesLike", "OptimizeDataset", "OptimizeDatasetV2", "OptionalFromValue",
-    "OptionalGetValue", "OptionalHasValue", "OptionalNone", "OptionsDataset", "OrderedMapClear",
-    "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize", "OrderedMapStage",
-    "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2", "PaddedBatchDataset",
-    "PaddedBatchDatasetV2", "PaddingFIFOQueue", "PaddingFIFOQueueV2", "ParallelBatchDataset",
-    "ParallelConcat", "ParallelDynamicStitch", "ParallelInterleaveDataset",
+    "NearestNeighbors", "Neg", "NextAfter", "NextIteration", "NoOp", "NonDeterministicInts",
+    "NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4",
+    "NonMaxSuppressionV5", "NonMaxSuppressionWithOverlaps", "NonSerializableDataset", "NotEqual",
+    "NthElement", "OneHot", "OneShotIterator", "OnesLike", "OptimizeDataset", "OptimizeDatasetV2",
+    "OptionalFromValue", "OptionalGetValue", "OptionalHasValue", "OptionalNone", "OptionsDataset",
+    "OrderedMapClear", "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize",
+    "OrderedMapStage", "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2",
+    "PaddedBatchDataset", "PaddedBatchDatasetV2", "PaddingFIFOQueue", "PaddingFIFOQueueV2",
+    "ParallelBatchDataset", "ParallelConcat", "ParallelDynamicStitch", "ParallelInterleaveDataset",
     "ParallelInterleaveDatasetV2", "ParallelInterleaveDatasetV3", "ParallelInterleaveDatasetV4",
-    "ParallelMapDataset", "ParallelMapDatasetV2", "ParseExample", "ParseExampleDataset",
-    "ParseExampleDatasetV2", "ParseExampleV2", "ParseSequenceExample", "ParseSequenceExampleV2",
-    "ParseSingleExample", "ParseSingleSequenceExample", "ParseTensor", "PartitionedCall",
-    "Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "Polygamma", "PopulationCount", "Pow",
-    "PrefetchDataset", "PreventGradient", "Print", "PrintV2", "PriorityQueue", "PriorityQueueV2",
-    "PrivateThreadPoolDataset", "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueClose",
-    "QueueCloseV2", "QueueDequeue", "QueueDequeueMany", "QueueDequeueManyV2", "QueueDequeueUpTo",
-    "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueue", "QueueEnqueueMany",
-    "QueueEnqueueManyV2", "QueueEnqueueV2", "QueueIsClosed", "QueueIsClosedV2", "QueueSize",
-    "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV", "RaggedGather", "RaggedRange",
-    "RaggedTensorToSparse", "RaggedTensorToTensor", "RandomCrop", "RandomDataset",
-    "RandomDatasetV2", "RandomGamma", "RandomPoisson", "RandomPoissonV2", "RandomShuffle",
+    "ParallelMapDataset", "ParallelMapDatasetV2", "ParameterizedTruncatedNormal", "ParseExample",
+    "ParseExampleDataset", "ParseExampleDatasetV2", "ParseExampleV2", "ParseSequenceExample",
+    "ParseSequenceExampleV2", "ParseSingleExample", "ParseSingleSequenceExample", "ParseTensor",
+    "PartitionedCall", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "Polygamma",
+    "PopulationCount", "Pow", "PrefetchDataset", "PreventGradient", "Print", "PrintV2",
+    "PriorityQueue", "PriorityQueueV2", "PrivateThreadPoolDataset", "Prod", "PyFunc",
+    "PyFuncStateless", "Qr", "QuantizeAndDequantize", "QuantizeAndDequantizeV2",
+    "QuantizeAndDequantizeV3", "QuantizeAndDequantizeV4", "QuantizeAndDequantizeV4Grad",
+    "QuantizeDownAndShrinkRange", "QuantizeV2", "QuantizedAdd", "QuantizedAvgPool",
+    "QuantizedBatchNormWithGlobalNormalization", "QuantizedBiasAdd", "QuantizedConcat",
+    "QuantizedConv2D", "QuantizedMatMul", "QuantizedMaxPool", "QuantizedMul", "QuantizedRelu",
+    "QuantizedRelu6", "QuantizedReshape", "QueueClose", "QueueCloseV2", "QueueDequeue",
+    "QueueDequeueMany", "QueueDequeueManyV2", "QueueDequeueUpTo", "QueueDequeueUpToV2",
+    "QueueDequeueV2", "QueueEnqueue", "QueueEnqueueMany", "QueueEnqueueManyV2", "QueueEnqueueV2",
+    "QueueIsClosed", "QueueIsClosedV2", "QueueSize", "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D",
+    "RGBToHSV", "RaggedBincount", "RaggedCountSparseOutput", "RaggedCross", "RaggedFillEmptyRows",
+    "RaggedFillEmptyRowsGrad", "RaggedGather", "RaggedRange", "RaggedTensorFromVariant",
+    "RaggedTensorToSparse", "RaggedTensorToTensor", "RaggedTensorToVariant",
+    "RaggedTensorToVariantGradient", "RandomCrop", "RandomDataset", "RandomDatasetV2",
+    "RandomGamma", "RandomGammaGrad", "RandomPoisson", "RandomPoissonV2", "RandomShuffle",
     "RandomShuffleQueue", "RandomShuffleQueueV2", "RandomStandardNormal", "RandomUniform",
     "RandomUniformInt", "Range", "RangeDataset", "Rank", "ReadFile", "ReadVariableOp",
     "ReaderNumRecordsProduced", "ReaderNumRecordsProducedV2", "ReaderNumWorkUnitsCompleted",
@@ -143,89 +167,101 @@ __all__ = [
     "ReaderReadV2", "ReaderReset", "ReaderResetV2", "ReaderRestoreState", "ReaderRestoreStateV2",
     "ReaderSerializeState", "ReaderSerializeStateV2", "Real", "RealDiv", "Reciprocal",
     "ReciprocalGrad", "ReduceDataset", "ReduceJoin", "ReducedShape", "RefEnter", "RefExit",
-    "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "ReferenceHandle", "RegexFullMatch",
-    "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall", "RepeatDataset",
-    "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear",
-    "ResizeBilinearGrad", "ResizeNearestNeighbor", "ResizeNearestNeighborGrad",
-    "ResourceAccumulatorApplyGradient", "ResourceAccumulatorNumAccumulated",
-    "ResourceAccumulatorSetGlobalStep", "ResourceAccumulatorTakeGradient", "ResourceApplyAdadelta",
-    "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
-    "ResourceApplyCenteredRMSProp", "ResourceApplyFtrl", "ResourceApplyFtrlV2",
-    "ResourceApplyGradientDescent", "ResourceApplyMomentum", "ResourceApplyProximalAdagrad",
-    "ResourceApplyProximalGradientDescent", "ResourceApplyRMSProp",
+    "RefIdentity", "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "ReferenceHandle",
+    "RegexFullMatch", "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall",
+    "RepeatDataset", "RequantizationRange", "Requantize", "Reshape", "ResizeArea", "ResizeBicubic",
+    "ResizeBicubicGrad", "ResizeBilinear", "ResizeBilinearGrad", "ResizeNearestNeighbor",
+    "ResizeNearestNeighborGrad", "ResourceAccumulatorApplyGradient",
+    "ResourceAccumulatorNumAccumulated", "ResourceAccumulatorSetGlobalStep",
+    "ResourceAccumulatorTakeGradient", "ResourceApplyAdaMax", "ResourceApplyAdadelta",
+    "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdagradV2", "ResourceApplyAdam",
+    "ResourceApplyAdamWithAmsgrad", "ResourceApplyAddSign", "ResourceApplyCenteredRMSProp",
+    "ResourceApplyFtrl", "ResourceApplyFtrlV2", "ResourceApplyGradientDescent",
+    "ResourceApplyKerasMomentum", "ResourceApplyMomentum", "ResourceApplyPowerSign",
+    "ResourceApplyProximalAdagrad", "ResourceApplyProximalGradientDescent", "ResourceApplyRMSProp",
     "ResourceConditionalAccumulator", "ResourceCountUpTo", "ResourceGather", "ResourceGatherNd",
     "ResourceScatterAdd", "ResourceScatterDiv", "ResourceScatterMax", "ResourceScatterMin",
     "ResourceScatterMul", "ResourceScatterNdAdd", "ResourceScatterNdMax", "ResourceScatterNdMin",
     "ResourceScatterNdSub", "ResourceScatterNdUpdate", "ResourceScatterSub",
     "ResourceScatterUpdate", "ResourceSparseApplyAdadelta", "ResourceSparseApplyAdagrad",
-    "ResourceSparseApplyAdagradDA", "ResourceSparseApplyCenteredRMSProp", "ResourceSparseApplyFtrl",
-    "ResourceSparseApplyFtrlV2", "ResourceSparseApplyMomentum",
+    "ResourceSparseApplyAdagradDA", "ResourceSparseApplyAdagradV2",
+    "ResourceSparseApplyCenteredRMSProp", "ResourceSparseApplyFtrl", "ResourceSparseApplyFtrlV2",
+    "ResourceSparseApplyKerasMomentum", "ResourceSparseApplyMomentum",
     "ResourceSparseApplyProximalAdagrad", "ResourceSparseApplyProximalGradientDescent",
     "ResourceSparseApplyRMSProp", "ResourceStridedSliceAssign", "Restore", "RestoreSlice",
     "RestoreV2", "Reverse", "ReverseSequence", "ReverseV2", "RewriteDataset", "RightShift", "Rint",
-    "Roll", "Round", "Rsqrt", "RsqrtGrad", "SampleDistortedBoundingBox",
-    "SampleDistortedBoundingBoxV2", "Save", "SaveSlices", "SaveV2", "ScalarSummary", "ScanDataset",
-    "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNd",
-    "ScatterNdAdd", "ScatterNdMax", "ScatterNdMin", "ScatterNdNonAliasingAdd", "ScatterNdSub",
-    "ScatterNdUpdate", "ScatterSub", "ScatterUpdate", "SegmentMax", "SegmentMean", "SegmentMin",
-    "SegmentProd", "SegmentSum", "Select", "SelectV2", "SelfAdjointEig", "SelfAdjointEigV2", "Selu",
-    "SeluGrad", "SerializeIterator", "SerializeManySparse", "SerializeSparse", "SerializeTensor",
-    "SetSize", "Shape", "ShapeN", "ShardDataset", "ShardedFilename", "ShardedFilespec",
+    "RngReadAndSkip", "RngSkip", "Roll", "Round", "Rsqrt", "RsqrtGrad",
+    "SampleDistortedBoundingBox", "SampleDistortedBoundingBoxV2", "Save", "SaveSlices", "SaveV2",
+    "ScalarSummary", "ScaleAndTranslate", "ScaleAndTranslateGrad", "ScanDataset", "ScatterAdd",
+    "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul", "ScatterNd", "ScatterNdAdd",
+    "ScatterNdMax", "ScatterNdMin", "ScatterNdNonAliasingAdd", "ScatterNdSub", "ScatterNdUpdate",
+    "ScatterSub", "ScatterUpdate", "SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd",
+    "SegmentSum", "Select", "SelectV2", "SelfAdjointEig", "SelfAdjointEigV2", "Selu", "SeluGrad",
+    "SerializeIterator", "SerializeManySparse", "SerializeSparse", "SerializeTensor", "SetSize",
+    "Shape", "ShapeN", "ShardDataset", "ShardedFilename", "ShardedFilespec",
     "ShuffleAndRepeatDataset", "ShuffleAndRepeatDatasetV2", "ShuffleDataset", "ShuffleDatasetV2",
     "ShuffleDatasetV3", "Sigmoid", "SigmoidGrad", "Sign", "Sin", "Sinh", "Size", "SkipDataset",
     "Slice", "SlidingWindowDataset", "Snapshot", "Softmax", "SoftmaxCrossEntropyWithLogits",
     "Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad", "SpaceToBatch", "SpaceToBatchND",
     "SpaceToDepth", "SparseAccumulatorApplyGradient", "SparseAccumulatorTakeGradient", "SparseAdd",
     "SparseAddGrad", "SparseApplyAdadelta", "SparseApplyAdagrad", "SparseApplyAdagradDA",
-    "SparseApplyCenteredRMSProp", "SparseApplyFtrl", "SparseApplyFtrlV2", "SparseApplyMomentum",
-    "SparseApplyProximalAdagrad", "SparseApplyProximalGradientDescent", "SparseApplyRMSProp",
-    "SparseConcat", "SparseConditionalAccumulator", "SparseCross", "SparseCrossV2",
-    "SparseDenseCwiseAdd", "SparseDenseCwiseDiv", "SparseDenseCwiseMul", "SparseFillEmptyRows",
-    "SparseFillEmptyRowsGrad", "SparseMatMul", "SparseReduceMax", "SparseReduceMaxSparse",
-    "SparseReduceSum", "SparseReduceSumSparse", "SparseReorder", "SparseReshape",
-    "SparseSegmentMean", "SparseSegmentMeanGrad", "SparseSegmentMeanWithNumSegments",
-    "SparseSegmentSqrtN", "SparseSegmentSqrtNGrad", "SparseSegmentSqrtNWithNumSegments",
-    "SparseSegmentSum", "SparseSegmentSumGrad", "SparseSegmentSumWithNumSegments", "SparseSlice",
-    "SparseSliceGrad", "SparseSoftmax", "SparseSoftmaxCrossEntropyWithLogits",
-    "SparseSparseMaximum", "SparseSparseMinimum", "SparseSplit", "SparseTensorDenseAdd",
-    "SparseTensorDenseMatMul", "SparseTensorSliceDataset", "SparseToDense",
-    "SparseToSparseSetOperation", "Split", "SplitV", "Sqrt", "SqrtGrad", "Square",
-    "SquaredDifference", "Squeeze", "Stack", "StackClose", "StackCloseV2", "StackPop", "StackPopV2",
-    "StackPush", "StackPushV2", "StackV2", "Stage", "StageClear", "StagePeek", "StageSize",
-    "StatefulPartitionedCall", "StatelessMultinomial", "StatelessRandomGammaV2",
-    "StatelessRandomNormal", "StatelessRandomPoisson", "StatelessRandomUniform",
-    "StatelessRandomUniformFullInt", "StatelessRandomUniformInt", "StatelessTruncatedNormal",
-    "StaticRegexFullMatch", "StaticRegexReplace", "StopGradient", "StridedSlice",
-    "StridedSliceAssign", "StridedSliceGrad", "StringFormat", "StringJoin", "StringLength",
-    "StringLower", "StringSplit", "StringSplitV2", "StringStrip", "StringToHashBucket",
-    "StringToHashBucketFast", "StringToHashBucketStrong", "StringToNumber", "StringUpper", "Sub",
-    "Substr", "Sum", "Svd", "Switch", "SymbolicGradient", "TFRecordDataset", "TFRecordDatasetV2",
-    "TFRecordReader", "TFRecordReaderV2", "TakeDataset", "TakeWhileDataset", "Tan", "Tanh",
-    "TanhGrad", "TemporaryHandle", "TemporaryVariable", "TensorArray", "TensorArrayClose",
-    "TensorArrayCloseV2", "TensorArrayCloseV3", "TensorArrayConcat", "TensorArrayConcatV2",
-    "TensorArrayConcatV3", "TensorArrayGather", "TensorArrayGatherV2", "TensorArrayGatherV3",
-    "TensorArrayGrad", "TensorArrayGradV2", "TensorArrayGradV3", "TensorArrayPack",
-    "TensorArrayRead", "TensorArrayReadV2", "TensorArrayReadV3", "TensorArrayScatter",
-    "TensorArrayScatterV2", "TensorArrayScatterV3", "TensorArraySize", "TensorArraySizeV2",
-    "TensorArraySizeV3", "TensorArraySplit", "TensorArraySplitV2", "TensorArraySplitV3",
-    "TensorArrayUnpack", "TensorArrayV2", "TensorArrayV3", "TensorArrayWrite", "TensorArrayWriteV2",
-    "TensorArrayWriteV3", "TensorDataset", "TensorListAdd", "TensorListAddItem",
-    "TensorListConcatV2", "TensorListElementShape", "TensorListFromTensor", "TensorListGather",
-    "TensorListGetItem", "TensorListLength", "TensorListPopBack", "TensorListPushBack",
-    "TensorListReserve", "TensorListResize", "TensorListScatterAdd",
-    "TensorListScatterIntoExistingList", "TensorListScatterV2", "TensorListSetItem",
-    "TensorListSplit", "TensorListStack", "TensorListZerosLike", "TensorScatterAdd",
-    "TensorScatterMax", "TensorScatterMin", "TensorScatterSub", "TensorScatterUpdate",
-    "TensorSliceDataset", "TensorSummary", "TensorSummaryV2", "TextLineDataset", "TextLineReader",
-    "TextLineReaderV2", "Tile", "TileGrad", "TopK", "TopKV2", "Transpose", "TridiagonalMatMul",
-    "TridiagonalSolve", "TruncateDiv", "TruncateMod", "TruncatedNormal", "UnbatchDataset",
-    "UnicodeTranscode", "UniformCandidateSampler", "Unique", "UniqueDataset", "UniqueV2",
-    "UniqueWithCounts", "UniqueWithCountsV2", "Unpack", "UnravelIndex", "UnsortedSegmentJoin",
-    "UnsortedSegmentMax", "UnsortedSegmentMin", "UnsortedSegmentProd", "UnsortedSegmentSum",
-    "Unstage", "UnwrapDatasetVariant", "UpperBound", "VarHandleOp", "VarIsInitializedOp",
-    "Variable", "VariableShape", "VariableV2", "Where", "While", "WholeFileReader",
-    "WholeFileReaderV2", "WindowDataset", "WrapDatasetVariant", "WriteFile", "Xdivy", "Xlog1py",
-    "Xlogy", "ZerosLike", "Zeta", "ZipDataset",
+    "SparseApplyAdagradV2", "SparseApplyCenteredRMSProp", "SparseApplyFtrl", "SparseApplyFtrlV2",
+    "SparseApplyMomentum", "SparseApplyProximalAdagrad", "SparseApplyProximalGradientDescent",
+    "SparseApplyRMSProp", "SparseBincount", "SparseConcat", "SparseConditionalAccumulator",
+    "SparseCountSparseOutput", "SparseCross", "SparseCrossV2", "SparseDenseCwiseAdd",
+    "SparseDenseCwiseDiv", "SparseDenseCwiseMul", "SparseFillEmptyRows", "SparseFillEmptyRowsGrad",
+    "SparseMatMul", "SparseReduceMax", "SparseReduceMaxSparse", "SparseReduceSum",
+    "SparseReduceSumSparse", "SparseReorder", "SparseReshape", "SparseSegmentMean",
+    "SparseSegmentMeanGrad", "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtN",
+    "SparseSegmentSqrtNGrad", "SparseSegmentSqrtNWithNumSegments", "SparseSegmentSum",
+    "SparseSegmentSumGrad", "SparseSegmentSumWithNumSegments", "SparseSlice", "SparseSliceGrad",
+    "SparseSoftmax", "SparseSoftmaxCrossEntropyWithLogits", "SparseSparseMaximum",
+    "SparseSparseMinimum", "SparseSplit", "SparseTensorDenseAdd", "SparseTensorDenseMatMul",
+    "SparseTensorSliceDataset", "SparseToDense", "SparseToSparseSetOperation", "Split", "SplitV",
+    "Sqrt", "SqrtGrad", "Square", "SquaredDifference", "Squeeze", "Stack", "StackClose",
+    "StackCloseV2", "StackPop", "StackPopV2", "StackPush", "StackPushV2", "StackV2", "Stage",
+    "StageClear", "StagePeek", "StageSize", "StatefulPartitionedCall", "StatefulRandomBinomial",
+    "StatefulStandardNormalV2", "StatefulTruncatedNormal", "StatefulUniform",
+    "StatefulUniformFullInt", "StatefulUniformInt", "StatelessIf", "StatelessMultinomial",
+    "StatelessParameterizedTruncatedNormal", "StatelessRandomBinomial", "StatelessRandomGammaV2",
+    "StatelessRandomGammaV3", "StatelessRandomGetAlg", "StatelessRandomGetKeyCounter",
+    "StatelessRandomGetKeyCounterAlg", "StatelessRandomNormal", "StatelessRandomNormalV2",
+    "StatelessRandomPoisson", "StatelessRandomUniform", "StatelessRandomUniformFullInt",
+    "StatelessRandomUniformFullIntV2", "StatelessRandomUniformInt", "StatelessRandomUniformIntV2",
+    "StatelessRandomUniformV2", "StatelessShuffle", "StatelessTruncatedNormal",
+    "StatelessTruncatedNormalV2", "StatelessWhile", "StaticRegexFullMatch", "StaticRegexReplace",
+    "StopGradient", "StridedSlice", "StridedSliceAssign", "StridedSliceGrad", "StringFormat",
+    "StringJoin", "StringLength", "StringLower", "StringNGrams", "StringSplit", "StringSplitV2",
+    "StringStrip", "StringToHashBucket", "StringToHashBucketFast", "StringToHashBucketStrong",
+    "StringToNumber", "StringUpper", "Sub", "Substr", "Sum", "Svd", "Switch", "SymbolicGradient",
+    "TFRecordDataset", "TFRecordDatasetV2", "TFRecordReader", "TFRecordReaderV2", "TakeDataset",
+    "TakeManySparseFromTensorsMap", "TakeWhileDataset", "Tan", "Tanh", "TanhGrad",
+    "TemporaryHandle", "TemporaryVariable", "TensorArray", "TensorArrayClose", "TensorArrayCloseV2",
+    "TensorArrayCloseV3", "TensorArrayConcat", "TensorArrayConcatV2", "TensorArrayConcatV3",
+    "TensorArrayGather", "TensorArrayGatherV2", "TensorArrayGatherV3", "TensorArrayGrad",
+    "TensorArrayGradV2", "TensorArrayGradV3", "TensorArrayPack", "TensorArrayRead",
+    "TensorArrayReadV2", "TensorArrayReadV3", "TensorArrayScatter", "TensorArrayScatterV2",
+    "TensorArrayScatterV3", "TensorArraySize", "TensorArraySizeV2", "TensorArraySizeV3",
+    "TensorArraySplit", "TensorArraySplitV2", "TensorArraySplitV3", "TensorArrayUnpack",
+    "TensorArrayV2", "TensorArrayV3", "TensorArrayWrite", "TensorArrayWriteV2",
+    "TensorArrayWriteV3", "TensorDataset", "TensorListAdd", "TensorListAddItem", "TensorListConcat",
+    "TensorListConcatLists", "TensorListConcatV2", "TensorListElementShape", "TensorListFromTensor",
+    "TensorListGather", "TensorListGetItem", "TensorListLength", "TensorListPopBack",
+    "TensorListPushBack", "TensorListPushBackBatch", "TensorListReserve", "TensorListResize",
+    "TensorListScatter", "TensorListScatterAdd", "TensorListScatterIntoExistingList",
+    "TensorListScatterV2", "TensorListSetItem", "TensorListSplit", "TensorListStack",
+    "TensorListZerosLike", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin",
+    "TensorScatterSub", "TensorScatterUpdate", "TensorSliceDataset", "TensorSummary",
+    "TensorSummaryV2", "TextLineDataset", "TextLineReader", "TextLineReaderV2", "Tile", "TileGrad",
+    "Timestamp", "ToBool", "TopK", "TopKV2", "Transpose", "TridiagonalMatMul", "TridiagonalSolve",
+    "TruncateDiv", "TruncateMod", "TruncatedNormal", "UnbatchDataset", "UnicodeDecode",
+    "UnicodeDecodeWithOffsets", "UnicodeEncode", "UnicodeTranscode", "UniformCandidateSampler",
+    "Unique", "UniqueDataset", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "Unpack",
+    "UnravelIndex", "UnsortedSegmentJoin", "UnsortedSegmentMax", "UnsortedSegmentMin",
+    "UnsortedSegmentProd", "UnsortedSegmentSum", "Unstage", "UnwrapDatasetVariant", "UpperBound",
+    "VarHandleOp", "VarIsInitializedOp", "Variable", "VariableShape", "VariableV2", "Where",
+    "While", "WholeFileReader", "WholeFileReaderV2", "WindowDataset", "WrapDatasetVariant",
+    "WriteFile", "Xdivy", "Xlog1py", "Xlogy", "ZerosLike", "Zeta", "ZipDataset",
 ]
 
 def Abs(x: Operand, *, name: str | None = None) -> Tensor:
@@ -264,9 +300,17 @@ def Add(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
     """x:T y:T -> z:T"""
     return one("Add", (x, y,), {}, name)
 
+def AddManySparseToTensorsMap(sparse_indices: Operand, sparse_values: Operand, sparse_shape: Operand, *, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """sparse_indices:int64 sparse_values:T sparse_shape:int64 -> sparse_handles:int64"""
+    return one("AddManySparseToTensorsMap", (sparse_indices, sparse_values, sparse_shape,), {"container": container, "shared_name": shared_name}, name)
+
 def AddN(inputs: Operands, *, name: str | None = None) -> Tensor:
     """inputs:T*N -> sum:T"""
     return one("AddN", (inputs,), {}, name)
+
+def AddSparseToTensorsMap(sparse_indices: Operand, sparse_values: Operand, sparse_shape: Operand, *, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """sparse_indices:int64 sparse_values:T sparse_shape:int64 -> sparse_handle:int64"""
+    return one("AddSparseToTensorsMap", (sparse_indices, sparse_values, sparse_shape,), {"container": container, "shared_name": shared_name}, name)
 
 def AddV2(x: Operand, y: Operand, *, name: str | None = None) -> Tensor:
     """x:T y:T -> z:T"""
@@ -308,6 +352,10 @@ def Any(input: Operand, reduction_indices: Operand, *, keep_dims: bool = False, 
     """input:bool reduction_indices:Tidx -> output:bool"""
     return one("Any", (input, reduction_indices,), {"keep_dims": keep_dims}, name)
 
+def ApplyAdaMax(var: Operand, m: Operand, v: Operand, beta1_power: Operand, lr: Operand, beta1: Operand, beta2: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& m:T& v:T& beta1_power:T lr:T beta1:T beta2:T epsilon:T grad:T -> out:T&"""
+    return one("ApplyAdaMax", (var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad,), {"use_locking": use_locking}, name)
+
 def ApplyAdadelta(var: Operand, accum: Operand, accum_update: Operand, lr: Operand, rho: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
     """var:T& accum:T& accum_update:T& lr:T rho:T epsilon:T grad:T -> out:T&"""
     return one("ApplyAdadelta", (var, accum, accum_update, lr, rho, epsilon, grad,), {"use_locking": use_locking}, name)
@@ -320,9 +368,17 @@ def ApplyAdagradDA(var: Operand, gradient_accumulator: Operand, gradient_squared
     """var:T& gradient_accumulator:T& gradient_squared_accumulator:T& grad:T lr:T l1:T l2:T global_step:int64 -> out:T&"""
     return one("ApplyAdagradDA", (var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step,), {"use_locking": use_locking}, name)
 
+def ApplyAdagradV2(var: Operand, accum: Operand, lr: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, update_slots: bool = True, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T epsilon:T grad:T -> out:T&"""
+    return one("ApplyAdagradV2", (var, accum, lr, epsilon, grad,), {"use_locking": use_locking, "update_slots": update_slots}, name)
+
 def ApplyAdam(var: Operand, m: Operand, v: Operand, beta1_power: Operand, beta2_power: Operand, lr: Operand, beta1: Operand, beta2: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, use_nesterov: bool = False, name: str | None = None) -> Tensor:
     """var:T& m:T& v:T& beta1_power:T beta2_power:T lr:T beta1:T beta2:T epsilon:T grad:T -> out:T&"""
     return one("ApplyAdam", (var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad,), {"use_locking": use_locking, "use_nesterov": use_nesterov}, name)
+
+def ApplyAddSign(var: Operand, m: Operand, lr: Operand, alpha: Operand, sign_decay: Operand, beta: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& m:T& lr:T alpha:T sign_decay:T beta:T grad:T -> out:T&"""
+    return one("ApplyAddSign", (var, m, lr, alpha, sign_decay, beta, grad,), {"use_locking": use_locking}, name)
 
 def ApplyCenteredRMSProp(var: Operand, mg: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
     """var:T& mg:T& ms:T& mom:T& lr:T rho:T momentum:T epsilon:T grad:T -> out:T&"""
@@ -343,6 +399,10 @@ def ApplyGradientDescent(var: Operand, alpha: Operand, delta: Operand, *, use_lo
 def ApplyMomentum(var: Operand, accum: Operand, lr: Operand, grad: Operand, momentum: Operand, *, use_locking: bool = False, use_nesterov: bool = False, name: str | None = None) -> Tensor:
     """var:T& accum:T& lr:T grad:T momentum:T -> out:T&"""
     return one("ApplyMomentum", (var, accum, lr, grad, momentum,), {"use_locking": use_locking, "use_nesterov": use_nesterov}, name)
+
+def ApplyPowerSign(var: Operand, m: Operand, lr: Operand, logbase: Operand, sign_decay: Operand, beta: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """var:T& m:T& lr:T logbase:T sign_decay:T beta:T grad:T -> out:T&"""
+    return one("ApplyPowerSign", (var, m, lr, logbase, sign_decay, beta, grad,), {"use_locking": use_locking}, name)
 
 def ApplyProximalAdagrad(var: Operand, accum: Operand, lr: Operand, l1: Operand, l2: Operand, grad: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
     """var:T& accum:T& lr:T l1:T l2:T grad:T -> out:T&"""
@@ -527,6 +587,10 @@ def BatchMatMul(x: Operand, y: Operand, *, adj_x: bool = False, adj_y: bool = Fa
 def BatchMatMulV2(x: Operand, y: Operand, *, adj_x: bool = False, adj_y: bool = False, name: str | None = None) -> Tensor:
     """x:T y:T -> output:T"""
     return one("BatchMatMulV2", (x, y,), {"adj_x": adj_x, "adj_y": adj_y}, name)
+
+def BatchMatMulV3(x: Operand, y: Operand, *, Tout: DTypeLike, adj_x: bool = False, adj_y: bool = False, grad_x: bool = False, grad_y: bool = False, name: str | None = None) -> Tensor:
+    """x:Ta y:Tb -> output:Tout"""
+    return one("BatchMatMulV3", (x, y,), {"Tout": Tout, "adj_x": adj_x, "adj_y": adj_y, "grad_x": grad_x, "grad_y": grad_y}, name)
 
 def BatchMatrixBandPart(input: Operand, num_lower: Operand, num_upper: Operand, *, name: str | None = None) -> Tensor:
     """input:T num_lower:int64 num_upper:int64 -> band:T"""
@@ -715,6 +779,10 @@ def Ceil(x: Operand, *, name: str | None = None) -> Tensor:
 def CheckNumerics(tensor: Operand, *, message: str | bytes, name: str | None = None) -> Tensor:
     """tensor:T -> output:T"""
     return one("CheckNumerics", (tensor,), {"message": message}, name)
+
+def CheckNumericsV2(tensor: Operand, *, message: str | bytes, name: str | None = None) -> Tensor:
+    """tensor:T -> output:T"""
+    return one("CheckNumericsV2", (tensor,), {"message": message}, name)
 
 def Cholesky(input: Operand, *, name: str | None = None) -> Tensor:
     """input:T -> output:T"""
@@ -940,6 +1008,10 @@ def DecodeJpeg(contents: Operand, *, channels: int = 0, ratio: int = 1, name: st
     """contents:string -> image:uint8"""
     return one("DecodeJpeg", (contents,), {"channels": channels, "ratio": ratio}, name)
 
+def DecodePaddedRaw(input_bytes: Operand, fixed_length: Operand, *, out_type: DTypeLike, little_endian: bool = True, name: str | None = None) -> Tensor:
+    """input_bytes:string fixed_length:int32 -> output:out_type"""
+    return one("DecodePaddedRaw", (input_bytes, fixed_length,), {"out_type": out_type, "little_endian": little_endian}, name)
+
 def DecodePng(contents: Operand, *, channels: int = 0, dtype: DTypeLike = uint8, name: str | None = None) -> Tensor:
     """contents:string -> image:dtype"""
     return one("DecodePng", (contents,), {"channels": channels, "dtype": dtype}, name)
@@ -963,6 +1035,10 @@ def DeleteSessionTensor(handle: Operand, *, name: str | None = None) -> Operatio
 def DenseBincount(input: Operand, size: Operand, weights: Operand, *, binary_output: bool = False, name: str | None = None) -> Tensor:
     """input:Tidx size:Tidx weights:T -> output:T"""
     return one("DenseBincount", (input, size, weights,), {"binary_output": binary_output}, name)
+
+def DenseCountSparseOutput(values: Operand, weights: Operand, *, binary_output: bool, minlength: int = -1, maxlength: int = -1, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """values:T weights:output_type -> output_indices:int64 output_values:output_type output_dense_shape:int64"""
+    return many("DenseCountSparseOutput", (values, weights,), {"binary_output": binary_output, "minlength": minlength, "maxlength": maxlength}, name)
 
 def DenseToDenseSetOperation(set1: Operand, set2: Operand, *, set_operation: str | bytes, validate_indices: bool = True, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """set1:T set2:T -> result_indices:int64 result_values:T result_shape:int64"""
@@ -991,6 +1067,10 @@ def DepthwiseConv2dNativeBackpropFilter(input: Operand, filter_sizes: Operand, o
 def DepthwiseConv2dNativeBackpropInput(input_sizes: Operand, filter: Operand, out_backprop: Operand, *, strides: Sequence[int], padding: str | bytes, explicit_paddings: Sequence[int] = (), data_format: str | bytes = 'NHWC', dilations: Sequence[int] = (1, 1, 1, 1), name: str | None = None) -> Tensor:
     """input_sizes:int32 filter:T out_backprop:T -> output:T"""
     return one("DepthwiseConv2dNativeBackpropInput", (input_sizes, filter, out_backprop,), {"strides": strides, "padding": padding, "explicit_paddings": explicit_paddings, "data_format": data_format, "dilations": dilations}, name)
+
+def Dequantize(input: Operand, min_range: Operand, max_range: Operand, *, mode: str | bytes = 'MIN_COMBINED', narrow_range: bool = False, axis: int = -1, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """input:T min_range:float max_range:float -> output:dtype"""
+    return one("Dequantize", (input, min_range, max_range,), {"mode": mode, "narrow_range": narrow_range, "axis": axis, "dtype": dtype}, name)
 
 def DeserializeIterator(resource_handle: Operand, serialized: Operand, *, name: str | None = None) -> Operation:
     """resource_handle:resource serialized:variant ->"""
@@ -1240,6 +1320,10 @@ def ExtractGlimpse(input: Operand, size: Operand, offsets: Operand, *, centered:
     """input:float size:int32 offsets:float -> glimpse:float"""
     return one("ExtractGlimpse", (input, size, offsets,), {"centered": centered, "normalized": normalized, "uniform_noise": uniform_noise, "noise": noise}, name)
 
+def ExtractGlimpseV2(input: Operand, size: Operand, offsets: Operand, *, centered: bool = True, normalized: bool = True, uniform_noise: bool = True, noise: str | bytes = 'uniform', name: str | None = None) -> Tensor:
+    """input:float size:int32 offsets:float -> glimpse:float"""
+    return one("ExtractGlimpseV2", (input, size, offsets,), {"centered": centered, "normalized": normalized, "uniform_noise": uniform_noise, "noise": noise}, name)
+
 def ExtractImagePatches(images: Operand, *, ksizes: Sequence[int], strides: Sequence[int], rates: Sequence[int], padding: str | bytes, name: str | None = None) -> Tensor:
     """images:T -> patches:T"""
     return one("ExtractImagePatches", (images,), {"ksizes": ksizes, "strides": strides, "rates": rates, "padding": padding}, name)
@@ -1247,6 +1331,10 @@ def ExtractImagePatches(images: Operand, *, ksizes: Sequence[int], strides: Sequ
 def ExtractJpegShape(contents: Operand, *, output_type: DTypeLike = int32, name: str | None = None) -> Tensor:
     """contents:string -> image_shape:output_type"""
     return one("ExtractJpegShape", (contents,), {"output_type": output_type}, name)
+
+def ExtractVolumePatches(input: Operand, *, ksizes: Sequence[int], strides: Sequence[int], padding: str | bytes, name: str | None = None) -> Tensor:
+    """input:T -> patches:T"""
+    return one("ExtractVolumePatches", (input,), {"ksizes": ksizes, "strides": strides, "padding": padding}, name)
 
 def FFT(input: Operand, *, name: str | None = None) -> Tensor:
     """input:Tcomplex -> output:Tcomplex"""
@@ -1379,6 +1467,14 @@ def FusedBatchNormV2(x: Operand, scale: Operand, offset: Operand, mean: Operand,
 def FusedBatchNormV3(x: Operand, scale: Operand, offset: Operand, mean: Operand, variance: Operand, *, epsilon: float = 0.0001, exponential_avg_factor: float = 1.0, data_format: str | bytes = 'NHWC', is_training: bool = True, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """x:T scale:U offset:U mean:U variance:U -> y:T batch_mean:U batch_variance:U reserve_space_1:U reserve_space_2:U reserve_space_3:U"""
     return many("FusedBatchNormV3", (x, scale, offset, mean, variance,), {"epsilon": epsilon, "exponential_avg_factor": exponential_avg_factor, "data_format": data_format, "is_training": is_training}, name)
+
+def FusedPadConv2D(input: Operand, paddings: Operand, filter: Operand, *, mode: str | bytes, strides: Sequence[int], padding: str | bytes, name: str | None = None) -> Tensor:
+    """input:T paddings:int32 filter:T -> output:T"""
+    return one("FusedPadConv2D", (input, paddings, filter,), {"mode": mode, "strides": strides, "padding": padding}, name)
+
+def FusedResizeAndPadConv2D(input: Operand, size: Operand, paddings: Operand, filter: Operand, *, mode: str | bytes, strides: Sequence[int], padding: str | bytes, resize_align_corners: bool = False, name: str | None = None) -> Tensor:
+    """input:T size:int32 paddings:int32 filter:T -> output:T"""
+    return one("FusedResizeAndPadConv2D", (input, size, paddings, filter,), {"mode": mode, "strides": strides, "padding": padding, "resize_align_corners": resize_align_corners}, name)
 
 def GRUBlockCell(x: Operand, h_prev: Operand, w_ru: Operand, w_c: Operand, b_ru: Operand, b_c: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """x:T h_prev:T w_ru:T w_c:T b_ru:T b_c:T -> r:T u:T c:T h:T"""
@@ -1515,6 +1611,14 @@ def IgnoreErrorsDataset(input_dataset: Operand, *, output_types: Sequence[DTypeL
 def Imag(input: Operand, *, Tout: DTypeLike = float32, name: str | None = None) -> Tensor:
     """input:T -> output:Tout"""
     return one("Imag", (input,), {"Tout": Tout}, name)
+
+def ImageProjectiveTransformV2(images: Operand, transforms: Operand, output_shape: Operand, *, interpolation: str | bytes, fill_mode: str | bytes = 'CONSTANT', name: str | None = None) -> Tensor:
+    """images:dtype transforms:float output_shape:int32 -> transformed_images:dtype"""
+    return one("ImageProjectiveTransformV2", (images, transforms, output_shape,), {"interpolation": interpolation, "fill_mode": fill_mode}, name)
+
+def ImageProjectiveTransformV3(images: Operand, transforms: Operand, output_shape: Operand, fill_value: Operand, *, interpolation: str | bytes, fill_mode: str | bytes = 'CONSTANT', name: str | None = None) -> Tensor:
+    """images:dtype transforms:float output_shape:int32 fill_value:float -> transformed_images:dtype"""
+    return one("ImageProjectiveTransformV3", (images, transforms, output_shape, fill_value,), {"interpolation": interpolation, "fill_mode": fill_mode}, name)
 
 def ImageSummary(tag: Operand, tensor: Operand, *, max_images: int = 3, bad_color: Value | None = None, name: str | None = None) -> Tensor:
     """tag:string tensor:T -> summary:string"""
@@ -1920,9 +2024,21 @@ def MaxPoolGradGrad(orig_input: Operand, orig_output: Operand, grad: Operand, *,
     """orig_input:T orig_output:T grad:T -> output:T"""
     return one("MaxPoolGradGrad", (orig_input, orig_output, grad,), {"ksize": ksize, "strides": strides, "padding": padding, "data_format": data_format, "explicit_paddings": explicit_paddings}, name)
 
+def MaxPoolGradGradV2(orig_input: Operand, orig_output: Operand, grad: Operand, ksize: Operand, strides: Operand, *, padding: str | bytes, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor:
+    """orig_input:T orig_output:T grad:T ksize:int32 strides:int32 -> output:T"""
+    return one("MaxPoolGradGradV2", (orig_input, orig_output, grad, ksize, strides,), {"padding": padding, "data_format": data_format}, name)
+
+def MaxPoolGradV2(orig_input: Operand, orig_output: Operand, grad: Operand, ksize: Operand, strides: Operand, *, padding: str | bytes, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor:
+    """orig_input:T orig_output:T grad:T ksize:int32 strides:int32 -> output:T"""
+    return one("MaxPoolGradV2", (orig_input, orig_output, grad, ksize, strides,), {"padding": padding, "data_format": data_format}, name)
+
 def MaxPoolGradWithArgmax(input: Operand, grad: Operand, argmax: Operand, *, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, include_batch_in_index: bool = False, name: str | None = None) -> Tensor:
     """input:T grad:T argmax:Targmax -> output:T"""
     return one("MaxPoolGradWithArgmax", (input, grad, argmax,), {"ksize": ksize, "strides": strides, "padding": padding, "include_batch_in_index": include_batch_in_index}, name)
+
+def MaxPoolV2(input: Operand, ksize: Operand, strides: Operand, *, padding: str | bytes, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor:
+    """input:T ksize:int32 strides:int32 -> output:T"""
+    return one("MaxPoolV2", (input, ksize, strides,), {"padding": padding, "data_format": data_format}, name)
 
 def MaxPoolWithArgmax(input: Operand, *, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, Targmax: DTypeLike = int64, include_batch_in_index: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
     """input:T -> output:T argmax:Targmax"""
@@ -1988,6 +2104,14 @@ def Multinomial(logits: Operand, num_samples: Operand, *, seed: int = 0, seed2: 
     """logits:T num_samples:int32 -> output:output_dtype"""
     return one("Multinomial", (logits, num_samples,), {"seed": seed, "seed2": seed2, "output_dtype": output_dtype}, name)
 
+def MutableDenseHashTable(empty_key: Operand, *, value_dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', use_node_name_sharing: bool = False, value_shape: ShapeLike = (), initial_num_buckets: int = 131072, max_load_factor: float = 0.8, name: str | None = None) -> Tensor:
+    """empty_key:key_dtype -> table_handle:string&"""
+    return one("MutableDenseHashTable", (empty_key,), {"value_dtype": value_dtype, "container": container, "shared_name": shared_name, "use_node_name_sharing": use_node_name_sharing, "value_shape": value_shape, "initial_num_buckets": initial_num_buckets, "max_load_factor": max_load_factor}, name)
+
+def MutableDenseHashTableV2(empty_key: Operand, deleted_key: Operand, *, value_dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', use_node_name_sharing: bool = False, value_shape: ShapeLike = (), initial_num_buckets: int = 131072, max_load_factor: float = 0.8, name: str | None = None) -> Tensor:
+    """empty_key:key_dtype deleted_key:key_dtype -> table_handle:resource"""
+    return one("MutableDenseHashTableV2", (empty_key, deleted_key,), {"value_dtype": value_dtype, "container": container, "shared_name": shared_name, "use_node_name_sharing": use_node_name_sharing, "value_shape": value_shape, "initial_num_buckets": initial_num_buckets, "max_load_factor": max_load_factor}, name)
+
 def MutableHashTable(*, key_dtype: DTypeLike, value_dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', use_node_name_sharing: bool = False, name: str | None = None) -> Tensor:
     """-> table_handle:string&"""
     return one("MutableHashTable", (), {"key_dtype": key_dtype, "value_dtype": value_dtype, "container": container, "shared_name": shared_name, "use_node_name_sharing": use_node_name_sharing}, name)
@@ -2027,6 +2151,10 @@ def NextIteration(data: Operand, *, name: str | None = None) -> Tensor:
 def NoOp(*, name: str | None = None) -> Operation:
     """->"""
     return node("NoOp", (), {}, name)
+
+def NonDeterministicInts(shape: Operand, *, dtype: DTypeLike = int64, name: str | None = None) -> Tensor:
+    """shape:shape_dtype -> output:dtype"""
+    return one("NonDeterministicInts", (shape,), {"dtype": dtype}, name)
 
 def NonMaxSuppression(boxes: Operand, scores: Operand, max_output_size: Operand, *, iou_threshold: float = 0.5, name: str | None = None) -> Tensor:
     """boxes:float scores:float max_output_size:int32 -> selected_indices:int32"""
@@ -2196,6 +2324,10 @@ def ParallelMapDatasetV2(input_dataset: Operand, other_arguments: Operands, num_
     """input_dataset:variant other_arguments:[Targuments] num_parallel_calls:int64 -> handle:variant"""
     return one("ParallelMapDatasetV2", (input_dataset, other_arguments, num_parallel_calls,), {"f": f, "output_types": output_types, "output_shapes": output_shapes, "use_inter_op_parallelism": use_inter_op_parallelism, "deterministic": deterministic, "preserve_cardinality": preserve_cardinality, "use_unbounded_threadpool": use_unbounded_threadpool, "metadata": metadata}, name)
 
+def ParameterizedTruncatedNormal(shape: Operand, means: Operand, stdevs: Operand, minvals: Operand, maxvals: Operand, *, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor:
+    """shape:T means:dtype stdevs:dtype minvals:dtype maxvals:dtype -> output:dtype"""
+    return one("ParameterizedTruncatedNormal", (shape, means, stdevs, minvals, maxvals,), {"seed": seed, "seed2": seed2}, name)
+
 def ParseExample(serialized: Operand, names: Operand, sparse_keys: Operands, dense_keys: Operands, dense_defaults: Operands, *, sparse_types: Sequence[DTypeLike], dense_shapes: Sequence[ShapeLike], Nsparse: int | None = None, Ndense: int | None = None, name: str | None = None) -> tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor]]:
     """serialized:string names:string sparse_keys:string*Nsparse dense_keys:string*Ndense dense_defaults:[Tdense] -> sparse_indices:int64*Nsparse sparse_values:[sparse_types] sparse_shapes:int64*Nsparse dense_values:[Tdense]"""
     return many("ParseExample", (serialized, names, sparse_keys, dense_keys, dense_defaults,), {"sparse_types": sparse_types, "dense_shapes": dense_shapes, "Nsparse": Nsparse, "Ndense": Ndense}, name)
@@ -2304,6 +2436,82 @@ def Qr(input: Operand, *, full_matrices: bool = False, name: str | None = None) 
     """input:T -> q:T r:T"""
     return many("Qr", (input,), {"full_matrices": full_matrices}, name)
 
+def QuantizeAndDequantize(input: Operand, *, signed_input: bool = True, num_bits: int = 8, range_given: bool = False, input_min: float = 0.0, input_max: float = 0.0, name: str | None = None) -> Tensor:
+    """input:T -> output:T"""
+    return one("QuantizeAndDequantize", (input,), {"signed_input": signed_input, "num_bits": num_bits, "range_given": range_given, "input_min": input_min, "input_max": input_max}, name)
+
+def QuantizeAndDequantizeV2(input: Operand, input_min: Operand, input_max: Operand, *, signed_input: bool = True, num_bits: int = 8, range_given: bool = False, round_mode: str | bytes = 'HALF_TO_EVEN', narrow_range: bool = False, axis: int = -1, name: str | None = None) -> Tensor:
+    """input:T input_min:T input_max:T -> output:T"""
+    return one("QuantizeAndDequantizeV2", (input, input_min, input_max,), {"signed_input": signed_input, "num_bits": num_bits, "range_given": range_given, "round_mode": round_mode, "narrow_range": narrow_range, "axis": axis}, name)
+
+def QuantizeAndDequantizeV3(input: Operand, input_min: Operand, input_max: Operand, num_bits: Operand, *, signed_input: bool = True, range_given: bool = True, narrow_range: bool = False, axis: int = -1, name: str | None = None) -> Tensor:
+    """input:T input_min:T input_max:T num_bits:int32 -> output:T"""
+    return one("QuantizeAndDequantizeV3", (input, input_min, input_max, num_bits,), {"signed_input": signed_input, "range_given": range_given, "narrow_range": narrow_range, "axis": axis}, name)
+
+def QuantizeAndDequantizeV4(input: Operand, input_min: Operand, input_max: Operand, *, signed_input: bool = True, num_bits: int = 8, range_given: bool = False, round_mode: str | bytes = 'HALF_TO_EVEN', narrow_range: bool = False, axis: int = -1, name: str | None = None) -> Tensor:
+    """input:T input_min:T input_max:T -> output:T"""
+    return one("QuantizeAndDequantizeV4", (input, input_min, input_max,), {"signed_input": signed_input, "num_bits": num_bits, "range_given": range_given, "round_mode": round_mode, "narrow_range": narrow_range, "axis": axis}, name)
+
+def QuantizeAndDequantizeV4Grad(gradients: Operand, input: Operand, input_min: Operand, input_max: Operand, *, axis: int = -1, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """gradients:T input:T input_min:T input_max:T -> input_backprop:T input_min_backprop:T input_max_backprop:T"""
+    return many("QuantizeAndDequantizeV4Grad", (gradients, input, input_min, input_max,), {"axis": axis}, name)
+
+def QuantizeDownAndShrinkRange(input: Operand, input_min: Operand, input_max: Operand, *, out_type: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:Tinput input_min:float input_max:float -> output:out_type output_min:float output_max:float"""
+    return many("QuantizeDownAndShrinkRange", (input, input_min, input_max,), {"out_type": out_type}, name)
+
+def QuantizeV2(input: Operand, min_range: Operand, max_range: Operand, *, T: DTypeLike, mode: str | bytes = 'MIN_COMBINED', round_mode: str | bytes = 'HALF_AWAY_FROM_ZERO', narrow_range: bool = False, axis: int = -1, ensure_minimum_range: float = 0.01, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:float min_range:float max_range:float -> output:T output_min:float output_max:float"""
+    return many("QuantizeV2", (input, min_range, max_range,), {"T": T, "mode": mode, "round_mode": round_mode, "narrow_range": narrow_range, "axis": axis, "ensure_minimum_range": ensure_minimum_range}, name)
+
+def QuantizedAdd(x: Operand, y: Operand, min_x: Operand, max_x: Operand, min_y: Operand, max_y: Operand, *, Toutput: DTypeLike = qint32, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """x:T1 y:T2 min_x:float max_x:float min_y:float max_y:float -> z:Toutput min_z:float max_z:float"""
+    return many("QuantizedAdd", (x, y, min_x, max_x, min_y, max_y,), {"Toutput": Toutput}, name)
+
+def QuantizedAvgPool(input: Operand, min_input: Operand, max_input: Operand, *, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:T min_input:float max_input:float -> output:T min_output:float max_output:float"""
+    return many("QuantizedAvgPool", (input, min_input, max_input,), {"ksize": ksize, "strides": strides, "padding": padding}, name)
+
+def QuantizedBatchNormWithGlobalNormalization(t: Operand, t_min: Operand, t_max: Operand, m: Operand, m_min: Operand, m_max: Operand, v: Operand, v_min: Operand, v_max: Operand, beta: Operand, beta_min: Operand, beta_max: Operand, gamma: Operand, gamma_min: Operand, gamma_max: Operand, *, out_type: DTypeLike, variance_epsilon: float, scale_after_normalization: bool, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """t:Tinput t_min:float t_max:float m:Tinput m_min:float m_max:float v:Tinput v_min:float v_max:float beta:Tinput beta_min:float beta_max:float gamma:Tinput gamma_min:float gamma_max:float -> result:out_type result_min:float result_max:float"""
+    return many("QuantizedBatchNormWithGlobalNormalization", (t, t_min, t_max, m, m_min, m_max, v, v_min, v_max, beta, beta_min, beta_max, gamma, gamma_min, gamma_max,), {"out_type": out_type, "variance_epsilon": variance_epsilon, "scale_after_normalization": scale_after_normalization}, name)
+
+def QuantizedBiasAdd(input: Operand, bias: Operand, min_input: Operand, max_input: Operand, min_bias: Operand, max_bias: Operand, *, out_type: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:T1 bias:T2 min_input:float max_input:float min_bias:float max_bias:float -> output:out_type min_out:float max_out:float"""
+    return many("QuantizedBiasAdd", (input, bias, min_input, max_input, min_bias, max_bias,), {"out_type": out_type}, name)
+
+def QuantizedConcat(concat_dim: Operand, values: Operands, input_mins: Operands, input_maxes: Operands, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """concat_dim:int32 values:T*N input_mins:float*N input_maxes:float*N -> output:T output_min:float output_max:float"""
+    return many("QuantizedConcat", (concat_dim, values, input_mins, input_maxes,), {}, name)
+
+def QuantizedConv2D(input: Operand, filter: Operand, min_input: Operand, max_input: Operand, min_filter: Operand, max_filter: Operand, *, strides: Sequence[int], padding: str | bytes, out_type: DTypeLike = qint32, dilations: Sequence[int] = (1, 1, 1, 1), name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:Tinput filter:Tfilter min_input:float max_input:float min_filter:float max_filter:float -> output:out_type min_output:float max_output:float"""
+    return many("QuantizedConv2D", (input, filter, min_input, max_input, min_filter, max_filter,), {"strides": strides, "padding": padding, "out_type": out_type, "dilations": dilations}, name)
+
+def QuantizedMatMul(a: Operand, b: Operand, min_a: Operand, max_a: Operand, min_b: Operand, max_b: Operand, *, Toutput: DTypeLike = qint32, transpose_a: bool = False, transpose_b: bool = False, Tactivation: DTypeLike = quint8, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """a:T1 b:T2 min_a:float max_a:float min_b:float max_b:float -> out:Toutput min_out:float max_out:float"""
+    return many("QuantizedMatMul", (a, b, min_a, max_a, min_b, max_b,), {"Toutput": Toutput, "transpose_a": transpose_a, "transpose_b": transpose_b, "Tactivation": Tactivation}, name)
+
+def QuantizedMaxPool(input: Operand, min_input: Operand, max_input: Operand, *, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:T min_input:float max_input:float -> output:T min_output:float max_output:float"""
+    return many("QuantizedMaxPool", (input, min_input, max_input,), {"ksize": ksize, "strides": strides, "padding": padding}, name)
+
+def QuantizedMul(x: Operand, y: Operand, min_x: Operand, max_x: Operand, min_y: Operand, max_y: Operand, *, Toutput: DTypeLike = qint32, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """x:T1 y:T2 min_x:float max_x:float min_y:float max_y:float -> z:Toutput min_z:float max_z:float"""
+    return many("QuantizedMul", (x, y, min_x, max_x, min_y, max_y,), {"Toutput": Toutput}, name)
+
+def QuantizedRelu(features: Operand, min_features: Operand, max_features: Operand, *, out_type: DTypeLike = quint8, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """features:Tinput min_features:float max_features:float -> activations:out_type min_activations:float max_activations:float"""
+    return many("QuantizedRelu", (features, min_features, max_features,), {"out_type": out_type}, name)
+
+def QuantizedRelu6(features: Operand, min_features: Operand, max_features: Operand, *, out_type: DTypeLike = quint8, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """features:Tinput min_features:float max_features:float -> activations:out_type min_activations:float max_activations:float"""
+    return many("QuantizedRelu6", (features, min_features, max_features,), {"out_type": out_type}, name)
+
+def QuantizedReshape(tensor: Operand, shape: Operand, input_min: Operand, input_max: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """tensor:T shape:Tshape input_min:float input_max:float -> output:T output_min:float output_max:float"""
+    return many("QuantizedReshape", (tensor, shape, input_min, input_max,), {}, name)
+
 def QueueClose(handle: Operand, *, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
     """handle:string& ->"""
     return node("QueueClose", (handle,), {"cancel_pending_enqueues": cancel_pending_enqueues}, name)
@@ -2384,6 +2592,26 @@ def RGBToHSV(images: Operand, *, name: str | None = None) -> Tensor:
     """images:T -> output:T"""
     return one("RGBToHSV", (images,), {}, name)
 
+def RaggedBincount(splits: Operand, values: Operand, size: Operand, weights: Operand, *, binary_output: bool = False, name: str | None = None) -> Tensor:
+    """splits:int64 values:Tidx size:Tidx weights:T -> output:T"""
+    return one("RaggedBincount", (splits, values, size, weights,), {"binary_output": binary_output}, name)
+
+def RaggedCountSparseOutput(splits: Operand, values: Operand, weights: Operand, *, binary_output: bool, minlength: int = -1, maxlength: int = -1, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """splits:int64 values:T weights:output_type -> output_indices:int64 output_values:output_type output_dense_shape:int64"""
+    return many("RaggedCountSparseOutput", (splits, values, weights,), {"binary_output": binary_output, "minlength": minlength, "maxlength": maxlength}, name)
+
+def RaggedCross(ragged_values: Operands, ragged_row_splits: Operands, sparse_indices: Operands, sparse_values: Operands, sparse_shape: Operands, dense_inputs: Operands, *, input_order: str | bytes, hashed_output: bool, num_buckets: int, hash_key: int, out_values_type: DTypeLike, out_row_splits_type: DTypeLike, Nsparse: int | None = None, ragged_values_types: Sequence[DTypeLike] | None = None, ragged_splits_types: Sequence[DTypeLike] | None = None, sparse_values_types: Sequence[DTypeLike] | None = None, dense_types: Sequence[DTypeLike] | None = None, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """ragged_values:[ragged_values_types] ragged_row_splits:[ragged_splits_types] sparse_indices:int64*Nsparse sparse_values:[sparse_values_types] sparse_shape:int64*Nsparse dense_inputs:[dense_types] -> output_values:out_values_type output_row_splits:out_row_splits_type"""
+    return many("RaggedCross", (ragged_values, ragged_row_splits, sparse_indices, sparse_values, sparse_shape, dense_inputs,), {"input_order": input_order, "hashed_output": hashed_output, "num_buckets": num_buckets, "hash_key": hash_key, "out_values_type": out_values_type, "out_row_splits_type": out_row_splits_type, "Nsparse": Nsparse, "ragged_values_types": ragged_values_types, "ragged_splits_types": ragged_splits_types, "sparse_values_types": sparse_values_types, "dense_types": dense_types}, name)
+
+def RaggedFillEmptyRows(value_rowids: Operand, values: Operand, nrows: Operand, default_value: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """value_rowids:int64 values:T nrows:int64 default_value:T -> output_value_rowids:int64 output_values:T empty_row_indicator:bool reverse_index_map:int64"""
+    return many("RaggedFillEmptyRows", (value_rowids, values, nrows, default_value,), {}, name)
+
+def RaggedFillEmptyRowsGrad(reverse_index_map: Operand, grad_values: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """reverse_index_map:int64 grad_values:T -> d_values:T d_default_value:T"""
+    return many("RaggedFillEmptyRowsGrad", (reverse_index_map, grad_values,), {}, name)
+
 def RaggedGather(params_nested_splits: Operands, params_dense_values: Operand, indices: Operand, *, OUTPUT_RAGGED_RANK: int, name: str | None = None) -> tuple[list[Tensor], Tensor]:
     """params_nested_splits:Tsplits*PARAMS_RAGGED_RANK params_dense_values:Tvalues indices:Tindices -> output_nested_splits:Tsplits*OUTPUT_RAGGED_RANK output_dense_values:Tvalues"""
     return many("RaggedGather", (params_nested_splits, params_dense_values, indices,), {"OUTPUT_RAGGED_RANK": OUTPUT_RAGGED_RANK}, name)
@@ -2392,6 +2620,10 @@ def RaggedRange(starts: Operand, limits: Operand, deltas: Operand, *, Tsplits: D
     """starts:T limits:T deltas:T -> rt_nested_splits:Tsplits rt_dense_values:T"""
     return many("RaggedRange", (starts, limits, deltas,), {"Tsplits": Tsplits}, name)
 
+def RaggedTensorFromVariant(encoded_ragged: Operand, *, input_ragged_rank: int, output_ragged_rank: int, Tvalues: DTypeLike, Tsplits: DTypeLike = int64, name: str | None = None) -> tuple[list[Tensor], Tensor]:
+    """encoded_ragged:variant -> output_nested_splits:Tsplits*output_ragged_rank output_dense_values:Tvalues"""
+    return many("RaggedTensorFromVariant", (encoded_ragged,), {"input_ragged_rank": input_ragged_rank, "output_ragged_rank": output_ragged_rank, "Tvalues": Tvalues, "Tsplits": Tsplits}, name)
+
 def RaggedTensorToSparse(rt_nested_splits: Operands, rt_dense_values: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """rt_nested_splits:Tsplits*RAGGED_RANK rt_dense_values:T -> sparse_indices:int64 sparse_values:T sparse_dense_shape:int64"""
     return many("RaggedTensorToSparse", (rt_nested_splits, rt_dense_values,), {}, name)
@@ -2399,6 +2631,14 @@ def RaggedTensorToSparse(rt_nested_splits: Operands, rt_dense_values: Operand, *
 def RaggedTensorToTensor(shape: Operand, values: Operand, default_value: Operand, row_partition_tensors: Operands, *, row_partition_types: Sequence[str | bytes], name: str | None = None) -> Tensor:
     """shape:Tshape values:T default_value:T row_partition_tensors:Tindex*num_row_partition_tensors -> result:T"""
     return one("RaggedTensorToTensor", (shape, values, default_value, row_partition_tensors,), {"row_partition_types": row_partition_types}, name)
+
+def RaggedTensorToVariant(rt_nested_splits: Operands, rt_dense_values: Operand, *, batched_input: bool, name: str | None = None) -> Tensor:
+    """rt_nested_splits:Tsplits*RAGGED_RANK rt_dense_values:Tvalues -> encoded_ragged:variant"""
+    return one("RaggedTensorToVariant", (rt_nested_splits, rt_dense_values,), {"batched_input": batched_input}, name)
+
+def RaggedTensorToVariantGradient(encoded_ragged_grad: Operand, row_splits: Operand, dense_values_shape: Operand, *, Tvalues: DTypeLike, name: str | None = None) -> Tensor:
+    """encoded_ragged_grad:variant row_splits:Tsplits dense_values_shape:int32 -> dense_values_grad:Tvalues"""
+    return one("RaggedTensorToVariantGradient", (encoded_ragged_grad, row_splits, dense_values_shape,), {"Tvalues": Tvalues}, name)
 
 def RandomCrop(image: Operand, size: Operand, *, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor:
     """image:T size:int64 -> output:T"""
@@ -2415,6 +2655,10 @@ def RandomDatasetV2(seed: Operand, seed2: Operand, seed_generator: Operand, *, o
 def RandomGamma(shape: Operand, alpha: Operand, *, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor:
     """shape:S alpha:T -> output:T"""
     return one("RandomGamma", (shape, alpha,), {"seed": seed, "seed2": seed2}, name)
+
+def RandomGammaGrad(alpha: Operand, sample: Operand, *, name: str | None = None) -> Tensor:
+    """alpha:T sample:T -> output:T"""
+    return one("RandomGammaGrad", (alpha, sample,), {}, name)
 
 def RandomPoisson(shape: Operand, rate: Operand, *, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor:
     """shape:S rate:dtype -> output:dtype"""
@@ -2560,6 +2804,10 @@ def RefExit(data: Operand, *, name: str | None = None) -> Tensor:
     """data:T& -> output:T&"""
     return one("RefExit", (data,), {}, name)
 
+def RefIdentity(input: Operand, *, name: str | None = None) -> Tensor:
+    """input:T& -> output:T&"""
+    return one("RefIdentity", (input,), {}, name)
+
 def RefMerge(inputs: Operands, *, name: str | None = None) -> tuple[Tensor, Tensor]:
     """inputs:T*N& -> output:T& value_index:int32"""
     return many("RefMerge", (inputs,), {}, name)
@@ -2612,6 +2860,14 @@ def RepeatDataset(input_dataset: Operand, count: Operand, *, output_types: Seque
     """input_dataset:variant count:int64 -> handle:variant"""
     return one("RepeatDataset", (input_dataset, count,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
 
+def RequantizationRange(input: Operand, input_min: Operand, input_max: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """input:Tinput input_min:float input_max:float -> output_min:float output_max:float"""
+    return many("RequantizationRange", (input, input_min, input_max,), {}, name)
+
+def Requantize(input: Operand, input_min: Operand, input_max: Operand, requested_output_min: Operand, requested_output_max: Operand, *, out_type: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:Tinput input_min:float input_max:float requested_output_min:float requested_output_max:float -> output:out_type output_min:float output_max:float"""
+    return many("Requantize", (input, input_min, input_max, requested_output_min, requested_output_max,), {"out_type": out_type}, name)
+
 def Reshape(tensor: Operand, shape: Operand, *, name: str | None = None) -> Tensor:
     """tensor:T shape:Tshape -> output:T"""
     return one("Reshape", (tensor, shape,), {}, name)
@@ -2660,6 +2916,10 @@ def ResourceAccumulatorTakeGradient(handle: Operand, num_required: Operand, *, d
     """handle:resource num_required:int32 -> average:dtype"""
     return one("ResourceAccumulatorTakeGradient", (handle, num_required,), {"dtype": dtype, "shape": shape}, name)
 
+def ResourceApplyAdaMax(var: Operand, m: Operand, v: Operand, beta1_power: Operand, lr: Operand, beta1: Operand, beta2: Operand, epsilon: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
+    """var:resource m:resource v:resource beta1_power:T lr:T beta1:T beta2:T epsilon:T grad:T ->"""
+    return node("ResourceApplyAdaMax", (var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
+
 def ResourceApplyAdadelta(var: Operand, accum: Operand, accum_update: Operand, lr: Operand, rho: Operand, epsilon: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """var:resource accum:resource accum_update:resource lr:T rho:T epsilon:T grad:T ->"""
     return node("ResourceApplyAdadelta", (var, accum, accum_update, lr, rho, epsilon, grad,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
@@ -2672,9 +2932,21 @@ def ResourceApplyAdagradDA(var: Operand, gradient_accumulator: Operand, gradient
     """var:resource gradient_accumulator:resource gradient_squared_accumulator:resource grad:T lr:T l1:T l2:T global_step:int64 ->"""
     return node("ResourceApplyAdagradDA", (var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
 
+def ResourceApplyAdagradV2(var: Operand, accum: Operand, lr: Operand, epsilon: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, update_slots: bool = True, shape: ShapeLike = None, name: str | None = None) -> Operation:
+    """var:resource accum:resource lr:T epsilon:T grad:T ->"""
+    return node("ResourceApplyAdagradV2", (var, accum, lr, epsilon, grad,), {"dtype": dtype, "use_locking": use_locking, "update_slots": update_slots, "shape": shape}, name)
+
 def ResourceApplyAdam(var: Operand, m: Operand, v: Operand, beta1_power: Operand, beta2_power: Operand, lr: Operand, beta1: Operand, beta2: Operand, epsilon: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, use_nesterov: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """var:resource m:resource v:resource beta1_power:T beta2_power:T lr:T beta1:T beta2:T epsilon:T grad:T ->"""
     return node("ResourceApplyAdam", (var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad,), {"dtype": dtype, "use_locking": use_locking, "use_nesterov": use_nesterov, "shape": shape}, name)
+
+def ResourceApplyAdamWithAmsgrad(var: Operand, m: Operand, v: Operand, vhat: Operand, beta1_power: Operand, beta2_power: Operand, lr: Operand, beta1: Operand, beta2: Operand, epsilon: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
+    """var:resource m:resource v:resource vhat:resource beta1_power:T beta2_power:T lr:T beta1:T beta2:T epsilon:T grad:T ->"""
+    return node("ResourceApplyAdamWithAmsgrad", (var, m, v, vhat, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
+
+def ResourceApplyAddSign(var: Operand, m: Operand, lr: Operand, alpha: Operand, sign_decay: Operand, beta: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
+    """var:resource m:resource lr:T alpha:T sign_decay:T beta:T grad:T ->"""
+    return node("ResourceApplyAddSign", (var, m, lr, alpha, sign_decay, beta, grad,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
 
 def ResourceApplyCenteredRMSProp(var: Operand, mg: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """var:resource mg:resource ms:resource mom:resource lr:T rho:T momentum:T epsilon:T grad:T ->"""
@@ -2692,9 +2964,17 @@ def ResourceApplyGradientDescent(var: Operand, alpha: Operand, delta: Operand, *
     """var:resource alpha:T delta:T ->"""
     return node("ResourceApplyGradientDescent", (var, alpha, delta,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
 
+def ResourceApplyKerasMomentum(var: Operand, accum: Operand, lr: Operand, grad: Operand, momentum: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, use_nesterov: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
+    """var:resource accum:resource lr:T grad:T momentum:T ->"""
+    return node("ResourceApplyKerasMomentum", (var, accum, lr, grad, momentum,), {"dtype": dtype, "use_locking": use_locking, "use_nesterov": use_nesterov, "shape": shape}, name)
+
 def ResourceApplyMomentum(var: Operand, accum: Operand, lr: Operand, grad: Operand, momentum: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, use_nesterov: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """var:resource accum:resource lr:T grad:T momentum:T ->"""
     return node("ResourceApplyMomentum", (var, accum, lr, grad, momentum,), {"dtype": dtype, "use_locking": use_locking, "use_nesterov": use_nesterov, "shape": shape}, name)
+
+def ResourceApplyPowerSign(var: Operand, m: Operand, lr: Operand, logbase: Operand, sign_decay: Operand, beta: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
+    """var:resource m:resource lr:T logbase:T sign_decay:T beta:T grad:T ->"""
+    return node("ResourceApplyPowerSign", (var, m, lr, logbase, sign_decay, beta, grad,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
 
 def ResourceApplyProximalAdagrad(var: Operand, accum: Operand, lr: Operand, l1: Operand, l2: Operand, grad: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """var:resource accum:resource lr:T l1:T l2:T grad:T ->"""
@@ -2784,6 +3064,10 @@ def ResourceSparseApplyAdagradDA(var: Operand, gradient_accumulator: Operand, gr
     """var:resource gradient_accumulator:resource gradient_squared_accumulator:resource grad:T indices:Tindices lr:T l1:T l2:T global_step:int64 ->"""
     return node("ResourceSparseApplyAdagradDA", (var, gradient_accumulator, gradient_squared_accumulator, grad, indices, lr, l1, l2, global_step,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
 
+def ResourceSparseApplyAdagradV2(var: Operand, accum: Operand, lr: Operand, epsilon: Operand, grad: Operand, indices: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, update_slots: bool = True, shape: ShapeLike = None, name: str | None = None) -> Operation:
+    """var:resource accum:resource lr:T epsilon:T grad:T indices:Tindices ->"""
+    return node("ResourceSparseApplyAdagradV2", (var, accum, lr, epsilon, grad, indices,), {"dtype": dtype, "use_locking": use_locking, "update_slots": update_slots, "shape": shape}, name)
+
 def ResourceSparseApplyCenteredRMSProp(var: Operand, mg: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, indices: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """var:resource mg:resource ms:resource mom:resource lr:T rho:T momentum:T epsilon:T grad:T indices:Tindices ->"""
     return node("ResourceSparseApplyCenteredRMSProp", (var, mg, ms, mom, lr, rho, momentum, epsilon, grad, indices,), {"dtype": dtype, "use_locking": use_locking, "shape": shape}, name)
@@ -2795,6 +3079,10 @@ def ResourceSparseApplyFtrl(var: Operand, accum: Operand, linear: Operand, grad:
 def ResourceSparseApplyFtrlV2(var: Operand, accum: Operand, linear: Operand, grad: Operand, indices: Operand, lr: Operand, l1: Operand, l2: Operand, l2_shrinkage: Operand, lr_power: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, multiply_linear_by_lr: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """var:resource accum:resource linear:resource grad:T indices:Tindices lr:T l1:T l2:T l2_shrinkage:T lr_power:T ->"""
     return node("ResourceSparseApplyFtrlV2", (var, accum, linear, grad, indices, lr, l1, l2, l2_shrinkage, lr_power,), {"dtype": dtype, "use_locking": use_locking, "multiply_linear_by_lr": multiply_linear_by_lr, "shape": shape}, name)
+
+def ResourceSparseApplyKerasMomentum(var: Operand, accum: Operand, lr: Operand, grad: Operand, indices: Operand, momentum: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, use_nesterov: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
+    """var:resource accum:resource lr:T grad:T indices:Tindices momentum:T ->"""
+    return node("ResourceSparseApplyKerasMomentum", (var, accum, lr, grad, indices, momentum,), {"dtype": dtype, "use_locking": use_locking, "use_nesterov": use_nesterov, "shape": shape}, name)
 
 def ResourceSparseApplyMomentum(var: Operand, accum: Operand, lr: Operand, grad: Operand, indices: Operand, momentum: Operand, *, dtype: DTypeLike | None = None, use_locking: bool = False, use_nesterov: bool = False, shape: ShapeLike = None, name: str | None = None) -> Operation:
     """var:resource accum:resource lr:T grad:T indices:Tindices momentum:T ->"""
@@ -2852,6 +3140,14 @@ def Rint(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
     return one("Rint", (x,), {}, name)
 
+def RngReadAndSkip(resource: Operand, alg: Operand, delta: Operand, *, name: str | None = None) -> Tensor:
+    """resource:resource alg:int32 delta:uint64 -> value:int64"""
+    return one("RngReadAndSkip", (resource, alg, delta,), {}, name)
+
+def RngSkip(resource: Operand, algorithm: Operand, delta: Operand, *, name: str | None = None) -> Operation:
+    """resource:resource algorithm:int64 delta:int64 ->"""
+    return node("RngSkip", (resource, algorithm, delta,), {}, name)
+
 def Roll(input: Operand, shift: Operand, axis: Operand, *, name: str | None = None) -> Tensor:
     """input:T shift:Tshift axis:Taxis -> output:T"""
     return one("Roll", (input, shift, axis,), {}, name)
@@ -2891,6 +3187,14 @@ def SaveV2(prefix: Operand, tensor_names: Operand, shape_and_slices: Operand, te
 def ScalarSummary(tags: Operand, values: Operand, *, name: str | None = None) -> Tensor:
     """tags:string values:T -> summary:string"""
     return one("ScalarSummary", (tags, values,), {}, name)
+
+def ScaleAndTranslate(images: Operand, size: Operand, scale: Operand, translation: Operand, *, kernel_type: str | bytes = 'lanczos3', antialias: bool = True, name: str | None = None) -> Tensor:
+    """images:T size:int32 scale:float translation:float -> resized_images:float"""
+    return one("ScaleAndTranslate", (images, size, scale, translation,), {"kernel_type": kernel_type, "antialias": antialias}, name)
+
+def ScaleAndTranslateGrad(grads: Operand, original_image: Operand, scale: Operand, translation: Operand, *, kernel_type: str | bytes = 'lanczos3', antialias: bool = True, name: str | None = None) -> Tensor:
+    """grads:T original_image:T scale:float translation:float -> output:T"""
+    return one("ScaleAndTranslateGrad", (grads, original_image, scale, translation,), {"kernel_type": kernel_type, "antialias": antialias}, name)
 
 def ScanDataset(input_dataset: Operand, initial_state: Operands, other_arguments: Operands, *, f: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], Tstate: Sequence[DTypeLike] | None = None, Targuments: Sequence[DTypeLike] | None = None, preserve_cardinality: bool = False, use_default_device: bool = True, metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant initial_state:[Tstate] other_arguments:[Targuments] -> handle:variant"""
@@ -3160,6 +3464,10 @@ def SparseApplyAdagradDA(var: Operand, gradient_accumulator: Operand, gradient_s
     """var:T& gradient_accumulator:T& gradient_squared_accumulator:T& grad:T indices:Tindices lr:T l1:T l2:T global_step:int64 -> out:T&"""
     return one("SparseApplyAdagradDA", (var, gradient_accumulator, gradient_squared_accumulator, grad, indices, lr, l1, l2, global_step,), {"use_locking": use_locking}, name)
 
+def SparseApplyAdagradV2(var: Operand, accum: Operand, lr: Operand, epsilon: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, update_slots: bool = True, name: str | None = None) -> Tensor:
+    """var:T& accum:T& lr:T epsilon:T grad:T indices:Tindices -> out:T&"""
+    return one("SparseApplyAdagradV2", (var, accum, lr, epsilon, grad, indices,), {"use_locking": use_locking, "update_slots": update_slots}, name)
+
 def SparseApplyCenteredRMSProp(var: Operand, mg: Operand, ms: Operand, mom: Operand, lr: Operand, rho: Operand, momentum: Operand, epsilon: Operand, grad: Operand, indices: Operand, *, use_locking: bool = False, name: str | None = None) -> Tensor:
     """var:T& mg:T& ms:T& mom:T& lr:T rho:T momentum:T epsilon:T grad:T indices:Tindices -> out:T&"""
     return one("SparseApplyCenteredRMSProp", (var, mg, ms, mom, lr, rho, momentum, epsilon, grad, indices,), {"use_locking": use_locking}, name)
@@ -3188,6 +3496,10 @@ def SparseApplyRMSProp(var: Operand, ms: Operand, mom: Operand, lr: Operand, rho
     """var:T& ms:T& mom:T& lr:T rho:T momentum:T epsilon:T grad:T indices:Tindices -> out:T&"""
     return one("SparseApplyRMSProp", (var, ms, mom, lr, rho, momentum, epsilon, grad, indices,), {"use_locking": use_locking}, name)
 
+def SparseBincount(indices: Operand, values: Operand, dense_shape: Operand, size: Operand, weights: Operand, *, binary_output: bool = False, name: str | None = None) -> Tensor:
+    """indices:int64 values:Tidx dense_shape:int64 size:Tidx weights:T -> output:T"""
+    return one("SparseBincount", (indices, values, dense_shape, size, weights,), {"binary_output": binary_output}, name)
+
 def SparseConcat(indices: Operands, values: Operands, shapes: Operands, *, concat_dim: int = 0, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """indices:int64*N values:T*N shapes:int64*N -> output_indices:int64 output_values:T output_shape:int64"""
     return many("SparseConcat", (indices, values, shapes,), {"concat_dim": concat_dim}, name)
@@ -3195,6 +3507,10 @@ def SparseConcat(indices: Operands, values: Operands, shapes: Operands, *, conca
 def SparseConditionalAccumulator(*, dtype: DTypeLike, shape: ShapeLike | None = None, container: str | bytes = '', shared_name: str | bytes = '', reduction_type: str | bytes = 'MEAN', name: str | None = None) -> Tensor:
     """-> handle:string&"""
     return one("SparseConditionalAccumulator", (), {"dtype": dtype, "shape": shape, "container": container, "shared_name": shared_name, "reduction_type": reduction_type}, name)
+
+def SparseCountSparseOutput(indices: Operand, values: Operand, dense_shape: Operand, weights: Operand, *, binary_output: bool, minlength: int = -1, maxlength: int = -1, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """indices:int64 values:T dense_shape:int64 weights:output_type -> output_indices:int64 output_values:output_type output_dense_shape:int64"""
+    return many("SparseCountSparseOutput", (indices, values, dense_shape, weights,), {"binary_output": binary_output, "minlength": minlength, "maxlength": maxlength}, name)
 
 def SparseCross(indices: Operands, values: Operands, shapes: Operands, dense_inputs: Operands, *, hashed_output: bool, num_buckets: int, hash_key: int, out_type: DTypeLike, internal_type: DTypeLike, N: int | None = None, sparse_types: Sequence[DTypeLike] | None = None, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """indices:int64*N values:[sparse_types] shapes:int64*N dense_inputs:[dense_types] -> output_indices:int64 output_values:out_type output_shape:int64"""
@@ -3416,17 +3732,73 @@ def StatefulPartitionedCall(args: Operands, *, f: Value, name: str | None = None
     """args:[Tin] -> output:[Tout]"""
     return many("StatefulPartitionedCall", (args,), {"f": f}, name)
 
+def StatefulRandomBinomial(resource: Operand, algorithm: Operand, shape: Operand, counts: Operand, probs: Operand, *, dtype: DTypeLike = int64, name: str | None = None) -> Tensor:
+    """resource:resource algorithm:int64 shape:S counts:T probs:T -> output:dtype"""
+    return one("StatefulRandomBinomial", (resource, algorithm, shape, counts, probs,), {"dtype": dtype}, name)
+
+def StatefulStandardNormalV2(resource: Operand, algorithm: Operand, shape: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """resource:resource algorithm:int64 shape:shape_dtype -> output:dtype"""
+    return one("StatefulStandardNormalV2", (resource, algorithm, shape,), {"dtype": dtype}, name)
+
+def StatefulTruncatedNormal(resource: Operand, algorithm: Operand, shape: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """resource:resource algorithm:int64 shape:shape_dtype -> output:dtype"""
+    return one("StatefulTruncatedNormal", (resource, algorithm, shape,), {"dtype": dtype}, name)
+
+def StatefulUniform(resource: Operand, algorithm: Operand, shape: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """resource:resource algorithm:int64 shape:shape_dtype -> output:dtype"""
+    return one("StatefulUniform", (resource, algorithm, shape,), {"dtype": dtype}, name)
+
+def StatefulUniformFullInt(resource: Operand, algorithm: Operand, shape: Operand, *, dtype: DTypeLike = uint64, name: str | None = None) -> Tensor:
+    """resource:resource algorithm:int64 shape:shape_dtype -> output:dtype"""
+    return one("StatefulUniformFullInt", (resource, algorithm, shape,), {"dtype": dtype}, name)
+
+def StatefulUniformInt(resource: Operand, algorithm: Operand, shape: Operand, minval: Operand, maxval: Operand, *, name: str | None = None) -> Tensor:
+    """resource:resource algorithm:int64 shape:shape_dtype minval:dtype maxval:dtype -> output:dtype"""
+    return one("StatefulUniformInt", (resource, algorithm, shape, minval, maxval,), {}, name)
+
+def StatelessIf(cond: Operand, input: Operands, *, then_branch: Value, else_branch: Value, name: str | None = None) -> list[Tensor]:
+    """cond:Tcond input:[Tin] -> output:[Tout]"""
+    return many("StatelessIf", (cond, input,), {"then_branch": then_branch, "else_branch": else_branch}, name)
+
 def StatelessMultinomial(logits: Operand, num_samples: Operand, seed: Operand, *, output_dtype: DTypeLike = int64, name: str | None = None) -> Tensor:
     """logits:T num_samples:int32 seed:Tseed -> output:output_dtype"""
     return one("StatelessMultinomial", (logits, num_samples, seed,), {"output_dtype": output_dtype}, name)
+
+def StatelessParameterizedTruncatedNormal(shape: Operand, seed: Operand, means: Operand, stddevs: Operand, minvals: Operand, maxvals: Operand, *, name: str | None = None) -> Tensor:
+    """shape:S seed:Tseed means:dtype stddevs:dtype minvals:dtype maxvals:dtype -> output:dtype"""
+    return one("StatelessParameterizedTruncatedNormal", (shape, seed, means, stddevs, minvals, maxvals,), {}, name)
+
+def StatelessRandomBinomial(shape: Operand, seed: Operand, counts: Operand, probs: Operand, *, dtype: DTypeLike = int64, name: str | None = None) -> Tensor:
+    """shape:S seed:Tseed counts:T probs:T -> output:dtype"""
+    return one("StatelessRandomBinomial", (shape, seed, counts, probs,), {"dtype": dtype}, name)
 
 def StatelessRandomGammaV2(shape: Operand, seed: Operand, alpha: Operand, *, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed alpha:dtype -> output:dtype"""
     return one("StatelessRandomGammaV2", (shape, seed, alpha,), {}, name)
 
+def StatelessRandomGammaV3(shape: Operand, key: Operand, counter: Operand, alg: Operand, alpha: Operand, *, name: str | None = None) -> Tensor:
+    """shape:shape_dtype key:uint64 counter:uint64 alg:int32 alpha:dtype -> output:dtype"""
+    return one("StatelessRandomGammaV3", (shape, key, counter, alg, alpha,), {}, name)
+
+def StatelessRandomGetAlg(*, name: str | None = None) -> Tensor:
+    """-> alg:int32"""
+    return one("StatelessRandomGetAlg", (), {}, name)
+
+def StatelessRandomGetKeyCounter(seed: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """seed:Tseed -> key:uint64 counter:uint64"""
+    return many("StatelessRandomGetKeyCounter", (seed,), {}, name)
+
+def StatelessRandomGetKeyCounterAlg(seed: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """seed:Tseed -> key:uint64 counter:uint64 alg:int32"""
+    return many("StatelessRandomGetKeyCounterAlg", (seed,), {}, name)
+
 def StatelessRandomNormal(shape: Operand, seed: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed -> output:dtype"""
     return one("StatelessRandomNormal", (shape, seed,), {"dtype": dtype}, name)
+
+def StatelessRandomNormalV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
+    return one("StatelessRandomNormalV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
 
 def StatelessRandomPoisson(shape: Operand, seed: Operand, lam: Operand, *, dtype: DTypeLike = int32, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed lam:Rtype -> output:dtype"""
@@ -3440,13 +3812,37 @@ def StatelessRandomUniformFullInt(shape: Operand, seed: Operand, *, dtype: DType
     """shape:T seed:Tseed -> output:dtype"""
     return one("StatelessRandomUniformFullInt", (shape, seed,), {"dtype": dtype}, name)
 
+def StatelessRandomUniformFullIntV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = uint64, name: str | None = None) -> Tensor:
+    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
+    return one("StatelessRandomUniformFullIntV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
+
 def StatelessRandomUniformInt(shape: Operand, seed: Operand, minval: Operand, maxval: Operand, *, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed minval:dtype maxval:dtype -> output:dtype"""
     return one("StatelessRandomUniformInt", (shape, seed, minval, maxval,), {}, name)
 
+def StatelessRandomUniformIntV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, minval: Operand, maxval: Operand, *, name: str | None = None) -> Tensor:
+    """shape:Tshape key:uint64 counter:uint64 alg:int32 minval:dtype maxval:dtype -> output:dtype"""
+    return one("StatelessRandomUniformIntV2", (shape, key, counter, alg, minval, maxval,), {}, name)
+
+def StatelessRandomUniformV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
+    return one("StatelessRandomUniformV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
+
+def StatelessShuffle(value: Operand, key: Operand, counter: Operand, alg: Operand, *, name: str | None = None) -> Tensor:
+    """value:T key:uint64 counter:uint64 alg:int32 -> output:T"""
+    return one("StatelessShuffle", (value, key, counter, alg,), {}, name)
+
 def StatelessTruncatedNormal(shape: Operand, seed: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed -> output:dtype"""
     return one("StatelessTruncatedNormal", (shape, seed,), {"dtype": dtype}, name)
+
+def StatelessTruncatedNormalV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
+    return one("StatelessTruncatedNormalV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
+
+def StatelessWhile(input: Operands, *, cond: Value, body: Value, name: str | None = None) -> list[Tensor]:
+    """input:[T] -> output:[T]"""
+    return many("StatelessWhile", (input,), {"cond": cond, "body": body}, name)
 
 def StaticRegexFullMatch(input: Operand, *, pattern: str | bytes, name: str | None = None) -> Tensor:
     """input:string -> output:bool"""
@@ -3487,6 +3883,10 @@ def StringLength(input: Operand, *, unit: str | bytes = 'BYTE', name: str | None
 def StringLower(input: Operand, *, encoding: str | bytes = '', name: str | None = None) -> Tensor:
     """input:string -> output:string"""
     return one("StringLower", (input,), {"encoding": encoding}, name)
+
+def StringNGrams(data: Operand, data_splits: Operand, *, separator: str | bytes, ngram_widths: Sequence[int], left_pad: str | bytes, right_pad: str | bytes, pad_width: int, preserve_short_sequences: bool, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """data:string data_splits:Tsplits -> ngrams:string ngrams_splits:Tsplits"""
+    return many("StringNGrams", (data, data_splits,), {"separator": separator, "ngram_widths": ngram_widths, "left_pad": left_pad, "right_pad": right_pad, "pad_width": pad_width, "preserve_short_sequences": preserve_short_sequences}, name)
 
 def StringSplit(input: Operand, delimiter: Operand, *, skip_empty: bool = True, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """input:string delimiter:string -> indices:int64 values:string shape:int64"""
@@ -3563,6 +3963,10 @@ def TFRecordReaderV2(*, container: str | bytes = '', shared_name: str | bytes = 
 def TakeDataset(input_dataset: Operand, count: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant count:int64 -> handle:variant"""
     return one("TakeDataset", (input_dataset, count,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
+
+def TakeManySparseFromTensorsMap(sparse_handles: Operand, *, dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """sparse_handles:int64 -> sparse_indices:int64 sparse_values:dtype sparse_shape:int64"""
+    return many("TakeManySparseFromTensorsMap", (sparse_handles,), {"dtype": dtype, "container": container, "shared_name": shared_name}, name)
 
 def TakeWhileDataset(input_dataset: Operand, other_arguments: Operands, *, predicate: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant other_arguments:[Targuments] -> handle:variant"""
@@ -3728,6 +4132,14 @@ def TensorListAddItem(input_handle: Operand, index: Operand, item: Operand, *, e
     """input_handle:variant index:int32 item:element_dtype -> output_handle:variant"""
     return one("TensorListAddItem", (input_handle, index, item,), {"element_dtype": element_dtype}, name)
 
+def TensorListConcat(input_handle: Operand, *, element_dtype: DTypeLike, element_shape: ShapeLike = None, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """input_handle:variant -> tensor:element_dtype lengths:int64"""
+    return many("TensorListConcat", (input_handle,), {"element_dtype": element_dtype, "element_shape": element_shape}, name)
+
+def TensorListConcatLists(input_a: Operand, input_b: Operand, *, element_dtype: DTypeLike, name: str | None = None) -> Tensor:
+    """input_a:variant input_b:variant -> output:variant"""
+    return one("TensorListConcatLists", (input_a, input_b,), {"element_dtype": element_dtype}, name)
+
 def TensorListConcatV2(input_handle: Operand, element_shape: Operand, leading_dims: Operand, *, element_dtype: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """input_handle:variant element_shape:shape_type leading_dims:int64 -> tensor:element_dtype lengths:int64"""
     return many("TensorListConcatV2", (input_handle, element_shape, leading_dims,), {"element_dtype": element_dtype}, name)
@@ -3760,6 +4172,10 @@ def TensorListPushBack(input_handle: Operand, tensor: Operand, *, element_dtype:
     """input_handle:variant tensor:element_dtype -> output_handle:variant"""
     return one("TensorListPushBack", (input_handle, tensor,), {"element_dtype": element_dtype}, name)
 
+def TensorListPushBackBatch(input_handles: Operand, tensor: Operand, *, element_dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
+    """input_handles:variant tensor:element_dtype -> output_handles:variant"""
+    return one("TensorListPushBackBatch", (input_handles, tensor,), {"element_dtype": element_dtype}, name)
+
 def TensorListReserve(element_shape: Operand, num_elements: Operand, *, element_dtype: DTypeLike, name: str | None = None) -> Tensor:
     """element_shape:shape_type num_elements:int32 -> handle:variant"""
     return one("TensorListReserve", (element_shape, num_elements,), {"element_dtype": element_dtype}, name)
@@ -3767,6 +4183,10 @@ def TensorListReserve(element_shape: Operand, num_elements: Operand, *, element_
 def TensorListResize(input_handle: Operand, size: Operand, *, name: str | None = None) -> Tensor:
     """input_handle:variant size:int32 -> output_handle:variant"""
     return one("TensorListResize", (input_handle, size,), {}, name)
+
+def TensorListScatter(tensor: Operand, indices: Operand, element_shape: Operand, *, element_dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
+    """tensor:element_dtype indices:int32 element_shape:shape_type -> output_handle:variant"""
+    return one("TensorListScatter", (tensor, indices, element_shape,), {"element_dtype": element_dtype}, name)
 
 def TensorListScatterAdd(tensor: Operand, indices: Operand, element_shape: Operand, num_elements: Operand, *, element_dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """tensor:element_dtype indices:int32 element_shape:shape_type num_elements:int32 -> output_handle:variant"""
@@ -3848,6 +4268,14 @@ def TileGrad(input: Operand, multiples: Operand, *, name: str | None = None) -> 
     """input:T multiples:int32 -> output:T"""
     return one("TileGrad", (input, multiples,), {}, name)
 
+def Timestamp(*, name: str | None = None) -> Tensor:
+    """-> ts:double"""
+    return one("Timestamp", (), {}, name)
+
+def ToBool(input: Operand, *, name: str | None = None) -> Tensor:
+    """input:T -> output:bool"""
+    return one("ToBool", (input,), {}, name)
+
 def TopK(input: Operand, *, k: int, sorted: bool = True, name: str | None = None) -> tuple[Tensor, Tensor]:
     """input:T -> values:T indices:int32"""
     return many("TopK", (input,), {"k": k, "sorted": sorted}, name)
@@ -3883,6 +4311,18 @@ def TruncatedNormal(shape: Operand, *, seed: int = 0, seed2: int = 0, dtype: DTy
 def UnbatchDataset(input_dataset: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant -> handle:variant"""
     return one("UnbatchDataset", (input_dataset,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
+
+def UnicodeDecode(input: Operand, *, input_encoding: str | bytes, errors: str | bytes = 'replace', replacement_char: int = 65533, replace_control_characters: bool = False, Tsplits: DTypeLike = int64, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """input:string -> row_splits:Tsplits char_values:int32"""
+    return many("UnicodeDecode", (input,), {"input_encoding": input_encoding, "errors": errors, "replacement_char": replacement_char, "replace_control_characters": replace_control_characters, "Tsplits": Tsplits}, name)
+
+def UnicodeDecodeWithOffsets(input: Operand, *, input_encoding: str | bytes, errors: str | bytes = 'replace', replacement_char: int = 65533, replace_control_characters: bool = False, Tsplits: DTypeLike = int64, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """input:string -> row_splits:Tsplits char_values:int32 char_to_byte_starts:int64"""
+    return many("UnicodeDecodeWithOffsets", (input,), {"input_encoding": input_encoding, "errors": errors, "replacement_char": replacement_char, "replace_control_characters": replace_control_characters, "Tsplits": Tsplits}, name)
+
+def UnicodeEncode(input_values: Operand, input_splits: Operand, *, output_encoding: str | bytes, errors: str | bytes = 'replace', replacement_char: int = 65533, name: str | None = None) -> Tensor:
+    """input_values:int32 input_splits:Tsplits -> output:string"""
+    return one("UnicodeEncode", (input_values, input_splits,), {"output_encoding": output_encoding, "errors": errors, "replacement_char": replacement_char}, name)
 
 def UnicodeTranscode(input: Operand, *, input_encoding: str | bytes = 'UTF-8', output_encoding: str | bytes = 'UTF-8', errors: str | bytes = 'replace', replacement_char: int = 65533, replace_control_characters: bool = False, name: str | None = None) -> Tensor:
     """input:string -> output:string"""

@@ -40,7 +40,7 @@ from actorsession.graph.shape import TensorShape, broadcast_shapes, clash, merge
 
 __all__ = [
     "Shapes", "broadcast", "broadcasts", "by_rank", "check_inputs", "checked", "first", "merged_shape",
-    "no_outputs", "op", "same", "scalar", "writes",
+    "no_outputs", "op", "pair", "same", "scalar", "writes",
 ]  # fmt: skip
 
 Shapes: TypeAlias = Callable[[InferContext], Sequence[TensorShape]]
@@ -189,6 +189,11 @@ def broadcasts(ctx: InferContext) -> Sequence[TensorShape]:
 def scalar(ctx: InferContext) -> Sequence[TensorShape]:
     """The output is a scalar."""
     return [scalar_shape]
+
+
+def pair(ctx: InferContext) -> Sequence[TensorShape]:
+    """The output is a handle of an older type, which is a container and a name in TensorFlow."""
+    return [TensorShape([2])]
 
 
 def first(ctx: InferContext) -> Sequence[TensorShape]:

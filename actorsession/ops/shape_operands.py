@@ -226,8 +226,8 @@ def as_integers(value: Any) -> Any:
 
 
 def boxed(value: Any) -> Any:
-    """Return a string of rank 0, which arrives as plain ``bytes``, as an array; other values unchanged."""
-    if isinstance(value, (bytes, str)):
+    """Return a string or variant of rank 0, which arrives as such, as an array; other values unchanged."""
+    if isinstance(value, (bytes, str)) or hasattr(value, "to_wire"):
         array = np.empty((), dtype=object)
         array[()] = value
         return array

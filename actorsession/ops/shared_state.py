@@ -22,7 +22,7 @@ from actorsession.graph.registry import (
 )
 from actorsession.graph.scopes import scope_of
 from actorsession.ops.build import make_one
-from actorsession.ops.rows import op, scalar
+from actorsession.ops.rows import Shapes, op, scalar
 
 __all__ = ["check_handle_of", "dtypes_of", "make_handle", "register_state"]
 
@@ -33,7 +33,11 @@ _SAID = {"component_types": "component types", "shapes": "component shapes"}
 
 
 def register_state(
-    op_type: str, kind: str, label: str, make: Callable[[str, Mapping[str, Any]], Any]
+    op_type: str,
+    kind: str,
+    label: str,
+    make: Callable[[str, Mapping[str, Any]], Any],
+    shapes: Shapes = scalar,
 ) -> None:
     """Register the operation type of a node that makes some state.
 
@@ -44,6 +48,7 @@ def register_state(
         kind: the kind of state; a shared name may be used once for each kind.
         label: description of the state in messages, before its name.
         make: a function of the name in messages and the node's attributes that returns the state.
+        shapes: the shape rule of the handle.
     """
 
     def kernel(ctx: KernelContext) -> Kernel:
@@ -63,7 +68,7 @@ def register_state(
             state = ctx.state(new)
         return lambda: state
 
-    op(op_type, scalar, kernel=kernel, grad=NOT_DIFFERENTIABLE, aliases=True, once=True)
+    op(op_type, shapes, kernel=kernel, grad=NOT_DIFFERENTIABLE, aliases=True, once=True)
 
 
 def _text(value: Any) -> str:

@@ -25,6 +25,7 @@ from actorsession.errors import InternalError, InvalidArgumentError, ProtocolErr
 from actorsession.graph import dtypes
 from actorsession.graph.codec import Packed
 from actorsession.graph.control_flow_ops import PRIMITIVES, is_back_edge
+from actorsession.graph.device import device_task
 from actorsession.graph.function import function_fault
 from actorsession.graph.node import NodeDef, TensorSpec, nodes_from_wire, nodes_to_wire
 from actorsession.graph.registry import is_registered, lookup
@@ -79,7 +80,7 @@ class Partition:
     @property
     def task(self) -> str:
         """The task that owns the device."""
-        return _task(self.device)
+        return device_task(self.device)
 
     def to_wire(self, *, pack: bool = False) -> list[Any]:
         """Return the partition as plain values; ``pack`` encodes its nodes immediately."""
@@ -217,7 +218,11 @@ class _Cutter:
             )
         leaving: tuple[NodeDef, ...] = (send,)
         arriving: tuple[NodeDef, ...] = (recv,)
-        if self.bfloat16_transfers and spec.dtype is dtypes.float32 and _task(src) != _task(dst):
+        if (
+            self.bfloat16_transfers
+            and spec.dtype is dtypes.float32
+            and device_task(src) != device_task(dst)
+        ):
             leaving, arriving = _narrowed(send, recv, edge)
         self.part(src).sends.setdefault(name, []).extend(leaving)
         self.part(dst).nodes.update({node.name: node for node in arriving})
@@ -242,10 +247,6 @@ def _narrowed(
     )  # fmt: skip
     leaving = narrow, replace(send, inputs=((narrow.name, 0),))
     return leaving, (replace(recv, outputs=(half,)), widen)
-
-
-def _task(device: str) -> str:
-    return device.rpartition("/device:")[0]
 
 
 def partition(

@@ -47,7 +47,15 @@ READ = "_read/"
 
 _HANDLE = TensorSpec(resource, scalar_shape)
 PASSES = frozenset(
-    {"RefEnter", "RefExit", "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch"}
+    {
+        "RefEnter",
+        "RefExit",
+        "RefIdentity",
+        "RefMerge",
+        "RefNextIteration",
+        "RefSelect",
+        "RefSwitch",
+    }
 )
 """Operation types that pass references on, as their counterparts do with values."""
 
@@ -132,6 +140,8 @@ class _Rewriter:
         elif node.op == HANDLE_OF:
             made = None
             self._handles[node.name] = self._references[node.inputs[0]]
+        elif node.op == "RefIdentity":
+            made = self._same(node)
         elif node.op in PASSES:
             made = self._passing(node)
         else:
@@ -204,6 +214,22 @@ class _Rewriter:
                 source=node.source,
             )
         return found
+
+    def _same(self, node: NodeDef) -> NodeDef:
+        """Return the node that uses of a reference wait for that is passed on as it is."""
+        given = self._taken(node, node.inputs[0])
+        self._references[node.name, 0] = _Reference(
+            given.handle, node.outputs[0], (node.name,), given.bit, ""
+        )
+        before = (*node.control_inputs, *given.after)
+        return replace(
+            node,
+            op="NoOp",
+            attrs={},
+            inputs=(),
+            outputs=(),
+            control_inputs=tuple(dict.fromkeys(before)),
+        )
 
     def _passing(self, node: NodeDef) -> NodeDef:
         """Return a node of control flow that passes handles on."""

@@ -21,6 +21,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
+from actorsession.graph.device import device_task
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.cost_model import CostModel
@@ -186,7 +187,7 @@ def _producers_first(
 
 def _transfer(nbytes: float, source: str = "", target: str = "") -> float:
     """Return the seconds for a value from one device to another."""
-    if _task_of(source) == _task_of(target):
+    if device_task(source) == device_task(target):
         return _HANDOVER + nbytes * _PER_BYTE
     return _sent(nbytes)
 
@@ -194,11 +195,6 @@ def _transfer(nbytes: float, source: str = "", target: str = "") -> float:
 def _sent(nbytes: float) -> float:
     """Return the seconds for values from one task to another."""
     return _HOP + nbytes * _PER_BYTE_SENT
-
-
-@functools.lru_cache(1024)
-def _task_of(device: str) -> str:
-    return device.rpartition("/device:")[0]
 
 
 # -- estimated time of a step ------------------------------------------------------------------------
@@ -287,7 +283,7 @@ def _segments(
         mask[name] = bits
         index = home[name] = numbers.setdefault((device, bits), len(segments))
         if index == len(segments):
-            segments.append(_Segment(_task_of(device)))
+            segments.append(_Segment(device_task(device)))
             readers.append({})
         segments[index].seconds += piece.seconds
         segments[index].fed += piece.fed
@@ -366,10 +362,10 @@ def _assign(
                 end[p] + (0.0 if chosen[p] == device else _transfer(nbytes, chosen[p], device))
                 for p, _, nbytes in piece.inputs
             ]
-            fed = _start(_task_of(device), piece.fed, home)
+            fed = _start(device_task(device), piece.fed, home)
             ends[device] = max([free.get(device, 0.0), fed, *there]) + piece.seconds
             if piece.fetched:
-                ends[device] += _start(_task_of(device), piece.fetched, home)
+                ends[device] += _start(device_task(device), piece.fetched, home)
         # The first of equals, which is where the piece is now.
         device = min(options, key=lambda d: ends[d] + reserved.get(d, 0.0))
         if piece.device in reserved and len(piece.candidates) == 1:

@@ -163,6 +163,9 @@ class _Mapper:
             self.targets[element] = None
             return lambda values: None
         index = self.tensors.setdefault(element, len(self.tensors))
+        if isinstance(element, Tensor) and element.dtype.kind == "q":
+            integers = element.dtype.integers
+            return lambda values: values[index].view(integers)
         return lambda values: values[index]
 
     def _converted(self, fetches: Any, conversion: Conversion) -> _Builder:

@@ -31,7 +31,20 @@ if TYPE_CHECKING:
     from actorsession.session.statistics import SessionStatistics
     from actorsession.session.value_delivery import ValueDelivery
 
-__all__ = ["TIMELINES", "LocalSession", "OnEvict", "SessionInterface", "SessionPlan"]
+__all__ = [
+    "SESSION_CLOSED",
+    "TIMELINES",
+    "TURN",
+    "LocalSession",
+    "OnEvict",
+    "SessionInterface",
+    "SessionPlan",
+]
+
+SESSION_CLOSED = "Session has been closed."
+
+TURN = 0.005
+"""Seconds for which runs that never suspend may hold the event loop in a row."""
 
 TIMELINES = 8
 """Timelines that a session keeps: the trace of a large step takes megabytes, and the last ones matter."""

@@ -37,7 +37,7 @@ from actorsession.session.partial.api import SyncPartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.request import Request
 from actorsession.session.restore_after_loss import call_restore, parts_to_run
-from actorsession.session.session_interface import SessionPlan
+from actorsession.session.session_interface import SESSION_CLOSED, SessionPlan
 from actorsession.session.value_delivery import ValueDelivery
 
 __all__ = ["Session"]
@@ -157,7 +157,7 @@ class Session(SyncPartialRuns, BaseSession):
         """
         with self._lock:  # see ``_wait``
             if self._thread is None:
-                raise CancelledError(_CLOSED)
+                raise CancelledError(SESSION_CLOSED)
             self._thread.call(callback)
 
     def _settle_run(self, callback: CallableType[[], object]) -> None:
@@ -347,7 +347,7 @@ class Session(SyncPartialRuns, BaseSession):
         with self._lock:
             if self._closed:  # by another thread, since this one checked
                 coroutine.close()
-                raise CancelledError(_CLOSED)
+                raise CancelledError(SESSION_CLOSED)
             if self._thread is None:
                 try:
                     self._thread = _LoopThread(_THREAD)
@@ -363,7 +363,6 @@ class Session(SyncPartialRuns, BaseSession):
         return thread.result(future)
 
 
-_CLOSED = "Session has been closed."
 _CLOSED_IN_LOOP = (
     "closing this Session waits for its master and must not be done inside a running event loop; the "
     "session is still open: close it from a thread (`await asyncio.to_thread(session.close)`)"
@@ -378,7 +377,7 @@ class _LoopThread(LoopThread):
         try:
             return super().result(future)
         except concurrent.futures.CancelledError as exc:
-            raise CancelledError(_CLOSED) from exc
+            raise CancelledError(SESSION_CLOSED) from exc
 
     def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine and wait for it; see ``result``.

@@ -291,7 +291,7 @@ class Saver(GraphBound):
             raise ValueError(f"latest_filename must be a name without folders, got {latest!r}")
         prefix = path_text(save_path, "save_path")
         folder, name = os.path.split(prefix)
-        if not name:
+        if not name and not self._bundle:
             raise RequestValueError(
                 f"save_path must end in a name, as in 'folder/model', got {save_path!r}"
             )

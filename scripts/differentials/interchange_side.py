@@ -256,6 +256,7 @@ def _text_of(tf: Any, graph_def: Any, folder: str) -> bool:
         text_format: Any = import_module("actorsession.interop.text_format")
     else:
         text_format = import_module("google.protobuf.text_format")
+        graph_def.DiscardUnknownFields()  # our checksum, which text has as a comment
     with tf.gfile.GFile(os.path.join(folder, "frozen.pbtxt")) as file:
         return bool(text_format.Parse(file.read(), kind()) == graph_def)
 

@@ -170,6 +170,24 @@ def test_a_model_answers_for_json_and_for_arrays_in_files(files: Path, tmp_path:
         assert (code, json.loads(out), err) == (0, {"y": [[5.0], [11.0]]}, "")
 
 
+def test_sparse_tensors_are_given_and_answered_by_their_parts(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.sparse_placeholder(tf.float32, name="x")
+        y = tf.SparseTensor(x.indices, x.values * 2.0, x.dense_shape)
+        tf.saved_model.simple_save(sess, str(tmp_path / "model"), {"x": x}, {"y": y})
+    (graph,) = inspected(tmp_path / "model")["graphs"]
+    inputs = graph["signatures"]["serving_default"]["inputs"]
+    assert [(row["name"], row["dtype"]) for row in inputs] == [
+        ("x/indices", "int64"), ("x/values", "float32"), ("x/dense_shape", "int64"),
+    ]  # fmt: skip
+    values = {"x/indices": [[0, 1]], "x/values": [3.0], "x/dense_shape": [2, 2]}
+    words = [word for key, value in values.items() for word in ("--input", f"{key}={value}")]
+    code, out, err = called("run-model", str(tmp_path / "model"), *words, "--json")
+    assert (code, err) == (0, "")
+    wanted = {"y/indices": [[0, 1]], "y/values": [6.0], "y/dense_shape": [2, 2]}
+    assert json.loads(out) == wanted
+
+
 def test_the_answer_is_printed_and_written(files: Path, tmp_path: Path) -> None:
     file = tmp_path / "y.npz"
     words = ("run-model", str(files / "model"), "--input", "x=[[1, 2]]", "--output", str(file))

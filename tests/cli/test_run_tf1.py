@@ -177,3 +177,15 @@ def test_what_a_program_logs_is_its_own_matter(tmp_path: Path) -> None:
         "logging.getLogger('program').info('own')\n"
     )
     assert run(tmp_path, "program.py") == (0, "", "INFO:tensorflow:step 3\nown\n")
+
+
+@pytest.mark.process
+def test_arrays_are_converted_as_numpy_did_when_the_program_was_written(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("import numpy as np\n\ndef pick(x): return int(x)\n")
+    (tmp_path / "program.py").write_text(
+        "import numpy as np\nimport own\nfrom scipy.sparse.linalg.eigen.arpack import eigsh\n"
+        "print(own.pick(np.array([3])), 'loss %.1f' % np.array([0.5]), float(np.ones((1, 1))))\n"
+        "print(np.array([[1, 2], [3]]).dtype, __name__, __file__, eigsh.__name__)\n"
+    )
+    said = "3 loss 0.5 1.0\nobject __main__ program.py eigsh\n"
+    assert run(tmp_path, "program.py") == (0, said, "")

@@ -60,6 +60,18 @@ def test_submodules_are_imported_by_name(name: str) -> None:
     assert set(dir(find_name(name))) <= set(dir(found))
 
 
+def test_the_dictionary_of_a_module_has_all_names() -> None:
+    """Programs look through it for classes, while they use the module."""
+    tf = module("tensorflow")
+    cells = [
+        found.__name__ for found in tf.contrib.rnn.__dict__.values()
+        if isinstance(found, type) and issubclass(found, tf.contrib.rnn.RNNCell)
+    ]  # fmt: skip
+    assert {"LSTMCell", "GRUCell", "NASCell"} <= set(cells)
+    assert "Session" in vars(tf)
+    assert "rnn" in dir(tf.contrib)
+
+
 def test_what_a_program_sets_is_its_own() -> None:
     tf = module("tensorflow")
     tf.nn.my_relu = len
@@ -160,3 +172,17 @@ def test_the_face_without_the_alias_gives_reasons_too(name: str, said: str) -> N
     with pytest.raises(AttributeError) as error:
         getattr(getattr(ours, holder, ours), last)
     assert said in str(error.value)
+
+
+def test_six_is_the_installed_one_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real one finds its moved modules by a finder that it adds behind ours."""
+    pytest.importorskip("six")
+    finders = list(sys.meta_path)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "six"]:
+        monkeypatch.delitem(sys.modules, name)
+    six = module("six")
+    moved = module("six.moves.urllib.parse")
+    assert Path(str(six.__file__)).name == "six.py"
+    assert moved is six.moves.urllib.parse
+    assert moved.__class__.__module__ == "six"
+    sys.meta_path[:] = finders

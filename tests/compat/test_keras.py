@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.kit import ran
 
-# Where scripts/test installs Keras; or beside the library, as a user does.
+# Where scripts/test --all installs Keras; or beside the library, as a user does.
 APART = Path(sys.prefix) / "keras"
 
 pytestmark = [

@@ -279,3 +279,124 @@ def test_functions_are_looked_into() -> None:
     assert module("python.util.function_utils").has_kwargs(inner)
     kept = module("python.util.deprecation").deprecated("2030-01-01", "Use another.")(inner)
     assert kept is inner
+
+
+# -- modules below contrib.PART.python ---------------------------------------------------------
+
+BELOW_CONTRIB = {
+    "framework.python.ops": "arg_scope add_arg_scope variables ops",
+    "framework.python.ops.arg_scope": "arg_scope has_arg_scope",
+    "metrics.python.ops": "set_ops metric_ops",
+    "metrics.python.ops.set_ops": "set_size set_union",
+    "metrics.python.metrics.classification": "f1_score",
+    "layers.python.layers.utils": "get_variable_collections smart_cond",
+    "layers.python.layers": "batch_norm utils feature_column_ops",
+    "crf.python.ops.crf": "crf_log_likelihood",
+    "data.python.ops.batching": "map_and_batch",
+    "lookup": "lookup_ops",
+    "losses.python.losses.loss_ops": "get_losses",
+    "opt.python.training.nadam_optimizer": "NadamOptimizer",
+    "training.python.training.hparam": "HParams",
+    "legacy_seq2seq.python.ops.seq2seq": "sequence_loss",
+    "seq2seq.python.ops.attention_wrapper": "_BaseAttentionMechanism _zero_state_tensors",
+    "slim.python.slim.data": "parallel_reader tfexample_decoder",
+    "learn.python.learn": "monitored_session run_config",
+    "stateless": "stateless_random_normal",
+    "distributions.python.ops": "normal categorical bernoulli distribution_util",
+    "framework": "deprecated TensorSpec py_func",
+}
+
+
+@for_each("path, names", sorted(BELOW_CONTRIB.items()))
+def test_modules_of_contrib_have_the_names_that_programs_import(path: str, names: str) -> None:
+    from actorsession.compat.alias import install_alias, remove_alias
+
+    install_alias()
+    try:
+        for name in names.split():
+            assert getattr(importlib.import_module(f"tensorflow.contrib.{path}"), name) is not None
+        if path == "framework.python.ops":
+            importlib.import_module("tensorflow.contrib.framework.python.ops.arg_scope")
+            # The function hides the module of its name.
+            assert callable(importlib.import_module(f"tensorflow.contrib.{path}").arg_scope)
+    finally:
+        remove_alias()
+
+
+INNER = {
+    "python.framework.ops": "_gradient_registry tensor_id NULL_CONTEXT get_stats_for_node_def OpStats",
+    "python.ops.control_flow_util": "IsSwitch IsLoopEnter IsMerge",
+    "python.ops.gen_bitwise_ops": "bitwise_and",
+    "python.ops.gradients_impl": "_IndexedSlicesToTensor gradients_v2",
+    "python.ops.init_ops": "_compute_fans",
+    "python.ops.nn_impl": "_sum_rows",
+    "python.ops.nn_ops": "_get_noise_shape",
+    "python.ops.rnn": "_transpose_batch_time _best_effort_input_batch_size _concat",
+    "python.ops.rnn_cell_impl": "LayerRNNCell _concat _WEIGHTS_VARIABLE_NAME _linear",
+    "python.ops.signal.shape_ops": "frame",
+    "python.ops.variable_scope": "_get_default_variable_store _PartitionInfo",
+    "python.training.checkpointable.tracking": "AutoTrackable",
+    "python.training.optimizer": "_deduplicate_indexed_slices",
+    "python.training.summary_io": "SummaryWriter",
+    "python.layers.convolutional": "_Conv",
+    "python.layers.normalization": "BatchNorm",
+    "python.module.module": "Module",
+    "python.profiler.option_builder": "ProfileOptionBuilder",
+    "python.util.lazy_loader": "LazyLoader",
+    "python.util.object_identity": "ObjectIdentitySet",
+    "core.profiler.tfprof_log_pb2": "OpLogProto",
+}
+
+
+@for_each("path, names", sorted(INNER.items()))
+def test_modules_have_names_that_they_keep_for_themselves(path: str, names: str) -> None:
+    for name in names.split():
+        assert getattr(module(path), name) is not None
+
+
+def test_a_program_asks_whether_a_gradient_is_registered() -> None:
+    ops = module("python.framework.ops")
+    registry = ops._gradient_registry
+    assert "Relu" in registry._registry
+    assert "GuidedForThisTest" not in registry._registry
+
+    @ops.RegisterGradient("GuidedForThisTest")
+    def guided(op: Any, grad: Any) -> Any:
+        return grad
+
+    assert "GuidedForThisTest" in registry._registry
+    assert "GuidedForThisTest" in registry.list()
+    assert callable(registry.lookup("Relu"))
+    with pytest.raises(LookupError, match="no entry for: NoSuchType"):
+        registry.lookup("NoSuchType")
+
+
+def test_objects_are_told_apart_by_what_they_are() -> None:
+    identity = module("python.util.object_identity")
+    one, other = [1], [1]
+    members = identity.ObjectIdentitySet([one])
+    assert one in members
+    assert other not in members
+    members.update([other])
+    assert len(members) == 2
+    members.discard(one)
+    assert list(members) == [other]
+    table = identity.ObjectIdentityDictionary([(one, "one")])
+    table[other] = "other"
+    assert table[one] == "one"
+    del table[one]
+    assert list(table) == [other]
+    assert identity.Reference(one) == identity.Reference(one) != identity.Reference(other)
+
+
+def test_shapes_are_put_together() -> None:
+    rnn = module("python.ops.rnn")
+    assert rnn._concat(3, tf.TensorShape([2, None]), static=True) == [3, 2, None]
+    rows = module("python.ops.nn_impl")._sum_rows(tf.ones([2, 3]))
+    values, indices = module("python.training.optimizer")._deduplicate_indexed_slices(
+        tf.constant([1.0, 2.0, 4.0]), tf.constant([7, 5, 7])
+    )
+    with tf.Session() as session:
+        assert session.run(rnn._concat(tf.constant(3), [2])).tolist() == [3, 2]
+        assert session.run(rows).tolist() == [3.0, 3.0]
+        assert [each.tolist() for each in session.run([values, indices])] == [[5.0, 2.0], [7, 5]]

@@ -11,6 +11,7 @@ import pytest
 from actorsession.compat import older_names
 from actorsession.compat.companions import scipy_images
 from actorsession.compat.older_names import (
+    _as_list,
     _from_bytes,
     _itemset,
     _note_ragged,
@@ -29,6 +30,14 @@ def test_an_array_without_a_copy_is_copied_where_it_must_be() -> None:
     assert array(given, np.float32, copy=False).dtype == np.float32
     assert array(given) is not given
     assert array(given, copy=None) is given
+
+
+def test_several_arrays_of_a_function_are_a_list() -> None:
+    rows, columns = _as_list(np.meshgrid)(np.arange(2), np.arange(3))
+    assert rows.shape == columns.shape == (3, 2)
+    assert isinstance(_as_list(np.meshgrid)(np.arange(2), np.arange(3)), list)
+    assert isinstance(_as_list(np.atleast_1d)(1.0, 2.0), list)
+    assert _as_list(np.atleast_1d)(1.0).shape == (1,)
 
 
 def test_rows_of_unlike_lengths_are_objects_for_programs_alone(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+import tarfile
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
@@ -81,6 +83,119 @@ def test_more_than_one_first_operation_is_refused(tmp_path: Path) -> None:
     write_saved_model(model, moved)
     with tf.Session() as sess, pytest.raises(RuntimeError, match="exactly one op"):
         tf.saved_model.load(sess, SERVE, moved)
+
+
+# -- models of TensorFlow 2 ------------------------------------------------------------------------
+
+SIGNATURES = [
+    ("module", "product"), ("module", "counted"), ("module", "flow"), ("module", "spoken"),
+    ("module", "wrapped"), ("module", "slope"), ("network", "serving_default"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The models of TensorFlow 2, and the values that their signatures gave there."""
+    folder = tmp_path_factory.mktemp("served")
+    with tarfile.open(THEIRS.parent / "served.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def stored(folder: Path, model: str, signature: str, kind: str) -> dict[str, Any]:
+    """The inputs ("in") or the outputs ("out") of a signature, by name."""
+    with np.load(folder / "values.npz") as values:
+        before = f"{model}/{signature}/{kind}/"
+        return {k.removeprefix(before): values[k] for k in values.files if k.startswith(before)}
+
+
+def tensors(infos: Any) -> dict[str, str]:
+    """The names of a signature's tensors; parts of composite ones have numbers."""
+    found = {}
+    for key, info in infos.items():
+        parts = info.composite_tensor.components
+        found |= {f"{key}/{at}": part.name for at, part in enumerate(parts)} or {key: info.name}
+    return found
+
+
+def run_signature(sess: Any, signature: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    names = tensors(signature.inputs)
+    feeds = {names[key]: value for key, value in given.items()}
+    return dict(sess.run(tensors(signature.outputs), feeds))
+
+
+def check(got: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    assert got.keys() == wanted.keys()
+    for key, value in wanted.items():
+        array = np.asarray(got[key])
+        array = array.astype("S") if array.dtype == object else array
+        assert (array.dtype, array.shape) == (value.dtype, value.shape)
+        if value.dtype.kind == "f":
+            np.testing.assert_allclose(array, value, rtol=1e-5, atol=1e-6)
+        else:
+            np.testing.assert_array_equal(array, value)
+
+
+@pytest.mark.parametrize(("model", "name"), SIGNATURES)
+@pytest.mark.parametrize("scope", [None, "in/side"])
+def test_signatures_of_tensorflow_2_give_its_values(
+    served: Path, model: str, name: str, scope: str | None
+) -> None:
+    with tf.Session() as sess:
+        found = tf.saved_model.load(sess, SERVE, served / model, import_scope=scope)
+        signature = found.signature_def[name]
+        for infos in (signature.inputs, signature.outputs) if scope else ():
+            for info in infos.values():
+                for part in info.composite_tensor.components or [info]:
+                    part.name = f"{scope}/{part.name}"
+        got = run_signature(sess, signature, stored(served, model, name, "in"))
+    check(got, stored(served, model, name, "out"))
+
+
+def test_variables_of_tensorflow_2_keep_what_signatures_assign(served: Path) -> None:
+    with tf.Session() as sess:
+        found = tf.saved_model.load(sess, SERVE, served / "module")
+        counted = found.signature_def["counted"]
+        assert [run_signature(sess, counted, {})["count"] for _ in range(3)] == [1, 2, 3]
+        run_signature(
+            sess, found.signature_def["flow"], stored(served, "module", "flow", "in")
+        )  # its loop adds 10 twice
+        assert run_signature(sess, counted, {})["count"] == 24
+        assert sess.run("count/Read/ReadVariableOp:0") == 24
+        assert sess.run("kernel/Read/ReadVariableOp:0").tolist() == [[1, 2], [3, 4]]
+
+
+def test_parts_of_ragged_tensors_have_numbers(served: Path) -> None:
+    spoken = tf.contrib.predictor.from_saved_model(str(served / "module"), "spoken")
+    with spoken.session:
+        found = spoken({"text": [b"two a", b"b"]})
+    assert {key: value.tolist() for key, value in found.items()} == {
+        "numbers": [1, -1, -1], "parts/0": [b"two", b"a", b"b"], "parts/1": [0, 2, 3],
+        "prices": [0, 2.5],
+    }  # fmt: skip
+    with tf.Session() as sess:
+        signature = tf.saved_model.load(sess, SERVE, served / "module").signature_def["spoken"]
+        with pytest.raises(ValueError, match=r"several tensors .*Call.*:1', '.*:2'"):
+            utils.get_tensor_from_tensor_info(signature.outputs["parts"])
+
+
+def test_a_model_of_tensorflow_2_whose_graph_is_written_again_gives_the_same(
+    served: Path, tmp_path: Path
+) -> None:
+    again = shutil.copytree(served / "module", tmp_path / "again")
+    model = read_saved_model(again)
+    with tf.Session() as sess:
+        tf.saved_model.load(sess, SERVE, again)
+        model.meta_graphs[0].graph_def.CopyFrom(sess.graph.as_graph_def(add_shapes=True))
+    write_saved_model(model, again)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        found = tf.saved_model.load(sess, SERVE, again)
+        for _, name in SIGNATURES[:-1]:
+            given = stored(served, "module", name, "in")
+            check(
+                run_signature(sess, found.signature_def[name], given),
+                stored(served, "module", name, "out"),
+            )
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -215,6 +330,15 @@ def test_signatures_are_valid_if_who_serves_makes_sense_of_them() -> None:
     assert not made.is_valid_signature(None)
     given = made.build_signature_def({"a": utils.build_tensor_info(whole)}, defaults={"a": 3})
     assert tf.make_ndarray(given.defaults["a"]) == 3
+
+
+def test_a_graph_has_one_main_op(tmp_path: Path) -> None:
+    with tf.Session() as sess:
+        tf.saved_model.load(sess, SERVE, THEIRS)
+        builder = tf.saved_model.builder.SavedModelBuilder(str(tmp_path / "again"))
+        first = sess.graph.get_operation_by_name("first")
+        with pytest.raises(ValueError, match="already contains one or more main ops"):
+            builder.add_meta_graph_and_variables(sess, SERVE, main_op=first)
 
 
 def test_signatures_that_say_too_little_are_refused() -> None:

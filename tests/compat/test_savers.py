@@ -354,3 +354,29 @@ def test_slots_of_parts_are_parts_of_one_slot(tmp_path: Path) -> None:
         assert tf.train.list_variables(prefix) == [
             ("v", [4, 2]), ("v/ExponentialMovingAverage", [4, 2]), ("v/Momentum", [4, 2]),
         ]  # fmt: skip
+
+
+def test_a_checkpoint_may_be_in_a_folder_without_a_name(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        variable = tf.Variable(3.7)
+        saver = tf.train.Saver()
+        session.run(variable.initializer)
+        assert saver.save(session, f"{tmp_path}/") == f"{tmp_path}/"
+        assert sorted(path.name for path in tmp_path.iterdir()) == [
+            ".data-00000-of-00001", ".index", ".meta", "checkpoint",
+        ]  # fmt: skip
+        assert tf.train.latest_checkpoint(str(tmp_path)) == f"{tmp_path}/"
+        session.run(variable.assign(0.0))
+        saver.restore(session, f"{tmp_path}/")
+        assert session.run(variable) == np.float32(3.7)
+        assert saver.save(session, f"{tmp_path}/", 5) == f"{tmp_path}/-5"
+
+
+def test_the_step_of_a_variable_of_floats_is_cut(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        variable = tf.Variable(3.7)
+        session.run(variable.initializer)
+        saver = tf.train.Saver()
+        assert saver.save(session, str(tmp_path / "m"), variable) == str(tmp_path / "m-3")
+        with pytest.raises(TypeError):
+            saver.save(session, str(tmp_path / "m"), 3.7)

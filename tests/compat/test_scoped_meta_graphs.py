@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
+from actorsession.compat.v1.python.framework import meta_graph
 
 
 def layer() -> Any:
@@ -50,6 +51,90 @@ def test_an_import_says_which_inputs_a_scope_lacks(tmp_path: Path) -> None:
         tf.train.export_meta_graph(path, export_scope="hidden")
     with tf.Graph().as_default(), pytest.raises(ValueError, match=r"unbound inputs: x\. Must"):
         tf.train.import_meta_graph(path)
+
+
+# What is exported of a collection with a scope: an element without a name, or with one below the scope.
+KEPT = {
+    "below": ("hidden/text", "in/hidden/text"), "outside": ("other", None),
+    "bytes": (b"data", "in/data"), "number": (3, 3), "real": (1.5, 1.5),
+}  # fmt: skip
+
+
+def test_a_scope_takes_the_collections_along_that_tensorflow_takes() -> None:
+    with tf.Graph().as_default() as graph:
+        layer()
+        for key, (value, _) in KEPT.items():
+            tf.add_to_collection(key, value)
+        written, variables = meta_graph.export_scoped_meta_graph(
+            graph=graph, export_scope="hidden", unbound_inputs_col_name="missing"
+        )
+    assert list(variables) == ["w:0"]
+    assert list(written.collection_def["missing"].bytes_list.value) == [b"$unbound_inputs_x"]
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, 2], name="other")
+        for name in ("x", "x:0", "$unbound_inputs_x"):
+            with tf.Graph().as_default() as again:
+                x = tf.placeholder(tf.float32, [None, 2])
+                found = meta_graph.import_scoped_meta_graph(
+                    written, import_scope="in", input_map={name: x},
+                    unbound_inputs_col_name="missing",
+                )  # fmt: skip
+            assert {key: value.name for key, value in found.items()} == {"w:0": "in/w:0"}
+            for key, (_, value) in KEPT.items():
+                assert again.get_collection(key) == ([] if value is None else [value])
+
+
+@pytest.mark.parametrize("given", [None, {}, {"other": 1}])
+def test_inputs_that_are_not_given_are_named(given: Any) -> None:
+    with tf.Graph().as_default() as graph:
+        layer()
+        written, _ = meta_graph.export_scoped_meta_graph(graph=graph, export_scope="hidden")
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=r"unbound inputs: x\. Must"):
+        meta_graph.import_scoped_meta_graph(written, import_scope="in", input_map=given)
+
+
+def test_what_runs_after_an_input_runs_after_its_tensor() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [], name="x")
+        with tf.name_scope("part"), tf.control_dependencies([x.op]):
+            tf.constant(2.0, name="two")
+        written, _ = meta_graph.export_scoped_meta_graph(graph=graph, export_scope="part")
+    with tf.Graph().as_default() as again:
+        y = tf.constant(1.0, name="y")
+        meta_graph.import_scoped_meta_graph(written, import_scope="in", input_map={"x": y})
+        assert again.get_operation_by_name("in/two").control_inputs == [y.op]
+
+
+def test_a_scope_around_and_a_scope_that_is_there_count() -> None:
+    with tf.Graph().as_default() as graph:
+        layer()
+        written, variables = meta_graph.export_scoped_meta_graph(graph=graph)
+        assert list(variables) == ["hidden/w:0"]
+    with tf.Graph().as_default():
+        names = ["x:0", "hidden/w"]
+        found, elements = meta_graph.import_scoped_meta_graph_with_return_elements(
+            written, import_scope="in", return_elements=names,
+            restore_collections_predicate=lambda key: key == "variables",
+        )  # fmt: skip
+        assert [element.name for element in elements] == ["in/x:0", "in/hidden/w"]
+        assert tf.trainable_variables() == []
+        assert list(found) == ["hidden/w:0"]
+        with tf.name_scope("around"):
+            for scope, wanted in (
+                ("in", "around/in"), ("in", "around/in_1"), (None, "around"),
+            ):  # fmt: skip
+                made = meta_graph.import_scoped_meta_graph(written, import_scope=scope)
+                assert made["hidden/w:0"].name == f"{wanted}/hidden/w:0"
+
+
+def test_a_scope_is_copied() -> None:
+    with tf.Graph().as_default():
+        with tf.variable_scope("one"):
+            tf.get_variable("v", initializer=2.0)
+        found = meta_graph.copy_scoped_meta_graph("one", "two")
+        assert {key: value.name for key, value in found.items()} == {"v:0": "two/v:0"}
+        with pytest.raises(ValueError, match="'from_scope' and 'to_scope' need to be different"):
+            meta_graph.copy_scoped_meta_graph("one", "one")
 
 
 def test_a_whole_meta_graph_reads_another_tensor() -> None:

@@ -218,3 +218,97 @@ def test_parts_that_programs_look_at_are_tensorflows() -> None:
         tf.train.Server({"w": ["localhost:0"]}, job_name="zz")
     scaffold = tf.train.Scaffold().finalize()
     assert (scaffold.init_op.name, scaffold.ready_op.name) == ("group_deps", "concat:0")
+
+
+def test_variables_of_layers_are_in_each_collection_once() -> None:
+    slim = tf.contrib.slim
+    keys = [tf.GraphKeys.TRAINABLE_VARIABLES, tf.GraphKeys.GLOBAL_VARIABLES, "mine"]
+    slim.batch_norm(tf.zeros([2, 3]), scale=True, variables_collections=keys[:1], scope="norm")
+    slim.fully_connected(
+        tf.zeros([2, 3]), 3, variables_collections={"weights": keys}, scope="dense"
+    )
+    for key in keys[:2]:
+        members = tf.get_collection(key)
+        assert len(members) == len(set(members))
+    assert [v.op.name for v in tf.get_collection("mine")] == ["dense/weights"]
+    utils = __import__(f"{slim.__package__}.utils", fromlist=["get_variable_collections"])
+    assert utils.get_variable_collections({"weights": keys}, "weights") is keys
+    assert utils.get_variable_collections(keys, "biases") is keys
+    assert utils.get_variable_collections({"weights": keys}, "biases") is None
+
+
+def test_parts_of_a_variable_are_made_as_a_list() -> None:
+    whole = np.arange(8, dtype=np.float32).reshape(4, 2)
+    parts = tf.create_partitioned_variables([4, 2], [2, 1], tf.constant(whole), name="p")
+    assert [(v.op.name, v.shape.as_list()) for v in parts] == [
+        ("p/part_0", [2, 2]),
+        ("p/part_1", [2, 2]),
+    ]
+    assert tf.create_partitioned_variables([4, 2], [2, 1], None, name="p", reuse=True) == parts
+    unnamed = tf.create_partitioned_variables([4], [4], tf.zeros_initializer(), trainable=False)
+    assert unnamed[3].op.name == "PartitionedVariable/part_3"
+    assert tf.trainable_variables() == parts
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(parts[1]).tolist() == [[4.0, 5.0], [6.0, 7.0]]
+    with pytest.raises(ValueError, match=r"slicing \[1, 2\] for shape \(4,\)"):
+        tf.create_partitioned_variables([4], [1, 2], tf.zeros_initializer())
+
+
+def test_a_module_finds_its_variables_and_the_modules_in_it() -> None:
+    class Inner(tf.Module):
+        def __init__(self, name: str | None = None) -> None:
+            super().__init__(name)
+            self.q = tf.Variable(3.0, name="q")
+
+    class MyNet(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            with self.name_scope:
+                self.w = tf.Variable(1.0, name="w")
+                self.b = [tf.Variable(2.0, name="b", trainable=False)]
+            self.inner = {"z": Inner(), "a": Inner("other")}
+
+        @tf.Module.with_name_scope
+        def __call__(self, x: Any) -> Any:
+            return x * self.w
+
+    net, again = MyNet(), MyNet()
+    assert [v.op.name for v in net.variables] == ["my_net/b", "my_net/w", "q_1", "q"]
+    assert [v.op.name for v in net.non_trainable_variables] == ["my_net/b"]
+    assert len(net.trainable_variables) == 3
+    assert [module.name for module in net.submodules] == ["other", "inner"]
+    assert again.w.op.name == "my_net_1/w"
+    assert net(tf.constant(1.0)).op.name == "my_net/mul"
+    with pytest.raises(ValueError, match="'a b' is not a valid module name"):
+        tf.Module("a b")
+
+
+def test_functions_are_left_as_they_are() -> None:
+    def function() -> int:
+        return 1
+
+    experimental = tf.autograph.experimental
+    assert experimental.do_not_convert(function) is function
+    assert experimental.do_not_convert()(function) is function
+    assert tf.contrib.autograph.do_not_convert(function) is function
+    with pytest.raises(AttributeError, match="functions are not rewritten"):
+        _ = tf.autograph.to_graph
+
+
+def test_a_gradient_is_summed_to_the_shape_of_a_bias_by_a_sum_and_a_reshape() -> None:
+    """What readers of graphs, such as K-FAC, look for."""
+    x, bias, column = tf.ones([4, 3]), tf.ones([3]), tf.ones([4, 1])
+    for other in (bias, column):
+        (grad,) = tf.gradients(x + other, other)
+        assert (grad.op.type, grad.op.inputs[0].op.type) == ("Reshape", "Sum")
+        assert grad.shape == other.shape
+
+
+def test_operations_of_a_tuple_wait_for_each_other() -> None:
+    value, op = tf.tuple([tf.constant(1), tf.no_op("first")])
+    assert op.type == "NoOp"
+    assert tf.get_default_graph().get_operation_by_name("first") in [
+        each for gate in op.control_inputs for each in [gate, *gate.control_inputs]
+    ]
+    assert value.op.type == "Identity"

@@ -113,12 +113,22 @@ def test_rooms_hold_what_tf_has_itself(room: str) -> None:
 
 
 @for_each("name", ["qint8", "quint8", "qint16", "quint16", "qint32"])
-def test_quantised_types_are_refused_with_what_to_do_instead(name: str) -> None:
-    assert not hasattr(tf, name)
-    with pytest.raises(AttributeError, match=f"keep the integers in {name[1:]}"):
-        getattr(tf, name)
-    with pytest.raises(TypeError, match=f"{name} is a quantised type"):
-        tf.placeholder(name)
+def test_quantised_tensors_are_fed_and_fetched_as_integers(name: str) -> None:
+    dtype, integers = getattr(tf, name), np.dtype(name.removeprefix("q"))
+    x = tf.placeholder(name, [None])
+    assert dtype.is_quantized
+    assert not dtype.is_integer
+    assert dtype.size == integers.itemsize
+    assert dtype.as_numpy_dtype == np.dtype([(name, integers)])
+    with tf.Session() as sess:
+        given = np.array([1, 2, 100], integers)
+        found = sess.run([x, tf.cast(x, tf.float32), tf.bitcast(x, integers)], {x: given})
+    assert [each.dtype for each in found] == [integers, np.dtype("float32"), integers]
+    assert all(each.tolist() == [1, 2, 100] for each in found)
+    with pytest.raises(TypeError, match=f"{name} not in list of allowed values"):
+        _ = x + x
+    with pytest.raises(TypeError, match="least and greatest"):
+        _ = dtype.min
 
 
 def test_a_name_that_nobody_has_is_an_attribute_error() -> None:

@@ -82,7 +82,7 @@ def test_numpys_texts_and_objects_are_strings(kind: str) -> None:
 
 @for_each(
     "value",
-    [None, "nope", "f4", ">f4", "int", "S", "", 0, 15, 99, 200, True, 1.5, (), [("a", "f4")],
+    [None, "nope", "f4", ">f4", "int", "S", "", 0, 24, 99, 200, True, 1.5, (), [("a", "f4")],
      np.dtype("M8[s]"), np.dtype([("a", "f4")]), np.longdouble, list, np.zeros(2)],
 )  # fmt: skip
 def test_anything_else_is_a_type_error_that_lists_the_names(value: Any) -> None:
@@ -169,9 +169,11 @@ def test_a_type_equals_whatever_stands_for_it() -> None:
         assert dtypes.float32 != other
 
 
-def test_types_say_whether_arrays_hold_them_and_none_is_quantised() -> None:
+def test_types_say_whether_arrays_hold_them_and_which_are_quantised() -> None:
     assert [t.name for t in dtypes.ALL_TYPES if not t.is_numpy_compatible] == [
         "resource", "variant"
     ]  # fmt: skip
-    assert not any(t.is_quantized for t in dtypes.ALL_TYPES)
+    assert [t.name for t in dtypes.ALL_TYPES if t.is_quantized] == [
+        "qint8", "quint8", "qint16", "quint16", "qint32"
+    ]  # fmt: skip
     assert dtypes.string.as_numpy_dtype is object

@@ -77,5 +77,5 @@ def test_whatever_is_left_open_is_filled_when_it_is_asked_for() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split("\n")[:-1] == [
         "TensorFlow's messages", "classes of nested values", "gradients of functional control flow",
-        "names in generated code", "operators of tensors",
+        "names in generated code", "operators of tensors", "primitive control flow in functions",
     ]  # fmt: skip

@@ -154,3 +154,24 @@ def test_a_small_file_of_functions_that_call_each_other_is_refused_before_it_is_
         pytest.raises(ResourceExhaustedError, match=r"function 'f\d+' has"),
     ):
         import_graph_def(file)
+
+
+def scaled(factor: float) -> GraphDef:
+    with acts.Graph().as_default() as graph:
+        x = acts.placeholder(acts.float32, [], name="x")
+        acts.identity(Defun(acts.float32, func_name="Scaled")(lambda v: v * factor)(x), name="y")
+    return graph_def_of(graph)
+
+
+def test_functions_of_one_name_in_two_files_stay_two() -> None:
+    """The second file has another constant in its function, and the first is imported once more."""
+    with acts.Graph().as_default() as graph:
+        for factor, name in ((2.0, "a"), (3.0, "b"), (2.0, "c")):
+            import_graph_def(scaled(factor), name=name)
+        written = GraphDef.FromString(graph_def_of(graph, add_shapes=True).SerializeToString())
+    names = [function.signature.name for function in written.library.function]
+    assert names == ["Scaled", "Scaled_1"]
+    called = [node.attr["f"].func.name for node in written.node if "Call" in node.op]
+    assert called == ["Scaled", "Scaled_1", "Scaled"]
+    feeds = {f"{name}/x:0": 5.0 for name in "abc"}
+    assert run_imported(written, [f"{name}/y:0" for name in "abc"], feeds) == [10.0, 15.0, 10.0]

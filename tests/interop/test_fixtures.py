@@ -79,7 +79,16 @@ def test_a_frozen_graph_written_again_is_read_again(name: str) -> None:
         check(found, expected)
 
 
-# Of these, hints are lost: which of the factors of a product in a gradient are gradients; and lowered loops.
+@pytest.mark.parametrize("name", FROZEN)
+def test_operation_types_stay_what_they_are(name: str) -> None:
+    message, _, _ = stored(name)
+    with acts.Graph().as_default() as graph:
+        import_graph_def(message, name="")
+        written = {node.name: node.op for node in graph_def_of(graph).node}
+    assert {node.name: node.op for node in message.node}.items() <= written.items()
+
+
+# Of these, hints are lost: which factors of a product in a gradient are gradients; and what a loop captures.
 @pytest.mark.parametrize("name", [n for n in FROZEN if n not in ("recurrent", "control_flow")])
 def test_attributes_go_back_as_they_came(name: str) -> None:
     """What TensorFlow wrote and we derive is written again, with the same values."""
@@ -93,6 +102,26 @@ def test_attributes_go_back_as_they_came(name: str) -> None:
         for key, value in node.attr.items():
             if key != "value" and not key.startswith("_"):  # tensors have more than one form
                 assert again.attr[key] == value, (node.name, key)
+
+
+def test_a_gradient_of_a_loop_of_theirs_is_written_in_their_terms() -> None:
+    """The loop that a gradient needs stands for theirs: both give the same, and theirs is not run as well."""
+    message, feeds, fetched = stored("raw_control_flow")
+    with acts.Graph().as_default() as graph:
+        import_graph_def(message, name="")
+        v = graph.get_tensor_by_name("v:0")
+        (slope,) = acts.gradients([graph.get_tensor_by_name("x:0")], [v])
+        wanted = acts.Session(graph=graph).run(slope.name, feeds)
+        written = GraphDef.FromString(graph_def_of(graph, add_shapes=True).SerializeToString())
+    assert {key for node in written.node for key in node.attr if key.startswith("_")} <= {
+        "_output_shapes", "_class",
+    }  # fmt: skip
+    nodes = {node.name: node for node in written.node}
+    before = nodes[nodes["x"].input[0]]
+    assert (before.op, nodes[before.input[0].partition(":")[0]].op) == ("Identity", "While")
+    found = run_imported(written, [*fetched, slope.name], feeds)
+    for got, value in zip(found, [*fetched.values(), wanted], strict=True):
+        check(got, value)
 
 
 def test_the_text_of_a_graph_is_that_of_its_meta_graph() -> None:

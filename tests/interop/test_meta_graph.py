@@ -17,9 +17,11 @@ from actorsession.interop import (
     protos,
     read_meta_graph,
     register_proto_function,
+    text_format,
     variable_from_proto,
     variable_to_proto,
 )
+from actorsession.interop.tabled import message_class
 
 
 def a_graph() -> acts.Graph:
@@ -145,3 +147,55 @@ def test_a_variable_is_the_names_of_its_nodes() -> None:
     proto.variable_name = proto.initial_value_name
     with pytest.raises(ValueError, match="a variable is a VarHandleOp or a VariableV2"):
         variable_from_proto(proto, graph, import_scope="in")
+
+
+# -- contexts of control flow ----------------------------------------------------------------------
+
+# As TensorFlow 1 wrote them: a conditional in a conditional, and a loop. Field 99 is of no version.
+CONTEXTS = {
+    "cond_context": """
+        context_name: "part/cond/cond_text" pred_name: "part/cond/pred_id:0" branch: 1
+        pivot_name: "part/cond/switch_t:0"
+        values_def { values: "part/y:0" external_values { key: "part/cond/Switch:1" value: "part/y:0" } }
+        nested_contexts { cond_ctxt { context_name: "part/cond/inner/" pred_name: "part/p:0" } }
+    """,
+    "while_context": """
+        context_name: "part/while/while_context" parallel_iterations: 7 back_prop: true
+        pivot_name: "part/while/LoopCond:0" loop_exit_names: "part/while/Exit:0"
+        maximum_iterations_name: "part/most:0" values_def { values: "part/while/Merge:0" }
+    """,
+}
+_CLASSES = {"cond_context": "CondContextDef", "while_context": "WhileContextDef"}
+LATER = b"\x98\x06\x07"  # field 99 with the number 7
+
+
+def contexts(within: str) -> dict[str, bytes]:
+    """The contexts with their names within another scope than ``part``."""
+    return {
+        key: text_format.Parse(
+            text.replace('"part/', f'"{within}'), message_class(_CLASSES[key])()
+        ).SerializeToString() + LATER
+        for key, text in CONTEXTS.items()
+    }  # fmt: skip
+
+
+def written(graph: acts.Graph, **options: Any) -> dict[str, bytes]:
+    """The contexts in a meta graph of a graph."""
+    made = export_meta_graph(graph=graph, **options)
+    read = MetaGraphDef.FromString(made.SerializeToString())
+    found = {key: read.collection_def[key].bytes_list.value for key in CONTEXTS}
+    return {key: values[0] for key, values in found.items() if values}
+
+
+def test_contexts_of_control_flow_are_kept_with_names_of_their_scope() -> None:
+    message = MetaGraphDef()
+    for key, value in contexts("part/").items():
+        message.collection_def[key].bytes_list.value.append(value)
+    with acts.Graph().as_default() as graph:
+        import_meta_graph(message)
+        assert written(graph) == contexts("part/")
+        assert written(graph, export_scope="part") == contexts("")
+        assert written(graph, export_scope="other") == {}
+    with acts.Graph().as_default() as graph:
+        import_meta_graph(message, import_scope="in/side")
+        assert written(graph) == contexts("in/side/part/")

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from actorsession import ops
-from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph
 from tests.ops.cases import expect, f32, i32, i64
-from tests.rows import for_each
 
 M = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -48,9 +46,3 @@ def test_parts_are_split_by_numbers_lists_and_tensors() -> None:
     for sizes in ([1, 2], i32([1, -1]), i64([1, 2])):
         expect(lambda x, s=sizes: ops.split(x, s, axis=-1), [M[:, :1], M[:, 1:]], M)
     expect(lambda x, s: ops.split(x, s, 1, num=2), [M[:, :1], M[:, 1:]], M, i32([1, 2]))
-
-
-@for_each("name", ["qint8", "quint8", "qint16", "quint16", "qint32"])
-def test_quantised_types_are_refused_by_name(name: str) -> None:
-    with pytest.raises(TypeError, match=f"{name} is a quantised type.*valid names: float16"):
-        as_dtype(name)

@@ -53,6 +53,7 @@ from actorsession.errors import (
     error_from_wire,
 )
 from actorsession.graph.codec import bytes_held
+from actorsession.graph.device import device_task
 from actorsession.graph.function import nodes_in, size_of
 from actorsession.graph.kept_state import named
 from actorsession.graph.node import GraphDef, NodeDef
@@ -534,7 +535,7 @@ class MasterSession(Actor):
         """Return the answer to a step; what the step has taken is settled when the client confirms it."""
         answer = step_done(
             graph, step, signature, options, self._infer_shapes, self._observer,
-            self._config.experimental.session_metadata,
+            self._config.experimental.session_metadata, self._members.devices.client_device,
         )  # fmt: skip
         if answer.unconfirmed:
             self._deliveries.add(
@@ -774,7 +775,7 @@ class MasterSession(Actor):
         touched = [
             (node, device)
             for node, device in self._graph.variables()
-            if message.anew or node.name in self._lost or _task_of(device) in changes.restarted
+            if message.anew or node.name in self._lost or device_task(device) in changes.restarted
         ]
         # Kept until they have a value, so that a client that fails to restore them can try again.
         self._lost = {node.name: None for node, _ in touched}
@@ -791,7 +792,7 @@ class MasterSession(Actor):
         """Return the names of the variables that have no value at their tasks."""
         by_task: dict[str, list[tuple[NodeDef, str]]] = {}
         for node, device in variables:
-            by_task.setdefault(_task_of(device), []).append((node, device))
+            by_task.setdefault(device_task(device), []).append((node, device))
         there = {task: held for task, held in by_task.items() if task in self._workers}
         asks = [
             self._workers[task].ask(
@@ -853,10 +854,6 @@ def _checked(message: AskSessionWhy | PartialRun | WaitForTasks) -> int:
         InvalidArgumentError: if it is out of range.
     """
     return checked_milliseconds("timeout_in_ms", message.timeout_in_ms)
-
-
-def _task_of(device: str) -> str:
-    return device.rpartition("/device:")[0]
 
 
 def _signature(

@@ -26,6 +26,7 @@ from actorsession.cluster.master.step_parts import BoundPart, PartsOwner, StepPa
 from actorsession.cluster.worker.worker_rendezvous import WorkerRendezvous
 from actorsession.cluster.worker.worker_session import OpenStepRendezvous
 from actorsession.errors import CancelledError, OpError, error_to_wire, from_exception
+from actorsession.graph.device import device_task
 from actorsession.messages.step_frames import WireValues
 from actorsession.messages.worker import CleanupGraph
 from actorsession.plan.device_set import DeviceSet
@@ -138,7 +139,7 @@ class MasterPartialStep:
         self._on_end: Callable[[OpError | None], None] | None = None
         self._failed = self._cleaned = self._ran = self._settled = False
         client = devices.client_device
-        self._task = client.rpartition("/device:")[0]
+        self._task = device_task(client)
         own = workers[self._task]
         assert isinstance(own, LocalRef)  # a master and the worker of its task share a process
         self._own = own

@@ -15,7 +15,7 @@ from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.config import ConfigProto
 from actorsession.config.limits import check_graph_size
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.device import DeviceSpec
+from actorsession.graph.device import DeviceSpec, device_task
 from actorsession.graph.function import size_of
 from actorsession.graph.kept_state import VARIABLES, holds_state
 from actorsession.graph.node import GraphDef, NodeDef
@@ -105,7 +105,7 @@ class SessionGraph:
     def tasks(self) -> set[str]:
         """Return the tasks that the graph has nodes on."""
         devices = {where.device for where in list(self._state.placed.values())}
-        return {device.rpartition("/device:")[0] for device in devices}
+        return {device_task(device) for device in devices}
 
     def keeps_state(self, task: str) -> bool:
         """Return whether the graph has a node on a task that keeps state there between steps."""

@@ -59,6 +59,7 @@ from actorsession.errors import (
     from_exception,
 )
 from actorsession.graph.codec import Buffer, pack, unpack
+from actorsession.graph.device import device_in_task
 from actorsession.graph.dtypes import DType
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.shape import TensorShape
@@ -536,7 +537,7 @@ def restore_latest(store: SnapshotStore, devices: Sequence[Device]) -> Snapshot 
     found = store.latest()
     if found is None:
         return None
-    local = {d.name.rpartition("/device:")[2]: d for d in devices}
+    local = {device_in_task(d.name): d for d in devices}
     for saved in found.variables:
         device = local.get(saved.device)
         if device is None:
@@ -710,7 +711,7 @@ class Snapshots:
 
     def _variables(self) -> Iterator[tuple[_Place, Variable]]:
         for device in self._devices:
-            short = device.name.rpartition("/device:")[2]
+            short = device_in_task(device.name)
             for container, name, variable in device.resources.variables():
                 yield (short, container, name), variable
 

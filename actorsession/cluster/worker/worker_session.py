@@ -38,7 +38,7 @@ from actorsession.errors import (
     OpError,
     from_exception,
 )  # fmt: skip
-from actorsession.graph.device import DeviceAttributes
+from actorsession.graph.device import DeviceAttributes, device_in_task
 from actorsession.graph.function import nodes_in
 from actorsession.messages.done import Done
 from actorsession.messages.step_frames import WireValues
@@ -406,10 +406,10 @@ class WorkerSession(Actor):
     @answers(AskVariables)
     def on_ask_variables(self, message: AskVariables, call: CallContext) -> VariablesFound:
         """Return which variables have a value."""
-        local = {d.name.rpartition("/device:")[2]: d.resources for d in self._env.devices}
+        local = {device_in_task(d.name): d.resources for d in self._env.devices}
         valued = []
         for device, container, name in message.variables:
-            resources = local.get(device.rpartition("/device:")[2])
+            resources = local.get(device_in_task(device))
             valued.append(resources is not None and resources.has_value(container, name))
         return VariablesFound(valued=valued)
 

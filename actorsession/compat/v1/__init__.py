@@ -13,7 +13,6 @@ from typing import Any
 from actorsession import ops as _ops
 from actorsession import opsets as _opsets
 from actorsession.compat.absent import saying_why as _saying_why
-from actorsession.graph import dtypes as _types
 from actorsession.lazy_names import lazy_names
 
 # By the file that has them; see ``lazy_names``. The stub beside this file is made from it.
@@ -27,7 +26,8 @@ _NAMES = {
     "actorsession.graph.dimension": "Dimension dimension_value",
     "actorsession.graph.dtypes": (
         "DType bfloat16 bool_=bool complex128 complex64 float16 float16=half float32 float64 "
-        "float64=double int16 int32 int64 int8 resource string uint16 uint32 uint64 uint8 variant"
+        "float64=double int16 int32 int64 int8 qint16 qint32 qint8 quint16 quint8 "
+        "resource string uint16 uint32 uint64 uint8 variant"
     ),
     "actorsession.graph.graph": (
         "add_to_collection add_to_collections control_dependencies get_collection "
@@ -58,6 +58,7 @@ _NAMES = {
     "actorsession.ops.variables.initializers": "*=initializers",
     "actorsession.opsets.text.printing": "print_=print",
     ".app": "*=app",
+    ".autograph": "*=autograph",
     ".behavior": (
         "COMPILER_VERSION CXX11_ABI_FLAG GIT_VERSION GRAPH_DEF_VERSION "
         "GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER MONOLITHIC_BUILD VERSION "
@@ -68,7 +69,7 @@ _NAMES = {
         "resource_variables_enabled"
     ),
     ".contrib": "*=contrib",
-    ".control_flow": "cond while_loop",
+    ".control_flow": "while_loop",
     ".core": "*=core",
     ".data": "*=data",
     ".debugging": "*=debugging",
@@ -95,7 +96,9 @@ _NAMES = {
         "ConfigProto GPUOptions GraphOptions NameAttrList OptimizerOptions RunMetadata RunOptions"
     ),
     ".metrics": "*=metrics",
+    ".module": "Module",
     ".nn": "*=nn",
+    ".profiler": "*=profiler",
     ".python": "*=python",
     ".py_functions": "py_function",
     ".python_io": "*=python_io",
@@ -112,6 +115,7 @@ _NAMES = {
     ),
     ".test": "*=test",
     ".text": "*=compat as_bytes as_str as_str_any as_text",
+    ".traced_functions": "function",
     ".train": "*=train",
     ".type_specs": "IndexedSlicesSpec SparseTensorSpec TensorSpec TypeSpec",
     ".version": "*=version",
@@ -142,12 +146,6 @@ def _keras() -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    # TensorFlow has these types, so the error says what to use instead.
-    if name in _types.QUANTISED:
-        try:
-            _types.as_dtype(name)
-        except TypeError as exc:
-            raise AttributeError(str(exc)) from None
     try:
         found = _keras() if name == "keras" else _load(name)
     except AttributeError:

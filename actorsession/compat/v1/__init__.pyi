@@ -7,6 +7,7 @@ first used.
 """
 
 from actorsession.compat.v1 import app as app
+from actorsession.compat.v1 import autograph as autograph
 from actorsession.compat.v1.behavior import COMPILER_VERSION as COMPILER_VERSION
 from actorsession.compat.v1.behavior import CXX11_ABI_FLAG as CXX11_ABI_FLAG
 from actorsession.compat.v1.behavior import GIT_VERSION as GIT_VERSION
@@ -31,7 +32,6 @@ from actorsession.compat.v1.behavior import enable_v2_tensorshape as enable_v2_t
 from actorsession.compat.v1.behavior import executing_eagerly as executing_eagerly
 from actorsession.compat.v1.behavior import resource_variables_enabled as resource_variables_enabled
 from actorsession.compat.v1 import contrib as contrib
-from actorsession.compat.v1.control_flow import cond as cond
 from actorsession.compat.v1.control_flow import while_loop as while_loop
 from actorsession.compat.v1 import core as core
 from actorsession.compat.v1 import data as data
@@ -78,7 +78,9 @@ from actorsession.compat.v1.messages import OptimizerOptions as OptimizerOptions
 from actorsession.compat.v1.messages import RunMetadata as RunMetadata
 from actorsession.compat.v1.messages import RunOptions as RunOptions
 from actorsession.compat.v1 import metrics as metrics
+from actorsession.compat.v1.module import Module as Module
 from actorsession.compat.v1 import nn as nn
+from actorsession.compat.v1 import profiler as profiler
 from actorsession.compat.v1.py_functions import py_function as py_function
 from actorsession.compat.v1 import python as python
 from actorsession.compat.v1 import python_io as python_io
@@ -104,6 +106,7 @@ from actorsession.compat.v1.text import as_bytes as as_bytes
 from actorsession.compat.v1.text import as_str as as_str
 from actorsession.compat.v1.text import as_str_any as as_str_any
 from actorsession.compat.v1.text import as_text as as_text
+from actorsession.compat.v1.traced_functions import function as function
 from actorsession.compat.v1 import train as train
 from actorsession.compat.v1.type_specs import IndexedSlicesSpec as IndexedSlicesSpec
 from actorsession.compat.v1.type_specs import SparseTensorSpec as SparseTensorSpec
@@ -129,6 +132,11 @@ from actorsession.graph.dtypes import int16 as int16
 from actorsession.graph.dtypes import int32 as int32
 from actorsession.graph.dtypes import int64 as int64
 from actorsession.graph.dtypes import int8 as int8
+from actorsession.graph.dtypes import qint16 as qint16
+from actorsession.graph.dtypes import qint32 as qint32
+from actorsession.graph.dtypes import qint8 as qint8
+from actorsession.graph.dtypes import quint16 as quint16
+from actorsession.graph.dtypes import quint8 as quint8
 from actorsession.graph.dtypes import resource as resource
 from actorsession.graph.dtypes import string as string
 from actorsession.graph.dtypes import uint16 as uint16
@@ -266,6 +274,7 @@ from actorsession.ops import cos as cos
 from actorsession.ops import cosh as cosh
 from actorsession.ops import count_nonzero as count_nonzero
 from actorsession.ops import count_up_to as count_up_to
+from actorsession.ops import create_partitioned_variables as create_partitioned_variables
 from actorsession.ops import cross as cross
 from actorsession.ops import cumprod as cumprod
 from actorsession.ops import cumsum as cumsum
@@ -633,8 +642,8 @@ __all__ = [
 "GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER", "GRAPH_DEF_VERSION_MIN_PRODUCER", "Graph",
 "GraphDef", "GraphKeys", "GraphOptions", "HistogramProto", "IdentityReader", "IndexedSlices",
 "IndexedSlicesSpec", "IndexedSlicesValue", "Initializer", "InteractiveSession", "LogMessage",
-"MONOLITHIC_BUILD", "MapStagingArea", "MetaGraphDef", "NameAttrList", "NoGradient", "NodeDef",
-"NotDifferentiable", "OpError", "Operation", "OptimizerOptions", "PaddingFIFOQueue",
+"MONOLITHIC_BUILD", "MapStagingArea", "MetaGraphDef", "Module", "NameAttrList", "NoGradient",
+"NodeDef", "NotDifferentiable", "OpError", "Operation", "OptimizerOptions", "PaddingFIFOQueue",
 "PartitionedVariable", "Print", "PriorityQueue", "QueueBase", "RandomShuffleQueue", "ReaderBase",
 "RegisterGradient", "RunMetadata", "RunOptions", "Session", "SessionLog",
 "SparseConditionalAccumulator", "SparseFeature", "SparseTensor", "SparseTensorSpec",
@@ -650,60 +659,62 @@ __all__ = [
 "assert_positive", "assert_proper_iterable", "assert_rank", "assert_rank_at_least",
 "assert_rank_in", "assert_same_float_dtype", "assert_scalar", "assert_type",
 "assert_variables_initialized", "assign", "assign_add", "assign_sub", "async_py_func", "atan",
-"atan2", "atanh", "audio", "batch_gather", "batch_matmul", "batch_scatter_update", "batch_to_space",
-"batch_to_space_nd", "betainc", "bfloat16", "bincount", "bitcast", "bitwise", "bool",
-"boolean_mask", "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case", "cast",
-"ceil", "check_numerics", "cholesky", "cholesky_solve", "clip_by_average_norm",
+"atan2", "atanh", "audio", "autograph", "batch_gather", "batch_matmul", "batch_scatter_update",
+"batch_to_space", "batch_to_space_nd", "betainc", "bfloat16", "bincount", "bitcast", "bitwise",
+"bool", "boolean_mask", "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case",
+"cast", "ceil", "check_numerics", "cholesky", "cholesky_solve", "clip_by_average_norm",
 "clip_by_global_norm", "clip_by_norm", "clip_by_value", "colocate_with", "compat", "complex",
 "complex128", "complex64", "concat", "cond", "confusion_matrix", "conj", "constant",
 "constant_initializer", "container", "contrib", "control_dependencies", "convert_to_tensor",
 "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "core", "cos", "cosh",
-"count_nonzero", "count_up_to", "cross", "cumprod", "cumsum", "custom_gradient", "data",
-"debugging", "decode_base64", "decode_compressed", "decode_csv", "decode_json_example",
-"decode_raw", "delete_session_tensor", "depth_to_space", "deserialize_many_sparse", "device",
-"diag", "diag_part", "digamma", "dimension_at_index", "dimension_value", "disable_control_flow_v2",
-"disable_eager_execution", "disable_resource_variables", "disable_v2_behavior",
-"disable_v2_tensorshape", "distributions", "div", "div_no_nan", "divide", "double", "dtypes",
-"dynamic_partition", "dynamic_stitch", "edit_distance", "einsum", "enable_eager_execution",
-"enable_resource_variables", "enable_v2_tensorshape", "encode_base64", "ensure_shape", "equal",
-"erf", "erfc", "errors", "estimator", "examples", "executing_eagerly", "exp", "expand_dims",
-"expm1", "extract_image_patches", "eye", "fake_quant_with_min_max_args",
+"count_nonzero", "count_up_to", "create_partitioned_variables", "cross", "cumprod", "cumsum",
+"custom_gradient", "data", "debugging", "decode_base64", "decode_compressed", "decode_csv",
+"decode_json_example", "decode_raw", "delete_session_tensor", "depth_to_space",
+"deserialize_many_sparse", "device", "diag", "diag_part", "digamma", "dimension_at_index",
+"dimension_value", "disable_control_flow_v2", "disable_eager_execution",
+"disable_resource_variables", "disable_v2_behavior", "disable_v2_tensorshape", "distributions",
+"div", "div_no_nan", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch",
+"edit_distance", "einsum", "enable_eager_execution", "enable_resource_variables",
+"enable_v2_tensorshape", "encode_base64", "ensure_shape", "equal", "erf", "erfc", "errors",
+"estimator", "examples", "executing_eagerly", "exp", "expand_dims", "expm1",
+"extract_image_patches", "eye", "fake_quant_with_min_max_args",
 "fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
 "fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
 "fake_quant_with_min_max_vars_per_channel_gradient", "feature_column", "fft", "fft2d", "fft3d",
 "fill", "fingerprint", "fixed_size_partitioner", "flags", "float16", "float32", "float64", "floor",
-"floor_div", "floordiv", "floormod", "foldl", "foldr", "gather", "gather_nd", "get_collection",
-"get_collection_ref", "get_default_graph", "get_default_session", "get_local_variable",
-"get_logger", "get_seed", "get_session_handle", "get_session_tensor", "get_static_value",
-"get_variable", "get_variable_scope", "gfile", "global_norm", "global_variables",
-"global_variables_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
-"grad_pass_through", "gradients", "graph_util", "greater", "greater_equal", "group",
-"guarantee_const", "half", "he_normal_initializer", "he_uniform_initializer", "hessians",
-"histogram_fixed_width", "histogram_fixed_width_bins", "identity", "identity_initializer",
-"identity_n", "ifft", "ifft2d", "ifft3d", "igamma", "igammac", "imag", "image", "import_graph_def",
-"init_scope", "initialize_all_tables", "initialize_all_variables", "initialize_local_variables",
-"initialize_variables", "initializers", "int16", "int32", "int64", "int8", "invert_permutation",
-"io", "is_finite", "is_inf", "is_nan", "is_non_decreasing", "is_numeric_tensor",
-"is_strictly_increasing", "is_symbolic_tensor", "is_tensor", "is_variable_initialized", "layers",
-"lbeta", "lecun_normal_initializer", "lecun_uniform_initializer", "less", "less_equal", "lgamma",
-"lin_space", "linalg", "linspace", "local_variables", "local_variables_initializer", "log", "log1p",
-"log_sigmoid", "logging", "logical_and", "logical_not", "logical_or", "logical_xor", "lookup",
-"losses", "make_ndarray", "make_template", "make_tensor_proto", "manip", "map_fn", "matching_files",
-"math", "matmul", "matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part",
-"matrix_inverse", "matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_square_root",
-"matrix_transpose", "matrix_triangular_solve", "maximum", "meshgrid", "metrics",
-"min_max_variable_partitioner", "minimum", "mod", "model_variables", "moving_average_variables",
-"mul", "multinomial", "multiply", "name_scope", "neg", "negative", "nest", "newaxis", "nn", "no_op",
-"no_regularizer", "norm", "not_equal", "numpy_function", "one_hot", "ones", "ones_initializer",
-"ones_like", "op_scope", "orthogonal_initializer", "pack", "pad", "parallel_stack", "parse_example",
+"floor_div", "floordiv", "floormod", "foldl", "foldr", "function", "gather", "gather_nd",
+"get_collection", "get_collection_ref", "get_default_graph", "get_default_session",
+"get_local_variable", "get_logger", "get_seed", "get_session_handle", "get_session_tensor",
+"get_static_value", "get_variable", "get_variable_scope", "gfile", "global_norm",
+"global_variables", "global_variables_initializer", "glorot_normal_initializer",
+"glorot_uniform_initializer", "grad_pass_through", "gradients", "graph_util", "greater",
+"greater_equal", "group", "guarantee_const", "half", "he_normal_initializer",
+"he_uniform_initializer", "hessians", "histogram_fixed_width", "histogram_fixed_width_bins",
+"identity", "identity_initializer", "identity_n", "ifft", "ifft2d", "ifft3d", "igamma", "igammac",
+"imag", "image", "import_graph_def", "init_scope", "initialize_all_tables",
+"initialize_all_variables", "initialize_local_variables", "initialize_variables", "initializers",
+"int16", "int32", "int64", "int8", "invert_permutation", "io", "is_finite", "is_inf", "is_nan",
+"is_non_decreasing", "is_numeric_tensor", "is_strictly_increasing", "is_symbolic_tensor",
+"is_tensor", "is_variable_initialized", "layers", "lbeta", "lecun_normal_initializer",
+"lecun_uniform_initializer", "less", "less_equal", "lgamma", "lin_space", "linalg", "linspace",
+"local_variables", "local_variables_initializer", "log", "log1p", "log_sigmoid", "logging",
+"logical_and", "logical_not", "logical_or", "logical_xor", "lookup", "losses", "make_ndarray",
+"make_template", "make_tensor_proto", "manip", "map_fn", "matching_files", "math", "matmul",
+"matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part", "matrix_inverse",
+"matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_square_root", "matrix_transpose",
+"matrix_triangular_solve", "maximum", "meshgrid", "metrics", "min_max_variable_partitioner",
+"minimum", "mod", "model_variables", "moving_average_variables", "mul", "multinomial", "multiply",
+"name_scope", "neg", "negative", "nest", "newaxis", "nn", "no_op", "no_regularizer", "norm",
+"not_equal", "numpy_function", "one_hot", "ones", "ones_initializer", "ones_like", "op_scope",
+"orthogonal_initializer", "pack", "pad", "parallel_stack", "parse_example",
 "parse_sequence_example", "parse_single_example", "parse_single_sequence_example", "parse_tensor",
-"placeholder", "placeholder_with_default", "polygamma", "pow", "print", "py_func", "py_function",
-"python", "python_io", "qr", "queue", "random", "random_crop", "random_gamma", "random_normal",
-"random_normal_initializer", "random_poisson", "random_shuffle", "random_uniform",
-"random_uniform_initializer", "range", "rank", "raw_ops", "read_file", "real", "realdiv",
-"reciprocal", "reduce_all", "reduce_any", "reduce_join", "reduce_logsumexp", "reduce_max",
-"reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "regex_replace",
-"register_tensor_conversion_function", "repeat", "report_uninitialized_variables",
+"placeholder", "placeholder_with_default", "polygamma", "pow", "print", "profiler", "py_func",
+"py_function", "python", "python_io", "qint16", "qint32", "qint8", "qr", "queue", "quint16",
+"quint8", "random", "random_crop", "random_gamma", "random_normal", "random_normal_initializer",
+"random_poisson", "random_shuffle", "random_uniform", "random_uniform_initializer", "range", "rank",
+"raw_ops", "read_file", "real", "realdiv", "reciprocal", "reduce_all", "reduce_any", "reduce_join",
+"reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
+"regex_replace", "register_tensor_conversion_function", "repeat", "report_uninitialized_variables",
 "required_space_to_batch_paddings", "reset_default_graph", "reshape", "resource", "resource_loader",
 "resource_variables_enabled", "reverse", "reverse_sequence", "reverse_v2", "rint", "roll", "round",
 "rsqrt", "saturate_cast", "saved_model", "scalar_mul", "scan", "scatter_add", "scatter_div",

@@ -1,4 +1,4 @@
-"""``tf.while_loop`` and ``tf.cond`` with the structures and errors of TensorFlow 1; the rest is ``ops``."""
+"""``tf.while_loop`` with the structures of TensorFlow 1; the rest is ``ops``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from actorsession import ops
 from actorsession.compat.v1.internals import nest
 
-__all__ = ["cond", "while_loop"]
+__all__ = ["while_loop"]
 
 
 def while_loop(
@@ -58,49 +58,3 @@ def while_loop(
     if not isinstance(last, (list, tuple)) or len(last) != len(result):
         return result
     return nest.pack_sequence_as(last, nest.flatten(result))
-
-
-def cond(
-    pred: Any,
-    true_fn: Callable[[], Any] | None = None,
-    false_fn: Callable[[], Any] | None = None,
-    strict: bool = False,
-    name: str | None = None,
-    fn1: Callable[[], Any] | None = None,
-    fn2: Callable[[], Any] | None = None,
-) -> Any:
-    """Return the result of one of two functions, of which only that one runs; see ``actorsession.cond``.
-
-    Args:
-        pred: a bool scalar.
-        true_fn: builds the result if ``pred`` is true.
-        false_fn: builds the result if it is false.
-        strict: whether a list of one result stays a list.
-        name: the name scope.
-        fn1: the older name of ``true_fn``.
-        fn2: the older name of ``false_fn``.
-
-    Raises:
-        TypeError: if ``pred`` is a Python bool, or a function is none.
-        ValueError: if the functions return different structures or dtypes.
-    """
-    results: list[Any] = []
-
-    def noted(function: Callable[[], Any]) -> Callable[[], Any]:
-        def build() -> Any:
-            found = function()
-            results.append(found)
-            return found
-
-        return build
-
-    functions = [true_fn, false_fn, fn1, fn2]
-    watched = [noted(f) if callable(f) else f for f in functions]
-    try:
-        return ops.cond(pred, watched[0], watched[1], strict, name, watched[2], watched[3])
-    except TypeError as exc:
-        if len(results) < 2:  # an argument, or what a function raised
-            raise
-        raise ValueError(
-            f"Outputs of 'true_fn' and 'false_fn' must have the same type(s): {exc}"
-        ) from exc

@@ -111,6 +111,10 @@ class Graph(ours.Graph):
         finally:
             _ORIGINALS.reset(token)
 
+    def standing_for(self, op: Any) -> contextlib.AbstractContextManager[object]:
+        """Return a block whose operations have another one as ``_original_op``."""
+        return self._original_op(op)
+
     def _apply_device_functions(self, op: Any) -> None:
         """Tell an object, which need be no operation, the device that one would have that is built here.
 

@@ -30,6 +30,7 @@ from actorsession.interop import text_format
 from actorsession.interop.training_protos import within_scope
 from actorsession.ops import GraphKeys
 from actorsession.train.saveable import saveables_of
+from actorsession.train.saver_arguments import is_symbolic
 
 __all__ = ["Saver", "export_meta_graph", "import_meta_graph"]
 
@@ -55,7 +56,8 @@ class Saver(train.Saver):
         Args:
             sess: a session in which the variables are initialised.
             save_path: prefix of the files.
-            global_step: step number; here also the name of its tensor.
+            global_step: step number, or a tensor or variable of it; here also the name of its tensor, and of
+                any element type: 3.7 counts as 3.
             args: the further arguments of that.
             kwargs: likewise.
 
@@ -66,6 +68,11 @@ class Saver(train.Saver):
             name, global_step = global_step, sess.run(as_text(global_step))
             if global_step is None:
                 raise TypeError(f"global_step names the operation {name!r}, which is no number")
+        elif (
+            is_symbolic(global_step)
+            and not sess.graph.as_graph_element(global_step).dtype.is_integer
+        ):
+            global_step = int(sess.run(global_step))
         try:
             return super().save(sess, save_path, global_step, *args, **kwargs)
         except (FailedPreconditionError, NotFoundError) as exc:

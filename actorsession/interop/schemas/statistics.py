@@ -143,4 +143,112 @@ MemoryLogRawDeallocation
     3 allocation_id int64
     4 allocator_name string
     5 deferred bool
+# profiler.tfprof_log
+CodeDef
+    1 traces CodeDef.Trace*
+CodeDef.Trace
+    1 file string
+    2 lineno int32
+    3 function string
+    4 line string
+    5 func_start_line int32
+    6 file_id int64
+    7 function_id int64
+    8 line_id int64
+OpLogEntry
+    1 name string
+    2 float_ops int64
+    3 types string*
+    4 code_def CodeDef
+OpLogProto
+    1 log_entries OpLogEntry*
+    2 id_to_string map<int64, string>
+# profiler.tfprof_output
+TFProfTensorProto
+    1 dtype DataType
+    2 value_double double*
+    3 value_int64 int64*
+    4 value_str string*
+GraphNodeProto
+    1 name string
+    2 exec_micros int64
+    3 requested_bytes int64
+    4 parameters int64
+    6 total_exec_micros int64
+    7 total_requested_bytes int64
+    8 total_parameters int64
+    10 devices string*
+    11 shapes TensorShapeProto*
+    12 children GraphNodeProto*
+    13 float_ops int64
+    14 total_float_ops int64
+    15 tensor_value TFProfTensorProto
+    16 input_shapes map<int32, TensorShapeProto>
+    17 accelerator_exec_micros int64
+    18 cpu_exec_micros int64
+    19 total_accelerator_exec_micros int64
+    20 total_cpu_exec_micros int64
+    21 run_count int64
+    22 total_run_count int64
+    23 total_definition_count int64
+    24 peak_bytes int64
+    25 residual_bytes int64
+    26 output_bytes int64
+    27 total_peak_bytes int64
+    28 total_residual_bytes int64
+    29 total_output_bytes int64
+MultiGraphNodeProto
+    1 name string
+    2 exec_micros int64
+    3 requested_bytes int64
+    4 parameters int64
+    5 float_ops int64
+    6 total_exec_micros int64
+    7 total_requested_bytes int64
+    8 total_parameters int64
+    9 total_float_ops int64
+    10 graph_nodes GraphNodeProto*
+    11 children MultiGraphNodeProto*
+    12 accelerator_exec_micros int64
+    13 cpu_exec_micros int64
+    14 total_accelerator_exec_micros int64
+    15 total_cpu_exec_micros int64
+    16 peak_bytes int64
+    17 residual_bytes int64
+    18 output_bytes int64
+    19 total_peak_bytes int64
+    20 total_residual_bytes int64
+    21 total_output_bytes int64
+AdviceProto
+    1 checkers map<string, AdviceProto.Checker>
+AdviceProto.Checker
+    2 reports string*
+# profiler.tfprof_options
+OptionsProto
+    1 max_depth int64
+    2 min_bytes int64
+    3 min_micros int64
+    4 min_params int64
+    5 min_float_ops int64
+    7 order_by string
+    8 account_type_regexes string*
+    9 start_name_regexes string*
+    10 trim_name_regexes string*
+    11 show_name_regexes string*
+    12 hide_name_regexes string*
+    13 account_displayed_op_only bool
+    14 select string*
+    15 output string
+    16 dump_to_file string
+    17 min_occurrence int64
+    18 step int64
+    19 min_peak_bytes int64
+    20 min_residual_bytes int64
+    21 min_output_bytes int64
+    22 min_accelerator_micros int64
+    23 min_cpu_micros int64
+AdvisorOptionsProto
+    1 checkers map<string, AdvisorOptionsProto.CheckerOption>
+AdvisorOptionsProto.CheckerOption
+    1 options map<string, string>
 """

@@ -186,6 +186,7 @@ class Backward:
             )
         with (
             beside(self._graph, op if self.colocate else None),
+            self._graph.standing_for(op),
             self._graph.name_scope(f"{op.name}_grad"),
         ):
             back = self._ask(op, gradient, grads)

@@ -15,14 +15,23 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from actorsession.graph.operation import Operation
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, Gradient, is_registered, lookup
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    Gradient,
+    is_registered,
+    lookup,
+    registered_ops,
+)
 from actorsession.graph.scopes import GRADIENT_NAME
 from actorsession.graph.source_location import user_line
 from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.indexed_slices import IndexedSlices
 
-__all__ = ["NoGradient", "NotDifferentiable", "RegisterGradient", "gradient_of", "takes_slices"]
+__all__ = [
+    "NoGradient", "NotDifferentiable", "RegisterGradient", "gradient_of", "named_gradient",
+    "named_gradients", "takes_slices",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -83,6 +92,16 @@ def gradient_of(op: Operation) -> Gradient | None:
         return op.graph.gradient_functions.get(name) or _NAMED.get(name) or _of_type(name)
     found = op.op_def.gradient
     return _NAMED.get(op.type) if found is None and _NAMED else found
+
+
+def named_gradient(name: str) -> Gradient | None:
+    """Return the gradient of an operation type, or the one that a program registered under a name."""
+    return _NAMED.get(name) or _of_type(name)
+
+
+def named_gradients() -> list[str]:
+    """Return the types that have a gradient and the names under which programs registered one."""
+    return [*(name for name in registered_ops() if lookup(name).gradient is not None), *_NAMED]
 
 
 def _of_type(name: str) -> Gradient | None:

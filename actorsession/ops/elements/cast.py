@@ -96,7 +96,7 @@ def to_complex128(x: Any, name: str = "ToComplex128") -> Tensor:
 
 def _to_numbers(ctx: InferContext) -> Sequence[TensorShape]:
     target = as_dtype(ctx.attrs["DstT"])
-    if not (target.is_numeric or target.is_bool):
+    if not (target.is_numeric or target.is_bool or target.is_quantized):
         raise TypeError(f"Cast makes numbers and bools; {target.name} is neither")
     return same(ctx)
 
@@ -104,6 +104,9 @@ def _to_numbers(ctx: InferContext) -> Sequence[TensorShape]:
 def _kernel(ctx: KernelContext) -> Kernel:
     source, target = ctx.inputs[0].dtype, ctx.outputs[0].dtype
     np_dtype = target.np_dtype
+    if source.is_quantized or target.is_quantized:  # the integers alone count
+        taken, made = source.integers, target.integers
+        return lambda x: np.asarray(x).view(taken).astype(made).view(np_dtype)[()]
     if ctx.attrs.get("Truncate") and source.is_floating and target.is_floating:
         return lambda x: _truncated(np.asarray(x), target)[()]
     if source.is_complex and not target.is_complex:
@@ -156,7 +159,7 @@ def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 def _static_value(ctx: InferContext) -> Array | None:
     value = ctx.constant(0)
     target = as_dtype(ctx.attrs["DstT"])
-    if value is None or ctx.attrs["Truncate"]:
+    if value is None or ctx.attrs["Truncate"] or target.is_quantized:
         return None
     # Floats are converted to integers in the step only: numpy warns where they do not fit.
     if value.dtype.kind not in ("iubf" if target.is_floating else "iub"):

@@ -43,7 +43,7 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
 
 def _bitcast_shape(ctx: InferContext) -> Sequence[TensorShape]:
     source, target = ctx.inputs[0].dtype, as_dtype(ctx.attrs["type"])
-    if not target.is_numeric:
+    if not (target.is_numeric or target.is_quantized):
         raise TypeError(f"Bitcast makes numbers; got {target.name}")
     shape = ctx.inputs[0].shape
     if shape.rank is None:

@@ -255,6 +255,28 @@ op(
     "Print", first, kernel=_print_kernel, aliases=True,
     grad=lambda op, grad: [grad, *[None] * (len(op.inputs) - 1)],
 )  # fmt: skip
+
+
+def _kinds_kernel(ctx: KernelContext) -> Kernel:
+    """Tell the two infinities apart, as the second version does."""
+    message = ctx.attrs["message"]
+    kinds = (("-Inf", np.isneginf), ("+Inf", np.isposinf), ("NaN", np.isnan))
+
+    def check(value: Any) -> Any:
+        if not np.isfinite(value).all():
+            found = [word for word, test in kinds if test(value).any()]
+            raise InvalidArgumentError(f"{message} : Tensor had {' and '.join(found)} values")
+        return value
+
+    return check
+
+
+def _numerics_v2_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    what = "Not a number (NaN) or infinity (Inf) values detected in gradient."
+    return [raw.CheckNumericsV2(grad, message=what)]
+
+
+op("CheckNumericsV2", same, kernel=_kinds_kernel, aliases=True, grad=_numerics_v2_gradient)
 op(
     "CheckNumerics", same, kernel=_numerics_kernel, aliases=True,
     grad=lambda op, grad: [

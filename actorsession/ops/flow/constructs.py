@@ -7,13 +7,21 @@ the plan compiler turns them into Python's ``while`` and ``if``. Used by ``contr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actorsession.errors import InternalError
 from actorsession.graph.dtypes import bool_, resource
 from actorsession.graph.extension import ExtensionPoint
-from actorsession.graph.function import IF, MAX_LOOPS, MAX_NESTING, WHILE, FunctionBody, FunctionDef
+from actorsession.graph.function import (
+    BRANCHES,
+    FUNCTIONALIZE,
+    LOOPS,
+    MAX_LOOPS,
+    MAX_NESTING,
+    FunctionBody,
+    FunctionDef,
+)
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
@@ -23,6 +31,7 @@ from actorsession.ops import raw
 from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.flow.extensions import Construct, common_shape
 from actorsession.ops.rows import op
+from actorsession.plan.control_flow.functionalize import functionalize_function
 
 __all__ = ["GRADIENTS", "ConstructBuilder", "as_predicate", "as_value", "check_no_resource"]
 
@@ -56,8 +65,11 @@ def _gradient(op: Operation, *grads: Tensor | None) -> Sequence[Any]:
 
 
 # A loop that runs no iteration returns its inputs.
-op(WHILE, infer=_infer_while, kernel=_compiled, grad=_gradient, aliases=True)
-op(IF, infer=_infer_if, kernel=_compiled, grad=_gradient, aliases=True)
+for _type in sorted(LOOPS):
+    op(_type, infer=_infer_while, kernel=_compiled, grad=_gradient, aliases=True)
+for _type in sorted(BRANCHES):
+    op(_type, infer=_infer_if, kernel=_compiled, grad=_gradient, aliases=True)
+FUNCTIONALIZE.fill("nodes", functionalize_function)
 
 
 # -- values --------------------------------------------------------------------------------------
@@ -149,14 +161,15 @@ class ConstructBuilder:
         keys: Sequence[str],
         bodies: Sequence[FunctionBody],
         results: Sequence[Sequence[Tensor]],
+        more: Mapping[str, Any] | None = None,
     ) -> Operation:
-        """Add the node, which is named after the scope."""
+        """Add the node, which is named after the scope, with further attributes if there are some."""
         both = list(zip(bodies, results, strict=True))
         captures = list(dict.fromkeys([t for b, out in both for t in b.captured(out)]))
         before = list(dict.fromkeys([op for b, out in both for op in b.waits_for(out)]))
         tied = {group for b, out in both for group in b.tied_to(out)}
         functions = [b.define(out, captures) for b, out in both]
-        attrs: dict[str, Any] = dict(zip(keys, functions, strict=True))
+        attrs: dict[str, Any] = {**(more or {}), **dict(zip(keys, functions, strict=True))}
         if tied:
             attrs["_class"] = tuple(sorted(tied))
         with self.graph.control_dependencies(before):

@@ -1,13 +1,17 @@
 """Ops that only order others: ``no_op``, ``group`` and ``tuple_``.
 
-Owns ``NoOp``. The members of a group stay on their own devices: one node per device depends on the members
-there, so that a group over two devices costs one message and not one per operation.
+Owns ``NoOp``, ``Timestamp`` and ``ToBool``. The members of a group stay on their own devices: one node per
+device depends on the members there, so that a group over two devices costs one message and not one per
+operation.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+import numpy as np
 
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
@@ -15,13 +19,24 @@ from actorsession.graph.registry import NOT_DIFFERENTIABLE
 from actorsession.ops import raw
 from actorsession.ops.build import graph_of, make
 from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.rows import no_outputs, op
+from actorsession.ops.rows import no_outputs, op, scalar
 from actorsession.ops.structures import flatten
 
 __all__ = ["group", "no_op", "tuple_", "with_dependencies"]
 
 
 op("NoOp", no_outputs, lambda: None, NOT_DIFFERENTIABLE)
+op("Timestamp", scalar, lambda: np.float64(time.time()), NOT_DIFFERENTIABLE)
+
+
+def _truth(value: Any) -> Any:
+    """Return whether a scalar is not zero or empty, and of other tensors whether they have elements."""
+    if isinstance(value, bytes):
+        return np.bool_(len(value) > 0)
+    return np.bool_(value.size > 0 if value.ndim else value != 0)
+
+
+op("ToBool", scalar, _truth, NOT_DIFFERENTIABLE)
 
 
 def no_op(name: str | None = None) -> Operation:
@@ -97,7 +112,7 @@ def tuple_(
     """Return the same tensors, none of them available before all are (exported as ``tuple``).
 
     Args:
-        tensors: tensors, variables, ``IndexedSlices`` or ``None``, which stays ``None``.
+        tensors: tensors, variables, ``IndexedSlices``, operations, or ``None``, which stays ``None``.
         name: wanted name of the scope around the new nodes.
         control_inputs: operations that must have run as well.
 
@@ -116,6 +131,8 @@ def tuple_(
 def _gated(value: Any, gate: Operation) -> Any:
     if value is None:
         return None
+    if isinstance(value, Operation):
+        return group(value, gate)
     if not isinstance(value, IndexedSlices):
         return with_dependencies([gate], value)
     values = with_dependencies([gate], value.values)

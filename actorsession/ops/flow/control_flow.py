@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.function import IF, WHILE, FunctionBody
+from actorsession.errors import WrongDtypeError
+from actorsession.graph.function import BRANCHES, IF, LOOPS, WHILE, FunctionBody
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape, scalar_shape
@@ -45,8 +46,9 @@ from actorsession.ops.structures import (
 
 __all__ = ["cond", "while_loop"]
 
-GRADIENTS.fill(IF, if_gradient)
-GRADIENTS.fill(WHILE, while_gradient)
+for _types, _gradient in ((BRANCHES, if_gradient), (LOOPS, while_gradient)):
+    for _type in _types:
+        GRADIENTS.fill(_type, _gradient)
 
 
 # -- cond ----------------------------------------------------------------------------------------
@@ -80,8 +82,9 @@ def cond(
 
     Raises:
         TypeError: if ``pred`` is a Python bool or not a bool tensor, an argument is not a function, or the
-            results differ in dtype or in the types of their sequences.
-        ValueError: if ``pred`` cannot be a scalar, or the results differ in structure or are missing.
+            results differ in the types of their sequences.
+        ValueError: if ``pred`` cannot be a scalar, or the results differ in structure or dtype, or are
+            missing.
     """
     true_fn, false_fn = _either(true_fn, fn1, "true_fn"), _either(false_fn, fn2, "false_fn")
     for function, argument in ((true_fn, "true_fn"), (false_fn, "false_fn")):
@@ -132,8 +135,8 @@ def _check_branches(structures: Sequence[Any], results: Sequence[Sequence[Tensor
     check_same_structure(structures[0], structures[1], "the results of true_fn and false_fn")
     for first, second in zip(*results, strict=True):
         if first.dtype is not second.dtype:
-            raise TypeError(
-                f"true_fn and false_fn must return the same dtypes: {first!r} and {second!r}"
+            raise WrongDtypeError(
+                f"Outputs of 'true_fn' and 'false_fn' must have the same type(s): {first!r} and {second!r}"
             )
         check_no_resource(first, "cond returns")
 

@@ -97,6 +97,8 @@ for _ref in ("", "Ref"):
     op(f"{_ref}Enter", checked(_entered), kernel=_kernel, aliases=True)
     op(f"{_ref}Exit", checked(first), kernel=_kernel, grad=exit_gradient, aliases=True)
     op(f"{_ref}NextIteration", checked(first), kernel=_kernel, aliases=True)
+# A reference that is fed is a value.
+op("RefIdentity", checked(first), lambda value: value, aliases=True)
 op("LoopCond", checked(scalar, 0), kernel=_kernel, aliases=True)
 op("ControlTrigger", checked(no_outputs), kernel=_kernel)
 op("_SwitchN", checked(_switched_n, None, 0), kernel=_kernel, aliases=True)

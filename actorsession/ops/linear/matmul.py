@@ -23,6 +23,7 @@ from actorsession.graph.shape import Dim, TensorShape, broadcast_shapes
 from actorsession.ops import blas, raw
 from actorsession.ops.broadcasting import sum_to_operands
 from actorsession.ops.build import convert_all
+from actorsession.ops.compounds import Body, Value, compound
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import conj
 from actorsession.ops.rows import op
@@ -282,5 +283,34 @@ for _name in ("BatchMatMul", "BatchMatMulV2"):  # the first is TensorFlow's olde
         grad=_batch_matmul_gradient,
         cost=_cost,
     )
+
+
+def _widened(body: Body, x: Value, y: Value) -> Value:
+    """Multiply matrices of two types in the type of the result."""
+    (wide,) = body.outputs
+    operands = [
+        value if value.spec.dtype is wide else body.Cast(value, SrcT=value.spec.dtype, DstT=wide)
+        for value in (x, y)
+    ]
+    adj_x, adj_y = body.attrs["adj_x"], body.attrs["adj_y"]
+    found: Value = body.BatchMatMulV2(*operands, adj_x=adj_x, adj_y=adj_y)
+    return found
+
+
+def _widened_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    x, y = op.inputs
+
+    def multiply(a: Tensor, b: Tensor, adj_a: bool, adj_b: bool) -> Tensor:
+        return raw.BatchMatMulV3(a, b, Tout=grad.dtype, adj_x=adj_a, adj_y=adj_b)
+
+    by_x, by_y = _back(multiply, x, y, op.attrs["adj_x"], op.attrs["adj_y"], grad)
+    found = sum_to_operands(x, y, by_x, by_y, trailing=2)
+    return [
+        None if by is None else cast(by, operand.dtype)
+        for by, operand in zip(found, op.inputs, strict=True)
+    ]
+
+
+compound("BatchMatMulV3", _widened, _widened_gradient, cost=_cost)
 
 OPERATORS.fill("matmul", functools.partial(matmul, name="matmul"))

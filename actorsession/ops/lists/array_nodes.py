@@ -25,7 +25,7 @@ from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.array import identity
 from actorsession.ops.lists.array_values import StepArray, StepStack
-from actorsession.ops.rows import checked, no_outputs, op, scalar
+from actorsession.ops.rows import checked, no_outputs, op, pair, scalar
 
 __all__: list[str] = []
 
@@ -40,10 +40,9 @@ def _flow() -> Any:
 # -- shapes ----------------------------------------------------------------------------------------
 
 
-# In TensorFlow a handle consists of a name and a number; here it is one object. The shape is left open for
-# both.
 _ANY = checked(lambda ctx: [unknown_shape])
-_ANY_AND_FLOW = checked(lambda ctx: [unknown_shape, scalar_shape])
+_PAIR = checked(pair)
+_PAIR_AND_FLOW = checked(lambda ctx: [*pair(ctx), scalar_shape])
 _FLOW = checked(scalar)
 _NOTHING = checked(no_outputs)
 _PUSHED = checked(lambda ctx: [ctx.inputs[1].shape])
@@ -212,7 +211,7 @@ def _split_gradient(op: Operation, grad: Tensor) -> Grads:
 # An array is released with its step, so there is nothing to close.
 _CLOSED: Kernel = lambda handle: None  # noqa: E731
 
-for _end, _made in (("", _ANY), ("V2", _ANY), ("V3", _ANY_AND_FLOW)):
+for _end, _made in (("", _ANY), ("V2", _PAIR), ("V3", _PAIR_AND_FLOW)):
     _of = f"TensorArray{{}}{_end}".format
     op(_of(""), _made, kernel=_array_kernel, grad=NOT_DIFFERENTIABLE, sized_by=(0,))
     op(_of("Write"), _FLOW, _write, _write_gradient, keeps=frozenset({2}))
@@ -237,8 +236,8 @@ def _push(stack: StepStack, value: Any) -> Any:
     return value
 
 
-op("StackV2", _ANY, lambda limit: StepStack(int(limit)), NOT_DIFFERENTIABLE)
-op("Stack", _ANY, lambda: StepStack(-1), NOT_DIFFERENTIABLE)
+op("StackV2", _PAIR, lambda limit: StepStack(int(limit)), NOT_DIFFERENTIABLE)
+op("Stack", _PAIR, lambda: StepStack(-1), NOT_DIFFERENTIABLE)
 for _end in ("", "V2"):
     op(f"StackPush{_end}", _PUSHED, _push, NOT_DIFFERENTIABLE, aliases=True, keeps=frozenset({1}))
     op(f"StackPop{_end}", _ANY, lambda stack: stack.pop(), NOT_DIFFERENTIABLE, aliases=True)

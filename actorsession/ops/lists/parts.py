@@ -12,7 +12,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int64
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
@@ -26,7 +26,7 @@ from actorsession.ops.lists.operands import (
 )
 from actorsession.ops.lists.persistent_vector import PersistentVector
 from actorsession.ops.lists.values import TensorList
-from actorsession.ops.rows import op
+from actorsession.ops.rows import first, op, same
 
 __all__ = ["tensor_list_concat", "tensor_list_split"]
 
@@ -132,5 +132,47 @@ def _split_gradient(op: Operation, grad: Tensor) -> Grads:
     return [joined, None, None]
 
 
+def _of_both(a: TensorList, b: TensorList) -> TensorList:
+    """Return the items of two lists in one."""
+    if a.element_dtype is not b.element_dtype:
+        raise InvalidArgumentError(
+            f"input_a.dtype != input_b.dtype: {a.element_dtype} vs {b.element_dtype}"
+        )
+    try:
+        shape = a.element_shape.merge_with(b.element_shape)
+    except ValueError as exc:
+        raise InvalidArgumentError(f"element shapes of two lists differ: {exc}") from None
+    return TensorList(a.element_dtype, shape, PersistentVector.of([*a.items, *b.items]))
+
+
+def _pairs(a: Any, b: Any) -> Any:
+    """Join the lists of two tensors of them, pair by pair."""
+    if not isinstance(a, np.ndarray):
+        return _of_both(a, b)
+    if a.shape != np.shape(b):
+        raise InvalidArgumentError(
+            f"tensors of lists of one shape are joined, got {list(a.shape)} and {list(np.shape(b))}"
+        )
+    out = np.empty(a.shape, object)
+    for place in np.ndindex(*a.shape):
+        out[place] = _of_both(a[place], b[place])
+    return out
+
+
+def _push_each(lists: Any, values: Any) -> Any:
+    """Append each row of a tensor to a list of its own."""
+    if not isinstance(lists, np.ndarray) or len(lists) != len(values):
+        raise InvalidArgumentError(
+            f"a row for each list: got lists of shape {list(np.shape(lists))} and values of shape "
+            f"{list(np.shape(values))}"
+        )
+    out = np.empty(len(lists), object)
+    for place, (each, item) in enumerate(zip(lists, values, strict=True)):
+        out[place] = each.appended(item)
+    return out
+
+
+op("TensorListConcatLists", same, _pairs, NOT_DIFFERENTIABLE)
+op("TensorListPushBackBatch", first, _push_each, NOT_DIFFERENTIABLE, aliases=True)
 op("TensorListConcatV2", _joined, kernel=_concat_kernel, grad=_concat_gradient)
 op("TensorListSplit", _list_of_parts, kernel=_split_kernel, grad=_split_gradient, aliases=True)

@@ -21,7 +21,16 @@ from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops.lists.persistent_vector import EMPTY, WIDTH, PersistentVector
 from actorsession.plan.codegen.bind import GENERATED_CODE_NAMES
 
-__all__ = ["TensorList", "added", "empty_list", "fits", "new_list", "sum_of", "zeros_of"]
+__all__ = [
+    "TensorList",
+    "added",
+    "as_element",
+    "empty_list",
+    "fits",
+    "new_list",
+    "sum_of",
+    "zeros_of",
+]
 
 
 def fits(shape: TensorShape, found: tuple[int, ...]) -> bool:
@@ -39,6 +48,13 @@ def fits(shape: TensorShape, found: tuple[int, ...]) -> bool:
         if size is not None and size != extent:
             return False
     return True
+
+
+def as_element(value: Any) -> Array:
+    """Return an array of rank 0 that holds a value of a variant tensor, which numpy would take apart."""
+    made: Array = np.empty((), object)
+    made[()] = value
+    return made
 
 
 class TensorList:
@@ -86,6 +102,9 @@ class TensorList:
                 f"a list of elements of shape {self.element_shape} does not take one of shape "
                 f"{list(np.shape(item))}"
             )
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        return as_element(self)
 
     def __repr__(self) -> str:
         return f"<TensorList of {len(self)} {self.element_dtype!r} {self.element_shape}>"

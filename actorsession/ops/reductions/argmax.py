@@ -83,7 +83,7 @@ def _infer(ctx: InferContext) -> list[TensorShape]:
     dims, axis = ctx.inputs[0].shape.sizes, constant_ints(ctx, 1)
     if dims is None:
         return [unknown_shape]
-    if axis is None:
+    if axis is None or len(dims) < 2:  # whatever the axis, which the kernel checks
         return [shape_of_rank(max(0, len(dims) - 1))]
     along = normal_axis(axis[0], len(dims), ctx.op)
     return [TensorShape(dims[:along] + dims[along + 1 :])]

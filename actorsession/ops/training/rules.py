@@ -17,8 +17,22 @@ import numpy as np
 from actorsession.graph.registry import Array
 
 __all__ = [
-    "Rule", "adadelta", "adagrad", "adagrad_da", "centered_rms_prop", "ftrl", "ftrl_v2",
-    "proximal_adagrad", "proximal_gradient_descent", "rms_prop",
+    "Rule",
+    "ada_max",
+    "adadelta",
+    "adagrad",
+    "adagrad_da",
+    "adagrad_v2",
+    "adam_with_amsgrad",
+    "add_sign",
+    "centered_rms_prop",
+    "ftrl",
+    "ftrl_v2",
+    "keras_momentum",
+    "power_sign",
+    "proximal_adagrad",
+    "proximal_gradient_descent",
+    "rms_prop",
 ]  # fmt: skip
 
 Attrs: TypeAlias = Mapping[str, Any]
@@ -34,6 +48,58 @@ def adagrad(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays)
     if attrs["update_slots"]:
         accum += grad * grad
     return var - grad * lr / np.sqrt(accum)
+
+
+def adagrad_v2(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
+    """Apply ``adagrad`` with ``epsilon`` added to the square root."""
+    (accum,), (lr, epsilon) = slots, rates
+    if attrs["update_slots"]:
+        accum += grad * grad
+    return var - grad * lr / (np.sqrt(accum) + epsilon)
+
+
+def ada_max(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
+    """Apply Adam with the largest recent gradient in place of the root of their mean square."""
+    m, v = slots
+    beta1_power, lr, beta1, beta2, epsilon = rates
+    m += (grad - m) * (1 - beta1)
+    np.maximum(beta2 * v, np.abs(grad), out=v)
+    return var - lr / (1 - beta1_power) * (m / (v + epsilon))
+
+
+def adam_with_amsgrad(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
+    """Apply Adam with the largest mean square that there was."""
+    m, v, vhat = slots
+    beta1_power, beta2_power, lr, beta1, beta2, epsilon = rates
+    m += (grad - m) * (1 - beta1)
+    v += (grad * grad - v) * (1 - beta2)
+    np.maximum(vhat, v, out=vhat)
+    alpha = lr * np.sqrt(1 - beta2_power) / (1 - beta1_power)
+    return var - m * alpha / (np.sqrt(vhat) + epsilon)
+
+
+def add_sign(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
+    """Scale the gradient by whether it has the sign of the mean of recent ones, added to ``alpha``."""
+    (m,), (lr, alpha, sign_decay, beta) = slots, rates
+    m *= beta
+    m += grad * (1 - beta)
+    return var - lr * (alpha + sign_decay * np.sign(grad) * np.sign(m)) * grad
+
+
+def power_sign(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
+    """Scale the gradient by a power, of whether it has the sign of the mean of recent ones."""
+    (m,), (lr, logbase, sign_decay, beta) = slots, rates
+    m *= beta
+    m += grad * (1 - beta)
+    return var - lr * np.exp(logbase * sign_decay * np.sign(grad) * np.sign(m)) * grad
+
+
+def keras_momentum(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
+    """Apply momentum to steps, and not to gradients."""
+    (accum,), (lr, momentum) = slots, rates
+    accum *= momentum
+    accum -= grad * lr
+    return var + (accum * momentum - grad * lr if attrs["use_nesterov"] else accum)
 
 
 def adagrad_da(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:

@@ -1,7 +1,9 @@
 """Op types of the optimisers with per-element rates and of the proximal ones, dense and sparse.
 
-Owns TensorFlow's ``ResourceApplyX`` and ``ResourceSparseApplyX`` for Adadelta, Adagrad, AdagradDA,
-(Centered)RMSProp, Ftrl (two versions), ProximalAdagrad and ProximalGradientDescent; ``train/`` builds them.
+Owns TensorFlow's ``ResourceApplyX`` and ``ResourceSparseApplyX`` for Adadelta, Adagrad (two versions),
+KerasMomentum, AdagradDA, (Centered)RMSProp, Ftrl (two versions), ProximalAdagrad and
+ProximalGradientDescent, and ``ResourceApplyX`` for AdaMax, AdamWithAmsgrad, AddSign and PowerSign; ``train/``
+builds most of them.
 ``nodes`` has the three most common ones, written out for speed.
 
 The dense op applies a rule of ``rules`` to whole arrays in blocks, the sparse op to copies of the rows
@@ -113,7 +115,16 @@ def _kernel(rule: rules.Rule, ctx: KernelContext) -> Kernel:
     return kernel
 
 
+_SPARSE, _DENSE = "ResourceSparseApply", "ResourceApply"
+_DENSE_ALONE = frozenset({"AdaMax", "AdamWithAmsgrad", "AddSign", "PowerSign"})
+
 for _name, _rule in {
+    "AdaMax": rules.ada_max,
+    "AdamWithAmsgrad": rules.adam_with_amsgrad,
+    "AdagradV2": rules.adagrad_v2,
+    "AddSign": rules.add_sign,
+    "KerasMomentum": rules.keras_momentum,
+    "PowerSign": rules.power_sign,
     "Adadelta": rules.adadelta,
     "Adagrad": rules.adagrad,
     "AdagradDA": rules.adagrad_da,
@@ -124,7 +135,7 @@ for _name, _rule in {
     "ProximalGradientDescent": rules.proximal_gradient_descent,
     "RMSProp": rules.rms_prop,
 }.items():
-    for _prefix, _cost in (("ResourceApply", 1e-3), ("ResourceSparseApply", 5e-3)):
+    for _prefix, _cost in ((_DENSE, 1e-3), (_SPARSE, 5e-3))[: 1 if _name in _DENSE_ALONE else 2]:
         op(
             _prefix + _name, update, kernel=partial(_kernel, _rule),
             grad=NOT_DIFFERENTIABLE, cost=update_cost(_cost),

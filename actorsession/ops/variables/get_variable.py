@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from actorsession.graph.dtypes import as_dtype, float32
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.scopes import DeviceFunction
-from actorsession.graph.shape import ShapeLike
+from actorsession.graph.shape import ShapeLike, as_shape
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.variables.creation import VariableAggregation, VariableSynchronization
-from actorsession.ops.variables.scope import get_variable_scope
+from actorsession.ops.variables.scope import get_variable_scope, variable_scope
 from actorsession.ops.variables.settings import Getter
-from actorsession.ops.variables.store import store_of
+from actorsession.ops.variables.store import VariableRequest, store_of
 
-__all__ = ["get_local_variable", "get_variable"]
+__all__ = ["create_partitioned_variables", "get_local_variable", "get_variable"]
 
 
 def get_variable(
@@ -106,3 +107,45 @@ def get_local_variable(
         [*(collections or ()), GraphKeys.LOCAL_VARIABLES], caching_device, partitioner,
         validate_shape, use_resource, custom_getter, constraint, synchronization, aggregation,
     )  # fmt: skip
+
+
+def create_partitioned_variables(
+    shape: ShapeLike,
+    slicing: Sequence[int],
+    initializer: Any,
+    dtype: Any = float32,
+    trainable: bool = True,
+    collections: Iterable[str] | None = None,
+    name: str | None = None,
+    reuse: bool | None = None,
+) -> list[Any]:
+    """Return the variables that hold the parts of one value: what a partitioner makes, as a list.
+
+    Args:
+        shape: shape of the whole.
+        slicing: number of parts per axis, all but one of them 1.
+        initializer: a value for the whole, or a function of the shape of a part.
+        dtype: element type.
+        trainable: whether optimisers change them.
+        collections: names of collections to join; ``GraphKeys.GLOBAL_VARIABLES`` if left out.
+        name: the scope of the parts; ``PartitionedVariable``, made unique, if left out.
+        reuse: whether parts of that name are shared.
+
+    Raises:
+        ValueError: if the value cannot be cut in this way, or the name is taken or, with ``reuse``, unknown.
+    """
+    whole, parts = as_shape(shape), list(slicing)
+    if whole.rank != len(parts) or not parts:
+        raise ValueError(
+            f"slicing has a number of parts for each axis of a shape of rank 1 or more; got slicing {parts} "
+            f"for shape {whole}"
+        )
+    with variable_scope(name, "PartitionedVariable", reuse=reuse) as scope:
+        asked = VariableRequest(
+            name=scope.name, shape=whole, dtype=as_dtype(dtype), initializer=initializer,
+            regularizer=scope.regularizer, reuse=scope.reuse, trainable=trainable,
+            collections=collections, caching_device=scope.caching_device,
+            partitioner=lambda **_: parts, use_resource=scope.use_resource,
+            constraint=scope.constraint,
+        )  # fmt: skip
+        return list(store_of(get_default_graph()).get(asked))

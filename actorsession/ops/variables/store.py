@@ -88,6 +88,11 @@ class VariableStore:
         self._variables: dict[str, Any] = {}
         self._partitioned: dict[str, PartitionedVariable] = {}
 
+    @property
+    def _vars(self) -> dict[str, Any]:
+        """The variables by name, under TensorFlow's name: programs look for one there."""
+        return self._variables
+
     def get(self, asked: VariableRequest) -> Any:
         """Return the variable of a name, which is made if it is new and may be new.
 

@@ -1,11 +1,12 @@
 """``extract_glimpse``: windows of images around given positions.
 
-Owns ``ExtractGlimpse``. The part of a window beyond the edge of an image is filled with noise, drawn anew in
-each step.
+Owns ``ExtractGlimpse`` and ``ExtractGlimpseV2``. The part of a window beyond the edge of an image is filled
+with noise, drawn anew in each step.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -89,6 +90,12 @@ def _glimpse_kernel(ctx: KernelContext) -> Kernel:
     attrs, noise = ctx.attrs, ctx.attrs["noise"]
     random: np.random.Generator = ctx.state(np.random.default_rng)
 
+    corners = functools.partial(
+        _corners if ctx.op == "ExtractGlimpse" else _corners_of_pixels,
+        centered=attrs["centered"],
+        normalized=attrs["normalized"],
+    )
+
     def beyond(image: Any, shape: tuple[int, ...]) -> Any:
         if noise == "zero" or not image.size:
             return np.zeros(shape, np.float32)
@@ -108,16 +115,28 @@ def _glimpse_kernel(ctx: KernelContext) -> Kernel:
                 f"{ctx.op}: offsets have shape [{len(images)}, 2], got {list(offsets.shape)}"
             )
         old, new = np.array(images.shape[1:3], np.float32), np.array(wanted, np.float32)
-        places = offsets * old if attrs["normalized"] else offsets
-        if attrs["centered"]:
-            places = places / 2 + old / 2
-        first = np.trunc(places - new / 2).astype(np.int64)
+        first = np.trunc(corners(offsets, old, new)).astype(np.int64)
         out = np.empty((len(images), *wanted, images.shape[3]), np.float32)
         for image, window, corner in zip(images, out, first, strict=True):
             _fill(image, window, corner, beyond)
         return out
 
     return glimpses
+
+
+def _corners(offsets: Any, old: Any, new: Any, *, centered: bool, normalized: bool) -> Any:
+    """Return the first pixels of windows; in the first version, offsets in pixels are halved too."""
+    places = offsets * old if normalized else offsets
+    return (places / 2 + old / 2 if centered else places) - new / 2
+
+
+def _corners_of_pixels(
+    offsets: Any, old: Any, new: Any, *, centered: bool, normalized: bool
+) -> Any:
+    """Return them in the second version, where most offsets are those of corners and not of centres."""
+    if not normalized:
+        return offsets + old / 2 if centered else offsets
+    return offsets * old / 2 + old / 2 - new / 2 if centered else offsets * old
 
 
 def _fill(image: Any, window: Any, corner: Any, beyond: Any) -> None:
@@ -134,3 +153,4 @@ def _fill(image: Any, window: Any, corner: Any, beyond: Any) -> None:
 
 
 op("ExtractGlimpse", _windows, kernel=_glimpse_kernel, grad=NOT_DIFFERENTIABLE, sized_by=(1,))
+op("ExtractGlimpseV2", _windows, kernel=_glimpse_kernel, sized_by=(1,))

@@ -1,11 +1,13 @@
 """Extraction of image patches into the depth of smaller images.
 
-Owns ``ExtractImagePatches``. The kernel copies once out of a strided view; a patch that extends beyond the
-edge contains zeros there.
+Owns ``ExtractImagePatches`` and ``ExtractVolumePatches``. The kernel copies once out of a strided view; a
+patch that extends beyond the edge contains zeros there.
 """
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,55 +75,72 @@ def extract_image_patches(
     return extract_patches(images, extents, strides, rates, padding, name)
 
 
+# What the attributes are for each spatial axis; patches of volumes have no rates.
+_KEYS = ("ksizes", "strides", "rates")
+
+
+def _extents(attrs: Any) -> list[tuple[int, int, int]]:
+    """Return size, stride and rate of a patch on each spatial axis."""
+    columns = [attrs.get(key, [1] * len(attrs["ksizes"]))[1:-1] for key in _KEYS]
+    return list(zip(*columns, strict=True))
+
+
 def _patch_shapes(ctx: InferContext) -> Sequence[TensorShape]:
-    shape = ctx.inputs[0].shape
-    for key in ("ksizes", "strides", "rates"):
+    shape, rank = ctx.inputs[0].shape, 5 if ctx.op == "ExtractVolumePatches" else 4
+    for key in [key for key in _KEYS if key in ctx.attrs]:
         found = list(ctx.attrs[key])
-        if len(found) != 4 or found[0] != 1 or found[3] != 1 or min(found) < 1:
-            raise ValueError(f"{ctx.op}: {key} are [1, rows, columns, 1], at least 1, got {found}")
+        if len(found) != rank or found[0] != 1 or found[-1] != 1 or min(found) < 1:
+            named = "rows, columns" if rank == 4 else "planes, rows, columns"
+            raise ValueError(f"{ctx.op}: {key} are [1, {named}, 1], at least 1, got {found}")
     if ctx.attrs["padding"] not in ("SAME", "VALID"):
         raise ValueError(f"{ctx.op}: padding is SAME or VALID, got {ctx.attrs['padding']!r}")
-    if shape.rank not in (None, 4):
-        raise ValueError(f"{ctx.op} takes images of rank 4, got shape {shape}")
-    batch, height, width, depth = shape.with_rank(4)
-    _, rows, columns, _ = ctx.attrs["ksizes"]
+    if shape.rank not in (None, rank):
+        raise ValueError(f"{ctx.op} takes images of rank {rank}, got shape {shape}")
+    batch, *spatial, depth = shape.with_rank(rank)
+    padding = ctx.attrs["padding"]
     out = [
-        None if extent is None else _places(extent, ctx.attrs, axis)[0]
-        for axis, extent in ((1, height), (2, width))
+        None if size is None else _places(size, extent, padding)[0]
+        for size, extent in zip(spatial, _extents(ctx.attrs), strict=True)
     ]
-    deep: Dim = None if depth is None else rows * columns * depth
+    deep: Dim = None if depth is None else math.prod(ctx.attrs["ksizes"]) * depth
     return [TensorShape([batch, *out, deep])]
 
 
-def _places(extent: int, attrs: Any, axis: int) -> tuple[int, int, int]:
+def _places(whole: int, extent: tuple[int, int, int], padding: str) -> tuple[int, int, int]:
     """Return the number of patches along an axis, and the zeros before and after it."""
-    size, stride, rate = (attrs[key][axis] for key in ("ksizes", "strides", "rates"))
+    size, stride, rate = extent
     covered = (size - 1) * rate + 1
-    if attrs["padding"] == "VALID":
-        return max(0, (extent - covered) // stride + 1), 0, 0
-    count = -(-extent // stride)
-    margin = max(0, (count - 1) * stride + covered - extent)
+    if padding == "VALID":
+        return max(0, (whole - covered) // stride + 1), 0, 0
+    count = -(-whole // stride)
+    margin = max(0, (count - 1) * stride + covered - whole)
     return count, margin // 2, margin - margin // 2
 
 
 def _patches_kernel(ctx: KernelContext) -> Kernel:
-    attrs = ctx.attrs
-    (_, rows, columns, _), (_, down, right, _) = attrs["ksizes"], attrs["strides"]
-    _, row_rate, column_rate, _ = attrs["rates"]
-    window = ((rows - 1) * row_rate + 1, (columns - 1) * column_rate + 1)
+    extents, padding = _extents(ctx.attrs), ctx.attrs["padding"]
+    n = len(extents)
+    window = tuple([(size - 1) * rate + 1 for size, _, rate in extents])
+    steps = [slice(None, None, stride) for _, stride, _ in extents]
+    rates = [slice(None, None, rate) for _, _, rate in extents]
+    # The channels stand behind the places in the view, and are to stand behind the pixels.
+    order = (*range(n + 1), *range(n + 2, 2 * n + 2), n + 1)
 
     def patches(x: Any) -> Any:
-        if x.ndim != 4:
-            raise InvalidArgumentError(f"images of rank 4 are taken, got shape {list(x.shape)}")
-        batch, height, width, depth = x.shape
-        tall, above, below = _places(height, attrs, 1)
-        wide, before, behind = _places(width, attrs, 2)
-        dims = (batch, tall, wide, rows * columns * depth)
-        if not batch * tall * wide * depth:
+        if x.ndim != n + 2:
+            raise InvalidArgumentError(
+                f"images of rank {n + 2} are taken, got shape {list(x.shape)}"
+            )
+        places = [_places(*each, padding) for each in zip(x.shape[1:-1], extents, strict=True)]
+        counts = [count for count, _, _ in places]
+        deep = math.prod([size for size, _, _ in extents]) * x.shape[-1]
+        dims = (len(x), *counts, deep)
+        if not math.prod(dims):
             return np.zeros(dims, x.dtype)
-        padded = np.pad(x, [(0, 0), (above, below), (before, behind), (0, 0)])
-        view = np.lib.stride_tricks.sliding_window_view(padded, window, (1, 2))
-        view = view[:, ::down, ::right, :, ::row_rate, ::column_rate].transpose(0, 1, 2, 4, 5, 3)
+        margins = [(before, behind) for _, before, behind in places]
+        padded = np.pad(x, [(0, 0), *margins, (0, 0)])
+        view = np.lib.stride_tricks.sliding_window_view(padded, window, tuple(range(1, n + 1)))
+        view = view[(slice(None), *steps, slice(None), *rates)].transpose(order)
         return np.array(view, order="C").reshape(dims)
 
     return patches
@@ -131,20 +150,25 @@ def _patches_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]
     """Sum the gradients of all copies of each pixel, located by extracting patches of pixel numbers."""
     if grad is None:
         return [None]
-    image, attrs = op.inputs[0], op.attrs
-    _, rows, columns, _ = attrs["ksizes"]
+    image, window = op.inputs[0], [int(size) for size in op.attrs["ksizes"][1:-1]]
+    n = len(window)
     dims = shape_tensor(image, int64)
-    batch, height, width, depth = (dims[axis] for axis in range(4))
+    batch, *spatial, depth = (dims[axis] for axis in range(n + 2))
     one = convert_to_tensor(1, int64, graph=grad.graph)
+    count = functools.reduce(lambda a, b: a * b, spatial)
     # Numbers start at 1: 0 is outside the image, and a segment id below 0 is ignored.
-    numbers = reshape(range_(one, height * width + one, one), stack([one, height, width, one]))
-    places = make_one("ExtractImagePatches", [numbers], dict(attrs)) - one
+    numbers = reshape(range_(one, count + one, one), stack([one, *spatial, one]))
+    places = make_one(op.type, [numbers], dict(op.attrs)) - one
     shown = shape_tensor(grad, int64)
-    split = stack([batch, shown[1], shown[2], one * rows, one * columns, depth])
-    by_place = transpose(reshape(grad, split), [1, 2, 3, 4, 0, 5])
+    split = stack(
+        [batch, *[shown[axis] for axis in range(1, n + 1)], *[one * size for size in window], depth]
+    )
+    by_place = transpose(reshape(grad, split), [*range(1, 2 * n + 1), 0, 2 * n + 1])
     flat = reshape(by_place, stack([-one, batch * depth]))
-    total = unsorted_segment_sum(flat, reshape(places, [-1]), height * width)
-    return [transpose(reshape(total, stack([height, width, batch, depth])), [2, 0, 1, 3])]
+    total = unsorted_segment_sum(flat, reshape(places, [-1]), count)
+    turned = [n, *range(n), n + 1]
+    return [transpose(reshape(total, stack([*spatial, batch, depth])), turned)]
 
 
-op("ExtractImagePatches", _patch_shapes, kernel=_patches_kernel, grad=_patches_gradient)
+for _name in ("ExtractImagePatches", "ExtractVolumePatches"):
+    op(_name, _patch_shapes, kernel=_patches_kernel, grad=_patches_gradient)

@@ -30,6 +30,13 @@ def _block(attrs: Any, dtypes: Any) -> Any:
     return np.full(2, attrs["block_size"], np.int32)
 
 
+def _sizes(shape: TensorShape) -> Any:
+    """A static shape as an operand."""
+    if shape.sizes is None:
+        return np.int32(-1)
+    return np.array([-1 if size is None else size for size in shape.sizes], np.int32)
+
+
 older_form("AccumulateNV2", "AddN")
 older_form("BatchToSpace", "BatchToSpaceND", (0, _block, 1))
 older_form("BiasAddV1", "BiasAdd")
@@ -44,6 +51,14 @@ older_form("RandomPoisson", "RandomPoissonV2", attrs=lambda attrs, dtypes: {"dty
 older_form("ScatterNdNonAliasingAdd", "TensorScatterAdd")
 older_form("Snapshot", "Identity", gradient=None)
 older_form("SpaceToBatch", "SpaceToBatchND", (0, _block, 1))
+older_form(
+    "TensorListConcat", "TensorListConcatV2",
+    (0, lambda attrs, dtypes: _sizes(attrs["element_shape"]), lambda attrs, dtypes: np.zeros(0, np.int64)),
+)  # fmt: skip
+older_form(
+    "TensorListScatter", "TensorListScatterV2",
+    (0, 1, 2, lambda attrs, dtypes: np.int32(-1)),
+)  # fmt: skip
 older_form("TopK", "TopKV2", (0, _attr("k")))
 
 

@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from actorsession.graph.dtypes import DType, as_dtype, int32
+from actorsession.graph.dtypes import DType, as_dtype, int32, resource
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.op_signatures import check_types
+from actorsession.graph.op_signatures import check_types, signature_of
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -31,7 +31,7 @@ from actorsession.graph.registry import (
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import constant
-from actorsession.ops.rows import check_inputs
+from actorsession.ops.rows import check_inputs, pair
 from actorsession.records import dataclass
 
 __all__ = ["Attrs", "Computed", "Item", "ShapeOf", "older_form"]
@@ -150,6 +150,8 @@ class _Form:
         values = tuple([_constant(item, ctx.inputs, ctx.constant) for item in items])
         attrs = self.attrs(ctx.attrs, dtypes)
         made = self.newer.infer(InferContext(self.newer.name, specs, attrs, values))
+        if made and made[0].dtype is resource and _gives_reference(ctx.op):
+            return [TensorSpec(resource, shape) for shape in pair(ctx)]
         return made[: len(made) - self._without(ctx.attrs)] if self._without else made
 
     def kernel(self, ctx: KernelContext) -> Kernel:
@@ -179,6 +181,11 @@ class _Form:
             if isinstance(item, int):
                 back[item] = grad
         return back
+
+
+def _gives_reference(name: str) -> bool:
+    signature = signature_of(name)
+    return signature is not None and signature.outputs[0].is_ref
 
 
 def _dtypes(inputs: Sequence[TensorSpec] | Sequence[Tensor]) -> tuple[DType, ...]:

@@ -30,7 +30,7 @@ from actorsession.opsets.sparse.basics import SparseTensor, SparseTensorValue, p
 from actorsession.opsets.sparse.kernels import sparse_shapes
 from actorsession.opsets.text.fingerprints import farmhash64
 
-__all__ = ["sparse_cross", "sparse_cross_hashed"]
+__all__ = ["hash_of", "joined_by", "rows_of_sparse", "sparse_cross", "sparse_cross_hashed"]
 
 _MASK, _PRIME = 2**64 - 1, 0xC6A4A7935BD1E995
 _KEY = 0xDECAFCAFFE
@@ -115,7 +115,12 @@ def _shapes(_: InferContext) -> list[TensorShape]:
     return sparse_shapes(2)
 
 
-def _rows_of_sparse(indices: Array, values: Array, shape: Array, what: str) -> list[list[Any]]:
+def rows_of_sparse(indices: Array, values: Array, shape: Array, what: str) -> list[list[Any]]:
+    """Return the values of each row of a sparse matrix.
+
+    Raises:
+        InvalidArgumentError: if it is no matrix, or a value is in none of its rows.
+    """
     if indices.ndim != 2 or indices.shape[1] != 2 or len(shape) != 2:
         raise InvalidArgumentError(f"{what}: sparse inputs are matrices, got shape {list(shape)}")
     rows: list[list[Any]] = [[] for _ in range(int(shape[0]))]
@@ -135,7 +140,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
         given = list(parts[:-1] if joins else parts)
         joint = bytes(np.asarray(parts[-1], object).item()) if joins else b"_X_"
         columns = [
-            _rows_of_sparse(given[i], given[count + i], given[2 * count + i], ctx.op)
+            rows_of_sparse(given[i], given[count + i], given[2 * count + i], ctx.op)
             for i in range(count)
         ]
         for dense in given[3 * count :]:
@@ -148,7 +153,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(
                 f"{ctx.op}: all inputs have as many rows, got {[len(c) for c in columns]}"
             )
-        combine = _hash_of(buckets, key) if hashed else _joined_by(joint)
+        combine = hash_of(buckets, key) if hashed else joined_by(joint)
         rows = [
             [combine(each) for each in itertools.product(*row)]
             for row in zip(*columns, strict=True)
@@ -163,13 +168,15 @@ def _kernel(ctx: KernelContext) -> Kernel:
     return crossed
 
 
-def _joined_by(joint: bytes) -> Callable[[Sequence[Any]], bytes]:
+def joined_by(joint: bytes) -> Callable[[Sequence[Any]], bytes]:
+    """Return the function that joins values as text."""
     return lambda values: joint.join(
         value if isinstance(value, bytes) else str(value).encode() for value in values
     )
 
 
-def _hash_of(buckets: int, key: int) -> Callable[[Sequence[Any]], int]:
+def hash_of(buckets: int, key: int) -> Callable[[Sequence[Any]], int]:
+    """Return the function from values to the bucket of their hash, or to the hash for 0 buckets."""
     # A hash is never negative as an int64.
     limit = buckets if buckets > 0 else 2**63 - 1
 

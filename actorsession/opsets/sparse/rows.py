@@ -16,7 +16,8 @@ from actorsession.graph.registry import Array, InferContext
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.gather import gather, unsorted_segment_sum
-from actorsession.ops.reductions.reduction import reduce_prod
+from actorsession.ops.reductions.cumulative import cumprod
+from actorsession.ops.reductions.reduction import reduce_prod, reduce_sum
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints
 from actorsession.opsets.sparse.kernels import (
@@ -60,12 +61,8 @@ def _softmax_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     """Return the gradient of the softmax; rows are distinguished by their position."""
     indices, _, dims = op.inputs
     result = op.outputs[0]
-    rank = indices.spec.shape.with_rank(2)[1] or dims.spec.shape.with_rank(1)[0]
-    if rank is None:
-        raise LookupError(f"the gradient of {op.name!r} needs a rank that is known")
-    row = indices[:, 0]
-    for axis in range(1, rank - 1):
-        row = row * dims[axis] + indices[:, axis]
+    # By factors, as the rank need not be known.
+    row = reduce_sum(indices[:, :-1] * cumprod(dims[:-1], exclusive=True, reverse=True), 1)
     weighted = grad * result
     total = unsorted_segment_sum(weighted, row, reduce_prod(dims[:-1]))
     return [None, weighted - result * gather(total, row), None]
@@ -134,3 +131,34 @@ def _fill_back(where: Array, grad: Array) -> Any:
 
 op("SparseFillEmptyRows", _fill_shapes, _filled, _fill_gradient, sized_by=(2,))
 op("SparseFillEmptyRowsGrad", _fill_grad_shapes, _fill_back)
+
+
+# -- rows of ragged tensors ------------------------------------------------------------------------
+
+
+def _fill_ragged_shapes(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, {0: 1, 1: 1, 2: 0, 3: 0})
+    return [*[TensorShape([None])] * 3, ctx.inputs[0].shape.with_rank(1)]
+
+
+def _filled_ragged(rows: Array, values: Array, count: Any, default: Any) -> Any:
+    """Fill the empty rows of a ragged tensor: a sparse one whose columns nobody asks for."""
+    if np.ndim(count) or np.ndim(default) or count < 0 or rows.shape != values.shape:
+        raise InvalidArgumentError(
+            f"RaggedFillEmptyRows: a row for each value, nrows of at least 0 and a scalar default are "
+            f"needed, got shapes {list(rows.shape)} and {list(values.shape)}, nrows {count}"
+        )
+    shape = np.array([count], np.int64)
+    places, filled, empty, back = _filled(rows[:, None], values, shape, default)
+    return places[:, 0].copy(), filled, empty, back
+
+
+def _fill_ragged_gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | None]:
+    if grads[1] is None:
+        return [None] * 4
+    back = raw.RaggedFillEmptyRowsGrad(op.outputs[3], grads[1])
+    return [None, back[0], None, back[1]]
+
+
+op("RaggedFillEmptyRows", _fill_ragged_shapes, _filled_ragged, _fill_ragged_gradient, sized_by=(2,))
+op("RaggedFillEmptyRowsGrad", _fill_grad_shapes, _fill_back)

@@ -7,7 +7,7 @@ tensor that holds these three as they are. The ops have no gradients.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,8 +30,8 @@ from actorsession.opsets.sparse.kernels import (
 )
 
 __all__ = [
-    "deserialize_many_sparse", "deserialize_sparse", "serialize_many_sparse", "serialize_sparse",
-    "sparse_rows", "sparse_value",
+    "deserialize_many_sparse", "deserialize_sparse", "joined_sparse", "serialize_many_sparse",
+    "serialize_sparse", "sparse_rows", "sparse_value",
 ]  # fmt: skip
 
 
@@ -237,24 +237,35 @@ def _joined_kernel(ctx: KernelContext) -> Kernel:
             )
         found = [_read(ctx.op, row, dtype) for row in strings.reshape(-1, 3)]
         ahead = strings.shape[:-1]
-        if not ahead:
-            return found[0]
-        ranks = {len(shape) for _, _, shape in found}
-        if len(ranks) > 1:
-            raise InvalidArgumentError(
-                f"{ctx.op}: sparse tensors of one rank are joined, got ranks {sorted(ranks)}"
-            )
-        numbered = [
-            np.concatenate([np.full((len(indices), len(ahead)), place, np.int64), indices], axis=1)
-            for place, (indices, _, _) in zip(np.ndindex(*ahead), found, strict=True)
-        ]
-        largest = np.max([shape for _, _, shape in found], axis=0)
-        return (
-            np.concatenate(numbered), np.concatenate([values for _, values, _ in found]),
-            np.concatenate([ahead, largest]).astype(np.int64),
-        )  # fmt: skip
+        return joined_sparse(found, ahead, ctx.op) if ahead else found[0]
 
     return joined
+
+
+def joined_sparse(
+    found: Sequence[tuple[Array, Array, Array]], ahead: tuple[int, ...], op: str
+) -> tuple[Array, Array, Array]:
+    """Return sparse tensors as one, stacked along new first axes.
+
+    Raises:
+        InvalidArgumentError: for tensors of different ranks, or none.
+    """
+    if not found:
+        raise InvalidArgumentError(f"{op}: there are no sparse tensors to join")
+    ranks = {len(shape) for _, _, shape in found}
+    if len(ranks) > 1:
+        raise InvalidArgumentError(
+            f"{op}: sparse tensors of one rank are joined, got ranks {sorted(ranks)}"
+        )
+    numbered = [
+        np.concatenate([np.full((len(indices), len(ahead)), place, np.int64), indices], axis=1)
+        for place, (indices, _, _) in zip(np.ndindex(*ahead), found, strict=True)
+    ]
+    largest = np.max([shape for _, _, shape in found], axis=0)
+    return (
+        np.concatenate(numbered), np.concatenate([values for _, values, _ in found]),
+        np.concatenate([ahead, largest]).astype(np.int64),
+    )  # fmt: skip
 
 
 # TensorFlow has no gradients of these ops.

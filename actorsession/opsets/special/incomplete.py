@@ -17,6 +17,7 @@ from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, merge_all, scalar_shape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.broadcasting import sum_to_operands, summed
+from actorsession.ops.compounds import Body, Value, compound
 from actorsession.ops.elements.elementwise import exp, log
 from actorsession.ops.elements.quotients import xlog1py, xlogy
 from actorsession.ops.rows import broadcasts, op
@@ -61,7 +62,9 @@ def _kernel(name: str) -> Callable[[KernelContext], Kernel]:
 
         def positive(a: Any, x: Any) -> Any:
             outside = np.where(x == 0, at_zero, np.nan).astype(dtype)
-            return np.where(a > 0, function(a, x), outside)[()]
+            found = np.where(a > 0, function(a, x), outside)
+            # Where both are infinite TensorFlow has 0 for either function, and not a limit.
+            return np.where((a == np.inf) & (x == np.inf), dtype.type(0), found)[()]
 
         return positive
 
@@ -82,6 +85,18 @@ op("Igamma", broadcasts, kernel=_kernel("gammainc"), grad=summed(_igamma_back), 
 op("Igammac", broadcasts, kernel=_kernel("gammaincc"), grad=summed(_igammac_back), cost=_cost)
 # TensorFlow has no gradient of this either.
 op("IgammaGradA", broadcasts, kernel=_grad_a_kernel, cost=cost_of_each(1.5))
+
+
+def _sample_slope(body: Body, alpha: Value, sample: Value) -> Value:
+    """Return how samples of gamma distributions move with the parameter; see ``samples.gamma_gradient``."""
+    one = alpha.spec.dtype.np_dtype.type(1)
+    power = body.Xlogy(body.Sub(alpha, one), sample)
+    density = body.Sub(body.Sub(power, sample), body.Lgamma(alpha))
+    found: Value = body.Mul(body.Neg(body.IgammaGradA(alpha, sample)), body.Exp(body.Neg(density)))
+    return found
+
+
+compound("RandomGammaGrad", _sample_slope)
 
 
 # -- the incomplete beta function ------------------------------------------------------------------
@@ -113,8 +128,13 @@ def _betainc_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(
                 f"Betainc takes scalars and tensors of one shape; got {found}"
             )
-        a, b, _ = values
-        return np.where((a > 0) & (b > 0), function(*values), nan)[()]
+        a, b, x = values
+        found = np.where(
+            (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b), function(*values), nan
+        )
+        # At its ends it is what it is for all parameters, those that are no numbers included.
+        ends = ((x == 0) | (x == 1)) & ~((a <= 0) | (b <= 0))
+        return np.where(ends, x, found)[()]
 
     return betainc
 

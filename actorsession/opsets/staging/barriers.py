@@ -19,7 +19,7 @@ from actorsession.graph.take import Take
 from actorsession.ops import raw
 from actorsession.ops.queues.batches import join_many
 from actorsession.ops.queues.components import component_specs, stacked
-from actorsession.ops.rows import check_inputs, checked, no_outputs, op, scalar
+from actorsession.ops.rows import check_inputs, checked, no_outputs, op, pair, scalar
 from actorsession.ops.shared_state import dtypes_of, make_handle, register_state
 from actorsession.opsets.staging.barrier_state import BarrierState
 from actorsession.process_bound import GraphBound
@@ -255,6 +255,7 @@ register_state(
     "barrier",
     "Barrier",
     lambda label, attrs: BarrierState(label, component_specs(attrs)),
+    pair,
 )
 op("BarrierInsertMany", _inserted, kernel=_insert_kernel, grad=NOT_DIFFERENTIABLE)
 op(

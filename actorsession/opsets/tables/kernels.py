@@ -42,6 +42,55 @@ for _what in ("MutableHashTable", "MutableHashTableOfTensors"):
     register_state(f"{_what}V2", _KIND, _what, lambda label, attrs: _table(label, attrs, False))
 
 
+# -- tables with reserved keys ---------------------------------------------------------------------
+
+
+def _dense_kernel(ctx: KernelContext) -> Kernel:
+    """Make the table when its reserved keys are known: when the node runs for the first time."""
+    attrs = ctx.attrs
+    buckets = attrs["initial_num_buckets"]
+    if buckets < 4 or buckets & (buckets - 1):
+        raise InvalidArgumentError(
+            f"Number of buckets must be at least 4 and a power of 2, got: {buckets}"
+        )
+    name = attrs["shared_name"] or ctx.name
+    shape = tuple(int(d or 0) for d in TensorShape(attrs["value_shape"]).as_tuple())
+    types = as_dtype(ctx.inputs[0].dtype), as_dtype(attrs["value_dtype"])
+
+    def made(empty: Any, deleted: Any) -> TableState:
+        [first], [last] = map(_keys, (empty, deleted))
+        if first == last:
+            raise InvalidArgumentError("Empty and deleted keys cannot be equal")
+        reserved = (("empty_key", first), ("deleted_key", last))
+
+        def new() -> TableState:
+            return TableState(f"table {name!r}", *types, shape, False, reserved)
+
+        if not attrs["shared_name"]:
+            state: TableState = ctx.state(new)
+            return state
+        spec = f"a table of {types[0].name} to {types[1].name} {list(shape)} without {reserved}"
+        found: TableState = ctx.resources.lookup_or_create(
+            attrs["container"], name, _KIND, new, spec
+        )
+        return found
+
+    return made
+
+
+def _handle(ctx: InferContext) -> list[TensorShape]:
+    for spec in ctx.inputs:
+        if spec.shape.rank not in (None, 0):
+            raise ValueError(f"{ctx.op}: keys are scalars here, got shape {spec.shape}")
+    return [scalar_shape]
+
+
+op(
+    "MutableDenseHashTableV2", _handle, kernel=_dense_kernel, grad=NOT_DIFFERENTIABLE, aliases=True,
+    keeps=frozenset({0, 1}),
+)  # fmt: skip
+
+
 # -- keys and values as arrays ---------------------------------------------------------------------
 
 
@@ -107,7 +156,9 @@ def _find_kernel(ctx: KernelContext) -> Kernel:
         _check_types(table, *types, ctx.op)
         [fallback] = _values(default, 1, table, ctx.op)
         array = np.asarray(boxed(keys))
-        return _stacked(table.find(_keys(array), fallback), array.shape, table)
+        names = _keys(array)
+        table.check_keys(names)
+        return _stacked(table.find(names, fallback), array.shape, table)
 
     return find
 
@@ -168,6 +219,7 @@ def _change_kernel(ctx: KernelContext) -> Kernel:
     def change(table: TableState, keys: Any, values: Any) -> None:
         _check_types(table, *types, ctx.op)
         names = _keys(keys)
+        table.check_keys(names)
         pairs = zip(names, _values(values, len(names), table, ctx.op), strict=True)
         if insert:
             table.insert(pairs)
@@ -184,7 +236,9 @@ def _remove_kernel(ctx: KernelContext) -> Kernel:
         _check_types(table, dtype, None, ctx.op)
         take = Take()
         take.set_running_or_notify_cancel()
-        take.fulfil(tuple, table.remove(_keys(keys)))
+        names = _keys(keys)
+        table.check_keys(names)
+        take.fulfil(tuple, table.remove(names))
         return take
 
     return remove

@@ -8,7 +8,7 @@ lookup; clearing its container resets it to the initial state.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,16 +28,24 @@ class TableState:
         value_dtype: dtype of the values.
         shape: shape of each value.
         static: whether the table is filled exactly once, before it is used.
+        reserved: keys that no entry may have, each after its name.
     """
 
     def __init__(
-        self, label: str, key_dtype: DType, value_dtype: DType, shape: tuple[int, ...], static: bool
+        self,
+        label: str,
+        key_dtype: DType,
+        value_dtype: DType,
+        shape: tuple[int, ...],
+        static: bool,
+        reserved: Sequence[tuple[str, Any]] = (),
     ) -> None:
         self.label = label
         self.key_dtype = key_dtype
         self.value_dtype = value_dtype
         self.shape = shape
         self.static = static
+        self.reserved = reserved
         self._lock = threading.Lock()
         self._entries: dict[Any, Any] | None = None if static else {}
 
@@ -70,6 +78,14 @@ class TableState:
                     raise FailedPreconditionError(f"{self.label}: Table already initialized.")
                 return
             self._entries = entries
+
+    def check_keys(self, keys: Iterable[Any]) -> None:
+        """Raise InvalidArgumentError for a key that no entry may have."""
+        for name, key in self.reserved:
+            if key in keys:
+                raise InvalidArgumentError(
+                    f"Using the {name} as a table key is not allowed: {key!r:.100} in {self.label}"
+                )
 
     def insert(self, pairs: Iterable[tuple[Any, Any]]) -> None:
         """Insert entries, replacing those with the same key.

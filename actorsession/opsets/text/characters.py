@@ -35,8 +35,8 @@ from actorsession.opsets.text.kernels import (
 )
 
 __all__ = [
-    "decode_base64", "encode_base64", "string_length", "string_lower", "string_strip", "string_upper",
-    "substr", "unicode_transcode",
+    "check_errors", "check_input_encoding", "decode_base64", "encode_base64", "encodings",
+    "string_length", "string_lower", "string_strip", "string_upper", "substr", "unicode_transcode",
 ]  # fmt: skip
 
 _SPACE = b" \t\n\x0b\x0c\r"
@@ -283,28 +283,46 @@ _OUTPUTS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"
 _CONTROL = range(32)
 
 
-def _transcodings(ctx: InferContext) -> Sequence[TensorShape]:
-    if ctx.attrs["output_encoding"] not in _OUTPUTS:
-        raise ValueError(
-            f"{ctx.op}: output_encoding is one of {', '.join(_OUTPUTS)}, got "
-            f"{ctx.attrs['output_encoding']!r:.100}"
-        )
+def encodings(ctx: InferContext | KernelContext, key: str) -> str:
+    """Return Python's name of the encoding of a result, an attribute.
+
+    Raises:
+        ValueError: for another than the three that TensorFlow writes.
+    """
+    found = ctx.attrs[key]
+    if found not in _OUTPUTS:
+        raise ValueError(f"{ctx.op}: {key} is one of {', '.join(_OUTPUTS)}, got {found!r:.100}")
+    return _OUTPUTS[found]
+
+
+def check_errors(ctx: InferContext) -> None:
+    """Raise ValueError unless attribute ``errors`` says what is done about invalid bytes."""
     if ctx.attrs["errors"] not in ("replace", "ignore", "strict"):
         raise ValueError(
             f"{ctx.op}: errors is replace, ignore or strict, got {ctx.attrs['errors']!r:.100}"
         )
+
+
+def check_input_encoding(ctx: InferContext) -> None:
+    """Raise ValueError for an ``input_encoding`` that is not known."""
     try:
         codecs.lookup(ctx.attrs["input_encoding"])
     except LookupError:
         raise ValueError(
             f"{ctx.op}: unknown input_encoding {ctx.attrs['input_encoding']!r:.100}"
         ) from None
+
+
+def _transcodings(ctx: InferContext) -> Sequence[TensorShape]:
+    encodings(ctx, "output_encoding")
+    check_errors(ctx)
+    check_input_encoding(ctx)
     return like_strings(ctx)
 
 
 def _transcoder(ctx: KernelContext) -> Callable[[bytes], bytes]:
     source, errors = ctx.attrs["input_encoding"], ctx.attrs["errors"]
-    target, stand_in = _OUTPUTS[ctx.attrs["output_encoding"]], chr(ctx.attrs["replacement_char"])
+    target, stand_in = encodings(ctx, "output_encoding"), chr(ctx.attrs["replacement_char"])
     replaced = _CONTROL if ctx.attrs["replace_control_characters"] else ()
     table: dict[int, str] = dict.fromkeys(replaced, stand_in)
     if stand_in != "\ufffd":

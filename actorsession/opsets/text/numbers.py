@@ -224,4 +224,35 @@ def _decode_raw_kernel(ctx: KernelContext) -> Kernel:
     return decoded
 
 
+def _decoded_padded(ctx: InferContext) -> Sequence[TensorShape]:
+    require_string(ctx, 0)
+    dims, length = ctx.inputs[0].shape.sizes, ctx.constant(1)
+    size = as_dtype(ctx.attrs["out_type"]).itemsize
+    if length is not None and (int(length) <= 0 or int(length) % size):
+        raise ValueError(
+            f"fixed_length must be a positive multiple of {size}, the size of out_type; got {length}"
+        )
+    count = None if length is None else int(length) // size
+    return [unknown_shape if dims is None else TensorShape([*dims, count])]
+
+
+def _decode_padded_kernel(ctx: KernelContext) -> Kernel:
+    decode, size = _decode_raw_kernel(ctx), ctx.outputs[0].dtype.itemsize
+
+    def decoded(value: Any, length: Any) -> Any:
+        wanted = int(length)
+        if wanted <= 0 or wanted % size:
+            raise InvalidArgumentError(
+                f"fixed_length ({wanted}) must be a positive multiple of the size of out_type ({size})"
+            )
+        cut = [text[:wanted].ljust(wanted, b"\0") for text in boxed(value).flat]
+        shape = np.shape(value)
+        if not cut:
+            return np.empty((*shape, wanted // size), ctx.outputs[0].dtype.np_dtype)
+        return decode(string_array(cut, shape))
+
+    return decoded
+
+
+op("DecodePaddedRaw", _decoded_padded, kernel=_decode_padded_kernel, sized_by=(1,))
 op("DecodeRaw", _decoded, kernel=_decode_raw_kernel, grad=NOT_DIFFERENTIABLE)

@@ -16,12 +16,13 @@ The static shapes in a loop follow from the values that enter it (see ``shapes``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.control_flow_ops import PRIMITIVES
-from actorsession.graph.function import function_fault
+from actorsession.graph.function import ARGUMENT, function_fault
+from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.plan.control_flow.conditionals import functionalize_conditionals
 from actorsession.plan.control_flow.frames import ROOT, Frame, frames_of
 from actorsession.plan.control_flow.loops import functionalize_loop
@@ -29,7 +30,7 @@ from actorsession.plan.control_flow.rewrite import GraphRewriter, RefusedError, 
 from actorsession.plan.control_flow.shapes import with_known_shapes
 from actorsession.plan.prune import StepGraph
 
-__all__ = ["functionalize"]
+__all__ = ["functionalize", "functionalize_function"]
 
 # A partially dead loop is so rare that a graph with several is left alone.
 _ATTEMPTS = 4
@@ -65,6 +66,47 @@ def functionalize(
         except ValueError:
             break  # a cycle, or shapes that do not fit: the error appears when it runs
     return graph, dict(device_of)
+
+
+def functionalize_function(
+    nodes: Sequence[NodeDef], arguments: Sequence[TensorSpec], outputs: Sequence[tuple[str, int]]
+) -> list[NodeDef]:
+    """Return the nodes of a function without primitive control flow.
+
+    Args:
+        nodes: the nodes, producers first except on back edges.
+        arguments: static types of what they read from outside.
+        outputs: what the function returns.
+
+    Raises:
+        ValueError: for a loop or conditional that one operation cannot replace.
+    """
+
+    def outside(index: int) -> str:
+        return f"_argument_{index}"
+
+    given = {
+        outside(index): NodeDef(name=outside(index), op="Placeholder", outputs=(spec,))
+        for index, spec in enumerate(arguments)
+    }
+    there = {**given}
+    for node in nodes:
+        read = [(outside(k), 0) if name == ARGUMENT else (name, k) for name, k in node.inputs]
+        there[node.name] = replace(node, inputs=tuple(read))
+    fetches = tuple([(outside(k), 0) if name == ARGUMENT else (name, k) for name, k in outputs])
+    found, _ = functionalize(StepGraph(there, (), fetches, ()), dict.fromkeys(there, ""))
+    places = {name: index for index, name in enumerate(given)}
+    made = []
+    for name, node in found.nodes.items():
+        if node.op in PRIMITIVES:
+            raise ValueError(
+                f"node {name!r} ({node.op}) is in a function, and of no loop or conditional that one "
+                "operation can replace"
+            )
+        if name not in given:
+            refs = [(ARGUMENT, places[n]) if n in places else (n, k) for n, k in node.inputs]
+            made.append(replace(node, inputs=tuple(refs)))
+    return made
 
 
 def _lift_all(rewriter: GraphRewriter, refused: set[Frame]) -> None:

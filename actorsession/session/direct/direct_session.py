@@ -57,15 +57,12 @@ from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step
 from actorsession.session.local_wait_graph import MOST, local_wait_graph
 from actorsession.session.partial.direct_partial_runs import DirectPartialRuns, PartialPlan
 from actorsession.session.reattach import Reattached
-from actorsession.session.session_interface import LocalSession, OnEvict
+from actorsession.session.session_interface import SESSION_CLOSED, TURN, LocalSession, OnEvict
 from actorsession.session.statistics import SessionStatistics
 from actorsession.session.value_delivery import ValueDelivery
 
 __all__ = ["DirectSession"]
 
-# Seconds for which runs that never suspend may hold the event loop in a row.
-_TURN = 0.005
-_CLOSED = "Session has been closed."
 
 T = TypeVar("T")
 
@@ -339,7 +336,7 @@ class DirectSession(LocalSession[DirectPlan]):
         # it has no step to abort.
         now = time.perf_counter()
         if now >= self._turn_ends:
-            self._turn_ends = now + _TURN
+            self._turn_ends = now + TURN
             await asyncio.sleep(0)
         self.planner.touch(plan)
         whole = options is not None and needs_step(options)
@@ -427,6 +424,7 @@ class DirectSession(LocalSession[DirectPlan]):
             metadata.partition_graphs = partition_graphs(
                 graph_of(plan, step).partitions,
                 infer_shapes=self._config.graph_options.infer_shapes,
+                client=self._device_set.client_device,
             )
 
     def _partial_step(
@@ -503,22 +501,24 @@ class DirectSession(LocalSession[DirectPlan]):
     async def close(self) -> None:
         """Cancel running steps and release threads and executors; may be called twice."""
         self.close_here()
-        await self.partial_runs.close(_CLOSED)
+        await self.partial_runs.close(SESSION_CLOSED)
         for executor in self._executors.values():
-            await executor.stop(_CLOSED)
+            await executor.stop(SESSION_CLOSED)
 
     def close_here(self) -> None:
         """Close the session from any thread, without an event loop; may be called twice."""
-        if not self._gate.close(CancelledError(_CLOSED)):
+        if not self._gate.close(CancelledError(SESSION_CLOSED)):
             return
-        self.cancel_steps(CancelledError(_CLOSED))
+        self.cancel_steps(CancelledError(SESSION_CLOSED))
         for executor in self._executors.values():
-            executor.close(CancelledError(_CLOSED))
-        self._planning.close(CancelledError(_CLOSED))
+            executor.close(CancelledError(SESSION_CLOSED))
+        self._planning.close(CancelledError(SESSION_CLOSED))
         if self._waiting_on is not None:  # of another thread perhaps, and perhaps closed already
             with contextlib.suppress(RuntimeError):
-                self._waiting_on.call_soon_threadsafe(self._inflight.close, CancelledError(_CLOSED))
-        self.partial_runs.close_here(CancelledError(_CLOSED))
+                self._waiting_on.call_soon_threadsafe(
+                    self._inflight.close, CancelledError(SESSION_CLOSED)
+                )
+        self.partial_runs.close_here(CancelledError(SESSION_CLOSED))
         self.planner.release()
         self.debugger.forget_plans()
         self._pools.shutdown()

@@ -41,12 +41,11 @@ from actorsession.runtime.partial.thread_runs import ThreadPartialRunMgr, Thread
 from actorsession.runtime.wait_graph import PartialWaits
 from actorsession.session.direct.planner import Planner
 from actorsession.session.partial.partial_runs import PartialRuns
+from actorsession.session.session_interface import TURN
 
 __all__ = ["DirectPartialRuns", "PartialPlan"]
 
 _log = logging.getLogger("actorsession.session")
-# Seconds for which calls that never suspend may hold the event loop in a row.
-_TURN = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +269,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
 
     async def _yield_loop(self) -> None:
         """Yield the loop, which calls that end at once would hold; see ``DirectSession.run``."""
-        self._turn_ends = time.perf_counter() + _TURN
+        self._turn_ends = time.perf_counter() + TURN
         await asyncio.sleep(0)
 
     # -- the end -------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from actorsession.actors.deadline import Deadline
 from actorsession.config import CONNECT_TIMEOUT, ConfigProto
 from actorsession.errors import WorkerRestartedError
+from actorsession.graph.device import device_task
 from actorsession.graph.graph import Graph
 from actorsession.graph.kept_state import VARIABLES, holds_state, named
 
@@ -98,7 +99,7 @@ class MasterRestart:
         if not kept:
             return set()
         placed = (await self._session.ask_placement()).devices
-        tasks = {_task_of(placed[name]) for name in kept if name in placed}
+        tasks = {device_task(placed[name]) for name in kept if name in placed}
         return {task for task in tasks if self._private or before.get(task) != now.get(task)}
 
     def _error(self) -> WorkerRestartedError:
@@ -112,8 +113,4 @@ class MasterRestart:
 
     async def _ask_incarnations(self) -> dict[str, int]:
         devices = await self._session.ask_devices(Deadline.after(CONNECT_TIMEOUT))
-        return {_task_of(device.name): device.incarnation for device in devices}
-
-
-def _task_of(device: str) -> str:
-    return device.rpartition("/device:")[0]
+        return {device_task(device.name): device.incarnation for device in devices}

@@ -108,7 +108,7 @@ from actorsession.session.remote.values import (
     timeline_of,
     wire_options,
 )
-from actorsession.session.session_interface import TIMELINES, SessionInterface
+from actorsession.session.session_interface import SESSION_CLOSED, TIMELINES, SessionInterface
 from actorsession.session.statistics import SessionStatistics
 from actorsession.session.targets import master_addresses
 from actorsession.session.value_delivery import ValueDelivery
@@ -126,7 +126,6 @@ _ANSWER_MARGIN = 0.25
 # Seconds that are left of a limit at least, so that the answer is an error of the step, not of the request.
 _LEAST = 1e-3
 _GONE = (UnavailableError, DeadlineExceededError, AbortedError, CancelledError)
-_CLOSED = "Session has been closed."
 
 T = TypeVar("T")
 R = TypeVar("R", bound=ProgramRun)
@@ -233,7 +232,9 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     # -- connecting ----------------------------------------------------------------------------
 
-    async def connect(self, limit: float = CONNECT_TIMEOUT, *, anew: bool = False) -> None:
+    async def connect(
+        self, limit: float = CONNECT_TIMEOUT, *, anew: bool = False, bare: bool = False
+    ) -> None:
         """Reach the master and create the session there; do nothing if that is done.
 
         If the call fails or is cancelled, nothing stays open, and the next call tries again.
@@ -241,6 +242,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
         Args:
             limit: seconds that this may take, unless the session has a limit for operations.
             anew: whether this may create a session in place of one that was lost.
+            bare: whether the session is created without the graph, which then follows with the first run, so
+                that nothing of it can be refused.
 
         Raises:
             UnavailableError: if no master answers at the target in time, or the session was lost.
@@ -256,19 +259,19 @@ class RemoteSession(SessionInterface[RemotePlan]):
                 self._check_there()
             deadline = Deadline.after(self._config.operation_timeout or limit)
             try:
-                await self._create(deadline)
+                await self._create(deadline, bare or self._unbuilt)
             except BaseException as exc:
                 # The master drops a session whose client has hung up.
                 await self._master.hang_up(0.0)
                 if self._closed and isinstance(exc, OpError):
-                    raise CancelledError(_CLOSED) from exc
+                    raise CancelledError(SESSION_CLOSED) from exc
                 raise
 
-    async def _create(self, deadline: Deadline) -> None:
+    async def _create(self, deadline: Deadline, bare: bool) -> None:
         with self._graph.growing():
-            operations = [] if self._unbuilt else self._graph.get_operations()
-            extensions = 0 if self._unbuilt else len(self._graph.extended_since(0))
-            size = 0 if self._unbuilt else self._graph.total_size
+            operations = [] if bare else self._graph.get_operations()
+            extensions = 0 if bare else len(self._graph.extended_since(0))
+            size = 0 if bare else self._graph.total_size
         check_graph_size(size)
         message: CreateSession | None = None
         for left in reversed(range(_TRIES)):
@@ -352,7 +355,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             raise
         self._loss = None
 
-    async def _be_connected(self, deadline: Deadline | None = None) -> None:
+    async def _be_connected(self, deadline: Deadline | None = None, *, bare: bool = False) -> None:
         """Connect, or go on after the loss of the master where that is possible.
 
         Raises:
@@ -360,7 +363,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             OpError: as ``connect`` does.
         """
         if not self._restart.is_due:
-            await self.connect()
+            await self.connect(bare=bare)
             return
         what = f"the master at {self._master.address}, which was lost, to be started again"
         # A child, so that closing the session ends it.
@@ -370,12 +373,12 @@ class RemoteSession(SessionInterface[RemotePlan]):
         except asyncio.CancelledError as error:
             caller = asyncio.current_task()
             if self._closed and not (caller is not None and caller.cancelling()):
-                raise CancelledError(_CLOSED) from error
+                raise CancelledError(SESSION_CLOSED) from error
             raise
 
     def _check_open(self) -> None:
         if self._closed:
-            raise CancelledError(_CLOSED)
+            raise CancelledError(SESSION_CLOSED)
 
     def _check_there(self) -> None:
         self._check_open()
@@ -408,7 +411,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             return await self._master.ask(message, deadline, reply)
         except _GONE as error:
             if self._closed:
-                raise CancelledError(_CLOSED) from error
+                raise CancelledError(SESSION_CLOSED) from error
             raise
         finally:
             self._steps -= 1
@@ -741,7 +744,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             CancelledError: if the session is closed.
         """
         if self._closed:
-            raise CancelledError(_CLOSED)
+            raise CancelledError(SESSION_CLOSED)
         way = program.way
         if (
             way is not self._master.way
@@ -768,7 +771,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
     def explain(self, error: OpError, then: Callable[[OpError], None]) -> None:
         """Pass on the error of a run, with the exit status of a lost task."""
         if self._closed:
-            then(CancelledError(_CLOSED) if isinstance(error, _GONE) else error)
+            then(CancelledError(SESSION_CLOSED) if isinstance(error, _GONE) else error)
             return
         if isinstance(error, UnavailableError):
             asking = self._master.add_fate(error)
@@ -831,7 +834,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     async def devices(self) -> list[DeviceAttributes]:
         """Return the devices that the session may use, the client device first."""
-        await self._be_connected()
+        await self._be_connected(bare=True)
         return await self.ask_devices(Deadline.after(CONNECT_TIMEOUT))
 
     async def ask_devices(self, deadline: Deadline) -> list[DeviceAttributes]:
@@ -899,12 +902,12 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     def _end(self) -> None:
         self._closed = True
-        self._planning.close(CancelledError(_CLOSED))
+        self._planning.close(CancelledError(SESSION_CLOSED))
         if self._pool is not None:
             self._pool.shutdown(wait=False)
-        self._inflight.close(CancelledError(_CLOSED))
+        self._inflight.close(CancelledError(SESSION_CLOSED))
         self.wheel.close()
-        self._debugger.close(CancelledError(_CLOSED))
+        self._debugger.close(CancelledError(SESSION_CLOSED))
 
     async def _tell_closed(self) -> None:
         handle, self.handle = self.handle, ""

@@ -137,15 +137,27 @@ def _import(
     node.name, node.op = "old", op_type
     node.input.extend([f"given{at}" for at in range(len(tensors))])
     for key, value in attrs.items():
-        kind = {bool: "b", int: "i", float: "f"}.get(type(value))
-        if kind is None:
-            node.attr[key].type = tf.as_dtype(value).as_datatype_enum
-        else:
-            setattr(node.attr[key], kind, value)
+        _set_attr(tf, node.attr[key], key, value)
     mapped = {f"given{at}:0": tensor for at, tensor in enumerate(tensors)}
     (made,) = tf.import_graph_def(graph_def, mapped, ["old"], name="")
     # Of deprecated types TensorFlow does not know the shapes.
     return Plan(steps=[Step(list(made.outputs[:outputs]))], tolerance=tolerance)
+
+
+def _set_attr(tf: Any, attr: Any, key: str, value: Any) -> None:
+    """Set an attribute of a node; those whose names begin with T, and ``dtype``, are types."""
+    if isinstance(value, list):
+        kind = {int: "i", str: "s"}[type(value[0])] if value else "i"
+        if key.startswith("T"):
+            attr.list.type.extend([tf.as_dtype(item).as_datatype_enum for item in value])
+        else:
+            items = [item.encode() if kind == "s" else item for item in value]
+            getattr(attr.list, kind).extend(items)
+    elif isinstance(value, str) and (key[0] in "TS" or key in ("dtype", "out_type")):
+        attr.type = tf.as_dtype(value).as_datatype_enum
+    else:
+        kind = {bool: "b", int: "i", float: "f", str: "s"}[type(value)]
+        setattr(attr, kind, value.encode() if kind == "s" else value)
 
 
 # -- older forms -----------------------------------------------------------------------------------
@@ -491,3 +503,528 @@ def _(tf: Any, _: Any) -> Any:
         feature_list_dense_shapes=[[2], []],
     )  # fmt: skip
     return Plan(steps=[Step([list(part) for part in found])])
+
+
+# -- fused nodes -----------------------------------------------------------------------------------
+
+_PADS = np.array([[0, 0], [1, 2], [0, 1], [0, 0]], np.int32)
+for _mode in ("REFLECT", "SYMMETRIC"):
+    case(f"FusedPadConv2D-{_mode}", input=reals(1, 4, 5, 3), paddings=_PADS, filter=reals(2, 2, 3, 4),
+         mode=_mode, strides=[1, 1, 2, 1], padding="VALID", slopes=False, tolerance=1e-5)  # fmt: skip
+    case(f"FusedResizeAndPadConv2D-{_mode}", input=reals(1, 3, 4, 3), size=np.array([6, 5], np.int32),
+         paddings=_PADS, filter=reals(2, 2, 3, 4), mode=_mode, strides=[1, 1, 1, 1], padding="SAME",
+         resize_align_corners=_mode == "REFLECT", slopes=False, tolerance=1e-5)  # fmt: skip
+case("FusedPadConv2D-far", input=reals(1, 2, 2, 1), paddings=_PADS * 3, filter=reals(2, 2, 1, 1),
+     mode="REFLECT", strides=[1, 1, 1, 1], padding="VALID", slopes=False)  # fmt: skip
+for _name, _args in (
+    ("BiasAdd", 1), ("BiasAdd Relu", 1), ("BiasAdd Relu6", 1), ("BiasAdd Elu", 1),
+    ("BiasAdd LeakyRelu", 1), ("FusedBatchNorm", 4), ("FusedBatchNorm Relu", 4),
+):  # fmt: skip
+    _vectors = [reals(4), reals(4) + 1, reals(4) / 3, reals(4) ** 2][:_args]
+    _given = {
+        "T": "float32",
+        "num_args": _args,
+        "fused_ops": _name.split(),
+        "strides": [1, 1, 2, 1],
+    }
+    old(f"_FusedConv2D-{_name}", 1400, [reals(2, 5, 6, 3), reals(3, 2, 3, 4), *_vectors],
+        padding="SAME", epsilon=0.01, TArgs=["float32"] * _args, tolerance=1e-5, **_given)  # fmt: skip
+    if _args == 1 and "Leaky" not in _name:
+        old(f"_FusedDepthwiseConv2dNative-{_name}", 1400,
+            [reals(2, 5, 6, 2), reals(3, 2, 2, 2), *_vectors],
+            padding="VALID", tolerance=1e-5, **_given | {"strides": [1, 2, 2, 1]})  # fmt: skip
+for _name in ("BiasAdd", "BiasAdd Relu", "BiasAdd Tanh", "BiasAdd Sigmoid"):
+    old(f"_FusedMatMul-{_name}", 1400, [reals(3, 2), reals(3, 4), reals(4)], T="float32", num_args=1,
+        fused_ops=_name.split(), transpose_a=True, tolerance=1e-5)  # fmt: skip
+_SIZES: dict[str, Any] = {
+    "ksize": np.array([1, 2, 3, 1], np.int32), "strides": np.array([1, 1, 2, 1], np.int32),
+}  # fmt: skip
+case("MaxPoolV2", input=reals(2, 4, 6, 3), padding="SAME", **_SIZES)
+case("MaxPoolV2-valid", input=reals(2, 4, 6, 3), padding="VALID", **_SIZES)
+case("MaxPoolV2-integers", input=wholes(1, 3, 4, 2), padding="SAME", **_SIZES)
+case("MaxPoolGradGradV2", orig_input=reals(1, 3, 4, 2), orig_output=reals(1, 3, 2, 2),
+     grad=reals(1, 3, 4, 2), padding="SAME", **_SIZES, slopes=False)  # fmt: skip
+for _adj in (False, True):
+    case(f"BatchMatMulV3-{_adj:d}", x=reals(2, 3, 4), y=reals(*((1, 5, 4) if _adj else (1, 4, 5))),
+         Tout="float32", adj_y=_adj, tolerance=1e-5)  # fmt: skip
+case(
+    "BatchMatMulV3-bytes",
+    x=wholes(2, 3, 4, dtype="int8"),
+    y=wholes(4, 2, dtype="int8"),
+    Tout="int32",
+)
+
+# -- images ----------------------------------------------------------------------------------------
+
+for _padding in ("SAME", "VALID"):
+    case(f"ExtractVolumePatches-{_padding}", input=reals(2, 4, 3, 5, 2), ksizes=[1, 2, 2, 3, 1],
+         strides=[1, 1, 2, 2, 1], padding=_padding)  # fmt: skip
+case("ExtractVolumePatches-integers", input=wholes(1, 2, 2, 2, 1), ksizes=[1, 2, 1, 2, 1],
+     strides=[1, 1, 1, 1, 1], padding="SAME")  # fmt: skip
+_MOVED = {
+    "scale": np.array([0.6, 1.7], np.float32),
+    "translation": np.array([-0.4, 1.2], np.float32),
+}
+for _curve in ("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic",
+               "mitchellcubic"):  # fmt: skip
+    for _anti in (False, True):
+        case(f"ScaleAndTranslate-{_curve}-{_anti:d}", images=reals(2, 6, 5, 2), antialias=_anti,
+             size=np.array([4, 9], np.int32), kernel_type=_curve, tolerance=1e-4, **_MOVED)  # fmt: skip
+case("ScaleAndTranslate-bytes", slopes=False, images=wholes(1, 4, 4, 1, dtype="uint8"),
+     size=np.array([3, 3], np.int32),
+     tolerance=1e-4, **_MOVED)  # fmt: skip
+case("ScaleAndTranslate-negative", images=reals(1, 4, 4, 1), size=np.array([3, 3], np.int32),
+     scale=np.array([-1, 1], np.float32), translation=np.zeros(2, np.float32))  # fmt: skip
+case("ScaleAndTranslateGrad", grads=reals(1, 4, 9, 2), original_image=reals(1, 6, 5, 2), slopes=False,
+     kernel_type="triangle", antialias=True, tolerance=1e-4, **_MOVED)  # fmt: skip
+_TURN = np.array(
+    [[0.8, -0.6, 1.5, 0.6, 0.8, -2.0, 0.01, -0.02], [1.5, 0, -4, 0, 2.5, 7, 0, 0]], np.float32
+)
+for _fill in ("CONSTANT", "REFLECT", "WRAP", "NEAREST"):
+    for _between in ("NEAREST", "BILINEAR"):
+        case(f"ImageProjectiveTransformV2-{_fill}-{_between}", images=reals(2, 5, 4, 2), transforms=_TURN,
+             output_shape=np.array([6, 7], np.int32), interpolation=_between, fill_mode=_fill,
+             tolerance=1e-4)  # fmt: skip
+        case(f"ImageProjectiveTransformV3-{_fill}-{_between}", images=wholes(2, 4, 5, 1, dtype="uint8"),
+             transforms=_TURN[:1], output_shape=np.array([4, 5], np.int32), interpolation=_between,
+             fill_mode=_fill, fill_value=np.float32(7))  # fmt: skip
+case("ImageProjectiveTransformV2-count", images=reals(3, 5, 4, 2), transforms=_TURN,
+     output_shape=np.array([6, 7], np.int32), interpolation="NEAREST")  # fmt: skip
+for _centred in (False, True):
+    for _normal in (False, True):
+        for _version in ("", "V2"):
+            case(f"ExtractGlimpse{_version}-{_centred:d}{_normal:d}", input=reals(2, 6, 7, 1),
+                 size=np.array([3, 4], np.int32), offsets=np.array([[0.25, 0.1], [-1.3, 2.2]], np.float32),
+                 centered=_centred, normalized=_normal, noise="zero", uniform_noise=False)  # fmt: skip
+
+# -- quantised numbers -----------------------------------------------------------------------------
+
+
+def quantised(kind: str, *shape: int) -> Any:
+    """Integers of a quantised type, of which 32 bits are used wholly."""
+    info = np.iinfo(kind.removeprefix("q"))
+    drawn = np.random.default_rng(int(np.prod(shape)) + 5).integers(info.min, info.max, shape)
+    return drawn.astype(info.dtype).view([(kind, info.dtype)])
+
+
+def ends(*numbers: float) -> list[Any]:
+    """Ends of ranges."""
+    return [np.float32(number) for number in numbers]
+
+
+def four(names: str) -> dict[str, Any]:
+    """The ends of the ranges of two operands, by their names."""
+    return dict(zip(names.split(), ends(-1, 3, -2, 1), strict=True))
+
+
+_SPREAD = np.array([-9, -3.3, -1, -0.504, -0.01, 0, 0.004, 0.5, 1.25, 2.71, 5.999, 70], np.float32)
+for _kind in ("quint8", "qint8", "quint16", "qint16", "qint32"):
+    for _mode in ("MIN_COMBINED", "MIN_FIRST", "SCALED"):
+        # Of an integer of 32 bits that is beyond the range TensorFlow's is undefined.
+        if _mode == "MIN_COMBINED" or _kind in ("quint8", "qint8"):
+            case(f"QuantizeV2-{_kind}-{_mode}", input=_SPREAD, min_range=np.float32(-3.3),
+                 max_range=np.float32(6), T=_kind, mode=_mode, slopes=False)  # fmt: skip
+        if _kind != "qint32" or _mode == "MIN_FIRST":
+            case(f"Dequantize-{_kind}-{_mode}", input=quantised(_kind, 3, 4), min_range=np.float32(-3.3),
+                 max_range=np.float32(6), mode=_mode, tolerance=1e-6)  # fmt: skip
+case("QuantizeV2-narrow", input=_SPREAD, min_range=np.float32(-3), max_range=np.float32(2), T="qint8",
+     mode="SCALED", narrow_range=True, round_mode="HALF_TO_EVEN", slopes=False)  # fmt: skip
+case("QuantizeV2-axis", input=reals(3, 2, 4), min_range=np.array([-1, 0], np.float32), axis=1, T="qint8",
+     max_range=np.array([1, 2], np.float32), mode="SCALED", slopes=False)  # fmt: skip
+case("QuantizeV2-wrong", input=_SPREAD, min_range=np.float32(2), max_range=np.float32(1), T="quint8",
+     slopes=False)  # fmt: skip
+case("Dequantize-axis", input=quantised("qint8", 3, 2, 4), min_range=np.array([-1, 0], np.float32),
+     axis=1, max_range=np.array([1, 2], np.float32), mode="SCALED", narrow_range=True)  # fmt: skip
+for _kind in ("quint8", "qint8"):
+    case(f"Requantize-{_kind}", input=quantised("qint32", 4, 5), input_min=np.float32(-900),
+         input_max=np.float32(1200), requested_output_min=np.float32(-300), out_type=_kind,
+         requested_output_max=np.float32(800))  # fmt: skip
+case("RequantizationRange", input=quantised("qint32", 4, 5) , input_min=np.float32(-900),
+     input_max=np.float32(1200), slopes=False)  # fmt: skip
+case("QuantizeDownAndShrinkRange", input=quantised("qint32", 4, 5), input_min=np.float32(-900),
+     input_max=np.float32(1200), out_type="quint8", slopes=False)  # fmt: skip
+_FOUR = four("min_input max_input min_filter max_filter")
+for _padding in ("SAME", "VALID"):
+    case(f"QuantizedConv2D-{_padding}", input=quantised("quint8", 1, 4, 5, 2), padding=_padding,
+         filter=quantised("quint8", 2, 3, 2, 3), strides=[1, 2, 2, 1], slopes=False, **_FOUR)  # fmt: skip
+for _turn in (False, True):
+    case(f"QuantizedMatMul-{_turn:d}", a=quantised("quint8", 2, 3), transpose_b=_turn, min_a=np.float32(-1),
+         b=quantised("quint8", *((4, 3) if _turn else (3, 4))), max_a=np.float32(3), slopes=False,
+         min_b=np.float32(0), max_b=np.float32(5))  # fmt: skip
+case("QuantizedBiasAdd", input=quantised("quint8", 2, 3), bias=quantised("quint8", 3), out_type="qint32",
+     slopes=False, **four("min_input max_input min_bias max_bias"))  # fmt: skip
+case("QuantizedBiasAdd-count", input=quantised("quint8", 2, 3), bias=quantised("quint8", 2),
+     out_type="qint32", slopes=False,
+     **four("min_input max_input min_bias max_bias"))  # fmt: skip
+for _name in ("QuantizedRelu", "QuantizedRelu6"):
+    for _kind in ("quint8", "qint32"):
+        case(f"{_name}-{_kind}", features=quantised(_kind, 3, 4), min_features=np.float32(-8), slopes=False,
+             max_features=np.float32(9), out_type=_kind)  # fmt: skip
+for _name in ("QuantizedMaxPool", "QuantizedAvgPool"):
+    case(_name, input=quantised("quint8", 1, 4, 5, 2), min_input=np.float32(-8), max_input=np.float32(9),
+         ksize=[1, 2, 2, 1], strides=[1, 2, 1, 1], padding="SAME", slopes=False)  # fmt: skip
+case("QuantizedConcat", concat_dim=np.int32(1), values=[quantised("quint8", 2, 3), quantised("quint8", 2, 2)],
+     input_mins=ends(-1, -2), input_maxes=ends(3, 2.5), slopes=False)  # fmt: skip
+case("QuantizedConcat-integers", concat_dim=np.int32(0), slopes=False, input_mins=ends(-1, -2),
+     values=[quantised("qint32", 2, 3), quantised("qint32", 1, 3)], input_maxes=ends(3, 2.5))  # fmt: skip
+case("QuantizedReshape", tensor=quantised("quint8", 2, 3), shape=np.array([-1, 2], np.int32),
+     input_min=np.float32(-1), input_max=np.float32(2), slopes=False)  # fmt: skip
+for _name in ("QuantizedAdd", "QuantizedMul"):
+    case(_name, x=quantised("quint8", 2, 3), y=quantised("quint8", 3), slopes=False,
+         **four("min_x max_x min_y max_y"))  # fmt: skip
+for _given in (False, True):
+    for _signed in (False, True):
+        _steps: dict[str, Any] = {
+            "input": _SPREAD, "input_min": np.float32(-3.3), "input_max": np.float32(6),
+            "range_given": _given, "signed_input": _signed,
+        }  # fmt: skip
+        case(f"QuantizeAndDequantizeV2-{_given:d}{_signed:d}", num_bits=6, tolerance=1e-6, **_steps)
+        case(f"QuantizeAndDequantizeV3-{_given:d}{_signed:d}", num_bits=np.int32(8), tolerance=1e-6,
+             **_steps)  # fmt: skip
+        case(f"QuantizeAndDequantizeV4-{_given:d}{_signed:d}", narrow_range=True, round_mode="HALF_UP",
+             tolerance=1e-6, **_steps)  # fmt: skip
+case("QuantizeAndDequantizeV2-axis", input=reals(3, 2, 4), input_min=np.array([-1, 0], np.float32), axis=1,
+     input_max=np.array([1, 2], np.float32), tolerance=1e-6)  # fmt: skip
+case("QuantizeAndDequantizeV4-axis", input=reals(3, 2, 4), input_min=np.array([-1, 0], np.float32), axis=1,
+     input_max=np.array([1, 2], np.float32), tolerance=1e-6)  # fmt: skip
+case("QuantizeAndDequantizeV2-wrong", input=_SPREAD, input_min=np.float32(3), input_max=np.float32(2),
+     range_given=True)  # fmt: skip
+old("QuantizeAndDequantize", 21, [_SPREAD], T="float32", input_min=-3.0, input_max=2.0, range_given=True,
+    tolerance=1e-6)  # fmt: skip
+
+
+@op_types("QuantizedBatchNormWithGlobalNormalization")
+def _(tf: Any, _: Any) -> Any:
+    names = ("t", "m", "v", "beta", "gamma")
+    spans = ends(-1, 2), ends(-1, 1), ends(0.5, 4), ends(-1, 1), ends(-1, 3)
+    given = {}
+    for name, span in zip(names, spans, strict=True):
+        shape = (1, 2, 2, 3) if name == "t" else (3,)
+        given |= {name: tf.constant(quantised("quint8", *shape))}
+        given |= {f"{name}_min": span[0], f"{name}_max": span[1]}
+    found = tf.raw_ops.QuantizedBatchNormWithGlobalNormalization(
+        out_type=tf.qint32, variance_epsilon=0.01, scale_after_normalization=True, **given
+    )
+    return Plan(tf.raw_ops.Dequantize(input=found[0], min_range=found[1], max_range=found[2],
+                                      mode="MIN_FIRST"), tolerance=5e-3)  # fmt: skip
+
+
+@op_types("Cast-quantised")
+def _(tf: Any, _: Any) -> Any:
+    given = tf.constant(quantised("quint8", 5))
+    back = tf.cast(np.array([1.5, 300.0, -2.0], np.float32), tf.qint32)
+    return [
+        given,
+        tf.cast(given, tf.float32),
+        tf.bitcast(given, tf.uint8),
+        back,
+        tf.concat([given, given], 0),
+    ]
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def texts(*values: bytes) -> Any:
+    """A vector of strings."""
+    return np.array(values, object)
+
+
+_SAID = texts(b"a\xc3\xa9\xe2\x82\xac", b"", b"\xff\xf0\x9f\x98\x80z", b"\xe2\x82", b"\x01\t\xc3")
+for _errors in ("replace", "ignore"):
+    for _name in ("UnicodeDecode", "UnicodeDecodeWithOffsets"):
+        case(f"{_name}-{_errors}", input=_SAID, input_encoding="UTF-8", errors=_errors,
+             replacement_char=63, replace_control_characters=_errors == "replace")  # fmt: skip
+case("UnicodeDecode-wide", input=texts(b"\0a\xd8\x3d\xde\0", b"\0b"), input_encoding="UTF-16-BE")  # fmt: skip
+case("UnicodeDecode-strict", input=_SAID, input_encoding="UTF-8", errors="strict")
+for _encoding in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
+    case(f"UnicodeEncode-{_encoding}", input_values=np.array([97, 233, 0x1F600, 0xD800, 98], np.int32),
+         input_splits=np.array([0, 2, 2, 5]), output_encoding=_encoding)  # fmt: skip
+case("UnicodeEncode-ignore", input_values=np.array([97, 0x110000, 98], np.int32), errors="ignore",
+     input_splits=np.array([0, 3]), output_encoding="UTF-8")  # fmt: skip
+case("UnicodeEncode-strict", input_values=np.array([97, 0x110000, 98], np.int32), errors="strict",
+     input_splits=np.array([0, 3]), output_encoding="UTF-8")  # fmt: skip
+case("UnicodeEncode-splits", input_values=np.array([97], np.int32), input_splits=np.array([0, 2]),
+     output_encoding="UTF-8")  # fmt: skip
+_WORDS = {"data": texts(b"a", b"b", b"c", b"d"), "data_splits": np.array([0, 3, 3, 4])}
+for _pad in (-1, 0, 1):
+    for _short in (False, True):
+        case(f"StringNGrams-{_pad}{_short:d}", separator="|", ngram_widths=[3, 2], left_pad="L",
+             right_pad="R", pad_width=_pad, preserve_short_sequences=_short, **_WORDS)  # fmt: skip
+case("StringNGrams-splits", separator="|", ngram_widths=[2], left_pad="", right_pad="", pad_width=0,
+     preserve_short_sequences=False, data=texts(b"a"), data_splits=np.array([0, 2]))  # fmt: skip
+case(
+    "DecodePaddedRaw",
+    input_bytes=texts(b"abcdef", b"\x01"),
+    fixed_length=np.int32(4),
+    out_type="int16",
+)
+case("DecodePaddedRaw-big", input_bytes=texts(b"abcdef", b"\x01"), fixed_length=np.int32(4),
+     out_type="int16", little_endian=False)  # fmt: skip
+case(
+    "DecodePaddedRaw-length",
+    input_bytes=texts(b"abcdef"),
+    fixed_length=np.int32(3),
+    out_type="int16",
+)
+
+# -- rows ------------------------------------------------------------------------------------------
+
+_COUNTED = np.array([1, 0, 3, 1, 1, 5])
+_NONE = np.zeros(0, np.float32)
+for _weights in (_NONE, reals(6)):
+    for _binary in (False, True):
+        _marks = {"weights": _weights, "binary_output": _binary, "slopes": False}
+        _label = f"{len(_weights)}{_binary:d}"
+        case(f"RaggedBincount-{_label}", splits=np.array([0, 2, 2, 6]), values=_COUNTED, size=np.int64(5),
+             **_marks)  # fmt: skip
+        case(f"SparseBincount-{_label}", indices=np.array([[0, 0], [0, 2], [1, 1], [1, 2], [3, 0], [3, 1]]),
+             values=_COUNTED, dense_shape=np.array([4, 3]), size=np.int64(5), **_marks)  # fmt: skip
+        case(
+            f"RaggedCountSparseOutput-{_label}",
+            splits=np.array([0, 2, 2, 6]),
+            values=_COUNTED,
+            **_marks,
+        )
+        case(f"SparseCountSparseOutput-{_label}", values=_COUNTED, dense_shape=np.array([4, 3]),
+             indices=np.array([[0, 0], [0, 2], [1, 1], [1, 2], [3, 0], [3, 1]]), **_marks)  # fmt: skip
+        case(f"DenseCountSparseOutput-{_label}", values=_COUNTED, minlength=8, **_marks)
+        _marks["weights"] = _weights.reshape(2, 3) if len(_weights) else _weights
+        case(
+            f"DenseCountSparseOutput-rows{_label}",
+            values=_COUNTED.reshape(2, 3),
+            maxlength=4,
+            **_marks,
+        )
+case("SparseBincount-vector", indices=np.arange(6)[:, None], values=_COUNTED, dense_shape=np.array([9]),
+     size=np.int64(3), weights=_NONE, slopes=False)  # fmt: skip
+case("RaggedBincount-negative", splits=np.array([0, 1]), values=np.array([-1]), size=np.int64(2),
+     weights=_NONE, slopes=False)  # fmt: skip
+case("DenseCountSparseOutput-negative", values=np.array([-1]), weights=_NONE, binary_output=False,
+     slopes=False)  # fmt: skip
+case("RaggedCountSparseOutput-splits", splits=np.array([0, 3]), values=np.array([1]), weights=_NONE,
+     binary_output=False, slopes=False)  # fmt: skip
+case("RaggedFillEmptyRows", value_rowids=np.array([0, 2, 2]), values=reals(3), nrows=np.int64(4),
+     default_value=np.float32(7))  # fmt: skip
+case("RaggedFillEmptyRows-full", value_rowids=np.array([0, 1]), values=np.array([1, 2]),
+     nrows=np.int64(2), default_value=np.int64(7))  # fmt: skip
+case(
+    "RaggedFillEmptyRowsGrad",
+    reverse_index_map=np.array([0, 3]),
+    grad_values=reals(4),
+    slopes=False,
+)
+for _hashed in (False, True):
+    _kind = "int64" if _hashed else "string"
+    case(f"RaggedCross-{_hashed:d}", ragged_values=[np.array([1, 2, 3]), texts(b"a", b"b", b"c")],
+         ragged_row_splits=[np.array([0, 2, 3]), np.array([0, 1, 3])],
+         sparse_indices=[np.array([[0, 0], [1, 1]])], sparse_values=[texts(b"x", b"y")],
+         sparse_shape=[np.array([2, 2])], dense_inputs=[np.array([[7, 8], [9, 10]])], input_order="RSDR",
+         hashed_output=_hashed, num_buckets=100 if _hashed else 0, hash_key=0xDECAFCAFFE,
+         out_values_type=_kind, out_row_splits_type="int64", slopes=False)  # fmt: skip
+
+
+@op_types("RaggedTensorToVariant")
+def _(tf: Any, _: Any) -> Any:
+    """Whole ragged tensors and their rows as variants, and back with more axes."""
+    raw = tf.raw_ops
+    values = tf.constant(reals(5, 2))
+    splits = [tf.constant(_ENDS), tf.constant(_INNER)]
+    whole = raw.RaggedTensorToVariant(
+        rt_nested_splits=splits, rt_dense_values=values, batched_input=False
+    )
+    rows = raw.RaggedTensorToVariant(
+        rt_nested_splits=splits, rt_dense_values=values, batched_input=True
+    )
+    back = raw.RaggedTensorFromVariant(
+        encoded_ragged=whole, input_ragged_rank=2, output_ragged_rank=2, Tvalues=tf.float32
+    )
+    deep = raw.RaggedTensorFromVariant(
+        encoded_ragged=tf.reshape(rows, [3, 1]), input_ragged_rank=1, output_ragged_rank=3,
+        Tvalues=tf.float32,
+    )  # fmt: skip
+    one = raw.RaggedTensorFromVariant(
+        encoded_ragged=rows[0], input_ragged_rank=1, output_ragged_rank=1, Tvalues=tf.float32
+    )
+    again = raw.RaggedTensorFromVariant(
+        encoded_ragged=rows, input_ragged_rank=-1, output_ragged_rank=2, Tvalues=tf.float32
+    )
+    flat = [*back[0], back[1], *deep[0], deep[1], *one[0], one[1], *again[0], again[1]]
+    (slope,) = tf.gradients(tf.square(again[1]), values)
+    return [*flat, tf.shape(rows), slope]
+
+
+@op_types("RaggedTensorFromVariant-wrong")
+def _(tf: Any, _: Any) -> Any:
+    whole = tf.raw_ops.RaggedTensorToVariant(
+        rt_nested_splits=[tf.constant(_ENDS)],
+        rt_dense_values=tf.constant(reals(3)),
+        batched_input=False,
+    )
+    found = tf.raw_ops.RaggedTensorFromVariant(
+        encoded_ragged=whole, input_ragged_rank=1, output_ragged_rank=1, Tvalues=tf.int32
+    )
+    return [*found[0], found[1]]
+
+
+# -- lists and maps --------------------------------------------------------------------------------
+
+
+@op_types("TensorListConcat")
+def _(tf: Any, _: Any) -> Any:
+    raw = tf.raw_ops
+    x = tf.constant(reals(5, 2))
+    parts = raw.TensorListSplit(tensor=x, element_shape=[-1, 2], lengths=np.array([2, 0, 3]))
+    whole = raw.TensorListConcat(
+        input_handle=parts, element_dtype=tf.float32, element_shape=[None, 2]
+    )
+    some = raw.TensorListScatter(tensor=x, indices=[3, 0, 1, 2, 4], element_shape=[2])
+    stacked = raw.TensorListStack(input_handle=some, element_shape=[2], element_dtype=tf.float32)
+    both = raw.TensorListConcatLists(input_a=some, input_b=some, element_dtype=tf.float32)
+    count = raw.TensorListLength(input_handle=both)
+    (slope,) = tf.gradients(tf.square(whole.tensor), x)
+    return [whole.tensor, whole.lengths, stacked, count, slope]
+
+
+@op_types("TensorListPushBackBatch")
+def _(tf: Any, _: Any) -> Any:
+    raw = tf.raw_ops
+    lists = tf.stack(
+        [
+            raw.EmptyTensorList(element_shape=[2], max_num_elements=-1, element_dtype=tf.float32)
+            for _ in range(3)
+        ]
+    )
+    pushed = raw.TensorListPushBackBatch(input_handles=lists, tensor=reals(3, 2))
+    return [
+        raw.TensorListGetItem(
+            input_handle=each, index=0, element_shape=[2], element_dtype=tf.float32
+        )
+        for each in tf.unstack(pushed)
+    ]
+
+
+@op_types("AddSparseToTensorsMap")
+def _(tf: Any, _: Any) -> Any:
+    raw = tf.raw_ops
+    kept = {"shared_name": "kept", "container": ""}
+    one = raw.AddSparseToTensorsMap(sparse_indices=np.array([[1], [2]]), sparse_values=reals(2),
+                                    sparse_shape=np.array([4]), **kept)  # fmt: skip
+    with tf.control_dependencies([one]):
+        many = raw.AddManySparseToTensorsMap(
+            sparse_indices=np.array([[0, 0], [0, 3], [2, 1]]), sparse_values=reals(3),
+            sparse_shape=np.array([3, 6]), **kept,
+        )  # fmt: skip
+    taken = raw.TakeManySparseFromTensorsMap(
+        sparse_handles=tf.concat([many, [one]], 0), dtype=tf.float32, **kept
+    )
+    again = raw.TakeManySparseFromTensorsMap(
+        sparse_handles=[np.int64(77)], dtype=tf.float32, **kept
+    )
+    return Plan(steps=[Step(list(taken)), Step(list(again))])
+
+
+@op_types("MutableDenseHashTableV2")
+def _(tf: Any, _: Any) -> Any:
+    raw = tf.raw_ops
+    table = raw.MutableDenseHashTableV2(
+        empty_key=np.int64(-1), deleted_key=np.int64(-2), value_dtype=tf.float32, value_shape=[2],
+        initial_num_buckets=8,
+    )  # fmt: skip
+    keys = np.array([5, 3, 5])
+    find = raw.LookupTableFindV2(table_handle=table, keys=keys, default_value=np.float32([7, 8]))
+    insert = raw.LookupTableInsertV2(table_handle=table, keys=keys[:2], values=reals(2, 2))
+    reserved = raw.LookupTableInsertV2(table_handle=table, keys=np.array([-1]), values=reals(1, 2))
+    remove = raw.LookupTableRemoveV2(table_handle=table, keys=np.array([5]))
+    return Plan(
+        steps=[
+            Step(find), Step(insert), Step(find), Step(reserved),
+            Step(raw.LookupTableSizeV2(table_handle=table)), Step(remove), Step(find),
+            Step(raw.LookupTableFindV2(table_handle=table, keys=np.array([-2]),
+                                       default_value=np.float32([7, 8]))),
+        ]
+    )  # fmt: skip
+
+
+# -- updates of variables --------------------------------------------------------------------------
+
+
+def update(name: str, slots: int, sparse: bool = False, **given: Any) -> None:
+    """Add two updates of a variable and its slots by a node.
+
+    Args:
+        name: the operation type, and after a dash what is special.
+        slots: how many slots there are.
+        sparse: whether the gradient has rows, of which two are the same.
+        given: the further inputs and attributes, in order.
+    """
+
+    @op_types(name)
+    def _(tf: Any, _: Any) -> Any:
+        op_type = name.partition("-")[0]
+        by_handle = op_type.startswith("Resource")
+        with tf.variable_scope("v", use_resource=by_handle):
+            made = [
+                tf.get_variable(f"v{n}", initializer=reals(4, 2) ** (2 if n else 1) / (n + 1))
+                for n in range(slots + 1)
+            ]
+        names = (
+            ["var", "m", "v", "vhat"]
+            if "accum" not in given.get("_slots", "")
+            else ["var", "accum"]
+        )
+        refs = [each.handle if by_handle else each._ref() for each in made]
+        inputs = dict(zip(names, refs, strict=False))
+        rest = {key: value for key, value in given.items() if key != "_slots"}
+        slope = (
+            {"grad": reals(3, 2), "indices": np.array([2, 0, 1])}
+            if sparse
+            else {"grad": reals(4, 2)}
+        )
+        node = getattr(tf.raw_ops, op_type)(**inputs, **slope, **rest)
+        return Plan(steps=[Step(node.op if hasattr(node, "op") else node), Step(made)] * 2,
+                    tolerance=1e-5)  # fmt: skip
+
+
+_RATE = {"lr": np.float32(0.1)}
+_BETAS = {
+    "beta1_power": np.float32(0.9), **_RATE, "beta1": np.float32(0.9), "beta2": np.float32(0.99),
+    "epsilon": np.float32(0.01),
+}  # fmt: skip
+_SIGN = {"sign_decay": np.float32(0.7), "beta": np.float32(0.8)}
+for _prefix in ("Resource", ""):
+    update(f"{_prefix}ApplyAdaMax", 2, **_BETAS)
+    update(f"{_prefix}ApplyAdagradV2", 1, _slots="accum", epsilon=np.float32(0.1), **_RATE)
+    update(
+        f"{_prefix}SparseApplyAdagradV2", 1, True, _slots="accum", epsilon=np.float32(0.1), **_RATE
+    )
+    update(f"{_prefix}ApplyAddSign", 1, alpha=np.float32(1.2), **_RATE, **_SIGN)
+    update(f"{_prefix}ApplyPowerSign", 1, logbase=np.float32(1.1), **_RATE, **_SIGN)
+update("ResourceApplyAdamWithAmsgrad", 3, beta2_power=np.float32(0.99), **_BETAS)
+for _nesterov in (False, True):
+    update(f"ResourceApplyKerasMomentum-{_nesterov:d}", 1, _slots="accum", momentum=np.float32(0.9),
+           use_nesterov=_nesterov, **_RATE)  # fmt: skip
+    update(f"ResourceSparseApplyKerasMomentum-{_nesterov:d}", 1, True, _slots="accum",
+           momentum=np.float32(0.9), use_nesterov=_nesterov, **_RATE)  # fmt: skip
+
+
+@op_types("RefIdentity")
+def _(tf: Any, _: Any) -> Any:
+    """A reference that is passed on is still one."""
+    v = tf.get_variable("v", initializer=reals(3), use_resource=False)
+    passed = tf.raw_ops.RefIdentity(input=v._ref())
+    return Plan(
+        steps=[Step(passed), Step(tf.raw_ops.AssignAdd(ref=passed, value=reals(3))), Step(v)]
+    )
+
+
+for _what, _value in (
+    ("zero", np.float32(0)), ("number", np.float32(0.5)), ("empty", np.zeros(0, np.int32)),
+    ("vector", np.zeros(2, np.int32)), ("text", np.array(b"a", object)), ("no-text", np.array(b"", object)),
+):  # fmt: skip
+    case(f"ToBool-{_what}", input=_value, slopes=False)
+case("CheckNumericsV2", tensor=reals(3), message="because")
+case("CheckNumericsV2-wrong", tensor=np.array([1, np.nan, -np.inf], np.float32), message="because",
+     slopes=False)  # fmt: skip
+case("RandomGammaGrad", alpha=np.array([0.3, 1, 2.5, 40], np.float64),
+     sample=np.array([0.2, 1.5, 3, 38], np.float64), slopes=False, tolerance=1e-6)  # fmt: skip

@@ -157,7 +157,7 @@ def test_nothing_flows_through_an_integer() -> None:
 
 
 def test_strings_are_a_type_error_either_way() -> None:
-    with pytest.raises(TypeError, match=r"Cast takes .* complex types; got string"):
+    with pytest.raises(TypeError, match=r"Cast takes .* quantised types; got string"):
         cast(source(string, ()), float32)
     with pytest.raises(TypeError, match="string is neither"):
         cast(constant(1), string)

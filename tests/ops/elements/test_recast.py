@@ -56,5 +56,5 @@ def test_a_large_bfloat16_has_its_own_limit() -> None:
 def test_only_numbers_have_a_range(value: Any) -> None:
     with pytest.raises(TypeError, match="range"):
         ops.saturate_cast(ops.constant(value), "int32")
-    with pytest.raises(TypeError, match=r"Bitcast takes .* complex types; got"):
+    with pytest.raises(TypeError, match=r"Bitcast takes .* quantised types; got"):
         ops.bitcast(ops.constant(value), "int8")

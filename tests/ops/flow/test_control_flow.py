@@ -246,7 +246,8 @@ WRONG_BRANCHES: list[tuple[str, type[Exception], Callable[[], Any]]] = [
     ("structures", ValueError, lambda: ops.cond(true(), lambda: 1, lambda: (1, 2))),
     ("types", TypeError, lambda: ops.cond(true(), lambda: [1, 2], lambda: (1, 2))),
     ("keys", ValueError, lambda: ops.cond(true(), lambda: {"a": 1}, lambda: {"b": 1})),
-    ("same dtypes", TypeError, lambda: ops.cond(true(), lambda: 1, lambda: 1.0)),
+    ("same type", ValueError, lambda: ops.cond(true(), lambda: 1, lambda: 1.0)),
+    ("same type", TypeError, lambda: ops.case([(true(), lambda: 1)], lambda: 1.0)),
     ("resource", TypeError, lambda: ops.cond(true(), handle, handle)),
 ]
 

@@ -14,7 +14,14 @@ _RECORDED = "tests/ops/test_op_types.py"
 _WITH_OTHERS = """
     QueueEnqueue QueueEnqueueMany QueueDequeue QueueDequeueMany QueueDequeueUpTo QueueClose QueueSize
     StackPush StackPop StackClose LookupTableInsert LookupTableFind LookupTableSize LookupTableImport
-    LookupTableExport InitializeTable ResourceGatherNd VariableShape BlockLSTMGrad
+    LookupTableExport InitializeTable ResourceGatherNd VariableShape BlockLSTMGrad MaxPoolGradV2
+    QuantizeAndDequantizeV4Grad TensorListConcatLists TensorListScatter AddManySparseToTensorsMap
+    TakeManySparseFromTensorsMap RaggedTensorToVariantGradient
+"""
+_COUNTED = """
+    StatelessRandomGetAlg StatelessRandomGetKeyCounter StatelessRandomGetKeyCounterAlg
+    StatelessRandomNormalV2 StatelessRandomUniformFullIntV2 StatelessRandomUniformIntV2
+    StatelessRandomUniformV2 StatelessTruncatedNormalV2
 """
 _OLDER = """
     BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D BatchSelfAdjointEig TopK
@@ -30,14 +37,26 @@ _OLDER = """
     TensorArrayV2 TensorArrayWrite TensorArrayWriteV2
 """
 
+_KEYED = """
+    StatelessRandomGammaV3 StatelessShuffle StatelessRandomBinomial NonDeterministicInts
+    ParameterizedTruncatedNormal StatelessParameterizedTruncatedNormal RngReadAndSkip RngSkip
+    StatefulUniform StatefulUniformInt StatefulUniformFullInt StatefulStandardNormalV2
+    StatefulTruncatedNormal StatefulRandomBinomial Timestamp
+"""
+
 ELSEWHERE: dict[str, str] = {
     **{
         name.partition("/")[2].partition("-")[0]: _RECORDED
         for name in (program.name for family in FAMILIES for program in family.programs)
     },
     **dict.fromkeys(_WITH_OTHERS.split(), _RECORDED),
+    **dict.fromkeys(_KEYED.split(), "tests/ops/randomness/test_keyed.py"),
     **dict.fromkeys(_OLDER.split(), "tests/opsets/older/test_older_forms.py"),
+    "MutableDenseHashTable": "tests/opsets/tables/test_lookup.py",
     "BlockLSTMGradV2": "tests/opsets/recurrent/test_blocks.py",
+    **dict.fromkeys(_COUNTED.split(), "tests/opsets/sampling/test_counted.py"),
+    "StatelessIf": "tests/interop/test_fixtures.py",
+    "StatelessWhile": "tests/interop/test_fixtures.py",
     "AudioSpectrogram": "tests/opsets/signals/test_audio.py",
     "DecodeWav": "tests/opsets/signals/test_audio.py",
     "EncodeWav": "tests/opsets/signals/test_audio.py",

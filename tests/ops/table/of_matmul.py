@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from actorsession.graph.dtypes import int32
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
@@ -77,11 +78,15 @@ PRODUCTS = [
 ]
 
 
+def _wide(op: str, dtype: Any) -> dict[str, Any]:
+    return {"Tout": dtype} if op == "BatchMatMulV3" else {}
+
+
 def _batches(op: str, label: str, adj_x: bool, adj_y: bool, inputs: list[Any]) -> Row:
     attrs = {"adj_x": adj_x, "adj_y": adj_y}
     return Row(
         op=op,
-        build=lambda x, y: make_one(op, [x, y], attrs),
+        build=lambda x, y: make_one(op, [x, y], {**attrs, **_wide(op, x.dtype)}),
         numpy=lambda x, y: _product(_adjoint(x, adj_x), _adjoint(y, adj_y)),
         inputs=[(_adjoint(x, adj_x), _adjoint(y, adj_y)) for x, y in inputs],
         smooth=[(_adjoint(X, adj_x), _adjoint(Y, adj_y))],
@@ -114,6 +119,7 @@ BATCHES = [
     for row in (
         _batches("BatchMatMul", name, adj_x, adj_y, SAME),
         _batches("BatchMatMulV2", name, adj_x, adj_y, [*SAME, *WIDE]),
+        _batches("BatchMatMulV3", name, adj_x, adj_y, [*SAME, *WIDE]),
     )
 ]
 OLDER = Row(
@@ -137,4 +143,12 @@ NEWER = Row(
     exact=False,
 )
 
-ROWS = [*PRODUCTS, *BATCHES, OLDER, NEWER]
+WIDER = Row(
+    op="BatchMatMulV3",
+    build=lambda x, y: make_one("BatchMatMulV3", [x, y], {"Tout": int32}),
+    numpy=lambda x, y: np.matmul(x.astype(np.int32), y.astype(np.int32)),
+    inputs=[(np.full([2, 1, 3], 100, np.int8), np.full([3, 2], -100, np.int8))],
+    label="of_a_wider_type",
+)
+
+ROWS = [*PRODUCTS, *BATCHES, OLDER, NEWER, WIDER]

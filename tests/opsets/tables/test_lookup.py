@@ -15,6 +15,7 @@ from actorsession import opsets
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from actorsession.graph.graph import Graph
 from actorsession.namespaces import lookup
+from actorsession.ops import raw
 from actorsession.ops.build import make
 from tests.rows import for_each
 
@@ -368,3 +369,16 @@ def test_a_handle_that_stands_for_another_table_is_found_out(session: acts.Sessi
 @for_each("name", lookup.__all__)
 def test_names_of_the_namespace_are_documented(name: str) -> None:
     assert inspect.getdoc(getattr(lookup, name))
+
+
+def test_dense_tables_of_the_first_version_have_no_key_for_what_was_removed() -> None:
+    """TensorFlow 2.21 builds them and cannot run them."""
+    with Graph().as_default(), acts.Session() as session:
+        table = raw.MutableDenseHashTable(np.int64(-1), value_dtype=acts.int64)
+        with acts.control_dependencies(
+            [raw.LookupTableInsert(table, np.array([5]), np.array([50]))]
+        ):
+            found = raw.LookupTableFind(table, np.array([5, 6]), np.int64(0))
+        assert session.run(found).tolist() == [50, 0]
+        with pytest.raises(InvalidArgumentError, match="Using the empty_key as a table key"):
+            session.run(raw.LookupTableFind(table, np.array([-1]), np.int64(0)))

@@ -9,10 +9,12 @@ from actorsession.compat.absent import saying_why as _saying_why
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
+    "actorsession.compat.v1.autograph": "*=autograph",
     "actorsession.namespaces.signal": "*=signal",
     ".checkpoint": "*=checkpoint",
     ".cluster_resolver": "*=cluster_resolver",
     ".crf": "*=crf",
+    ".cudnn_rnn": "*=cudnn_rnn",
     ".data": "*=data",
     ".distributions": "*=distributions",
     ".eager": "*=eager",
@@ -20,6 +22,7 @@ _NAMES = {
     ".factorization": "*=factorization",
     ".feature_column": "*=feature_column",
     ".framework": "*=framework",
+    ".graph_editor": "*=graph_editor",
     ".image": "*=image",
     ".layers": "*=layers",
     ".learn": "*=learn",
@@ -30,9 +33,11 @@ _NAMES = {
     ".opt": "*=opt",
     ".predictor": "*=predictor",
     ".rnn": "*=rnn",
+    ".saved_model": "*=saved_model",
     ".seq2seq": "*=seq2seq",
     ".slim": "*=slim",
     ".staging": "*=staging",
+    ".stateless": "*=stateless",
     ".summary": "*=summary",
     ".tensorboard": "*=tensorboard",
     ".tpu": "*=tpu",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from actorsession.graph.dtypes import string
@@ -17,13 +18,25 @@ from actorsession.opsets.tables.initializers import (
 from actorsession.opsets.tables.tables import HashTable, MutableHashTable, StaticVocabularyTable
 
 __all__ = [
-    "HashTable", "IdTableWithHashBuckets", "KeyValueTensorInitializer", "MutableDenseHashTable",
-    "MutableHashTable", "TextFileIndex", "TextFileInitializer", "index_table_from_file",
-    "index_table_from_tensor", "index_to_string", "index_to_string_table_from_file",
-    "index_to_string_table_from_tensor", "string_to_index", "string_to_index_table_from_file",
+    "HashTable",
+    "IdTableWithHashBuckets",
+    "KeyValueTensorInitializer",
+    "MutableDenseHashTable",
+    "MutableHashTable",
+    "TextFileIndex",
+    "TextFileInitializer",
+    "index_table_from_file",
+    "index_table_from_tensor",
+    "index_to_string",
+    "index_to_string_table_from_file",
+    "index_to_string_table_from_tensor",
+    "lookup_ops",
+    "string_to_index",
+    "string_to_index_table_from_file",
     "string_to_index_table_from_tensor",
 ]  # fmt: skip
 
+lookup_ops = sys.modules[__name__]  # the name of its own module
 index_to_string_table_from_file = vocabularies.index_to_string_table_from_file
 index_to_string_table_from_tensor = vocabularies.index_to_string_table_from_tensor
 

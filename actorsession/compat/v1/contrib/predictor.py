@@ -14,6 +14,7 @@ from actorsession.compat.v1.saved_model.tag_constants import SERVING
 from actorsession.compat.v1.session_creators import ChiefSessionCreator
 from actorsession.compat.v1.sessions import Session
 from actorsession.compat.v1.train import MonitoredSession
+from actorsession.interop.saved_models import flat_tensors
 from actorsession.process_bound import ProcessBound
 
 __all__ = ["Predictor", "from_contrib_estimator", "from_estimator", "from_saved_model"]
@@ -116,8 +117,10 @@ def from_saved_model(
                     f"{sorted(found.signature_def)}."
                 )
             signature = found.signature_def[key] if signature_def is None else signature_def
-            feeds = {name: info.name for name, info in signature.inputs.items()}
-            fetches = {name: info.name for name, info in signature.outputs.items()}
+            feeds, fetches = (
+                {name: info.name for name, info in flat_tensors(infos).items()}
+                for infos in (signature.inputs, signature.outputs)
+            )
         element = graph.as_graph_element
         return Predictor(
             graph, session,

@@ -13,7 +13,7 @@ from actorsession.lazy_names import lazy_names
 
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
-    {f".{name}": f"*={name}" for name in ("example", "framework", "protobuf", "util")},
+    {f".{name}": f"*={name}" for name in ("example", "framework", "profiler", "protobuf", "util")},
 )
 
 add_modules(__name__)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.control_flow import cond
 from actorsession.compat.v1.forms import name_scope
 from actorsession.compat.v1.metric_counts import KINDS, at_thresholds
 from actorsession.graph.constant_value import get_static_value
@@ -122,7 +121,7 @@ def smart_cond(
         raise TypeError("`false_fn` must be callable.")
     known = smart_constant_value(pred)
     if known is None:
-        return cond(pred, true_fn, false_fn, name=name)
+        return ops.cond(pred, true_fn, false_fn, name=name)
     return true_fn() if known else false_fn()
 
 

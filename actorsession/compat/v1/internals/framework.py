@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,11 @@ import numpy as np
 from actorsession import interop
 from actorsession.compat.v1.devices import DeviceSpec
 from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.profiler.flops import (
+    OpStats,
+    RegisterStatistics,
+    get_stats_for_node_def,
+)
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.dimension import as_dimension
@@ -25,7 +31,12 @@ from actorsession.interop.signatures import GRAPH_DEF_VERSION
 from actorsession.interop.tensors import make_ndarray
 from actorsession.ops import IndexedSlices
 from actorsession.ops.build import convert_to_tensor, register_tensor_conversion_function
-from actorsession.ops.derivatives.registry import NotDifferentiable, gradient_of
+from actorsession.ops.derivatives.registry import (
+    NotDifferentiable,
+    gradient_of,
+    named_gradient,
+    named_gradients,
+)
 from actorsession.ops.randomness.numbers import get_seed
 from actorsession.opsets import SparseTensor, SparseTensorValue
 
@@ -41,6 +52,7 @@ __all__ = [
     "EagerTensor",
     "MakeNdarray",
     "NoGradient",
+    "OpStats",
     "RegisterShape",
     "RegisterStatistics",
     "ShapeEquals",
@@ -54,6 +66,8 @@ __all__ = [
     "constant_value_as_shape",
     "context",
     "convert_n_to_tensor",
+    "copy_scoped_meta_graph",
+    "create_meta_graph_def",
     "eager_mode",
     "enabled",
     "executing_eagerly",
@@ -64,8 +78,10 @@ __all__ = [
     "get_gradient_function",
     "get_name_scope",
     "get_seed",
+    "get_stats_for_node_def",
     "graph_mode",
     "import_scoped_meta_graph",
+    "import_scoped_meta_graph_with_return_elements",
     "in_eager_mode",
     "in_graph_mode",
     "init_scope",
@@ -194,6 +210,66 @@ def get_gradient_function(op: Operation) -> Callable[..., Any] | None:
     return None if found is NOT_DIFFERENTIABLE else found
 
 
+class _GradientRegistry(Mapping[str, Any]):
+    """The gradients of operation types and those under other names, for programs that look for one."""
+
+    @property
+    def _registry(self) -> _GradientRegistry:
+        return self
+
+    def __getitem__(self, name: str) -> Any:
+        found = named_gradient(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(named_gradients())
+
+    def __len__(self) -> int:
+        return len(named_gradients())
+
+    def lookup(self, name: str) -> Any:
+        """Return the gradient that is registered under a name.
+
+        Raises:
+            LookupError: if there is none.
+        """
+        found = named_gradient(name)
+        if found is None:
+            raise LookupError(f"gradient registry has no entry for: {name}")
+        return found
+
+    def list(self) -> Any:
+        """Return the names."""
+        return list(self)
+
+
+_gradient_registry = _GradientRegistry()
+NULL_CONTEXT = contextlib.nullcontext()
+_USE_C_API = _USE_C_SHAPES = True  # how later versions of TensorFlow 1 are, which some programs ask
+
+
+def tensor_id(tensor: Any) -> int:
+    """Return the number of a tensor, which no other has."""
+    return id(tensor)
+
+
+def maybe_set_static_shape(tensor: Any, shape: Any) -> None:
+    """Give a tensor what is known of a shape that may be a tensor itself."""
+    if not tensor.shape.is_fully_defined():
+        known = constant_value_as_shape(shape) if isinstance(shape, Tensor) else shape
+        tensor.set_shape(known)
+
+
+def forward_compatible(year: int, month: int, day: int) -> bool:
+    """Return whether readers of a date can be relied on: always, since files say their version."""
+    return True
+
+
+forward_compatibility_horizon = contextlib.nullcontext
+
+
 def inside_function() -> bool:
     """Return whether operations are being added to the body of a function."""
     return bool(getattr(get_default_graph(), "building_function", False))
@@ -259,18 +335,6 @@ class RegisterShape:
     def __call__(self, f: Any) -> Any:
         """Return the function."""
         return f
-
-
-class RegisterStatistics(RegisterShape):
-    """Returns a decorator that leaves functions that estimate costs as they are.
-
-    Args:
-        op_type: the type of the operation.
-        statistic_type: what is estimated.
-    """
-
-    def __init__(self, op_type: str, statistic_type: str) -> None:
-        super().__init__(op_type)
 
 
 class _SessionStack:
@@ -513,12 +577,29 @@ def read_meta_graph_file(filename: str) -> Any:
     return interop.read_meta_graph(filename)
 
 
+def create_meta_graph_def(
+    meta_info_def: Any = None,
+    graph_def: Any = None,
+    saver_def: Any = None,
+    collection_list: Any = None,
+    graph: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """Return a graph with its collections as a message; see ``tf.train.export_meta_graph``."""
+    from actorsession.compat.v1 import train
+
+    return train.export_meta_graph(
+        None, meta_info_def, graph_def, saver_def, collection_list, graph=graph, **kwargs
+    )
+
+
 def export_scoped_meta_graph(
     filename: str | None = None,
     graph_def: Any = None,
     graph: Any = None,
     export_scope: str | None = None,
     as_text: bool = False,
+    unbound_inputs_col_name: str | None = "unbound_inputs",
     **kwargs: Any,
 ) -> tuple[Any, dict[str, Any]]:
     """Return a graph with its collections, and the variables in it by name.
@@ -529,41 +610,85 @@ def export_scoped_meta_graph(
         graph: the graph; the default graph if omitted.
         export_scope: the name scope that is exported, whose name is left out.
         as_text: whether the file is in text form.
+        unbound_inputs_col_name: the collection for names of what is read from outside the scope, if any.
         **kwargs: further arguments of ``tf.train.export_meta_graph``.
     """
-    from actorsession.compat.v1 import train
-
     home = graph or get_default_graph()
-    made = train.export_meta_graph(
+    made = interop.export_meta_graph(
         filename, graph_def=graph_def, graph=home, export_scope=export_scope, as_text=as_text,
-        **kwargs,
+        unbound=unbound_inputs_col_name, **kwargs,
     )  # fmt: skip
-    scope = f"{export_scope.removesuffix('/')}/" if export_scope else ""
-    variables = home.get_collection("variables", scope or None)
-    return made, {variable.op.name.removeprefix(scope): variable for variable in variables}
+    return made, _variables_below(home, export_scope)
 
 
-def import_scoped_meta_graph(
+def _variables_below(graph: Any, scope: str | None) -> dict[str, Any]:
+    """Return the variables of a graph below a scope, by their names in it."""
+    before = f"{scope.rstrip('/')}/" if scope else ""
+    found = graph.get_collection("variables", re.escape(before) or None)
+    return {variable.name.removeprefix(before): variable for variable in found}
+
+
+def import_scoped_meta_graph_with_return_elements(
     meta_graph_or_file: Any,
     clear_devices: bool = False,
     graph: Any = None,
     import_scope: str | None = None,
-    **kwargs: Any,
-) -> dict[str, Any]:
-    """Add a graph with its collections to a graph, and return the variables by their names in the former.
+    input_map: Any = None,
+    unbound_inputs_col_name: str | None = "unbound_inputs",
+    restore_collections_predicate: Callable[[str], bool] = lambda key: True,
+    return_elements: Any = None,
+) -> tuple[dict[str, Any], Any]:
+    """Add a graph with its collections to a graph; return its variables by name, and what is asked for.
 
     Args:
         meta_graph_or_file: the graph, or the file that has it.
         clear_devices: whether devices of nodes are left out.
         graph: the graph to add to; the default graph if omitted.
         import_scope: the name scope for what is added.
-        **kwargs: further arguments of ``import_meta_graph``.
+        input_map: tensors to read instead of others of the graph.
+        unbound_inputs_col_name: the collection of the names that ``input_map`` must have, if any.
+        restore_collections_predicate: which collections are restored, by their names.
+        return_elements: names of operations and tensors of the graph.
     """
     home = graph or get_default_graph()
     with home.as_default():
-        interop.import_meta_graph(
-            meta_graph_or_file, clear_devices=clear_devices, import_scope=import_scope, **kwargs
+        found = interop.import_meta_graph(
+            meta_graph_or_file, clear_devices, import_scope, input_map, return_elements=return_elements,
+            unbound=unbound_inputs_col_name, restores=restore_collections_predicate,
+        )  # fmt: skip
+    return _variables_below(home, found.import_scope), found.elements
+
+
+def import_scoped_meta_graph(meta_graph_or_file: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    """Return the variables alone of ``import_scoped_meta_graph_with_return_elements``.
+
+    Args:
+        meta_graph_or_file: the graph, or the file that has it.
+        *args: the further arguments of that.
+        **kwargs: likewise.
+    """
+    return import_scoped_meta_graph_with_return_elements(meta_graph_or_file, *args, **kwargs)[0]
+
+
+def copy_scoped_meta_graph(
+    from_scope: str, to_scope: str, from_graph: Any = None, to_graph: Any = None
+) -> dict[str, Any]:
+    """Copy what is below a name scope, with its collections, and return the new variables by name.
+
+    Args:
+        from_scope: the name scope.
+        to_scope: the name scope of the copy.
+        from_graph: the graph; the default graph if omitted.
+        to_graph: the graph of the copy; likewise.
+
+    Raises:
+        ValueError: if both scopes and graphs are the same, or something outside the scope is read.
+    """
+    source, target = (graph or get_default_graph() for graph in (from_graph, to_graph))
+    if source is target and from_scope == to_scope:
+        raise ValueError(
+            "'from_scope' and 'to_scope' need to be different when performing copy in the same graph. "
+            f"Received: 'from_scope': {from_scope}, 'to_scope': {to_scope}."
         )
-    scope = f"{import_scope.removesuffix('/')}/" if import_scope else ""
-    variables = home.get_collection("variables", scope or None)
-    return {variable.name.removeprefix(scope): variable for variable in variables}
+    made, _ = export_scoped_meta_graph(graph=source, export_scope=from_scope)
+    return import_scoped_meta_graph(made, graph=target, import_scope=to_scope)

@@ -22,7 +22,7 @@ def is_nested(seq: Any) -> bool:
 
 
 is_sequence = is_nested
-is_nested_or_composite = structures.is_nested
+is_nested_or_composite = is_sequence_or_composite = structures.is_nested
 
 
 def _children(structure: Any) -> list[tuple[Any, Any]]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from actorsession import ops
 from actorsession.compat.v1.graphs import get_default_graph
 from actorsession.compat.v1.internals import nest
 from actorsession.compat.v1.recurrent import rnn_cell as rnn_cell_impl
+from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import as_shape
@@ -19,6 +23,7 @@ from actorsession.ops.flow.dataflow import enter, exit_, merge, next_iteration, 
 from actorsession.ops.queues.base import QueueBase
 from actorsession.ops.variables import initializers
 from actorsession.ops.variables.partitioned import PartitionedVariable
+from actorsession.ops.variables.store import store_of
 from actorsession.ops.variables.variable import Variable
 from actorsession.opsets.staging.areas import BaseStagingArea
 from actorsession.train.slot_names import mark_as_part, name_beside
@@ -29,15 +34,18 @@ __all__ = [
     "Merge", "NextIteration", "Ones", "Orthogonal", "PartitionedVariable", "QueueBase",
     "RandomNormal", "RandomUniform", "RefVariable", "ResourceVariable", "Switch",
     "TruncatedNormal", "UniformUnitScaling", "Variable", "VariableV1", "VarianceScaling", "Zeros",
-    "_pure_variable_scope", "_zero_state_tensors",
+    "_concat", "_deduplicate_indexed_slices", "_get_default_variable_store", "_pure_variable_scope",
+    "_sum_rows", "_zero_state_tensors",
     "assert_broadcastable", "assert_like_rnncell", "assign_moving_average", "broadcast_weights",
     "create_slot", "create_slot_with_initializer", "create_zeros_slot", "enter", "exit",
     "global_variables", "he_normal", "he_uniform", "initialize_resources", "is_resource_variable",
     "lecun_normal", "lecun_uniform", "local_resources", "merge", "next_iteration", "rank_internal",
-    "report_uninitialized_resources", "rnn_cell_impl", "shape_internal", "shared_resources",
+    "report_uninitialized_resources", "rnn_cell_impl", "shape_internal", "shape_tensor",
+    "shared_resources",
     "size_internal", "switch", "tuple", "variable", "weighted_moving_average", "with_dependencies",
 ]  # fmt: skip
 
+_WEIGHTS_VARIABLE_NAME, _BIAS_VARIABLE_NAME = "kernel", "bias"
 # Each class and function under the name that it has in its module.
 Constant, Zeros, Ones = (
     initializers.constant_initializer, initializers.zeros_initializer, initializers.ones_initializer,
@@ -372,6 +380,56 @@ def _pure_variable_scope(
     old = given.pop("old_name_scope", None)
     del old
     return ops.variable_scope(name_or_scope, auxiliary_name_scope=False, **given)
+
+
+def _get_default_variable_store() -> Any:
+    """Return the variables that ``get_variable`` has made in the default graph."""
+    return store_of(get_default_graph())
+
+
+def _concat(prefix: Any, suffix: Any, static: bool = False) -> Any:
+    """Return two shapes in one: as a tensor, or as a list of sizes.
+
+    Args:
+        prefix: the first sizes: a size, a shape, or a tensor.
+        suffix: the last sizes, likewise.
+        static: whether a list is wanted, with ``None`` for what the graph does not know.
+    """
+    if static:
+        return [size for part in (prefix, suffix) for size in _sizes(part)]
+    parts = [
+        ops.reshape(convert_to_tensor(part), [-1])
+        if isinstance(part, Tensor)
+        else ops.constant(_sizes(part), as_dtype("int32"), [len(_sizes(part))])
+        for part in (prefix, suffix)
+    ]
+    return ops.concat(parts, 0)
+
+
+def _sizes(part: Any) -> list[int | None]:
+    if isinstance(part, Tensor):
+        known = get_static_value(part)
+        count = part.shape.num_elements()
+        return [None] * (count or 0) if known is None else [int(n) for n in np.ravel(known)]
+    return [part] if isinstance(part, int) else as_shape(part).as_list()
+
+
+def _sum_rows(x: Any) -> Tensor:
+    """Return the sums of the rows of a matrix."""
+    return ops.reshape(ops.matmul(x, ops.ones(ops.stack([ops.shape(x)[1], 1]), x.dtype)), [-1])
+
+
+def _deduplicate_indexed_slices(values: Any, indices: Any) -> Any:
+    """Return the sums of rows of one index, and the indices, of which each occurs once."""
+    once, places = ops.unique(indices)
+    return ops.unsorted_segment_sum(values, places, ops.shape(once)[0]), once
+
+
+def shape_tensor(shape: Any) -> Tensor:
+    """Return a shape, or a list of sizes of which some are tensors, as a tensor."""
+    if isinstance(shape, (list, builtins.tuple)) and not any(isinstance(s, Tensor) for s in shape):
+        return ops.constant([int(size) for size in shape], as_dtype("int32"), [len(shape)])
+    return convert_to_tensor(shape)
 
 
 def _zero_state_tensors(state_size: Any, batch_size: Any, dtype: Any) -> Any:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import collections.abc as collections_abc
 import functools
+import importlib
 import inspect
 import traceback
 from collections.abc import Callable, Iterable
 from inspect import (
+    FullArgSpec,
     currentframe,
     getcallargs,
     getdoc,
@@ -20,26 +23,30 @@ from inspect import (
     getsourcelines,
     isbuiltin,
     isclass,
+    isdatadescriptor,
     isframe,
     isfunction,
     isgenerator,
     isgeneratorfunction,
     ismethod,
+    ismethoddescriptor,
     ismodule,
     isroutine,
     signature,
     stack,
 )
+from types import ModuleType
 from typing import Any, NamedTuple
 
 __all__ = [
-    "ArgSpec", "TFDecorator", "currentframe", "deprecated", "deprecated_alias", "deprecated_arg_values",
-    "deprecated_args", "deprecated_argument_lookup", "deprecated_endpoints", "extract_stack",
-    "fn_args", "get_func_name",
-    "get_symbol_from_name", "getargspec", "getcallargs", "getdoc", "getfile", "getfullargspec",
-    "getmembers", "getmodule", "getmro", "getsource", "getsourcefile", "getsourcelines",
-    "has_kwargs", "isbuiltin", "isclass", "isframe", "isfunction", "isgenerator", "isgeneratorfunction",
-    "ismethod", "ismodule", "isroutine", "keyword_args_only", "make_all", "make_decorator",
+    "ArgSpec", "FullArgSpec", "LazyLoader", "TFDecorator", "collections_abc", "currentframe",
+    "deprecated", "deprecated_alias", "deprecated_arg_values", "deprecated_args",
+    "deprecated_argument_lookup", "deprecated_endpoints", "extract_stack", "fn_args",
+    "get_func_name", "get_symbol_from_name", "getargspec", "getcallargs", "getdoc", "getfile",
+    "getfullargspec", "getmembers", "getmodule", "getmro", "getsource", "getsourcefile",
+    "getsourcelines", "has_arg", "has_kwargs", "isbuiltin", "isclass", "isdatadescriptor",
+    "isframe", "isfunction", "isgenerator", "isgeneratorfunction", "ismethod", "ismethoddescriptor",
+    "ismodule", "isroutine", "keyword_args_only", "make_all", "make_decorator",
     "remove_undocumented", "rewrap", "should_use_result", "signature", "silence", "stack",
     "tf_export", "unwrap",
 ]  # fmt: skip
@@ -83,6 +90,30 @@ def get_func_name(func: Any) -> str:
 def extract_stack(limit: int = -1) -> Any:
     """Return the frames of the caller, the innermost last."""
     return traceback.extract_stack(inspect.currentframe().f_back)  # type: ignore[union-attr]
+
+
+def has_arg(fn: Any, name: str) -> bool:
+    """Return whether a function can be called with a keyword."""
+    return name in fn_args(fn) or has_kwargs(fn)
+
+
+class LazyLoader(ModuleType):
+    """A module that is imported when a name of it is used first.
+
+    Args:
+        local_name: the name under which the program has it.
+        parent_module_globals: the names of the program, which get the module.
+        name: the module's own name.
+    """
+
+    def __init__(self, local_name: str, parent_module_globals: dict[str, Any], name: str) -> None:
+        super().__init__(name)
+        self._local_name, self._parent_module_globals = local_name, parent_module_globals
+
+    def __getattr__(self, item: str) -> Any:
+        module = importlib.import_module(self.__name__)
+        self._parent_module_globals[self._local_name] = module
+        return getattr(module, item)
 
 
 class TFDecorator:

@@ -6,6 +6,9 @@ from typing import Any
 
 from actorsession.compat import found_keras
 
+__version__ = "2.2.4-tf"
+"""What TensorFlow 1.15's own says."""
+
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):

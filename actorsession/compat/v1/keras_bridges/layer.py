@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
+import abc
 from typing import Any
 
 from actorsession.compat.found_keras import library
-from actorsession.compat.v1.forms import TensorShape
+from actorsession.compat.v1.forms import TensorShape, as_dtype
+from actorsession.compat.v1.keras_bridges.calling import recorded
 from actorsession.compat.v1.operations import Variable
 
 __all__ = ["InputSpec", "Layer"]
@@ -14,9 +15,10 @@ __all__ = ["InputSpec", "Layer"]
 _keras: Any = library()
 backend, InputSpec = _keras.backend, _keras.engine.InputSpec
 _Base: Any = _keras.layers.Layer
+_regularizers, _constraints = _keras.regularizers, _keras.constraints
 
 
-class _LayerType(type(_Base)):  # type: ignore[misc]
+class _LayerType(abc.ABCMeta):
     """Every layer of Keras is an instance of ``Layer``, and every class of layers a subclass."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -55,7 +57,6 @@ class Layer(_Base, metaclass=_LayerType):  # type: ignore[misc]
     ) -> None:
         object.__setattr__(self, "_attributes", {})
         object.__setattr__(self, "_last", None)
-        kwargs = {key: value for key, value in kwargs.items() if key not in ("dynamic", "autocast")}
         given = {"name": name, "dtype": dtype}
         more = {key: value for key, value in given.items() if value is not None}
         super().__init__(trainable=trainable, **more, **kwargs)
@@ -87,30 +88,19 @@ class Layer(_Base, metaclass=_LayerType):  # type: ignore[misc]
         """
         sizes = tuple(TensorShape(() if shape is None else shape).as_list())
         return super().add_weight(
-            name or "weight", sizes, dtype or self.dtype or backend.floatx(),
-            initializer or "glorot_uniform", regularizer, trainable, constraint,
+            name=name or "weight", shape=sizes,
+            dtype=as_dtype(dtype or self.dtype or backend.floatx()).name,
+            initializer=initializer or ("glorot_uniform" if sizes else "zeros"),
+            regularizer=_regularizers.get(regularizer), trainable=trainable,
+            constraint=_constraints.get(constraint),
         )  # fmt: skip
 
     add_variable = add_weight
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """Apply the layer; positional arguments of ``call`` may follow the inputs."""
-        parameters = inspect.signature(self.call).parameters
-        names = [name for name in parameters if name != "inputs"]
-        kwargs.update(zip(names[: len(args)] if args else [], args, strict=False))
-        if "training" in parameters and kwargs.get("training") is None:
-            kwargs["training"] = backend.learning_phase()
-        own = self.call
-
-        def call(*given: Any, **named: Any) -> Any:
-            self._last = own(*given, **named)
-            return self._last
-
-        self.__dict__["call"] = call
-        try:
+        with recorded(self, args, kwargs, backend):
             return super().__call__(inputs, **kwargs)
-        finally:
-            del self.__dict__["call"]
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Return the shape of what ``call`` returned last."""
@@ -122,11 +112,16 @@ class Layer(_Base, metaclass=_LayerType):  # type: ignore[misc]
 
     def _tracked(self, kind: str) -> list[Any]:
         found = list(getattr(super(), kind))
+        made = {id(item) for item in (*self._trainable_weights, *self._non_trainable_weights)}
         for items in self._attributes.values():
             for item in items:
                 if isinstance(item, _Base):
                     found += getattr(item, kind)
-                elif item.trainable == (kind == "trainable_weights") and kind.endswith("weights"):
+                elif (
+                    kind.endswith("weights")
+                    and id(item) not in made
+                    and item.trainable == (kind == "trainable_weights")
+                ):
                     found.append(item)
         return list({id(item): item for item in found}.values())
 

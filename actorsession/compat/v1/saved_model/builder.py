@@ -90,6 +90,7 @@ class SavedModelBuilder(ProcessBound):
         Raises:
             AssertionError: if the values have been written already, or a signature is incomplete.
             TypeError: if ``main_op`` is not an operation.
+            ValueError: if the graph, which was loaded, has one already.
             OpError: as for ``Saver.save``.
         """
         if self._has_variables:
@@ -180,6 +181,11 @@ class SavedModelBuilder(ProcessBound):
         for key, signature in (signatures or {}).items():
             made.signature_def[key].CopyFrom(signature)
         if name is not None:
+            if get_default_graph().get_collection(constants.MAIN_OP_KEY):
+                raise ValueError(
+                    "Graph already contains one or more main ops under the collection "
+                    f"{constants.MAIN_OP_KEY}."
+                )
             made.collection_def[constants.MAIN_OP_KEY].node_list.value.append(name)
         for tensor in assets or ():
             self._add_asset(made, tensor)
@@ -222,7 +228,8 @@ def _check_signatures(signatures: Mapping[str, SignatureDef]) -> None:
     for key, signature in signatures.items():
         for infos in (signature.inputs, signature.outputs):
             for name, info in infos.items():
-                if info.WhichOneof("encoding") is None or not info.dtype:
+                parts = info.composite_tensor.components or [info]
+                if any(each.WhichOneof("encoding") is None or not each.dtype for each in parts):
                     raise AssertionError(
                         f"signature {key!r} has no tensor or no dtype for {name!r}; create its value "
                         "with build_tensor_info"

@@ -58,7 +58,8 @@ def get_tensor_from_tensor_info(
 
     Raises:
         KeyError: if there is no such tensor.
-        ValueError: for a message without a tensor's name.
+        ValueError: for a message without a tensor's name, and for a value of several tensors that is not
+            sparse, such as a ragged one; the error names them.
     """
     found = get_default_graph() if graph is None else graph
     before = f"{import_scope}/" if import_scope else ""
@@ -77,4 +78,7 @@ def get_tensor_from_tensor_info(
             named(parts.values_tensor_name),
             named(parts.dense_shape_tensor_name),
         )
+    if kind == "composite_tensor":
+        names = [before + part.name for part in tensor_info.composite_tensor.components]
+        raise ValueError(f"this value is several tensors here, and no object of its own: {names}")
     raise ValueError(f"Invalid TensorInfo.encoding: {kind}")

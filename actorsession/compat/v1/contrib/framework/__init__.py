@@ -7,8 +7,14 @@ from actorsession.lazy_names import lazy_names
 
 _NAMES = {
     "actorsession.compat.v1.internals.nest": "*=nest",
+    "actorsession.compat.v1": "TensorSpec py_func",
+    "actorsession.compat.v1.internals.framework": "_get_graph_from_inputs=get_graph_from_inputs",
+    "actorsession.compat.v1.internals.python_tools": (
+        "deprecated deprecated_arg_values deprecated_args"
+    ),
     "actorsession.compat.v1.tensors": "is_tensor",
-    "actorsession.ops": "argsort sort zeros_initializer=zero_initializer",
+    "actorsession.namespaces.math": "is_non_decreasing is_strictly_increasing",
+    "actorsession.ops": "Print=print_op argsort sort zeros_initializer=zero_initializer",
     "actorsession.train": (
         "assert_global_step create_global_step get_global_step get_or_create_global_step "
         "init_from_checkpoint list_variables load_checkpoint load_variable"

@@ -8,7 +8,7 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.compat.v1.contrib.framework.variables import model_variable
-from actorsession.graph.graph import add_to_collection, add_to_collections
+from actorsession.graph.graph import add_to_collection, add_to_collections, get_collection
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.train.layers.layer import Layer
@@ -19,6 +19,7 @@ __all__ = [
     "collect_output",
     "collected",
     "finished",
+    "get_variable_collections",
     "layer_scope",
     "layout_of",
     "pair",
@@ -46,11 +47,21 @@ def layout_of(data_format: str | None) -> str:
     return known[data_format]
 
 
+def get_variable_collections(variables_collections: Collections, name: str) -> Any:
+    """Return the collections that a variable joins, as they were given.
+
+    Args:
+        variables_collections: names of collections, or such names by the variable's own.
+        name: the variable's own name, such as ``weights``.
+    """
+    if isinstance(variables_collections, Mapping):
+        return variables_collections.get(name)
+    return variables_collections
+
+
 def collected(collections: Collections, name: str) -> list[str]:
-    """Return the collections that a variable joins."""
-    if isinstance(collections, Mapping):
-        collections = collections.get(name)
-    return list(collections or ())
+    """Return the names of the collections that a variable joins."""
+    return list(get_variable_collections(collections, name) or ())
 
 
 def layer_scope(
@@ -103,7 +114,9 @@ def call_layer(layer: Layer, scope: Any, inputs: Any, collections: Collections, 
     outputs = layer(inputs, **told)
     for variable in layer.weights:
         for name in collected(collections, variable.op.name.rsplit("/", 1)[-1]):
-            add_to_collection(name, variable)
+            # It is there already under the names that every variable of a model joins.
+            if not any(member is variable for member in get_collection(name)):
+                add_to_collection(name, variable)
     return outputs
 
 
@@ -131,21 +144,14 @@ def collect_output(collections: Iterable[str] | str | None, alias: str, outputs:
     return outputs
 
 
-_KEY = ("actorsession", "aliases of outputs")
-
-
 def aliases_of(tensor: Any) -> list[str]:
     """Return the aliases of a tensor."""
-    kept = tensor.graph.get_collection_ref(_KEY)
-    return list(kept[0].get(tensor, ())) if kept else []
+    return list(getattr(tensor, "aliases", ()))
 
 
 def add_alias(tensor: Any, alias: str) -> None:
-    """Give a tensor a further alias."""
-    kept = tensor.graph.get_collection_ref(_KEY)
-    if not kept:
-        kept.append({})
-    kept[0].setdefault(tensor, []).append(alias)
+    """Give a tensor a further alias, in its attribute ``aliases``, which programs read."""
+    tensor.aliases = [*aliases_of(tensor), alias.removesuffix("/")]
 
 
 def pair(given: Any, count: int = 2) -> list[int]:

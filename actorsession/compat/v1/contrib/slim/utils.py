@@ -10,6 +10,7 @@ from actorsession.compat.v1.contrib.layers.building import (
     add_alias,
     aliases_of,
     collect_output,
+    get_variable_collections,
     static_sizes,
 )
 from actorsession.graph.constant_value import get_static_value
@@ -21,7 +22,7 @@ from actorsession.train.layers.layer import smart_cond as choose
 __all__ = [
     "append_tensor_alias", "channel_dimension", "collect_named_outputs", "constant_value",
     "convert_collection_to_dict", "first_dimension", "gather_tensors_aliases", "get_tensor_aliases",
-    "last_dimension", "n_positive_integers", "smart_cond", "two_element_tuple",
+    "get_variable_collections", "last_dimension", "n_positive_integers", "smart_cond", "two_element_tuple",
 ]  # fmt: skip
 
 

@@ -1,0 +1,335 @@
+"""Random numbers of generators in variables, and of stateless operations that draw by key or seed.
+
+TensorFlow 2 keeps key and counter in a variable, from which each draw takes its part: a vector of int64, the
+counter before the key. The numbers are this library's, as those of all operations here, and depend on key,
+counter and shape alone; ``opsets.sampling.counted`` has those whose numbers are TensorFlow's.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import as_dtype, resource
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.randomness.numbers import (
+    Draw,
+    checked_dims,
+    normal_numbers,
+    truncated_normal_numbers,
+    uniform_numbers,
+)
+from actorsession.ops.randomness.samples import drawn_gamma, gamma_gradient, sample_cost
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import described_shape
+
+__all__: list[str] = []
+
+_WORD = 2**64 - 1
+# Bounds further apart than this around zero have normal numbers between them often enough.
+_WIDE = 2.5
+Whole = Callable[..., Any]
+
+
+def _generator(*words: Any) -> np.random.Generator:
+    """Return the generator of a key and a counter, which are vectors."""
+    found = [int(word) & _WORD for part in words for word in np.ravel(part)]
+    if any(np.ndim(part) != 1 for part in words) or not found:
+        raise InvalidArgumentError(
+            f"key and counter are vectors of numbers, got shapes {[list(np.shape(w)) for w in words]}"
+        )
+    return np.random.Generator(np.random.SFC64(found))
+
+
+# -- what is drawn ---------------------------------------------------------------------------------
+
+
+def _numbers(draw: Draw) -> Whole:
+    """Return the draw of floating-point numbers, by generator, shape and type."""
+    return lambda generator, dims, dtype, *rest: np.asarray(draw(generator, dims, dtype))
+
+
+def _between(generator: Any, dims: Any, dtype: Any, low: Any, high: Any) -> Any:
+    if low >= high:
+        raise InvalidArgumentError(f"Need minval < maxval, got {low} >= {high}")
+    return np.asarray(generator.integers(low, high, dims, dtype.np_dtype))
+
+
+def _any_integer(generator: Any, dims: Any, dtype: Any) -> Any:
+    ends = np.iinfo(dtype.np_dtype)
+    return np.asarray(generator.integers(ends.min, ends.max, dims, dtype.np_dtype, endpoint=True))
+
+
+def _binomial(generator: Any, dims: Any, dtype: Any, counts: Any, probs: Any) -> Any:
+    """Draw numbers of successes; NaN, or 0 of an integer type, for parameters that have none."""
+    n, p = (np.asarray(value, np.float64) for value in (counts, probs))
+    good = (n >= 0) & (p >= 0) & (p <= 1)
+    drawn = np.asarray(
+        generator.binomial(
+            np.where(good, np.floor(n), 0).astype(np.int64), np.where(good, p, 0), dims
+        )
+    )
+    if dtype.is_floating:
+        drawn = np.where(good, drawn, np.nan)
+    return drawn.astype(dtype.np_dtype)
+
+
+def _gamma(generator: Any, dims: Any, dtype: Any, alpha: Any) -> Any:
+    lead = len(dims) - np.ndim(alpha)
+    if lead < 0 or tuple(dims[lead:]) != np.shape(alpha):
+        raise InvalidArgumentError(
+            f"the shape ends with that of alpha, got {list(dims)} and {list(np.shape(alpha))}"
+        )
+    return drawn_gamma(generator, dims[:lead], alpha).astype(dtype.np_dtype)
+
+
+def _truncated(
+    generator: Any, dims: Any, dtype: Any, means: Any, deviations: Any, least: Any, most: Any
+) -> Any:
+    """Draw normal numbers between two bounds, by the inverse of the distribution between them."""
+    mean, deviation, low, high = (
+        np.asarray(v, np.float64) for v in (means, deviations, least, most)
+    )
+    if (low >= high).any():
+        raise InvalidArgumentError(
+            f"Max truncation bound must be greater than min, got {low}, {high}"
+        )
+    if not (deviation > 0).all():
+        raise InvalidArgumentError(f"Invalid parameters: deviations are above 0, got {deviation}")
+    shape = np.broadcast_shapes(tuple(dims), mean.shape, deviation.shape, low.shape, high.shape)
+    if shape != tuple(dims):
+        raise InvalidArgumentError(f"Shape passed in must end with broadcasted shape, got {dims}")
+    a, b = (low - mean) / deviation, (high - mean) / deviation
+    return (mean + deviation * _between_bounds(generator, shape, a, b)).astype(dtype.np_dtype)
+
+
+def _between_bounds(generator: Any, shape: Any, a: Any, b: Any) -> Any:
+    """Draw standard normal numbers between bounds, none of which need be near zero.
+
+    Numbers are proposed and drawn again until they are accepted: normal ones where the bounds are far apart
+    around zero, exponential ones in a tail, and uniform ones between bounds that are close.
+    """
+    turned = np.broadcast_to(a + b < 0, shape).reshape(-1)
+    first, last = (np.broadcast_to(x, shape).reshape(-1) for x in (a, b))
+    low, high = np.where(turned, -last, first), np.where(turned, -first, last)
+    out, left = np.empty(len(low)), np.arange(len(low))
+    while left.size:
+        near, far = low[left], high[left]
+        rate = (near + np.sqrt(near * near + 4)) / 2
+        in_tail = near > 0
+        normal = ~in_tail & (far - near > _WIDE)
+        exponential = in_tail & (far - near > 1 / rate)
+        uniform = ~normal & ~exponential
+        drawn = generator.standard_normal(left.size)
+        drawn[exponential] = (near + generator.standard_exponential(left.size) / rate)[exponential]
+        drawn[uniform] = generator.uniform(near[uniform], far[uniform])
+        log_share = np.zeros(left.size)
+        log_share[exponential] = (-((drawn - rate) ** 2) / 2)[exponential]
+        start = np.maximum(near, 0)[uniform]
+        log_share[uniform] = (start * start - drawn[uniform] ** 2) / 2
+        kept = (drawn >= near) & (drawn <= far)
+        kept &= np.log1p(-generator.random(left.size)) <= log_share
+        out[left[kept]] = drawn[kept]
+        left = left[~kept]
+    return np.where(turned, -out, out).reshape(shape)
+
+
+# -- by key and counter -------------------------------------------------------------------------------
+
+
+def _keyed_shape(ctx: InferContext) -> Sequence[TensorShape]:
+    for at, (rank, what) in enumerate(((1, "key"), (1, "counter"), (0, "alg")), 1):
+        if ctx.inputs[at].shape.rank not in (None, rank):
+            raise ValueError(f"{ctx.op}: {what} has rank {rank}, got {ctx.inputs[at].shape}")
+    return [described_shape(ctx, 0)]
+
+
+def _keyed_kernel(draw: Whole, ctx: KernelContext) -> Kernel:
+    dtype = ctx.outputs[0].dtype
+
+    def drawn(shape: Any, key: Any, counter: Any, algorithm: Any, *rest: Any) -> Any:
+        _check_algorithm(algorithm)
+        return draw(_generator(key, counter), checked_dims(shape), dtype, *rest)
+
+    return drawn
+
+
+def _check_algorithm(algorithm: Any) -> None:
+    if int(algorithm) not in (1, 2, 3):
+        raise InvalidArgumentError(f"Unsupported algorithm id: {algorithm}; 1, 2 and 3 are known")
+
+
+def _keyed_gamma_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
+    return [*[None] * 4, gamma_gradient(op, grad, op.inputs[4])]
+
+
+op(
+    "StatelessRandomGammaV3", _keyed_shape, kernel=functools.partial(_keyed_kernel, _gamma),
+    grad=_keyed_gamma_gradient, cost=sample_cost, sized_by=(0,),
+)  # fmt: skip
+
+
+def _shuffle(value: Any, key: Any, counter: Any, algorithm: Any) -> Any:
+    _check_algorithm(algorithm)
+    if not np.ndim(value):
+        return value
+    return value[_generator(key, counter).permutation(len(value))]
+
+
+op("StatelessShuffle", lambda ctx: [ctx.inputs[0].shape], _shuffle, NOT_DIFFERENTIABLE)
+
+
+# -- by seed, and by the state of the node ---------------------------------------------------------
+
+
+def _seeded_kernel(draw: Whole, ctx: KernelContext) -> Kernel:
+    dtype = ctx.outputs[0].dtype
+    return lambda shape, seed, *rest: draw(_generator(seed), checked_dims(shape), dtype, *rest)
+
+
+for _name, _draw in (("RandomBinomial", _binomial), ("ParameterizedTruncatedNormal", _truncated)):
+    op(
+        f"Stateless{_name}", lambda ctx: [described_shape(ctx, 0)],
+        kernel=functools.partial(_seeded_kernel, _draw), grad=NOT_DIFFERENTIABLE, cost=sample_cost,
+        sized_by=(0,),
+    )  # fmt: skip
+
+
+def _by_batch_kernel(ctx: KernelContext) -> Kernel:
+    from actorsession.ops.randomness.numbers import generator_of
+
+    generator, dtype = generator_of(ctx), ctx.outputs[0].dtype
+
+    def drawn(shape: Any, *parameters: Any) -> Any:
+        """Draw a batch for each parameter: they stand along the first axis, where others broadcast."""
+        dims = checked_dims(shape)
+        if not dims:
+            raise InvalidArgumentError("Shape tensor must not be empty: it begins with the batches")
+        each = []
+        for value in parameters:
+            if np.ndim(value) > 1 or np.size(value) not in (1, dims[0]):
+                raise InvalidArgumentError(
+                    f"Parameters are scalars or have one number for each of {dims[0]} batches, got shape "
+                    f"{list(np.shape(value))}"
+                )
+            each.append(np.reshape(value, (-1, *[1] * (len(dims) - 1))))
+        return _truncated(generator, dims, dtype, *each)
+
+    return drawn
+
+
+op(
+    "ParameterizedTruncatedNormal", lambda ctx: [described_shape(ctx, 0)], kernel=_by_batch_kernel,
+    grad=NOT_DIFFERENTIABLE, cost=sample_cost, sized_by=(0,),
+)  # fmt: skip
+
+
+def _chance_kernel(ctx: KernelContext) -> Kernel:
+    """Draw integers that no seed repeats."""
+    dtype = ctx.outputs[0].dtype.np_dtype
+
+    def drawn(shape: Any) -> Any:
+        dims = checked_dims(shape)
+        count = int(np.prod(dims))
+        return np.frombuffer(os.urandom(count * dtype.itemsize), dtype).reshape(dims).copy()
+
+    return drawn
+
+
+op(
+    "NonDeterministicInts", lambda ctx: [described_shape(ctx, 0)], kernel=_chance_kernel,
+    grad=NOT_DIFFERENTIABLE, cost=sample_cost, sized_by=(0,),
+)  # fmt: skip
+
+
+# -- generators in variables -----------------------------------------------------------------------
+
+# The counter of a generator has two words, and its key follows them.
+_STATE = 3
+# Numbers that one step of the counter gives.
+_PER_STEP = 4
+
+
+def _check_state(ctx: InferContext) -> None:
+    found = ctx.inputs[0]
+    if found.dtype is not resource:
+        raise TypeError(f"{ctx.op} takes the handle of a variable, got {found.dtype.name}")
+
+
+def _advanced(var: Any, op_type: str, delta: int) -> Any:
+    """Advance the counter of a generator, and return its state from before."""
+    before: list[Any] = []
+
+    def advance(old: Any, out: Any = None) -> Any:
+        if np.shape(old) != (_STATE,) or old.dtype != np.int64:
+            raise InvalidArgumentError(
+                f"{op_type}: For the Philox algorithm, the size of state must be at least {_STATE} int64 "
+                f"numbers, got {old.dtype} of shape {list(np.shape(old))}"
+            )
+        before.append(np.array(old))
+        low, high = (int(word) & _WORD for word in old[:2])
+        total = (low + (high << 64) + delta) & ((1 << 128) - 1)
+        words = np.array([total & _WORD, total >> 64, int(old[2]) & _WORD], np.uint64)
+        made = words.view(np.int64)
+        if out is None:
+            return made
+        out[...] = made
+        return out
+
+    var.update(advance)
+    return before[-1]
+
+
+def _skip_kernel(ctx: KernelContext) -> Kernel:
+    reads = ctx.op == "RngReadAndSkip"
+
+    def skip(var: Any, algorithm: Any, delta: Any) -> Any:
+        _check_algorithm(algorithm)
+        # As in TensorFlow, a step is 256 numbers.
+        before = _advanced(var, ctx.op, (int(delta) & _WORD) << 8)
+        return before if reads else None
+
+    return skip
+
+
+def _stateful_shape(ctx: InferContext) -> Sequence[TensorShape]:
+    _check_state(ctx)
+    return [described_shape(ctx, 2)]
+
+
+def _stateful_kernel(draw: Whole, ctx: KernelContext) -> Kernel:
+    dtype = ctx.outputs[0].dtype
+
+    def drawn(var: Any, algorithm: Any, shape: Any, *rest: Any) -> Any:
+        _check_algorithm(algorithm)
+        dims = checked_dims(shape)
+        count = -(-int(np.prod(dims)) * 256 // _PER_STEP) if dims else 1
+        return draw(_generator(_advanced(var, ctx.op, count)), dims, dtype, *rest)
+
+    return drawn
+
+
+def _skipped(ctx: InferContext) -> Sequence[TensorSpec]:
+    _check_state(ctx)
+    return [TensorSpec(as_dtype("int64"), TensorShape([None]))] if "Read" in ctx.op else []
+
+
+for _name in ("RngReadAndSkip", "RngSkip"):
+    op(_name, infer=_skipped, kernel=_skip_kernel, grad=NOT_DIFFERENTIABLE)
+for _name, _draw in (
+    ("Uniform", _numbers(uniform_numbers)), ("UniformInt", _between),
+    ("UniformFullInt", _any_integer), ("StandardNormalV2", _numbers(normal_numbers)),
+    ("TruncatedNormal", _numbers(truncated_normal_numbers)), ("RandomBinomial", _binomial),
+):  # fmt: skip
+    op(
+        f"Stateful{_name}", _stateful_shape, kernel=functools.partial(_stateful_kernel, _draw),
+        grad=NOT_DIFFERENTIABLE, cost=sample_cost, sized_by=(2,),
+    )  # fmt: skip

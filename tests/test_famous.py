@@ -1,0 +1,202 @@
+"""``scripts/famous``: its signs, its table, and runs of small repositories that the tests make."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from scripts.repositories import run as running
+from scripts.repositories.command import main, markdown
+from scripts.repositories.row import Row
+from scripts.repositories.run import Outcome
+from scripts.repositories.sign import Falls, Reaches, Sign
+from scripts.repositories.table import ROWS
+
+LOSS = Falls("loss", r"loss (\S+)", to=0.5)
+
+# What a repository's program may be: it learns a number, and prints its loss.
+TRAINS = """
+import tensorflow as tf
+STEPS = 20
+w = tf.Variable(5.0)
+loss = tf.square(w - 1.0)
+train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for _ in range(STEPS):
+        print("loss", sess.run([loss, train])[0])
+"""
+
+
+def losses(*numbers: float) -> str:
+    """What a program prints."""
+    return "".join(f"loss {number}\n" for number in numbers)
+
+
+# --- signs
+
+
+def test_a_loss_has_fallen_when_its_last_tenth_is_a_fraction_of_its_first() -> None:
+    assert LOSS.read(losses(*range(20, 0, -1))) == (True, "loss 19.5 → 1.5")
+    assert not LOSS.read(losses(*range(20, 10, -1))).learnt
+
+
+@pytest.mark.parametrize("worst", ["nan", "inf", "-inf"])
+def test_a_loss_that_was_not_finite_once_has_not_fallen(worst: str) -> None:
+    assert not LOSS.read(losses(9, 8, float(worst), 2, 1, 0.5)).learnt
+
+
+def test_few_losses_prove_nothing() -> None:
+    assert LOSS.read(losses(9, 1)) == (False, "loss: 2 of 5 numbers")
+
+
+def test_an_accuracy_is_that_of_the_last_tenth() -> None:
+    sign = Reaches("accuracy", r"loss (\S+)", least=0.8)
+    assert sign.read(losses(0.1, 0.2, 0.9)) == (True, "accuracy 0.9")
+    assert not sign.read(losses(0.9, 0.2)).learnt
+    assert sign.read("") == (False, "accuracy: 0 of 1 numbers")
+    assert not Reaches("error", r"loss (\S+)", most=0.1).read(losses(0.2)).learnt
+    assert not sign.read(losses(float("nan"))).learnt
+
+
+# --- the table
+
+
+def test_each_row_names_a_commit_and_differs_from_all_others() -> None:
+    assert len({(row.repository, row.what) for row in ROWS}) == len(ROWS)
+    for row in ROWS:
+        assert len(row.commit) == 40, row.repository
+        assert set(row.commit) <= set("0123456789abcdef"), row.repository
+        assert row.repository.count("/") == 1
+        assert "|" not in row.what + row.figure
+
+
+def test_the_drivers_of_rows_exist_and_all_are_used() -> None:
+    folder = Path(running.__file__).parent / "drivers"
+    used = {
+        word.removeprefix("DRIVERS/")
+        for row in ROWS
+        for program in row.programs
+        for word in program.split()
+        if word.startswith("DRIVERS/")
+    }
+    assert used == {path.name for path in folder.glob("*.py")}
+
+
+def test_the_page_has_all_rows_of_the_table() -> None:
+    page = (Path(running.__file__).parents[2] / "docs" / "tensorflow1.md").read_text(
+        encoding="utf-8"
+    )
+    for row in ROWS:
+        assert f"[{row.repository}]({row.url}) | `{row.commit[:8]}` | {row.what} |" in page
+
+
+def test_a_row_of_markdown_has_our_figures_and_those_of_tensorflow() -> None:
+    row = Row(
+        repository="a/b", commit="0" * 40, what="x", programs=(), sign=LOSS, figure="0.8, the paper"
+    )
+    ours, theirs = Outcome(True, "loss 2 → 1", 3.0), Outcome(True, "loss 2 → 0.9", 3.0)
+    assert markdown([(row, ours, None)]).splitlines()[-1] == (
+        "| [a/b](https://github.com/a/b) | `00000000` | x | loss 2 → 1 | 0.8, the paper |"
+    )
+    assert markdown([(row, ours, theirs)]).endswith("| loss 2 → 0.9, TensorFlow 2.21 |")
+
+
+# --- runs
+
+
+def clone(folder: Path, program: str) -> str:
+    """Make a repository of one program, and return its commit."""
+    folder.mkdir(parents=True)
+    (folder / "train.py").write_text(program)
+    git = ["git", "-C", str(folder), "-c", "user.name=n", "-c", "user.email=e@example.org"]
+    for command in (["init", "-q"], ["add", "train.py"], ["commit", "-q", "-m", "m"]):
+        subprocess.run([*git, *command], check=True)
+    return subprocess.run(
+        [*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def row_of(commit: str, **changed: object) -> Row:
+    """A row that runs the one program."""
+    fixed = {
+        "repository": "a/b",
+        "commit": commit,
+        "what": "x",
+        "programs": ("train.py",),
+        "sign": LOSS,
+    }
+    return Row(**{**fixed, **changed})  # type: ignore[arg-type]
+
+
+def test_a_missing_clone_is_named_with_the_command_that_makes_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path)], [row_of("0" * 40)]) == 2
+    assert f"missing: git clone https://github.com/a/b {tmp_path}/a/b\n" in capsys.readouterr().out
+
+
+@pytest.mark.process
+def test_what_is_committed_is_run_and_the_clone_stays_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commit = clone(tmp_path / "a" / "b", TRAINS)
+    (tmp_path / "a" / "b" / "train.py").write_text("raise SystemExit(3)")
+    assert main([str(tmp_path)], [row_of(commit)]) == 0
+    assert "a/b: learnt, loss" in capsys.readouterr().out
+    assert (tmp_path / "a" / "b" / "train.py").read_text() == "raise SystemExit(3)"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("program", "sign", "said"),
+    [
+        (TRAINS, Falls("loss", r"loss (\S+)", to=0.0), "NOT LEARNT, loss"),
+        (TRAINS + "raise SystemExit(3)", LOSS, "NOT LEARNT, exit status 3; loss"),
+    ],
+    ids=["not learnt", "failed"],
+)
+def test_one_that_has_not_learnt_makes_the_command_fail(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], program: str, sign: Sign, said: str
+) -> None:
+    commit = clone(tmp_path / "a" / "b", program)
+    assert main([str(tmp_path)], [row_of(commit, sign=sign)]) == 1
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.process
+def test_constants_of_a_row_and_its_data_are_in_the_working_copy_alone(tmp_path: Path) -> None:
+    commit = clone(tmp_path / "a" / "b", TRAINS + "print(STEPS, open('data').read())")
+    row = row_of(
+        commit,
+        constants={"train.py": {"STEPS": "7"}},
+        data=lambda folder: (folder / "data").write_text("given"),
+        sign=Reaches("steps", r"(\d+) given", least=7, most=7),
+    )
+    assert main([str(tmp_path)], [row]) == 0
+    assert not (tmp_path / "a" / "b" / "data").exists()
+
+
+@pytest.mark.process
+def test_an_endless_program_is_stopped_when_it_has_learnt_and_any_other_at_its_limit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commit = clone(tmp_path / "a" / "b", TRAINS + "import time\ntime.sleep(1000)")
+    began = time.monotonic()
+    assert main([str(tmp_path)], [row_of(commit, endless=True, seconds=500)]) == 0
+    assert time.monotonic() - began < 500
+    assert main([str(tmp_path)], [row_of(commit, seconds=0.1)]) == 1
+    assert "not done after 0.1 s" in capsys.readouterr().out
+
+
+def test_a_constant_or_a_commit_that_is_not_there_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commit = clone(tmp_path / "a" / "b", TRAINS)
+    assert main([str(tmp_path)], [row_of(commit, constants={"train.py": {"EPOCHS": "1"}})]) == 1
+    assert "no line sets EPOCHS" in capsys.readouterr().out
+    assert main([str(tmp_path)], [row_of("0" * 40)]) == 1
+    assert "NOT LEARNT, fatal: not a tree object" in capsys.readouterr().out
