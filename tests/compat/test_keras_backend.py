@@ -116,7 +116,7 @@ def test_cross_entropy_of_classes(axis: int, form: str) -> None:
         output = tf.nn.softmax(output, axis)
     if form == "probabilities":
         output = tf.identity(output)
-    args = {"from_logits": form == "logits", "axis": axis}
+    args: dict[str, Any] = {"from_logits": form == "logits", "axis": axis}
     found = value([
         backend.categorical_crossentropy(hot, output, **args),
         backend.sparse_categorical_crossentropy(numbers, output, **args),
