@@ -15,7 +15,8 @@ import logging
 import math
 import sys
 import time
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Generator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import BuiltinFunctionType, ModuleType
@@ -38,11 +39,34 @@ def _getargspec(func: Any) -> Any:
     return ArgSpec(full.args, full.varargs, full.varkw, full.defaults)
 
 
+class _Cast:
+    """``numpy.cast``, which has a function for each type."""
+
+    def __getitem__(self, dtype: Any) -> Callable[[Any], Any]:
+        """Return the function that makes arrays of a type."""
+        return lambda x: np.asarray(x).astype(dtype)
+
+
 def _former() -> list[tuple[Any, dict[str, Any]]]:
     """Modules with what they had."""
     trapezoid = getattr(np, "trapezoid", None) or getattr(np, "trapz", None)
+    scalars = {
+        "int": np.signedinteger,
+        "uint": np.unsignedinteger,
+        "float": np.floating,
+        "complex": np.complexfloating,
+    }
     return [
         (np, {
+            **{name: getattr(np.exceptions, name) for name in np.exceptions.__all__},
+            "alen": len, "asfarray": lambda a, dtype=np.float64: np.asarray(a, dtype), "cast": _Cast(),
+            "find_common_type": lambda arrays, scalars: np.result_type(*arrays, *scalars),
+            "issubsctype": lambda a, b: np.issubdtype(a, b), "math": math,
+            "rank": np.ndim, "sctypes": {
+                name: [each for each in dict.fromkeys(np.sctypeDict.values()) if issubclass(each, kind)]
+                for name, kind in scalars.items()
+            },
+            "typeDict": np.sctypeDict, "warnings": warnings,
             "Inf": np.inf, "Infinity": np.inf, "NAN": np.nan, "NINF": -np.inf, "NZERO": -0.0,
             "NaN": np.nan, "PINF": np.inf, "PZERO": 0.0, "alltrue": np.all,
             "asscalar": lambda a: np.asarray(a).item(), "bool": bool, "cfloat": np.complex128,
@@ -53,6 +77,7 @@ def _former() -> list[tuple[Any, dict[str, Any]]]:
             "sometrue": np.any, "str": str, "string_": np.bytes_, "trapz": trapezoid,
             "unicode": str, "unicode_": np.str_,
         }),
+        (np.lib, {"pad": np.pad}),
         (collections, {
             name: getattr(collections.abc, name)
             for name in (
@@ -70,7 +95,8 @@ def _former() -> list[tuple[Any, dict[str, Any]]]:
 def _older(array: Callable[..., Any]) -> Callable[..., Any]:
     """``numpy.array``, ``asarray`` or ``asanyarray`` as it was before numpy 1.24.
 
-    With ``copy=False`` it copies where it must, and rows of different lengths are an array of objects.
+    With ``copy=False`` it copies where it must, rows of different lengths are an array of objects, and integers
+    out of a type's range wrap around.
     """
 
     @functools.wraps(array)
@@ -83,8 +109,55 @@ def _older(array: Callable[..., Any]) -> Callable[..., Any]:
             if dtype is not None or "inhomogeneous" not in str(error):
                 raise
             return array(a, object, *args, **named)
+        except OverflowError:
+            if dtype is None:
+                raise
+            return array(a, None, *args, **named).astype(dtype)
 
     return older
+
+
+def _fromstring(fromstring: Callable[..., Any]) -> Callable[..., Any]:
+    """``numpy.fromstring``, which reads bytes too, as before numpy 2.3."""
+
+    @functools.wraps(fromstring)
+    def older(string: Any, dtype: Any = float, count: int = -1, sep: str = "", **named: Any) -> Any:
+        if sep:
+            return fromstring(string, dtype, count, sep, **named)
+        return np.frombuffer(
+            string.encode("latin-1") if isinstance(string, str) else string, dtype, count
+        ).copy()
+
+    return older
+
+
+def _summed(total: Callable[..., Any]) -> Callable[..., Any]:
+    """``numpy.sum``, which adds what a generator gives, as before numpy 2.4."""
+
+    @functools.wraps(total)
+    def older(a: Any, *args: Any, **named: Any) -> Any:
+        return sum(a) if isinstance(a, Generator) else total(a, *args, **named)
+
+    return older
+
+
+def _renamed(function: Callable[..., Any], former: str, name: str) -> Callable[..., Any]:
+    """A function of numpy that takes an argument by its former name."""
+
+    @functools.wraps(function)
+    def older(*args: Any, **named: Any) -> Any:
+        if former in named:
+            named[name] = named.pop(former)
+        return function(*args, **named)
+
+    return older
+
+
+# Arguments of functions of numpy that have other names now.
+_RENAMED = {
+    "histogram": ("normed", "density"), "percentile": ("interpolation", "method"),
+    "quantile": ("interpolation", "method"), "reshape": ("newshape", "shape"),
+}  # fmt: skip
 
 
 # What gave lists before numpy 2, and gives tuples since.
@@ -177,6 +250,8 @@ _CHANGED: dict[str, Callable[[Any], str]] = {
 
 # Packages that became modules or went away, and where their names are now.
 _MOVED = {
+    "numpy.linalg.linalg": "numpy.linalg",
+    "numpy.testing.utils": "numpy.testing",
     "scipy.sparse.linalg.eigen": "scipy.sparse.linalg",
     "scipy.sparse.linalg.eigen.arpack": "scipy.sparse.linalg",
 }
@@ -238,15 +313,20 @@ def restore_older_names() -> list[str]:
     restored = []
     if not any(isinstance(finder, _FindsChanged) for finder in sys.meta_path):
         sys.meta_path.insert(0, _FindsChanged())
-        if older_conversions.are_refused():
+        if older_conversions.are_needed():
             # Before Python's own, and behind those that know TensorFlow's modules and companions.
             place = sys.meta_path.index(PathFinder)
             sys.meta_path.insert(place, older_conversions.FindsProgram())
-            restored.append("conversions of arrays of one element to numbers")
+            restored.append("conversions and methods of arrays")
     if isinstance(np.array, BuiltinFunctionType):
         for name in ("array", "asarray", "asanyarray"):
             setattr(np, name, _older(getattr(np, name)))
             restored.append(f"numpy.{name}")
+        for name, (former, new) in _RENAMED.items():
+            setattr(np, name, _renamed(getattr(np, name), former, new))
+        np.fromstring = _fromstring(np.fromstring)
+        np.sum = _summed(np.sum)
+        restored += ["numpy.fromstring", "numpy.sum", *(f"numpy.{name}" for name in _RENAMED)]
         for name in _OF_LISTS:
             setattr(np, name, _as_list(getattr(np, name)))
             restored.append(f"numpy.{name}")

@@ -471,7 +471,8 @@ ROWS: tuple[Row, ...] = (
         commit="bbc15688dd37934a12c2759cf2b34975e15901d9",
         what="`train.py`, one block of 8 filters, generated slopes",
         programs=(
-            "train.py -i made -o out -d imagenet -q 1 -n 8 -m 2 -b 16 -u 16 -g 1 -p 0 -l 0.01 -t 1000 -x 30",
+            "--soft-placement train.py -i made -o out -d imagenet -q 1 -n 8 -m 2 -b 16 -u 16 -g 1 -p 0"
+            " -l 0.01 -t 1000 -x 30",
         ),
         data=lambda folder: [
             data.thumbnails(folder / "made" / "small_imagenet"),
@@ -531,6 +532,7 @@ ROWS: tuple[Row, ...] = (
         ],
         requires=("scipy", "scikit-learn", "h5py", "pillow"),
         sign=Falls("loss", rf"Epoch: .*\tLoss {_NUMBER}", to=0.6),
+        endless=True,
     ),
     Row(
         repository="YunYang1994/tensorflow-yolov3",
