@@ -2,8 +2,8 @@
 
 ``int(x)``, ``float(x)``, functions of ``math`` and ``"%d" % x`` ask the array itself, and an array's type
 cannot be given the old answer, nor a method that numpy has removed, such as ``x.tostring()``. ``run-tf1``
-therefore changes these calls while it compiles the program's own modules, those in neither Python's library nor
-``site-packages``. Lines and columns stay as they are, and no compiled file is kept.
+therefore changes these calls while it compiles the program's own modules, those in neither Python's library
+nor ``site-packages``. Lines and columns stay as they are, and no compiled file is kept.
 """
 
 from __future__ import annotations

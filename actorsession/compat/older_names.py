@@ -95,8 +95,8 @@ def _former() -> list[tuple[Any, dict[str, Any]]]:
 def _older(array: Callable[..., Any]) -> Callable[..., Any]:
     """``numpy.array``, ``asarray`` or ``asanyarray`` as it was before numpy 1.24.
 
-    With ``copy=False`` it copies where it must, rows of different lengths are an array of objects, and integers
-    out of a type's range wrap around.
+    With ``copy=False`` it copies where it must, rows of different lengths are an array of objects, and
+    integers out of a type's range wrap around.
     """
 
     @functools.wraps(array)
