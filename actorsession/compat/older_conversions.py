@@ -141,7 +141,9 @@ def _imports(tree: ast.Module) -> None:
 class LoadsProgram(SourceFileLoader):
     """Loads a module of the program."""
 
-    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:
+    def source_to_code(  # type: ignore[override]  # the stub has a static method
+        self, data: Any, path: Any, *, _optimize: int = -1
+    ) -> CodeType:
         """Compile a module with its conversions changed."""
         tree = ast.parse(data, path)
         conversions = _Conversions()

@@ -565,7 +565,9 @@ ROWS: tuple[Row, ...] = (
             "-m bin.train --config_paths=example_configs/nmt_small.yml"
             " --model_params='{vocab_source: made/vocab.src, vocab_target: made/vocab.tgt,"
             " optimizer.learning_rate: 0.005}' --input_pipeline_train='{class: ParallelTextInputPipeline,"
-            " params: {source_files: [made/train.src], target_files: [made/train.tgt]}}' --batch_size=32"
+            " params: {source_files: [made/train.src], target_files: [made/train.tgt]}}'"
+            " --input_pipeline_dev='{class: ParallelTextInputPipeline,"
+            " params: {source_files: [made/dev.src], target_files: [made/dev.tgt]}}' --batch_size=32"
             " --train_steps=200 --output_dir=out --schedule=train",
         ),
         data=data.nmt,
