@@ -455,14 +455,15 @@ ROWS: tuple[Row, ...] = (
         folder="python",
         environment={"ACTORSESSION_SYNTHETIC_MNIST": "1"},
         requires=("matplotlib", "scikit-image"),
-        sign=Falls("loss", rf"(?m)^\d+ {_NUMBER}$", to=0.9),
+        sign=Falls("loss", rf"(?m)^\d+ {_NUMBER}$", to=0.93, least=4),
+        endless=True,
     ),
     Row(
         repository="google-deepmind/learning-to-learn",
         commit="f3c1a8d176b8ea7cc60478bfcfdd10a7a52fd296",
         what="`train.py`, an optimiser for quadratic problems, with Sonnet 1.23",
         programs=("train.py --problem=quadratic --num_epochs=600 --log_period=20 --num_steps=40",),
-        requires=("wrapt", "contextlib2", "semantic_version", "mock"),
+        requires=("wrapt", "contextlib2", "semantic_version", "mock", "dill"),
         apart=("dm-sonnet==1.23", "protobuf==3.20.3"),
         sign=Falls("error", rf"Log Mean Final Error: {_NUMBER}", to=0.8),
         seconds=240,
@@ -473,7 +474,8 @@ ROWS: tuple[Row, ...] = (
         commit="bbc15688dd37934a12c2759cf2b34975e15901d9",
         what="`train.py`, one block of 8 filters, generated slopes",
         programs=(
-            "train.py -i made -o out -d imagenet -q 1 -n 8 -m 2 -b 16 -u 16 -g 1 -p 0 -l 0.01 -t 1000 -x 30",
+            "--soft-placement train.py -i made -o out -d imagenet -q 1 -n 8 -m 2 -b 16 -u 16 -g 1 -p 0"
+            " -l 0.01 -t 1000 -x 30",
         ),
         data=lambda folder: [
             data.thumbnails(folder / "made" / "small_imagenet"),
@@ -497,7 +499,7 @@ ROWS: tuple[Row, ...] = (
         ),
         data=data.albert,
         requires=("sentencepiece",),
-        apart=("tensorflow-hub==0.8.0",),
+        apart=("tensorflow-hub==0.1.1",),
         sign=Reaches("accuracy of masked words", rf"masked_lm_accuracy = {_NUMBER}", least=0.5),
     ),
     Row(
@@ -515,7 +517,7 @@ ROWS: tuple[Row, ...] = (
             " --learning_rate=5e-3 --warmup_steps=10 --model_dir=model --save_steps=1000",
         ),
         data=lambda folder: data.pieces(folder / "made"),
-        requires=("sentencepiece",),
+        requires=("sentencepiece", *_KERAS),
         sign=Falls("loss", rf"loss {_NUMBER}", to=0.6),
     ),
     Row(
@@ -533,6 +535,7 @@ ROWS: tuple[Row, ...] = (
         ],
         requires=("scipy", "scikit-learn", "h5py", "pillow"),
         sign=Falls("loss", rf"Epoch: .*\tLoss {_NUMBER}", to=0.6),
+        endless=True,
     ),
     Row(
         repository="YunYang1994/tensorflow-yolov3",
@@ -562,7 +565,9 @@ ROWS: tuple[Row, ...] = (
             "-m bin.train --config_paths=example_configs/nmt_small.yml"
             " --model_params='{vocab_source: made/vocab.src, vocab_target: made/vocab.tgt,"
             " optimizer.learning_rate: 0.005}' --input_pipeline_train='{class: ParallelTextInputPipeline,"
-            " params: {source_files: [made/train.src], target_files: [made/train.tgt]}}' --batch_size=32"
+            " params: {source_files: [made/train.src], target_files: [made/train.tgt]}}'"
+            " --input_pipeline_dev='{class: ParallelTextInputPipeline,"
+            " params: {source_files: [made/dev.src], target_files: [made/dev.tgt]}}' --batch_size=32"
             " --train_steps=200 --output_dir=out --schedule=train",
         ),
         data=data.nmt,
