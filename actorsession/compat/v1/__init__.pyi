@@ -40,6 +40,7 @@ from actorsession.compat.v1 import debugging as debugging
 from actorsession.compat.v1.devices import DeviceSpec as DeviceSpec
 from actorsession.compat.v1 import distributions as distributions
 from actorsession.compat.v1 import dtypes as dtypes
+from actorsession.compat.v1.dtypes import QUANTIZED_DTYPES as QUANTIZED_DTYPES
 from actorsession.compat.v1 import errors as errors
 from actorsession.compat.v1 import estimator as estimator
 from actorsession.compat.v1 import examples as examples
@@ -173,6 +174,7 @@ from actorsession.namespaces import image as image
 from actorsession.namespaces import linalg as linalg
 from actorsession.namespaces import lookup as lookup
 from actorsession.namespaces import math as math
+from actorsession.namespaces import quantization as quantization
 from actorsession.namespaces import random as random
 from actorsession.namespaces import sets as sets
 from actorsession.namespaces import signal as signal
@@ -635,6 +637,11 @@ from actorsession.opsets import substr as substr
 from actorsession.opsets import tables_initializer as tables_initializer
 from actorsession.opsets import write_file as write_file
 from actorsession.opsets import zeta as zeta
+from actorsession.opsets.images.patches import extract_volume_patches as extract_volume_patches
+from actorsession.opsets.quantisation.conversions import dequantize as dequantize
+from actorsession.opsets.quantisation.conversions import quantize as quantize
+from actorsession.opsets.quantisation.conversions import quantize_v2 as quantize_v2
+from actorsession.opsets.quantisation.neural import quantized_concat as quantized_concat
 from actorsession.opsets.text.printing import print_ as print
 
 __all__ = [
@@ -648,34 +655,34 @@ __all__ = [
 "Initializer", "InteractiveSession", "LogMessage", "MONOLITHIC_BUILD", "MapStagingArea",
 "MetaGraphDef", "Module", "NameAttrList", "NoGradient", "NodeDef", "NotDifferentiable", "OpError",
 "Operation", "OptimizerOptions", "PaddingFIFOQueue", "PartitionedVariable", "Print",
-"PriorityQueue", "QueueBase", "RandomShuffleQueue", "ReaderBase", "RegisterGradient", "RunMetadata",
-"RunOptions", "Session", "SessionLog", "SparseConditionalAccumulator", "SparseFeature",
-"SparseTensor", "SparseTensorSpec", "SparseTensorValue", "StagingArea", "Summary",
-"SummaryMetadata", "TFRecordReader", "Tensor", "TensorArray", "TensorInfo", "TensorShape",
-"TensorSpec", "TextLineReader", "TypeSpec", "UnconnectedGradients", "VERSION", "VarLenFeature",
-"Variable", "VariableAggregation", "VariableScope", "VariableSynchronization", "WholeFileReader",
-"abs", "accumulate_n", "acos", "acosh", "add", "add_check_numerics_ops", "add_n",
-"add_to_collection", "add_to_collections", "all_variables", "angle", "app", "arg_max", "arg_min",
-"argmax", "argmin", "argsort", "as_bytes", "as_dtype", "as_str", "as_str_any", "as_string",
-"as_text", "asin", "asinh", "assert_equal", "assert_greater", "assert_greater_equal",
-"assert_integer", "assert_less", "assert_less_equal", "assert_near", "assert_negative",
-"assert_non_negative", "assert_non_positive", "assert_none_equal", "assert_positive",
-"assert_proper_iterable", "assert_rank", "assert_rank_at_least", "assert_rank_in",
-"assert_same_float_dtype", "assert_scalar", "assert_type", "assert_variables_initialized", "assign",
-"assign_add", "assign_sub", "async_py_func", "atan", "atan2", "atanh", "audio", "autograph",
-"batch_gather", "batch_matmul", "batch_scatter_update", "batch_to_space", "batch_to_space_nd",
-"betainc", "bfloat16", "bincount", "bitcast", "bitwise", "bool", "boolean_mask",
-"broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil",
-"check_numerics", "cholesky", "cholesky_solve", "clip_by_average_norm", "clip_by_global_norm",
-"clip_by_norm", "clip_by_value", "colocate_with", "compat", "complex", "complex128", "complex64",
-"concat", "cond", "confusion_matrix", "conj", "constant", "constant_initializer", "container",
-"contrib", "control_dependencies", "control_flow_v2_enabled", "convert_to_tensor",
-"convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "core", "cos", "cosh",
-"count_nonzero", "count_up_to", "create_partitioned_variables", "cross", "cumprod", "cumsum",
-"custom_gradient", "data", "debugging", "decode_base64", "decode_compressed", "decode_csv",
-"decode_json_example", "decode_raw", "delete_session_tensor", "depth_to_space",
-"deserialize_many_sparse", "device", "diag", "diag_part", "digamma", "dimension_at_index",
-"dimension_value", "disable_control_flow_v2", "disable_eager_execution",
+"PriorityQueue", "QUANTIZED_DTYPES", "QueueBase", "RandomShuffleQueue", "ReaderBase",
+"RegisterGradient", "RunMetadata", "RunOptions", "Session", "SessionLog",
+"SparseConditionalAccumulator", "SparseFeature", "SparseTensor", "SparseTensorSpec",
+"SparseTensorValue", "StagingArea", "Summary", "SummaryMetadata", "TFRecordReader", "Tensor",
+"TensorArray", "TensorInfo", "TensorShape", "TensorSpec", "TextLineReader", "TypeSpec",
+"UnconnectedGradients", "VERSION", "VarLenFeature", "Variable", "VariableAggregation",
+"VariableScope", "VariableSynchronization", "WholeFileReader", "abs", "accumulate_n", "acos",
+"acosh", "add", "add_check_numerics_ops", "add_n", "add_to_collection", "add_to_collections",
+"all_variables", "angle", "app", "arg_max", "arg_min", "argmax", "argmin", "argsort", "as_bytes",
+"as_dtype", "as_str", "as_str_any", "as_string", "as_text", "asin", "asinh", "assert_equal",
+"assert_greater", "assert_greater_equal", "assert_integer", "assert_less", "assert_less_equal",
+"assert_near", "assert_negative", "assert_non_negative", "assert_non_positive", "assert_none_equal",
+"assert_positive", "assert_proper_iterable", "assert_rank", "assert_rank_at_least",
+"assert_rank_in", "assert_same_float_dtype", "assert_scalar", "assert_type",
+"assert_variables_initialized", "assign", "assign_add", "assign_sub", "async_py_func", "atan",
+"atan2", "atanh", "audio", "autograph", "batch_gather", "batch_matmul", "batch_scatter_update",
+"batch_to_space", "batch_to_space_nd", "betainc", "bfloat16", "bincount", "bitcast", "bitwise",
+"bool", "boolean_mask", "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case",
+"cast", "ceil", "check_numerics", "cholesky", "cholesky_solve", "clip_by_average_norm",
+"clip_by_global_norm", "clip_by_norm", "clip_by_value", "colocate_with", "compat", "complex",
+"complex128", "complex64", "concat", "cond", "confusion_matrix", "conj", "constant",
+"constant_initializer", "container", "contrib", "control_dependencies", "control_flow_v2_enabled",
+"convert_to_tensor", "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor",
+"core", "cos", "cosh", "count_nonzero", "count_up_to", "create_partitioned_variables", "cross",
+"cumprod", "cumsum", "custom_gradient", "data", "debugging", "decode_base64", "decode_compressed",
+"decode_csv", "decode_json_example", "decode_raw", "delete_session_tensor", "depth_to_space",
+"dequantize", "deserialize_many_sparse", "device", "diag", "diag_part", "digamma",
+"dimension_at_index", "dimension_value", "disable_control_flow_v2", "disable_eager_execution",
 "disable_resource_variables", "disable_v2_behavior", "disable_v2_tensorshape", "distributions",
 "div", "div_no_nan", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch",
 "edit_distance", "einsum", "enable_eager_execution", "enable_resource_variables",
@@ -713,12 +720,13 @@ __all__ = [
 "orthogonal_initializer", "pack", "pad", "parallel_stack", "parse_example",
 "parse_sequence_example", "parse_single_example", "parse_single_sequence_example", "parse_tensor",
 "placeholder", "placeholder_with_default", "polygamma", "pow", "print", "profiler", "py_func",
-"py_function", "python", "python_io", "qint16", "qint32", "qint8", "qr", "queue", "quint16",
-"quint8", "random", "random_crop", "random_gamma", "random_normal", "random_normal_initializer",
-"random_poisson", "random_shuffle", "random_uniform", "random_uniform_initializer", "range", "rank",
-"raw_ops", "read_file", "real", "realdiv", "reciprocal", "reduce_all", "reduce_any", "reduce_join",
-"reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
-"regex_replace", "register_tensor_conversion_function", "repeat", "report_uninitialized_variables",
+"py_function", "python", "python_io", "qint16", "qint32", "qint8", "qr", "quantization", "quantize",
+"quantize_v2", "quantized_concat", "queue", "quint16", "quint8", "random", "random_crop",
+"random_gamma", "random_normal", "random_normal_initializer", "random_poisson", "random_shuffle",
+"random_uniform", "random_uniform_initializer", "range", "rank", "raw_ops", "read_file", "real",
+"realdiv", "reciprocal", "reduce_all", "reduce_any", "reduce_join", "reduce_logsumexp",
+"reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "regex_replace",
+"register_tensor_conversion_function", "repeat", "report_uninitialized_variables",
 "required_space_to_batch_paddings", "reset_default_graph", "reshape", "resource", "resource_loader",
 "resource_variables_enabled", "reverse", "reverse_sequence", "reverse_v2", "rint", "roll", "round",
 "rsqrt", "saturate_cast", "saved_model", "scalar_mul", "scan", "scatter_add", "scatter_div",
