@@ -36,8 +36,8 @@ __all__ = [
 
 # The version of the format that is read here; the header may require a later one.
 _READS_VERSION = 1
-# Pieces of so many bytes are checked together, and so many bytes of them: a millisecond of work, which is less
-# than reading the index of so many pieces.
+# Pieces of so many bytes are checked together, and so many bytes of them: a millisecond of work, which is
+# less than reading the index of so many pieces.
 _SMALL, _TOGETHER = 1 << 12, 1 << 20
 _LITTLE = 0
 

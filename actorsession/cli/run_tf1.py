@@ -41,6 +41,10 @@ def add_to(commands: Any) -> None:
         epilog=_EPILOG, formatter_class=raw,
     )  # fmt: skip
     parser.add_argument("-m", action="store_true", dest="module", help="SCRIPT is a module's name")
+    parser.add_argument(
+        "--soft-placement", action="store_true",
+        help="place on a processor what asks for a GPU, as if the program set allow_soft_placement",
+    )  # fmt: skip
     parser.add_argument("script", metavar="SCRIPT", help="the file of the program")
     parser.add_argument(
         "arguments", metavar="...", nargs=argparse.REMAINDER, help="the program's own arguments"
@@ -51,15 +55,19 @@ def add_to(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from actorsession.compat.alias import install_alias, shim_folder
-    from actorsession.compat.older_conversions import are_refused
+    from actorsession.compat.found_keras import missing_because
+    from actorsession.compat.older_conversions import are_needed
     from actorsession.compat.older_names import restore_older_names
     from actorsession.compat.v1 import behavior
+    from actorsession.compat.v1.settings import place_softly
 
     if not options.module and not Path(options.script).is_file():
         raise UsageError(f"SCRIPT: there is no file {options.script!r}")
     install_alias()
     # Above all sizes are objects: x.shape[0].value.
     behavior.disable_v2_behavior()
+    if options.soft_placement:
+        place_softly()
     restore_older_names()
     # Processes that the program starts, and those that multiprocessing spawns, look for it there.
     shim, inherited = str(shim_folder()), os.environ.get("PYTHONPATH")
@@ -70,7 +78,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         if options.module:
             runpy.run_module(options.script, run_name="__main__", alter_sys=True)
-        elif are_refused():
+        elif are_needed():
             _run_file(options.script)
         else:
             runpy.run_path(options.script, run_name="__main__")
@@ -79,6 +87,8 @@ def _run(options: argparse.Namespace) -> int:
         told = traceback.TracebackException.from_exception(exc)
         told.stack[:] = [frame for frame in told.stack if frame.filename not in _OURS]
         write_lines(sys.stderr, "".join(told.format()).removesuffix("\n").split("\n"))
+        if isinstance(exc, ModuleNotFoundError) and exc.name == "keras":
+            write_lines(sys.stderr, [str(missing_because())])
         return FAILURE
     return SUCCESS
 

@@ -208,7 +208,7 @@ class _Module(ModuleType):
 
 
 def _own_names(module: ModuleType) -> dict[str, Any]:
-    names: dict[str, Any] = ModuleType.__dict__["__dict__"].__get__(module)
+    names: dict[str, Any] = vars(ModuleType)["__dict__"].__get__(module)
     return names
 
 

@@ -1,9 +1,9 @@
-"""Conversions of arrays of one element to numbers, which numpy has refused since its version 2.4.
+"""Conversions of arrays of one element to numbers, which numpy has refused since version 2.4; former methods.
 
 ``int(x)``, ``float(x)``, functions of ``math`` and ``"%d" % x`` ask the array itself, and an array's type
-cannot be given the old answer. ``run-tf1`` therefore changes these calls while it compiles the program's own
-modules, those in neither Python's library nor ``site-packages``. Lines and columns stay as they are, and no
-compiled file is kept.
+cannot be given the old answer, nor a method that numpy has removed, such as ``x.tostring()``. ``run-tf1``
+therefore changes these calls while it compiles the program's own modules, those in neither Python's library
+nor ``site-packages``. Lines and columns stay as they are, and no compiled file is kept.
 """
 
 from __future__ import annotations
@@ -20,28 +20,57 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FindsProgram", "LoadsProgram", "are_refused", "formatted", "with_numbers"]
+__all__ = ["FindsProgram", "LoadsProgram", "are_needed", "called", "formatted", "with_numbers"]
 
 # What stands in a format for each argument: its name if it has one, its width, its precision, its kind.
 _CONVERSION = re.compile(r"%(?:\((.*?)\))?[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?[hlL]?(.)")
 _OF_NUMBERS = frozenset("diouxXeEfFgG*")
+
+
+def _itemset(array: Any, *args: Any) -> None:
+    *place, value = args
+    if not place:
+        array[...] = value
+    elif len(place) == 1 and not isinstance(place[0], tuple):
+        array.flat[place[0]] = value
+    else:
+        array[place[0] if isinstance(place[0], tuple) else tuple(place)] = value
+
+
+# Methods that arrays had before numpy 2, and ``tostring`` before 2.3, and elements of XML before Python 3.9.
+_METHODS: dict[str, Callable[..., Any]] = {
+    "getchildren": list,
+    "getiterator": lambda element, tag=None: list(element.iter(tag)),
+    "itemset": _itemset,
+    "newbyteorder": lambda array, order="S": array.view(array.dtype.newbyteorder(order)),
+    "ptp": np.ptp,
+    "tostring": lambda array, order="C": array.tobytes(order),
+}
 _OTHERS = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
-def are_refused() -> bool:
-    """Return whether this numpy refuses them."""
+def are_needed() -> bool:
+    """Return whether this numpy refuses them, or arrays have lost methods."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             float(np.zeros(1))
         except TypeError:
             return True
-    return False
+    return not hasattr(np.ndarray, "tostring")
 
 
 def with_numbers(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function with the numbers in arrays of one element for these arrays."""
     return function(*map(_number, arguments))
+
+
+def called(value: Any, name: str, *arguments: Any, **named: Any) -> Any:
+    """Call a method, of an array or an element of a tree also one that has been removed."""
+    former = isinstance(value, (np.ndarray, np.generic)) or type(value).__name__ == "Element"
+    if former and not hasattr(value, name):
+        return _METHODS[name](value, *arguments, **named)
+    return getattr(value, name)(*arguments, **named)
 
 
 def formatted(form: str, given: Any) -> Any:
@@ -86,9 +115,13 @@ class _Conversions(ast.NodeTransformer):
         return ast.copy_location(ast.Call(called, arguments, []), node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Change ``int(x)``, ``float(x)`` and ``math.sqrt(x)``."""
+        """Change ``int(x)``, ``float(x)``, ``math.sqrt(x)`` and ``x.tostring()``."""
         self.generic_visit(node)
         match node:
+            case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _METHODS:
+                changed = self._call("called", node, [value, ast.Constant(name), *node.args])
+                changed.keywords = node.keywords
+                return changed
             case ast.Call(
                 func=ast.Name(id="int" | "float") | ast.Attribute(value=ast.Name(id="math")),
                 args=[_, *_],
@@ -114,14 +147,18 @@ def _imports(tree: ast.Module) -> None:
             case ast.Expr(value=ast.Constant(value=str())) | ast.ImportFrom(module="__future__"):
                 continue
         break
-    names = [ast.alias(name, f"_actorsession_{name}") for name in ("with_numbers", "formatted")]
+    names = [
+        ast.alias(name, f"_actorsession_{name}") for name in ("called", "formatted", "with_numbers")
+    ]
     tree.body.insert(place, ast.ImportFrom(__name__, names, 0))
 
 
 class LoadsProgram(SourceFileLoader):
     """Loads a module of the program."""
 
-    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:
+    def source_to_code(  # type: ignore[override]  # the stub has a static method
+        self, data: Any, path: Any, *, _optimize: int = -1
+    ) -> CodeType:
         """Compile a module with its conversions changed."""
         tree = ast.parse(data, path)
         conversions = _Conversions()

@@ -9,17 +9,16 @@ from __future__ import annotations
 import base64
 import collections
 import collections.abc
-import ctypes
 import fractions
 import functools
-import gc
 import importlib
 import inspect
 import logging
 import math
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Generator, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import BuiltinFunctionType, ModuleType
@@ -42,11 +41,32 @@ def _getargspec(func: Any) -> Any:
     return ArgSpec(full.args, full.varargs, full.varkw, full.defaults)
 
 
+class _Cast:
+    """``numpy.cast``, which has a function for each type."""
+
+    def __getitem__(self, dtype: Any) -> Callable[[Any], Any]:
+        """Return the function that makes arrays of a type."""
+        return lambda x: np.asarray(x).astype(dtype)
+
+
 def _former() -> list[tuple[Any, dict[str, Any]]]:
     """Modules with what they had."""
     trapezoid = getattr(np, "trapezoid", None) or getattr(np, "trapz", None)
+    scalars = {
+        "int": np.signedinteger,
+        "uint": np.unsignedinteger,
+        "float": np.floating,
+        "complex": np.complexfloating,
+    }
     return [
         (np, {
+            **{name: getattr(np.exceptions, name) for name in np.exceptions.__all__},
+            "alen": len, "cast": _Cast(), "issubsctype": lambda a, b: np.issubdtype(a, b), "math": math,
+            "sctypes": {
+                name: [each for each in dict.fromkeys(np.sctypeDict.values()) if issubclass(each, kind)]
+                for name, kind in scalars.items()
+            },
+            "warnings": warnings,
             "Inf": np.inf, "Infinity": np.inf, "NAN": np.nan, "NINF": -np.inf, "NZERO": -0.0,
             "NaN": np.nan, "PINF": np.inf, "PZERO": 0.0, "alltrue": np.all, "asfarray": _as_floats,
             "asscalar": lambda a: np.asarray(a).item(), "bool": bool, "bool8": np.bool_,
@@ -60,6 +80,7 @@ def _former() -> list[tuple[Any, dict[str, Any]]]:
             "typeDict": np.sctypeDict, "uint0": np.uintp, "unicode": str, "unicode_": np.str_,
         }),
         (base64, {"decodestring": base64.decodebytes, "encodestring": base64.encodebytes}),
+        (np.lib, {"pad": np.pad}),
         (collections, {
             name: getattr(collections.abc, name)
             for name in (
@@ -78,43 +99,6 @@ def _as_floats(a: Any, dtype: Any = np.float64) -> np.ndarray[Any, Any]:
     """``numpy.asfarray``: integers become float64."""
     kind = np.dtype(dtype)
     return np.asarray(a, kind if np.issubdtype(kind, np.inexact) else np.float64)
-
-
-def _itemset(array: np.ndarray[Any, Any], *args: Any) -> None:
-    *place, value = args
-    if not place:
-        array[...] = value
-    elif len(place) == 1 and not isinstance(place[0], tuple):
-        array.flat[place[0]] = value
-    else:
-        array[place[0] if isinstance(place[0], tuple) else tuple(place)] = value
-
-
-# Methods that arrays had.
-_METHODS: dict[str, Callable[..., Any]] = {
-    "itemset": _itemset,
-    "newbyteorder": lambda array, order="S": array.view(array.dtype.newbyteorder(order)),
-    "ptp": np.ptp,
-    "tostring": lambda array, order="C": array.tobytes(order),
-}
-
-
-def _restore_methods() -> list[str]:
-    """Give numpy's arrays their former methods; return the names of those that were missing.
-
-    A class written in C takes no new attributes from Python code. Its dictionary does, through what the
-    garbage collector knows of it.
-    """
-    missing = [name for name in _METHODS if not hasattr(np.ndarray, name)]
-    if not missing or sys.implementation.name != "cpython":
-        return []
-    (inside,) = gc.get_referents(np.ndarray.__dict__)
-    for name in missing:
-        method = _METHODS[name]
-        # A function of Python becomes a method when it is read of an array.
-        inside[name] = lambda array, *args, _method=method, **named: _method(array, *args, **named)
-    ctypes.pythonapi.PyType_Modified(ctypes.py_object(np.ndarray))
-    return [f"numpy.ndarray.{name}" for name in missing]
 
 
 # Whose arrays of ragged rows stay errors: they ask whether there are such.
@@ -169,6 +153,50 @@ def _without_copy(array: Callable[..., Any]) -> Callable[..., Any]:
         return array(*args, copy=None if copy is False else copy, **named)
 
     return older
+
+
+def _wrapping(array: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that makes arrays, whose integers out of a type's range wrap around, as before numpy 2."""
+
+    @functools.wraps(array)
+    def older(a: Any, dtype: Any = None, *args: Any, **named: Any) -> Any:
+        try:
+            return array(a, dtype, *args, **named)
+        except OverflowError:
+            if dtype is None:
+                raise
+            return array(a, None, *args, **named).astype(dtype)
+
+    return older
+
+
+def _summed(total: Callable[..., Any]) -> Callable[..., Any]:
+    """``numpy.sum``, which adds what a generator gives, as before numpy 2.4."""
+
+    @functools.wraps(total)
+    def older(a: Any, *args: Any, **named: Any) -> Any:
+        return sum(a) if isinstance(a, Generator) else total(a, *args, **named)
+
+    return older
+
+
+def _renamed(function: Callable[..., Any], former: str, name: str) -> Callable[..., Any]:
+    """A function of numpy that takes an argument by its former name."""
+
+    @functools.wraps(function)
+    def older(*args: Any, **named: Any) -> Any:
+        if former in named:
+            named[name] = named.pop(former)
+        return function(*args, **named)
+
+    return older
+
+
+# Arguments of functions of numpy that have other names now.
+_RENAMED = {
+    "histogram": ("normed", "density"), "percentile": ("interpolation", "method"),
+    "quantile": ("interpolation", "method"), "reshape": ("newshape", "shape"),
+}  # fmt: skip
 
 
 # What gave lists before numpy 2, and gives tuples since.
@@ -266,17 +294,6 @@ def _inverse(linalg: Any) -> str:
     return "pinv2 is pinv" if _add_missing(linalg, {"pinv2": linalg.pinv}) else ""
 
 
-def _children(tree: Any) -> str:
-    """Give elements of trees that Python code makes ``getchildren``, which those of C do not take."""
-    (inside,) = gc.get_referents(tree.Element.__dict__)
-    if "getchildren" in inside or sys.implementation.name != "cpython":
-        return ""
-    inside["getchildren"] = lambda element: list(element)
-    inside["getiterator"] = lambda element, tag=None: list(element.iter(tag))
-    ctypes.pythonapi.PyType_Modified(ctypes.py_object(tree.Element))
-    return "elements have getchildren and getiterator"
-
-
 def _add_missing(module: Any, given: Mapping[str, Any]) -> list[str]:
     """Add the names that a module does not have; return them."""
     missing = [name for name in given if name not in vars(module)]
@@ -293,13 +310,14 @@ _CHANGED: dict[str, Callable[[Any], str]] = {
     "scipy.linalg": _inverse,
     "scipy.misc": _images,
     "scipy.signal": _windows,
-    "xml.etree.ElementTree": _children,
     "yaml": _loader,
 }
 
 # Modules that are gone, and where their names are.
 _MOVED = {
     "scipy.misc.pilutil": "scipy.misc",
+    "numpy.linalg.linalg": "numpy.linalg",
+    "numpy.testing.utils": "numpy.testing",
     "scipy.sparse.linalg.eigen": "scipy.sparse.linalg",
     "scipy.sparse.linalg.eigen.arpack": "scipy.sparse.linalg",
     "xml.etree.cElementTree": "xml.etree.ElementTree",
@@ -365,16 +383,21 @@ def restore_older_names() -> list[str]:
     restored = []
     if not any(isinstance(finder, _FindsChanged) for finder in sys.meta_path):
         sys.meta_path.insert(0, _FindsChanged())
-        if older_conversions.are_refused():
+        if older_conversions.are_needed():
             # Before Python's own, and behind those that know TensorFlow's modules and companions.
             place = sys.meta_path.index(PathFinder)
             sys.meta_path.insert(place, older_conversions.FindsProgram())
-            restored.append("conversions of arrays of one element to numbers")
+            restored.append("conversions and methods of arrays")
     if np.lib.NumpyVersion(np.__version__) >= "2.0.0" and isinstance(np.array, BuiltinFunctionType):
-        np.array = _with_ragged(_without_copy(np.array))
-        np.asarray = _with_ragged(np.asarray)
+        np.array = _with_ragged(_wrapping(_without_copy(np.array)))
+        for name in ("asarray", "asanyarray"):
+            setattr(np, name, _with_ragged(_wrapping(getattr(np, name))))
+        for name, (former, new) in _RENAMED.items():
+            setattr(np, name, _renamed(getattr(np, name), former, new))
         np.fromstring = _from_bytes(np.fromstring)
-        restored += ["numpy.array", "numpy.asarray", "numpy.fromstring", *_restore_methods()]
+        np.sum = _summed(np.sum)
+        changed = ("array", "asarray", "asanyarray", "fromstring", "sum", *_RENAMED)
+        restored += [f"numpy.{name}" for name in changed]
         for name in _OF_LISTS:
             setattr(np, name, _as_list(getattr(np, name)))
             restored.append(f"numpy.{name}")

@@ -8,7 +8,8 @@ their number. Building is thread-safe. What a graph consists of is in its parts:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -65,9 +66,13 @@ class Graph(ProcessBound):
 
     def __init__(self) -> None:
         self._lock = GraphLock()
+        self._kept = GraphCollections(self._lock)
+        self.seed: int | None = None
+        self._begin()
+
+    def _begin(self) -> None:
         self._names = NameTable()
         self._nodes = NodeIndex(self._lock)
-        self._kept = GraphCollections(self._lock)
         self._changed: list[tuple[Tensor | Operation, str]] = []  # changes after building
         self._extended: list[Operation] = []
         self._unfeedable: set[Tensor] = set()
@@ -77,7 +82,6 @@ class Graph(ProcessBound):
         self.stand_ins: dict[Operation, Tensor] = {}
         self.handles_of_references: dict[Tensor, Tensor] = {}
         self.gradient_functions: dict[str, registry.Gradient] = {}
-        self.seed: int | None = None
         self.library = FunctionLibrary()
 
     # -- contents ---------------------------------------------------------------------------------
@@ -391,6 +395,22 @@ class Graph(ProcessBound):
         """Drop the operations of a loop body or branch that was abandoned; its names stay taken."""
         with self._lock.mutex:
             self._nodes.remove_body(body)
+
+    @contextlib.contextmanager
+    def growing_from_nothing(self) -> Iterator[bool]:
+        """Enter ``growing``; where nothing was built before, what fails in the block leaves nothing behind.
+
+        Yields:
+            Whether nothing was built before.
+        """
+        with self._lock.mutex:
+            is_empty = not (len(self._nodes) or self._names.used or self.library.names())
+            try:
+                yield is_empty
+            except BaseException:
+                if is_empty:
+                    self._begin()
+                raise
 
     def growing(self) -> AbstractContextManager[object]:
         """Return a context in which no other thread adds to the graph and no session reads it."""

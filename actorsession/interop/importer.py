@@ -1,8 +1,8 @@
 """``import_graph_def``: conversion of the nodes of a ``GraphDef`` to operations of a graph.
 
-``import_plan`` checks and orders the nodes, and ``node_builder`` builds them. They are built twice: first in
-a scratch graph, which reveals every error, then in the target graph. So a graph that cannot be imported
-leaves nothing behind.
+``import_plan`` checks and orders the nodes, and ``node_builder`` builds them. Into a graph that has nodes
+they are built twice: first in a scratch graph, which reveals every error, then in the target graph. An empty
+graph begins anew after an error. So a graph that cannot be imported leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -83,12 +83,18 @@ def _imported(
         raise RequestValueError(
             "import_graph_def needs a name if input_map contains values other than tensors"
         )
-    _check_elements(places, _dry_run(ordered, mapped_values, library))
-    with graph.name_scope("import" if name is None else name) as scope:
-        mapped = _converted(mapped_values, graph)
-        builder = NodeBuilder(graph, scope, mapped, library)
-        with graph.growing():  # a loop is incomplete until its last node is built
+    is_checked = bool(graph.built or mapped_values)
+    if is_checked:
+        _check_elements(places, _dry_run(ordered, mapped_values, library))
+    # A loop is incomplete until its last node is built.
+    with graph.growing_from_nothing() as is_empty:
+        if not (is_empty or is_checked):  # another thread has built something in the meantime
+            _check_elements(places, _dry_run(ordered, mapped_values, library))
+        with graph.name_scope("import" if name is None else name) as scope:
+            mapped = _converted(mapped_values, graph)
+            builder = NodeBuilder(graph, scope, mapped, library)
             builder.build(ordered)
+        _check_elements(places, builder)
     return None if wanted is None else [builder.element(*place) for place in places]
 
 

@@ -10,6 +10,8 @@ __all__ = ["ROWS"]
 
 _NUMBER = r"([-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf))"
 
+_KERAS = ("keras==2.3.1", "keras-applications==1.0.8", "keras-preprocessing==1.1.2")
+
 ROWS: tuple[Row, ...] = (
     Row(
         repository="openai/gpt-2",
@@ -453,14 +455,15 @@ ROWS: tuple[Row, ...] = (
         folder="python",
         environment={"ACTORSESSION_SYNTHETIC_MNIST": "1"},
         requires=("matplotlib", "scikit-image"),
-        sign=Falls("loss", rf"(?m)^\d+ {_NUMBER}$", to=0.9),
+        sign=Falls("loss", rf"(?m)^\d+ {_NUMBER}$", to=0.93, least=4),
+        endless=True,
     ),
     Row(
         repository="google-deepmind/learning-to-learn",
         commit="f3c1a8d176b8ea7cc60478bfcfdd10a7a52fd296",
         what="`train.py`, an optimiser for quadratic problems, with Sonnet 1.23",
         programs=("train.py --problem=quadratic --num_epochs=600 --log_period=20 --num_steps=40",),
-        requires=("wrapt", "contextlib2", "semantic_version", "mock"),
+        requires=("wrapt", "contextlib2", "semantic_version", "mock", "dill"),
         apart=("dm-sonnet==1.23", "protobuf==3.20.3"),
         sign=Falls("error", rf"Log Mean Final Error: {_NUMBER}", to=0.8),
         seconds=240,
@@ -471,7 +474,8 @@ ROWS: tuple[Row, ...] = (
         commit="bbc15688dd37934a12c2759cf2b34975e15901d9",
         what="`train.py`, one block of 8 filters, generated slopes",
         programs=(
-            "train.py -i made -o out -d imagenet -q 1 -n 8 -m 2 -b 16 -u 16 -g 1 -p 0 -l 0.01 -t 1000 -x 30",
+            "--soft-placement train.py -i made -o out -d imagenet -q 1 -n 8 -m 2 -b 16 -u 16 -g 1 -p 0"
+            " -l 0.01 -t 1000 -x 30",
         ),
         data=lambda folder: [
             data.thumbnails(folder / "made" / "small_imagenet"),
@@ -495,7 +499,7 @@ ROWS: tuple[Row, ...] = (
         ),
         data=data.albert,
         requires=("sentencepiece",),
-        apart=("tensorflow-hub==0.8.0",),
+        apart=("tensorflow-hub==0.1.1",),
         sign=Reaches("accuracy of masked words", rf"masked_lm_accuracy = {_NUMBER}", least=0.5),
     ),
     Row(
@@ -513,7 +517,7 @@ ROWS: tuple[Row, ...] = (
             " --learning_rate=5e-3 --warmup_steps=10 --model_dir=model --save_steps=1000",
         ),
         data=lambda folder: data.pieces(folder / "made"),
-        requires=("sentencepiece",),
+        requires=("sentencepiece", *_KERAS),
         sign=Falls("loss", rf"loss {_NUMBER}", to=0.6),
     ),
     Row(
@@ -531,6 +535,7 @@ ROWS: tuple[Row, ...] = (
         ],
         requires=("scipy", "scikit-learn", "h5py", "pillow"),
         sign=Falls("loss", rf"Epoch: .*\tLoss {_NUMBER}", to=0.6),
+        endless=True,
     ),
     Row(
         repository="YunYang1994/tensorflow-yolov3",
@@ -560,11 +565,69 @@ ROWS: tuple[Row, ...] = (
             "-m bin.train --config_paths=example_configs/nmt_small.yml"
             " --model_params='{vocab_source: made/vocab.src, vocab_target: made/vocab.tgt,"
             " optimizer.learning_rate: 0.005}' --input_pipeline_train='{class: ParallelTextInputPipeline,"
-            " params: {source_files: [made/train.src], target_files: [made/train.tgt]}}' --batch_size=32"
+            " params: {source_files: [made/train.src], target_files: [made/train.tgt]}}'"
+            " --input_pipeline_dev='{class: ParallelTextInputPipeline,"
+            " params: {source_files: [made/dev.src], target_files: [made/dev.tgt]}}' --batch_size=32"
             " --train_steps=200 --output_dir=out --schedule=train",
         ),
         data=data.nmt,
         requires=("pyyaml", "matplotlib"),
         sign=Falls("loss", rf"(?:loss = |Loss: ){_NUMBER}", to=0.6, least=2),
+    ),
+    Row(
+        repository="qqwweee/keras-yolo3",
+        commit="e6598d13c703029b2686bc2eb8d5c09badf42992",
+        what="the tiny model, on generated rectangles",
+        programs=("DRIVERS/train_yolo3.py",),
+        path=(".",),
+        data=lambda folder: data.boxes(folder / "made"),
+        requires=("h5py", "pillow", "matplotlib", "scipy", "pyyaml", "six"),
+        apart=_KERAS,
+        sign=Falls("loss", rf"loss: {_NUMBER}", to=0.5, least=12),
+    ),
+    Row(
+        repository="fizyr/keras-retinanet",
+        commit="08af308d01a8f22dc286d62bc26c8496e1ff6539",
+        what="`keras_retinanet.bin.train`, ResNet-50 from the beginning, generated rectangles",
+        programs=(
+            "DRIVERS/train_retinanet.py --epochs=4 --steps=4 --batch-size=2 --no-weights --lr=1e-4"
+            " --image-min-side=128 --image-max-side=128 --workers=0 --snapshot-path=out"
+            " --tensorboard-dir=logs csv made/boxes.csv made/classes.csv --val-annotations=made/boxes.csv",
+        ),
+        path=(".",),
+        data=lambda folder: data.boxes(folder / "made"),
+        requires=(
+            "h5py",
+            "pillow",
+            "scipy",
+            "pyyaml",
+            "six",
+            "cython",
+            "setuptools",
+            "progressbar2",
+            "opencv-python-headless",
+        ),
+        apart=(*_KERAS, "keras-resnet==0.2.0"),
+        sign=Falls("loss", rf"loss: {_NUMBER}", to=0.6, least=4),
+    ),
+    Row(
+        repository="minimaxir/textgenrnn",
+        commit="f65413bb3b4e3b177d50b897f3a97cb5db700c08",
+        what="writes with the weights that it ships, and `train_on_texts`, four sentences",
+        programs=("DRIVERS/train_textgenrnn.py",),
+        path=(".",),
+        requires=("h5py", "scipy", "pyyaml", "six", "scikit-learn", "tqdm"),
+        apart=_KERAS,
+        sign=Falls("loss", rf"loss: {_NUMBER}", to=0.7, least=8),
+    ),
+    Row(
+        repository="taehoonlee/tensornets",
+        commit="c9b1d78f806892193efdebee2789a47fd148b984",
+        what="`MobileNet25`, 30 steps on 16 random images",
+        programs=("DRIVERS/train_tensornets.py",),
+        path=(".",),
+        requires=("h5py", "scipy", "pyyaml", "six"),
+        apart=_KERAS,
+        sign=Falls("loss", rf"(?m)^loss {_NUMBER}", to=0.1, least=30),
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +76,18 @@ def test_an_error_shows_the_lines_of_the_program_alone(tmp_path: Path) -> None:
     assert file.endswith('program.py", line 2, in <module>')
     assert last.startswith("AttributeError: program.py:2: tensorflow has no nn.reluu here; did you")
     assert err.count("  File ") == 1
+
+
+@pytest.mark.process
+@pytest.mark.skipif(importlib.util.find_spec("keras") is not None, reason="Keras is installed")
+def test_a_program_for_keras_says_what_to_type_where_it_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("from keras.layers import Dense\n")
+    code, _, err = run(tmp_path, "program.py")
+    assert code == 1
+    assert err.splitlines()[-2:] == [
+        "ModuleNotFoundError: No module named 'keras'",
+        "Keras is a library of its own: pip install 'actorsession[keras]'",
+    ]
 
 
 @pytest.mark.process
@@ -189,3 +202,16 @@ def test_arrays_are_converted_as_numpy_did_when_the_program_was_written(tmp_path
     )
     said = "3 loss 0.5 1.0\nobject __main__ program.py eigsh\n"
     assert run(tmp_path, "program.py") == (0, said, "")
+
+
+@pytest.mark.process
+def test_what_asks_for_a_gpu_runs_where_soft_placement_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import tensorflow as tf\nwith tf.device('/gpu:0'):\n    x = tf.constant(2.0) * 3.0\n"
+        "for make in (tf.Session, tf.InteractiveSession, tf.train.MonitoredSession):\n"
+        "    with make() as session: print(session.run(x))\n"
+    )
+    code, _, err = run(tmp_path, "program.py")
+    assert code == 1
+    assert "Cannot assign a device for operation" in err
+    assert run(tmp_path, "--soft-placement", "program.py") == (0, "6.0\n6.0\n6.0\n", "")

@@ -180,8 +180,8 @@ def test_a_recurrent_unit_of_one_node_is_that_of_many() -> None:
     state = tf.ones([2, 4]) / 3
     first, second = (cell(tf.constant(INPUTS[0]), state)[0] for cell in (block, plain))
     assert first.op.type == "GRUBlockCell"
-    found = run([first, second])
-    np.testing.assert_allclose(*found, rtol=1e-5)
+    found, wanted = run([first, second])
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
 def test_all_steps_are_one_node_and_the_last_state_is_that_of_the_last_step() -> None:

@@ -81,6 +81,31 @@ def test_modules_of_the_program_convert(own_folder: Path) -> None:
     assert not list(own_folder.glob("__pycache__/*"))
 
 
+def test_arrays_have_their_former_methods(own_folder: Path) -> None:
+    module = load(
+        own_folder,
+        "import numpy as np\nx = np.array([[1, 5], [7, 9]], np.uint16)\nx.itemset(1, 0, 8)\n"
+        "class Own:\n    def ptp(self, a, *, b): return a + b\n"
+        "found = x.tostring(), x.ptp(axis=0).tolist(), x.newbyteorder()[0, 0], Own().ptp(1, b=2)\n"
+        "small = np.float32(1.5).tostring()\n",
+    )
+    x = np.array([[1, 5], [8, 9]], np.uint16)
+    assert module.found == (x.tobytes(), [7, 4], 256, 3)
+    assert module.small == np.float32(1.5).tobytes()
+
+
+def test_elements_of_arrays_and_children_of_trees_are_got_as_before(own_folder: Path) -> None:
+    module = load(
+        own_folder,
+        "import numpy as np\nimport xml.etree.ElementTree as tree\nx = np.zeros((2, 3))\n"
+        "x.itemset(1, 9.0)\nx.itemset((1, 2), 7.0)\none = np.zeros(())\none.itemset(4.0)\n"
+        "root = tree.fromstring('<a><b/><c><b/></c></a>')\n"
+        "found = [each.tag for each in root.getchildren()], len(root.getiterator('b'))\n",
+    )
+    assert (module.x.tolist(), module.one) == ([[0, 9, 0], [0, 0, 7]], 4)
+    assert module.found == (["b", "c"], 2)
+
+
 def test_a_name_of_the_program_is_its_own(own_folder: Path) -> None:
     module = load(own_folder, "def int(x): return ['own', x]\nfound = int(5)\n")
     assert module.found == ["own", 5]

@@ -12,11 +12,14 @@ from actorsession.compat import older_names
 from actorsession.compat.companions import scipy_images
 from actorsession.compat.older_names import (
     _as_list,
+    _former,
     _from_bytes,
-    _itemset,
     _note_ragged,
+    _renamed,
+    _summed,
     _with_ragged,
     _without_copy,
+    _wrapping,
 )
 from actorsession.extras import is_installed
 from tests.rows import for_each
@@ -69,14 +72,27 @@ def test_bytes_are_read_as_numbers_once_more() -> None:
     assert read("1, 2", sep=",").tolist() == [1.0, 2.0]
 
 
-def test_an_element_is_set_by_its_number_or_place() -> None:
-    array = np.zeros((2, 3))
-    for args in ((1, 9.0), ((1, 2), 7.0), (1, 0, 5.0)):
-        _itemset(array, *args)
-    assert array.tolist() == [[0, 9, 0], [5, 0, 7]]
-    one = np.zeros(())
-    _itemset(one, 4.0)
-    assert one == 4
+def test_integers_out_of_range_wrap_around() -> None:
+    assert _wrapping(np.array)([-1, 300], np.uint8).tolist() == [255, 44]
+
+
+def test_arguments_have_their_former_names_too() -> None:
+    assert _renamed(np.reshape, "newshape", "shape")(np.arange(4), newshape=(2, 2)).shape == (2, 2)
+    assert _renamed(np.reshape, "newshape", "shape")(np.arange(4), (4, 1)).shape == (4, 1)
+    assert _summed(np.sum)(x for x in (1, 2)) == 3
+    assert _summed(np.sum)([[1, 2]], axis=0).tolist() == [1, 2]
+
+
+def test_names_that_numpy_has_removed_mean_the_same() -> None:
+    names = next(names for module, names in _former() if module is np)
+    assert names["cast"][np.int32]([1.5]).dtype == np.int32
+    assert names["asfarray"]([1]).dtype == np.float64
+    assert names["find_common_type"]([np.int8], [np.float32]) == np.float32
+    assert names["issubsctype"](np.float32, np.floating)
+    assert np.float32 in names["sctypes"]["float"]
+    assert names["rank"](np.ones((2, 2))) == 2
+    assert names["math"].sqrt(4) == 2
+    assert issubclass(names["AxisError"], ValueError)
 
 
 # -- images of scipy -------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ INF, NAN = np.inf, np.nan
 
 
 @pytest.fixture
-def session() -> Iterator[tf.Session]:
+def session() -> Iterator[Any]:
     with tf.Graph().as_default(), tf.Session() as made:
         yield made
 

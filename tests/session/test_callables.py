@@ -107,7 +107,7 @@ async def test_a_bad_feed_list_is_refused(session: Any) -> None:
 async def test_nothing_to_run_is_refused(session: Any) -> None:
     sum_of_two()
     # As in TensorFlow the call is refused.
-    for nothing in ([], (), {}):
+    for nothing in (list[Any](), (), dict[str, Any]()):
         empty = session.callable(nothing)
         with pytest.raises(InvalidArgumentError, match="at least one target"):
             await empty()

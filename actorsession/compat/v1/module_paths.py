@@ -88,6 +88,9 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("python.slim.data", "tfexample_decoder", ".contrib.slim.tfexample_decoder"),
         ("python.slim", "evaluation", ".contrib.slim.evaluation"),
         ("python.slim.nets", "alexnet", ".contrib.slim.nets.alexnet"),
+        ("python.slim.nets", "inception_v1", ".contrib.slim.nets.inception"),
+        ("python.slim.nets", "inception_v2", ".contrib.slim.nets.inception"),
+        ("python.slim.nets", "inception_v3", ".contrib.slim.nets.inception"),
         ("python.slim.nets", "resnet_utils", ".contrib.slim.nets.resnet_utils"),
         ("python.slim.nets", "resnet_v1", ".contrib.slim.nets.resnet_v1"),
         ("python.slim.nets", "resnet_v2", ".contrib.slim.nets.resnet_v2"),
@@ -228,7 +231,8 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("platform", "gfile", ".gfile"),
         ("platform", "resource_loader", ".internals.files"),
         ("platform", "tf_logging", ".logging"),
-        ("platform", "benchmark googletest test", ".test .internals.test_util"),
+        ("platform", "benchmark", ".benchmarks"),
+        ("platform", "googletest test", ".test .internals.test_util"),
         ("profiler", (
             "model_analyzer option_builder profiler tfprof_logger"
         ), ".profiler .profiler.logs .profiler.options"),
@@ -424,6 +428,7 @@ _INSIDE = {
     "staging": "ops",
     "summary": "ops summary",
     "tensorboard": "projector",
+    "testing": "fake_summary_writer framework util_test",
     "tpu": "ops tpu tpu_config tpu_estimator tpu_optimizer",
     "training": (
         "bucket_ops device_setter evaluation feeding_queue_runner hparam resample sampling_ops "

@@ -236,7 +236,8 @@ def _by_filter(x: Array, g: Array, s: Sliding, times: int) -> Array:
         for image in share:
             for at, rows in _rows(x, image, s, times):
                 total[:, at] += np.einsum("ijrx,rx->ijx", rows, back[image])
-        return total.reshape(*s.window, s.counts[1], -1).sum(axis=2)
+        by_channel: Array = total.reshape(*s.window, s.counts[1], -1).sum(axis=2)
+        return by_channel
 
     total, *others = _each_image(add_up, x, s, g.size)
     for other in others:

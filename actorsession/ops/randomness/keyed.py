@@ -16,11 +16,14 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, resource
+from actorsession.graph.dtypes import as_dtype, int32, resource
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.elements.cast import cast
 from actorsession.ops.randomness import philox
 from actorsession.ops.randomness.numbers import checked_dims
 from actorsession.ops.randomness.philox import Philox
@@ -28,12 +31,63 @@ from actorsession.ops.randomness.samples import drawn_gamma, gamma_gradient, sam
 from actorsession.ops.rows import check_inputs, op
 from actorsession.ops.shape_operands import described_shape
 
-__all__: list[str] = []
+__all__ = ["stateless_binomial", "stateless_parameterized_truncated_normal"]
 
 _WORD = 2**64 - 1
 # TensorFlow's number of the algorithm that its processors use, and how many words its counter has.
 _PHILOX, _WORDS = 1, 2
 _ANY = 3  # the device chooses
+# -- public functions ------------------------------------------------------------------------------
+
+
+def stateless_binomial(
+    shape: Any,
+    seed: Any,
+    counts: Any,
+    probs: Any,
+    output_dtype: Any = int32,
+    name: str | None = None,
+) -> Tensor:
+    """Return numbers of successes, as a function of the seed.
+
+    Args:
+        shape: wanted shape; it ends with that of the parameters, broadcast.
+        seed: two integers.
+        counts: how often is tried.
+        probs: how likely a success is.
+        output_dtype: the dtype of the result.
+    """
+    chances = convert_to_tensor(probs)
+    tries = cast(convert_to_tensor(counts, graph=chances.graph), chances.dtype)
+    return raw.StatelessRandomBinomial(
+        shape, seed, tries, chances, dtype=as_dtype(output_dtype), name=name
+    )
+
+
+def stateless_parameterized_truncated_normal(
+    shape: Any,
+    seed: Any,
+    means: Any = 0.0,
+    stddevs: Any = 1.0,
+    minvals: Any = -2.0,
+    maxvals: Any = 2.0,
+    name: str | None = None,
+) -> Tensor:
+    """Return normally distributed numbers between two bounds, as a function of the seed.
+
+    Args:
+        shape: wanted shape, with which the parameters broadcast.
+        seed: two integers.
+        means: means of the numbers before they are bounded.
+        stddevs: their standard deviations.
+        minvals: the lower bounds.
+        maxvals: the upper bounds.
+    """
+    return raw.StatelessParameterizedTruncatedNormal(
+        shape, seed, means, stddevs, minvals, maxvals, name=name
+    )
+
+
 # Bounds further apart than this around zero have normal numbers between them often enough.
 _WIDE = 2.5
 Whole = Callable[..., Any]
@@ -222,7 +276,10 @@ def _seeded_kernel(draw: Whole, ctx: KernelContext) -> Kernel:
     return lambda shape, seed, *rest: draw(_generator(seed), checked_dims(shape), dtype, *rest)
 
 
-for _name, _draw in (("RandomBinomial", _binomial), ("ParameterizedTruncatedNormal", _truncated)):
+_BY_SEED: dict[str, Whole] = {
+    "RandomBinomial": _binomial, "ParameterizedTruncatedNormal": _truncated,
+}  # fmt: skip
+for _name, _draw in _BY_SEED.items():
     op(
         f"Stateless{_name}", lambda ctx: [described_shape(ctx, 0)],
         kernel=functools.partial(_seeded_kernel, _draw), grad=NOT_DIFFERENTIABLE, cost=sample_cost,

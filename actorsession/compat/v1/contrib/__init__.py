@@ -40,6 +40,7 @@ _NAMES = {
     ".stateless": "*=stateless",
     ".summary": "*=summary",
     ".tensorboard": "*=tensorboard",
+    ".testing": "*=testing",
     ".tpu": "*=tpu",
     ".training": "*=training",
     ".util": "*=util",

@@ -34,6 +34,7 @@ from actorsession.compat.v1.contrib import staging as staging
 from actorsession.compat.v1.contrib import stateless as stateless
 from actorsession.compat.v1.contrib import summary as summary
 from actorsession.compat.v1.contrib import tensorboard as tensorboard
+from actorsession.compat.v1.contrib import testing as testing
 from actorsession.compat.v1.contrib import tpu as tpu
 from actorsession.compat.v1.contrib import training as training
 from actorsession.compat.v1.contrib import util as util
@@ -43,6 +44,6 @@ __all__ = [
 "autograph", "checkpoint", "cluster_resolver", "crf", "cudnn_rnn", "data", "distributions", "eager",
 "estimator", "factorization", "feature_column", "framework", "graph_editor", "image", "layers",
 "learn", "legacy_seq2seq", "lookup", "losses", "metrics", "opt", "predictor", "rnn", "saved_model",
-"seq2seq", "signal", "slim", "staging", "stateless", "summary", "tensorboard", "tpu", "training",
-"util"
+"seq2seq", "signal", "slim", "staging", "stateless", "summary", "tensorboard", "testing", "tpu",
+"training", "util"
 ]
