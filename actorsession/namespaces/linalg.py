@@ -28,7 +28,6 @@ _NAMES = {
         "LinearOperatorKronecker LinearOperatorLowRankUpdate LinearOperatorToeplitz LinearOperatorZeros"
     ),
     "actorsession.ops.linear.operators": (
-        "LinearOperator "
         "LinearOperatorDiag LinearOperatorFullMatrix LinearOperatorIdentity "
         "LinearOperatorLowerTriangular LinearOperatorScaledIdentity"
     ),

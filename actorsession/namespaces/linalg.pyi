@@ -40,7 +40,6 @@ from actorsession.ops.linear.matrix_diagonals import matrix_set_diag as set_diag
 from actorsession.ops.linear.matrix_functions import expm as expm
 from actorsession.ops.linear.matrix_functions import logm as logm
 from actorsession.ops.linear.matrix_functions import matrix_square_root as sqrtm
-from actorsession.ops.linear.operators import LinearOperator as LinearOperator
 from actorsession.ops.linear.operators import LinearOperatorDiag as LinearOperatorDiag
 from actorsession.ops.linear.operators import LinearOperatorFullMatrix as LinearOperatorFullMatrix
 from actorsession.ops.linear.operators import LinearOperatorIdentity as LinearOperatorIdentity
@@ -63,7 +62,7 @@ from actorsession.ops.linear.tridiagonal import tridiagonal_solve as tridiagonal
 from actorsession.ops.reductions.spread import l2_normalize as l2_normalize
 
 __all__ = [
-"LinearOperator", "LinearOperatorAdjoint", "LinearOperatorBlockDiag", "LinearOperatorCirculant",
+"LinearOperatorAdjoint", "LinearOperatorBlockDiag", "LinearOperatorCirculant",
 "LinearOperatorComposition", "LinearOperatorDiag", "LinearOperatorFullMatrix",
 "LinearOperatorHouseholder", "LinearOperatorIdentity", "LinearOperatorInversion",
 "LinearOperatorKronecker", "LinearOperatorLowRankUpdate", "LinearOperatorLowerTriangular",
