@@ -347,7 +347,8 @@ def test_runners_are_not_started_a_second_time_with_a_monitored_session(
     tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(1)]))
     taken = queue.dequeue()
     with tf.train.MonitoredSession() as session:
-        assert tf.train.start_queue_runners(session) == []
+        starting: Any = session
+        assert tf.train.start_queue_runners(starting) == []
         assert session.run(taken) == 1
     assert "starts its queue runners itself" in caplog.text
 
@@ -431,7 +432,7 @@ def test_a_writer_that_keeps_summaries_stands_for_those_of_hooks() -> None:
             fake.install()
         with tf.train.SingularMonitoredSession(hooks=[hook]) as session:
             session.run(train)
-        writer = tf.summary.FileWriterCache.get("kept_in_memory")
+        writer: Any = tf.summary.FileWriterCache.get("kept_in_memory")
         assert list(writer.summaries) == [1]
         (kept,) = writer.summaries[1]
         tf.contrib.testing.assert_summary(["loss"], {"loss": 2.0}, kept)
