@@ -9,6 +9,7 @@ from actorsession.compat.found_keras import library
 from actorsession.compat.v1.forms import TensorShape, as_dtype
 from actorsession.compat.v1.keras_bridges.calling import recorded
 from actorsession.compat.v1.operations import Variable
+from actorsession.graph.dimension import Dimension
 
 __all__ = ["InputSpec", "Layer"]
 
@@ -69,6 +70,15 @@ class Layer(_Base, metaclass=_LayerType):  # type: ignore[misc]
             if kept and name not in _LISTS:
                 attributes[name] = kept
         super().__setattr__(name, value)
+
+    @property
+    def dtype(self) -> Any:
+        """The element type of its weights, which programs set as ``_dtype``."""
+        return self.__dict__.get("_dtype") or backend.floatx()
+
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        object.__setattr__(self, "_dtype", dtype)
 
     def add_weight(  # type: ignore[no-untyped-def]
         self, name=None, shape=None, dtype=None, initializer=None, regularizer=None,
@@ -172,6 +182,12 @@ _LISTS = ("input_spec", "trainable_weights", "non_trainable_weights")
 
 
 def _as_shapes(shape: Any) -> Any:
-    if isinstance(shape, list) and shape and isinstance(shape[0], (tuple, list)):
-        return [TensorShape(item) for item in shape]
+    """Return a shape, or the shapes in a structure, as ``TensorShape``."""
+    if isinstance(shape, dict):
+        return {key: _as_shapes(item) for key, item in shape.items()}
+    if isinstance(shape, (list, tuple)) and not all(
+        item is None or isinstance(item, (int, Dimension)) for item in shape
+    ):
+        items = [_as_shapes(item) for item in shape]
+        return type(shape)(*items) if hasattr(shape, "_fields") else type(shape)(items)
     return TensorShape(shape)
