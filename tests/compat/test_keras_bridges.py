@@ -272,6 +272,11 @@ CASES: dict[str, tuple[str, Any]] = {
                 self._dtype = tf.float16
                 self.scale = self.add_weight("scale", [1], initializer="ones")
 
+        class Alone(L.Layer):
+            def build(self, input_shape=None):
+                super().build(input_shape)
+
+        Alone().build()
         pairs, half = Pairs(), Half()
         pairs.build([tf.TensorShape([1, 2]), (tf.TensorShape([3]), tf.TensorShape([4, None]))])
         half.build([None, 2])

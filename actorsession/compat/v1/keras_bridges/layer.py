@@ -48,8 +48,10 @@ class Layer(_Base, metaclass=_LayerType):  # type: ignore[misc]
         own = cls.__dict__.get("build")
         if own is not None:
 
-            def build(self: Any, input_shape: Any) -> Any:
-                return own(self, _as_shapes(input_shape))
+            def build(self: Any, *args: Any, **kwargs: Any) -> Any:
+                # Programs call it themselves, too, and some of their own take nothing.
+                given = [None if shape is None else _as_shapes(shape) for shape in args]
+                return own(self, *given, **kwargs)
 
             cls.build = build
 
@@ -106,6 +108,14 @@ class Layer(_Base, metaclass=_LayerType):  # type: ignore[misc]
         )  # fmt: skip
 
     add_variable = add_weight
+
+    def build(self, input_shape: Any = None) -> None:
+        """Make the weights; there are none.
+
+        Args:
+            input_shape: the shape of the inputs.
+        """
+        super().build(input_shape)
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """Apply the layer; positional arguments of ``call`` may follow the inputs."""
