@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import builtins
 import os
 import runpy
 import sys
 import traceback
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from actorsession.cli.console import FAILURE, SUCCESS, UsageError, raw
@@ -15,7 +17,11 @@ from actorsession.terminal_text import write_lines
 
 __all__ = ["add_to"]
 
-_OURS = (__file__, str(Path(__file__).parent.parent / "compat" / "alias.py"), "<frozen runpy>")
+_COMPAT = Path(__file__).parent.parent / "compat"
+_OURS = (
+    __file__, str(_COMPAT / "alias.py"), str(_COMPAT / "older_conversions.py"), "<frozen runpy>",
+    "<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>",
+)  # fmt: skip
 
 _EPILOG = """\
 The program's imports of tensorflow find this library, and names that numpy and Python have removed since,
@@ -35,6 +41,10 @@ def add_to(commands: Any) -> None:
         epilog=_EPILOG, formatter_class=raw,
     )  # fmt: skip
     parser.add_argument("-m", action="store_true", dest="module", help="SCRIPT is a module's name")
+    parser.add_argument(
+        "--soft-placement", action="store_true",
+        help="place on a processor what asks for a GPU, as if the program set allow_soft_placement",
+    )  # fmt: skip
     parser.add_argument("script", metavar="SCRIPT", help="the file of the program")
     parser.add_argument(
         "arguments", metavar="...", nargs=argparse.REMAINDER, help="the program's own arguments"
@@ -46,14 +56,18 @@ def add_to(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> int:
     from actorsession.compat.alias import install_alias, shim_folder
     from actorsession.compat.found_keras import missing_because
+    from actorsession.compat.older_conversions import are_needed
     from actorsession.compat.older_names import restore_older_names
     from actorsession.compat.v1 import behavior
+    from actorsession.compat.v1.settings import place_softly
 
     if not options.module and not Path(options.script).is_file():
         raise UsageError(f"SCRIPT: there is no file {options.script!r}")
     install_alias()
     # Above all sizes are objects: x.shape[0].value.
     behavior.disable_v2_behavior()
+    if options.soft_placement:
+        place_softly()
     restore_older_names()
     # Processes that the program starts, and those that multiprocessing spawns, look for it there.
     shim, inherited = str(shim_folder()), os.environ.get("PYTHONPATH")
@@ -64,6 +78,8 @@ def _run(options: argparse.Namespace) -> int:
     try:
         if options.module:
             runpy.run_module(options.script, run_name="__main__", alter_sys=True)
+        elif are_needed():
+            _run_file(options.script)
         else:
             runpy.run_path(options.script, run_name="__main__")
     except Exception as exc:
@@ -75,3 +91,14 @@ def _run(options: argparse.Namespace) -> int:
             write_lines(sys.stderr, [str(missing_because())])
         return FAILURE
     return SUCCESS
+
+
+def _run_file(path: str) -> None:
+    """Run a file as ``runpy`` does, with conversions as they were when it was written."""
+    from actorsession.compat.older_conversions import LoadsProgram
+
+    module = ModuleType("__main__")
+    module.__file__ = path
+    vars(module)["__builtins__"] = builtins
+    sys.modules["__main__"] = module
+    LoadsProgram("__main__", path).exec_module(module)

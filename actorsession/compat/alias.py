@@ -8,6 +8,7 @@ have been meant or why it is absent.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -194,7 +195,21 @@ class _Module(ModuleType):
         super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        return sorted({*dir(self._alias_of), *self.__dict__})
+        return sorted({*dir(self._alias_of), *_own_names(self)})
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]  # a module's is no property
+        """Its names, all of which are loaded: programs look through them for classes, for example."""
+        for name in dir(self._alias_of):
+            if name not in _own_names(self):
+                with contextlib.suppress(AttributeError, ImportError):
+                    getattr(self, name)
+        return _own_names(self)
+
+
+def _own_names(module: ModuleType) -> dict[str, Any]:
+    names: dict[str, Any] = vars(ModuleType)["__dict__"].__get__(module)
+    return names
 
 
 _made: dict[str, _Module] = {}

@@ -38,43 +38,26 @@ if TYPE_CHECKING:
     from actorsession.graph.graph import Graph
 
 __all__ = [
-    "ARGUMENT",
-    "CALL",
-    "CALLS",
-    "CONSTRUCTS",
-    "FUNCTIONALIZE",
-    "IF",
-    "MAX_LOOPS",
-    "MAX_NESTING",
-    "REMOTE_CALL",
-    "STANDS_FOR",
-    "STATEFUL_CALL",
-    "SYMBOLIC_GRADIENT",
-    "WHILE",
-    "FunctionBody",
-    "FunctionDef",
-    "brought_in",
-    "check_reach",
-    "entering",
-    "function_fault",
-    "functions_of",
-    "is_same_function",
-    "named_functions",
-    "nodes_in",
-    "nodes_inside",
-    "size_inside",
+    "ARGUMENT", "BRANCHES", "CALL", "CALLS", "CONSTRUCTS", "CONTROL_FLOW", "FUNCTIONALIZE", "IF", "LOOPS",
+    "MAX_LOOPS", "MAX_NESTING", "REMOTE_CALL", "STANDS_FOR", "STATEFUL_CALL", "SYMBOLIC_GRADIENT", "WHILE",
+    "FunctionBody", "FunctionDef", "brought_in", "check_reach", "entering", "function_fault",
+    "functions_of", "is_same_function", "named_functions", "nodes_in", "nodes_inside", "size_inside",
     "size_of",
 ]  # fmt: skip
 
 ARGUMENT = ""
 WHILE, IF = "While", "If"
+# With the types of those that TensorFlow knows to have no effects, which are the same here.
+LOOPS, BRANCHES = frozenset({WHILE, "StatelessWhile"}), frozenset({IF, "StatelessIf"})
+CONTROL_FLOW = LOOPS | BRANCHES
 CALL, STATEFUL_CALL = "PartitionedCall", "StatefulPartitionedCall"
 REMOTE_CALL, SYMBOLIC_GRADIENT = "RemoteCall", "SymbolicGradient"
 # Calls of a function, with the number of their inputs before the arguments.
 CALLS: Mapping[str, int] = {CALL: 0, STATEFUL_CALL: 0, REMOTE_CALL: 1, SYMBOLIC_GRADIENT: 0}
 # The attributes of each functional control flow operation that hold functions.
 _FUNCTIONS: Mapping[str, tuple[str, ...]] = {
-    WHILE: ("cond", "body"), IF: ("then_branch", "else_branch"), **dict.fromkeys(CALLS, ("f",)),
+    **dict.fromkeys(LOOPS, ("cond", "body")),
+    **dict.fromkeys(BRANCHES, ("then_branch", "else_branch")), **dict.fromkeys(CALLS, ("f",)),
 }  # fmt: skip
 # Makes loops and branches of the primitives in a function, which is compiled to code of Python.
 FUNCTIONALIZE: ExtensionPoint[
@@ -338,7 +321,7 @@ def function_fault(
     keys = _FUNCTIONS.get(node.op)
     if keys is None:
         return None
-    loops += node.op == WHILE
+    loops += node.op in LOOPS
     if loops > MAX_LOOPS or depth >= MAX_NESTING:
         return f"is nested too deep: {MAX_LOOPS} loops and {MAX_NESTING} constructs are the limit"
     for key in keys:
@@ -350,7 +333,7 @@ def function_fault(
             return f"has a wrong function {key!r}: {wrong}"
     if node.op in CALLS:
         return _call_fault(node)
-    return _while_fault(node) if node.op == WHILE else _if_fault(node)
+    return _while_fault(node) if node.op in LOOPS else _if_fault(node)
 
 
 def _function_fault(

@@ -21,7 +21,8 @@ VARIABLES = frozenset({"VarHandleOp", "Variable", "VariableV2"})
 _KEEP_NOTHING = frozenset({
     "Assert", "CheckNumerics", "If", "MatchingFiles", "MergeV2Checkpoints", "PartitionedCall", "Print",
     "ReadFile", "RemoteCall", "Restore", "RestoreSlice", "RestoreV2", "Save", "SaveSlices", "SaveV2",
-    "StatefulPartitionedCall", "SymbolicGradient", "While", "WriteFile",
+    "StatefulPartitionedCall", "StatelessIf", "StatelessWhile", "SymbolicGradient", "While",
+    "WriteFile",
 })  # fmt: skip
 # Operations whose state belongs to one step.
 _OF_STEPS = ("Stack", "TensorArray")

@@ -73,8 +73,11 @@ class PartialValues:
 
     def of(self, tensor: Tensor) -> Numbers | None:
         """Return the numbers in a tensor; see ``__call__``."""
-        kind, count = tensor.dtype.kind, tensor.spec.shape.num_elements()
-        if kind not in "iufb" or count is None or count > _MOST_NUMBERS:
+        shape = tensor.spec.shape
+        count = shape.num_elements()
+        if tensor.dtype.kind not in "iufb" or (count or 0) > _MOST_NUMBERS:
+            return None
+        if count is None and tensor.op.type not in _OF_ANY_LENGTH:
             return None
         if tensor in self._found:
             return self._found[tensor]
@@ -87,9 +90,10 @@ class PartialValues:
             value = np.asarray(known, np.float64)
         else:
             value = self._evaluated(tensor)
-        if value is None:
-            value = np.full(tensor.spec.shape.as_tuple(), np.nan)
-        value = _held(value, tensor.dtype.np_dtype)
+        if value is None and count is not None:
+            value = np.full(shape.as_tuple(), np.nan)
+        if value is not None:
+            value = _held(value, tensor.dtype.np_dtype)
         self._found[tensor] = value
         return value
 
@@ -117,9 +121,9 @@ class PartialValues:
                 made = general(InferContext(op.type, specs, op.attrs, exact))
         except _FAILED:
             return None
-        if made is None or np.shape(made) != tensor.spec.shape.as_tuple():
+        if made is None or not tensor.spec.shape.is_compatible_with(np.shape(made)):
             return None
-        return np.asarray(made, np.float64)
+        return np.asarray(made, np.float64) if np.size(made) <= _MOST_NUMBERS else None
 
 
 def partial_ints(tensor: Tensor) -> Sequence[int | None] | None:
@@ -251,6 +255,58 @@ def _widened(attrs: _Attrs, value: Numbers, axis: Numbers) -> Any:
     return np.expand_dims(value, int(axis))
 
 
+def _inverted(attrs: _Attrs, value: Numbers) -> Any:
+    return None if sorted(_ints(value)) != list(range(value.size)) else np.argsort(value)
+
+
+def _stitched(attrs: _Attrs, *values: Numbers) -> Any:
+    indices, data = values[: len(values) // 2], values[len(values) // 2 :]
+    places = [_ints(each) for each in indices]
+    if any(each.shape != rows.shape for each, rows in zip(indices, data, strict=True)):
+        return None  # rows that are more than one number
+    made = np.zeros(max([place + 1 for each in places for place in each], default=0))
+    for each, rows in zip(places, data, strict=True):
+        made[list(each)] = rows.reshape(-1)
+    return made
+
+
+def _summed_axes(attrs: _Attrs, first: Numbers, second: Numbers) -> Any:
+    """Return the axes of a broadcast result to sum over for each of two shapes; see ``ops.broadcasting``."""
+    if _ints(first) == _ints(second):
+        return [np.zeros(0)] * 2
+    rank = max(first.size, second.size)
+    shapes = [np.concatenate([np.ones(rank - each.size), each]) for each in (first, second)]
+    return [np.flatnonzero(each == 1) for each in shapes]
+
+
+def _densified(
+    attrs: _Attrs, indices: Numbers, shape: Numbers, values: Numbers, default: Numbers
+) -> Any:
+    made = np.full(_ints(shape), float(default))
+    made[tuple(indices.reshape(-1, made.ndim).astype(np.int64).T)] = values
+    return made if not np.isnan(indices).any() else None
+
+
+def _other(attrs: _Attrs, value: Numbers, without: Numbers) -> Any:
+    _ints(value), _ints(without)  # all are known
+    places = np.flatnonzero(np.isin(value, without, invert=True))
+    return [value[places], places]
+
+
+# What these give may have as many numbers as the values of their inputs say.
+_OF_ANY_LENGTH = frozenset(
+    {
+        "BroadcastGradientArgs",
+        "ConcatV2",
+        "DynamicStitch",
+        "GatherV2",
+        "Identity",
+        "ListDiff",
+        "Squeeze",
+        "Where",
+    }
+)
+
 _RULES: Mapping[str, _Rule] = {
     "Add": _by(np.add), "AddV2": _by(np.add), "Sub": _by(np.subtract), "Mul": _by(np.multiply),
     "AddN": _by(lambda *values: sum(values)), "RealDiv": _by(np.true_divide),
@@ -271,6 +327,9 @@ _RULES: Mapping[str, _Rule] = {
     "ReverseV2": lambda attrs, value, axes: np.flip(value, _ints(axes)),
     "Transpose": lambda attrs, value, order: np.transpose(value, _ints(order)),
     "Tile": lambda attrs, value, times: np.tile(value, _ints(times)),
+    "InvertPermutation": _inverted, "DynamicStitch": _stitched, "ListDiff": _other,
+    "BroadcastGradientArgs": _summed_axes, "SparseToDense": _densified,
+    "Where": lambda attrs, value: None if np.isnan(value).any() else np.argwhere(value),
     "ZerosLike": _by(np.zeros_like), "OnesLike": _by(np.ones_like),
     "PreventGradient": _by(lambda value: value), "Snapshot": _by(lambda value: value),
 }  # fmt: skip

@@ -84,7 +84,9 @@ class InferContext:
         value = self.constants[index]
         if value is None and self.partial is not None and self.inputs[index].dtype.is_integer:
             found = self.partial(index)
-            if found is not None and found.size and not np.isnan(found).any():
+            # Of no numbers it is only known if it was computed that there are none.
+            is_known = found is not None and (found.size or self.inputs[index].shape.sizes != (0,))
+            if found is not None and is_known and not np.isnan(found).any():
                 return found.astype(self.inputs[index].dtype.np_dtype)
         return value
 

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from actorsession.graph.dtypes import bool_, resource, string
-from actorsession.graph.function import IF, WHILE
+from actorsession.graph.function import BRANCHES
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape, scalar_shape
@@ -56,13 +56,13 @@ def build_construct(
     if isinstance(named[0], tuple):
         (named,) = named  # the branches of a Case
     functions = [_function(node, name, library) for name in named]
-    if node.type == IF:
+    if node.type in BRANCHES:
         _check_branches(functions, len(inputs) - 1)
         branches = [functools.partial(call, function, inputs[1:]) for function in functions]
-        if node.op == "If" or node.op == "StatelessIf":
+        if node.op == node.type:
             predicate = _truth(inputs[0], graph, f"{full}/_predicate/")
-            return _choice(predicate, branches, full, graph)
-        return _case(inputs[0], branches, full, graph)
+            return _choice(node.type, predicate, branches, full, graph)
+        return _case(node.type, inputs[0], branches, full, graph)
     return _loop(node, functions, inputs, full, graph, call, numbered)
 
 
@@ -99,7 +99,7 @@ def _check_branches(functions: Sequence[PlannedFunction], passed: int) -> None:
 
 
 def _choice(
-    predicate: Tensor, branches: Sequence[_Branch], full: str, graph: Graph
+    op_type: str, predicate: Tensor, branches: Sequence[_Branch], full: str, graph: Graph
 ) -> tuple[Operation, list[Tensor]]:
     """Build an ``If`` with the two branches; one without results returns that it has run."""
     bodies, results = [], []
@@ -116,12 +116,14 @@ def _choice(
                 if not count:
                     results[-1].append(ran(body.operations, graph))
         _check_dtypes(*results)
-        op = builder.construct(IF, [predicate], ("then_branch", "else_branch"), bodies, results)
+        op = builder.construct(
+            op_type, [predicate], ("then_branch", "else_branch"), bodies, results
+        )
     return op, list(op.outputs[:count])
 
 
 def _case(
-    index: Tensor, branches: Sequence[_Branch], full: str, graph: Graph
+    op_type: str, index: Tensor, branches: Sequence[_Branch], full: str, graph: Graph
 ) -> tuple[Operation, list[Tensor]]:
     """Build a binary search among branches; any other number means the last one."""
     with graph.name_scope(f"{full}/_index/"):
@@ -132,7 +134,7 @@ def _case(
         with graph.name_scope(f"{full}/_index/"):
             predicate = less(index, first + half)
         lower, upper = part(first, half), part(first + half, count - half)
-        return _choice(predicate, (lower, upper), full, graph)
+        return _choice(op_type, predicate, (lower, upper), full, graph)
 
     def part(first: int, count: int) -> _Branch:
         if count > 1:
@@ -212,7 +214,9 @@ def _loop(
             values = [results[at] for at in changing] or [ran(turn.operations, graph)]
         _check_dtypes(first, values)
         _check_shapes(turn.parameters, values)
-        op = builder.construct(WHILE, first, ("cond", "body"), [test, turn], [[goes_on], values])
+        op = builder.construct(
+            node.type, first, ("cond", "body"), [test, turn], [[goes_on], values]
+        )
     return op, all_of(op.outputs)
 
 

@@ -20,10 +20,10 @@ from actorsession.graph import registry
 from actorsession.graph.dtypes import DType, resource, string
 from actorsession.graph.function import (
     CALLS,
+    LOOPS,
     STANDS_FOR,
     STATEFUL_CALL,
     SYMBOLIC_GRADIENT,
-    WHILE,
     FunctionDef,
     is_same_function,
 )
@@ -141,7 +141,7 @@ class _Writer:
         for key in CONSTRUCTS[node.op]:
             made[key] = (FunctionName(self._function(node, key)), "func")
         outputs = _outputs(node, inputs)
-        if node.op == WHILE:
+        if node.op in LOOPS:
             made["T"] = (tuple([spec.dtype for spec in outputs]), "list(type)")
         elif node.op in CALLS:
             passed = inputs[CALLS[node.op] :]
@@ -179,7 +179,7 @@ class _Writer:
 
 def _outputs(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> tuple[TensorSpec, ...]:
     """Return the outputs that a node has in TensorFlow's form, where loops also return their captures."""
-    rest = inputs[len(node.outputs) :] if node.op == WHILE else ()
+    rest = inputs[len(node.outputs) :] if node.op in LOOPS else ()
     return (*node.outputs, *rest)
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from actorsession.graph.dtypes import DType, int32, variant
-from actorsession.graph.function import CONSTRUCTS, STANDS_FOR, WHILE, FunctionDef, entering
+from actorsession.graph.function import CONSTRUCTS, LOOPS, STANDS_FOR, FunctionDef, entering
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.shape import TensorShape, scalar_shape
 
@@ -28,7 +28,7 @@ def with_first_values(nodes: Iterable[NodeDef]) -> Iterator[NodeDef]:
         if node.op in CONSTRUCTS:
             functions = {k: _inside(v) for k, v in node.attrs.items() if isinstance(v, FunctionDef)}
             node = replace(node, attrs={**node.attrs, **functions})
-        if node.op == WHILE:
+        if node.op in LOOPS:
             given = entering(node)
             added: list[tuple[str, int]] = []
             for k in range(given, len(node.outputs)):
@@ -43,7 +43,7 @@ def with_stand_ins(nodes: Sequence[NodeDef]) -> Sequence[NodeDef]:
     """Return the nodes, in which Exits of loops that a ``While`` stands for read its outputs."""
     stood_for = {}
     for node in nodes:
-        for text in node.attrs.get(STANDS_FOR, ()) if node.op == WHILE else ():
+        for text in node.attrs.get(STANDS_FOR, ()) if node.op in LOOPS else ():
             index, _, name = text.partition(":")
             stood_for[name] = node.name, int(index)
     return [

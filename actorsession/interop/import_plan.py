@@ -44,7 +44,7 @@ __all__ = [
 # Operation types of TensorFlow that are imported as another type. The value is used if the key is not
 # registered; ``node_builder`` adapts the inputs where they differ.
 ALIASES: Mapping[str, str] = {
-    "StatelessWhile": "While", "StatelessIf": "If", "Case": "If", "StatelessCase": "If",
+    "Case": "If", "StatelessCase": "StatelessIf",
     "_Arg": "Placeholder", "_Retval": "Identity",
 }  # fmt: skip
 
@@ -156,6 +156,8 @@ def functions_used(
 
 def _used_by(node: protos.NodeDef, functions: Mapping[str, protos.FunctionDef]) -> list[str]:
     """Return the functions that attributes of one node name."""
+    if not functions:
+        return []
     return [name for name in functions_named(node) if name in functions]
 
 

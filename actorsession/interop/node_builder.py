@@ -93,9 +93,9 @@ class NodeBuilder:
         """
         for node in ordered:
             op = self.built[node.name]
-            if node.given and _is_colocated(op.attrs):
-                groups = [group[5:] for group in op.attrs["_class"] if group.startswith(_LOCATED)]
-                devices = [self._graph.get_operation_by_name(name).device for name in groups]
+            others = _colocated_with(node.given and op.attrs, op.name)
+            if others:
+                devices = [self._graph.get_operation_by_name(name).device for name in others]
                 op._device = next(filter(None, devices), "")
 
     def _close_loops(self) -> None:
@@ -184,7 +184,7 @@ class NodeBuilder:
         with contextlib.ExitStack() as stack:
             if control:
                 stack.enter_context(self._graph.control_dependencies(control))
-            if _is_colocated(attrs) and node.given:
+            if _colocated_with(node.given and attrs, full):
                 stack.enter_context(entered(self._graph, devices=()))  # see _place
             elif node.device:
                 stack.enter_context(self._graph.device(node.device))
@@ -269,8 +269,10 @@ class NodeBuilder:
         return attrs
 
 
-def _is_colocated(attrs: Mapping[str, Any]) -> bool:
-    return any(group.startswith(_LOCATED) for group in attrs.get("_class", ()))
+def _colocated_with(attrs: Mapping[str, Any], own: str) -> list[str]:
+    """Return the names of the other nodes that a node is colocated with."""
+    names = [g[len(_LOCATED) :] for g in attrs.get("_class", ()) if g.startswith(_LOCATED)]
+    return [name for name in names if name != own]
 
 
 def handle_of(tensor: Tensor) -> Operation | None:

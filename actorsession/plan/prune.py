@@ -22,9 +22,9 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.control_flow_ops import MERGES, is_back_edge
 from actorsession.graph.function import (
     CONSTRUCTS,
-    IF,
+    CONTROL_FLOW,
+    LOOPS,
     STANDS_FOR,
-    WHILE,
     function_fault,
     nodes_inside,
     size_of,
@@ -137,7 +137,7 @@ def _continues(old: NodeDef, new: NodeDef) -> bool:
     if old.op in MERGES:
         return same and old.outputs == new.outputs and len(old.inputs) == len(new.inputs)
     return (
-        old.op in (IF, WHILE)
+        old.op in CONTROL_FLOW
         and same
         and old.outputs == new.outputs[: len(old.outputs)]
         and set(old.inputs) <= set(new.inputs)
@@ -292,7 +292,7 @@ def _stood_for(view: GraphView, needed: Mapping[str, NodeDef]) -> dict[str, Ref]
     """Return the Exits of primitive loops that a ``While`` of this step replaces, with its outputs."""
     found = {}
     for node in needed.values():
-        for text in node.attrs.get(STANDS_FOR, ()) if node.op == WHILE else ():
+        for text in node.attrs.get(STANDS_FOR, ()) if node.op in LOOPS else ():
             name, index = _stands_for(text)
             exit_ = view.get(name)
             if exit_ is None or exit_.op != "Exit" or index >= len(node.outputs):
@@ -317,7 +317,7 @@ def _check_once(
         if view[name].inputs[0][0] not in needed:
             continue
         for inner, _ in nodes_inside(needed[loop]):
-            if inner.op not in (IF, WHILE) and lookup(inner.op).stateful:
+            if inner.op not in CONTROL_FLOW and lookup(inner.op).stateful:
                 raise InvalidArgumentError(
                     f"the step needs the gradient of the loop of Exit {name!r} and also a value "
                     f"inside that loop, so {inner.name!r} ({inner.op}) would run twice; run two "

@@ -20,10 +20,10 @@ from collections.abc import Sequence
 
 from actorsession.graph.function import (
     ARGUMENT,
+    BRANCHES,
     CALLS,
     CONSTRUCTS,
-    IF,
-    WHILE,
+    LOOPS,
     FunctionDef,
     entering,
     functions_of,
@@ -91,9 +91,9 @@ class _Values:
             mark: of the outermost loop or branch that it is or is inside of.
         """
         inputs = [names[ref] for ref in node.inputs]
-        if mark is not None and node.op == WHILE:
+        if mark is not None and node.op in LOOPS:
             outputs = self._add_loop(node, inputs, mark)
-        elif mark is not None and node.op == IF:
+        elif mark is not None and node.op in BRANCHES:
             outputs = self._add_branch(node, inputs, mark)
         elif mark is not None and node.op in CALLS:
             (function,) = functions_of(node)
@@ -172,6 +172,6 @@ def sizing(node: NodeDef) -> Sequence[int]:
 def _repeats(function: FunctionDef) -> bool:
     """Return whether a function contains a loop."""
     return any(
-        node.op == WHILE or any(_repeats(inner) for inner in functions_of(node))
+        node.op in LOOPS or any(_repeats(inner) for inner in functions_of(node))
         for node in function.nodes
     )

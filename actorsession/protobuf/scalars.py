@@ -62,7 +62,9 @@ class Scalar:
 
 def _whole(name: str, low: int, high: int) -> Callable[[Any], int]:
     def check(value: Any) -> int:
-        if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+        if isinstance(value, np.bool_):
+            value = bool(value)  # an integer, as for protobuf and numpy of TensorFlow 1's time
+        if not hasattr(value, "__index__"):
             raise TypeError(f"an {name} is wanted, got {type(value).__name__}: {value!r:.100}")
         number: int = value.__index__()
         if not low <= number <= high:

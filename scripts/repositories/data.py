@@ -11,17 +11,30 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "bert", "communities", "digits", "discs", "names_of_places", "nmt", "speech", "translations",
-    "vgg", "waves", "words",
+    "albert", "bert", "communities", "digits", "discs", "names_of_places", "nmt", "pieces", "speech",
+    "thumbnails", "translations", "vgg", "waves", "words",
 ]  # fmt: skip
+
+# Documents of sentences, for a repository that ships none.
+_STORIES = "\n\n".join(
+    "\n".join(
+        f"the {one} saw {number} ships near the {other} ." for number in ("two", "three", "four")
+    )
+    for one, other in [
+        ("queen", "coast"),
+        ("king", "river"),
+        ("farmer", "island"),
+        ("miller", "bridge"),
+    ]
+)
 
 
 def bert(folder: Path) -> None:
     """A vocabulary, a small configuration, and sentences with a label for the task CoLA."""
-    words = [
-        line.split()
-        for line in (folder / "sample_text.txt").read_text("utf-8").lower().splitlines()
-    ]
+    text = folder / "sample_text.txt"
+    if not text.exists():
+        text.write_text(_STORIES)
+    words = [line.split() for line in text.read_text("utf-8").lower().splitlines()]
     letters = sorted({letter for line in words for word in line for letter in word})
     known = sorted({word for line in words for word in line if word.isalpha()})
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -88,8 +101,48 @@ def words(folder: Path) -> None:
     for _ in range(2000):
         first = chance.randrange(10)
         lines.append(" ".join(known[(first + k) % 10] for k in range(8)) + "\n")
-    (folder / "train.txt").write_text("".join(lines))
+    for name in ("train.txt", "input.txt"):
+        (folder / name).write_text("".join(lines))
     (folder / "vocabulary.txt").write_text("\n".join(["<S>", "</S>", "<UNK>", *known]) + "\n")
+
+
+def pieces(folder: Path) -> None:
+    """The sentences of ``words`` in documents, and a model of SentencePiece for them."""
+    import sentencepiece
+
+    words(folder)
+    lines = (folder / "train.txt").read_text().splitlines()
+    documents = ["\n".join(lines[k : k + 20]) for k in range(0, len(lines), 20)]
+    (folder / "documents.txt").write_text("\n\n".join(documents) + "\n")
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(folder / "train.txt"), model_prefix=str(folder / "pieces"), vocab_size=60,
+        control_symbols="<cls>,<sep>,<pad>,<mask>,<eod>", user_defined_symbols="<eop>,.",
+        hard_vocab_limit=False, minloglevel=2,
+    )  # fmt: skip
+
+
+def albert(folder: Path) -> None:
+    """What ``bert`` writes, with the package under the name that its files import."""
+    bert(folder)
+    config = json.loads((folder / "bert_config.json").read_text())
+    config |= {
+        "embedding_size": 32,
+        "num_hidden_groups": 1,
+        "inner_group_num": 1,
+        "net_structure_type": 0,
+    }
+    (folder / "bert_config.json").write_text(json.dumps(config))
+    (folder / "albert").symlink_to(".")
+
+
+def thumbnails(folder: Path) -> None:
+    """Images of 32 by 32 pixels with a coloured slope, as the small ImageNet has them."""
+    for name in ("train_32x32", "valid_32x32"):
+        (folder / name).mkdir(parents=True)
+    chance = np.random.default_rng(0)
+    slope = np.linspace(0, 255, 32)[:, None, None] * np.ones((1, 32, 3))
+    images = np.stack([slope * chance.uniform(0.2, 1, 3) for _ in range(80)]).astype(np.uint8)
+    np.savez(folder / "imgnet_32x32.npz", trainx=images[:64], testx=images[64:])
 
 
 def vgg(path: Path) -> None:
@@ -132,6 +185,8 @@ def digits(folder: Path, count: int = 60000, zipped: bool = True) -> None:
             part = slice(k, k + 1000)
             pixels[part] = 255 * np.exp(-((bars[labels[part]] - shift[part, None, None]) ** 2) / 4)
         images = np.array([2051, size, 28, 28], ">i4").tobytes() + pixels.tobytes()
+        # Some are wrong, so that no model is ever without errors to show.
+        labels[::50] = (labels[::50] + 1) % 10
         classes = np.array([2049, size], ">i4").tobytes() + labels.tobytes()
         for kind, data in (("images-idx3-ubyte", images), ("labels-idx1-ubyte", classes)):
             path = folder / f"{name}-{kind}"
@@ -142,7 +197,12 @@ def digits(folder: Path, count: int = 60000, zipped: bool = True) -> None:
 
 
 def discs(
-    folder: Path, count: int, size: int, colour: int | None = None, pairs: bool = False
+    folder: Path,
+    count: int,
+    size: int,
+    colour: int | None = None,
+    pairs: bool = False,
+    boxes: Path | None = None,
 ) -> None:
     """Photographs of a disc before a dark ground, of one of three colours or of all.
 
@@ -152,23 +212,30 @@ def discs(
         size: the length of their sides.
         colour: the channel of all discs.
         pairs: whether the outline of each stands to its left, as translators of images want it.
+        boxes: a file that gets a line for each, with its place and its colour.
     """
     from PIL import Image
 
     folder.mkdir(parents=True, exist_ok=True)
     chance = np.random.default_rng(0)
     y, x = np.mgrid[:size, :size]
+    lines = []
     for number in range(count):
         cy, cx = chance.uniform(0.3, 0.7, 2) * size
         r = chance.uniform(0.15, 0.25) * size
         distance = np.hypot(y - cy, x - cx)
         paint = np.full(3, 40)
-        paint[number % 3 if colour is None else colour] = 230
+        kind = number % 3 if colour is None else colour
+        paint[kind] = 230
         image = np.where((distance < r)[..., None], paint, 30)
         if pairs:
             outline = np.where((abs(distance - r) < 2)[..., None], np.full(3, 0), 255)
             image = np.concatenate([outline, image], axis=1)
         Image.fromarray(image.astype(np.uint8)).save(folder / f"{number:03}.jpg", quality=95)
+        box = f"{cx - r:.0f},{cy - r:.0f},{cx + r:.0f},{cy + r:.0f},{kind}"
+        lines.append(f"{folder / f'{number:03}.jpg'} {box}\n")
+    if boxes is not None:
+        boxes.write_text("".join(lines))
 
 
 def boxes(folder: Path, count: int = 16, size: int = 128) -> None:

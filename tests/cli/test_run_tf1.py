@@ -106,6 +106,48 @@ def test_names_that_numpy_and_python_have_removed_are_there_again(tmp_path: Path
     assert run(tmp_path, "program.py") == (0, "1.0 i 6 1.0\nTrue True\n", "")
 
 
+FORMER = """\
+import base64
+import numpy as np
+import tensorflow as tf
+
+a = np.arange(6, dtype=np.uint8).reshape(2, 3)
+print(a.tostring(), a.ptp(), np.fromstring(a.tostring(), np.uint8), base64.encodestring(b"x"))
+print(np.array([[1, 2], [3]]).dtype, np.asarray([[1], [2, 3]]).shape, np.asfarray([1]).dtype)
+try:
+    tf.constant([[1, 2], [3]])
+except ValueError as error:
+    print("no tensor")
+import scipy.misc
+from scipy import misc
+scipy.misc.imsave("x.png", np.eye(4))
+print(misc.imread("x.png").tolist()[0], misc.imresize(a, (4, 6)).shape, misc.logsumexp([0.0]))
+from scipy.sparse.linalg.eigen.arpack import eigsh, ArpackNoConvergence
+from scipy.misc.pilutil import imread
+from scipy.signal import gaussian
+from scipy.integrate import simps
+from scipy.linalg import pinv2
+print(eigsh(np.diag([1.0, 2.0, 5.0]), 1)[0].round(6), gaussian(3, 1).shape, simps([1, 2, 3]))
+import xml.etree.cElementTree as ET
+print([e.tag for e in ET.fromstring("<a><b/><c/></a>").getchildren()])
+"""
+
+
+@pytest.mark.process
+def test_what_numpy_scipy_and_python_have_removed_is_there_again(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(FORMER)
+    code, out, err = run(tmp_path, "program.py")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "b'\\x00\\x01\\x02\\x03\\x04\\x05' 5 [0 1 2 3 4 5] b'eA==\\n'",
+        "object (2,) float64",
+        "no tensor",
+        "[255, 0, 0, 0] (4, 6) 0.0",
+        "[5.] (3,) 4.0",
+        "['b', 'c']",
+    ]
+
+
 @pytest.mark.process
 def test_libraries_that_tensorflow_brought_along_need_not_be_installed(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(
@@ -148,3 +190,28 @@ def test_what_a_program_logs_is_its_own_matter(tmp_path: Path) -> None:
         "logging.getLogger('program').info('own')\n"
     )
     assert run(tmp_path, "program.py") == (0, "", "INFO:tensorflow:step 3\nown\n")
+
+
+@pytest.mark.process
+def test_arrays_are_converted_as_numpy_did_when_the_program_was_written(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("import numpy as np\n\ndef pick(x): return int(x)\n")
+    (tmp_path / "program.py").write_text(
+        "import numpy as np\nimport own\nfrom scipy.sparse.linalg.eigen.arpack import eigsh\n"
+        "print(own.pick(np.array([3])), 'loss %.1f' % np.array([0.5]), float(np.ones((1, 1))))\n"
+        "print(np.array([[1, 2], [3]]).dtype, __name__, __file__, eigsh.__name__)\n"
+    )
+    said = "3 loss 0.5 1.0\nobject __main__ program.py eigsh\n"
+    assert run(tmp_path, "program.py") == (0, said, "")
+
+
+@pytest.mark.process
+def test_what_asks_for_a_gpu_runs_where_soft_placement_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import tensorflow as tf\nwith tf.device('/gpu:0'):\n    x = tf.constant(2.0) * 3.0\n"
+        "for make in (tf.Session, tf.InteractiveSession, tf.train.MonitoredSession):\n"
+        "    with make() as session: print(session.run(x))\n"
+    )
+    code, _, err = run(tmp_path, "program.py")
+    assert code == 1
+    assert "Cannot assign a device for operation" in err
+    assert run(tmp_path, "--soft-placement", "program.py") == (0, "6.0\n6.0\n6.0\n", "")

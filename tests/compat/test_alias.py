@@ -60,6 +60,18 @@ def test_submodules_are_imported_by_name(name: str) -> None:
     assert set(dir(find_name(name))) <= set(dir(found))
 
 
+def test_the_dictionary_of_a_module_has_all_names() -> None:
+    """Programs look through it for classes, while they use the module."""
+    tf = module("tensorflow")
+    cells = [
+        found.__name__ for found in tf.contrib.rnn.__dict__.values()
+        if isinstance(found, type) and issubclass(found, tf.contrib.rnn.RNNCell)
+    ]  # fmt: skip
+    assert {"LSTMCell", "GRUCell", "NASCell"} <= set(cells)
+    assert "Session" in vars(tf)
+    assert "rnn" in dir(tf.contrib)
+
+
 def test_what_a_program_sets_is_its_own() -> None:
     tf = module("tensorflow")
     tf.nn.my_relu = len

@@ -276,6 +276,10 @@ def test_flags_are_checked_when_they_are_parsed_and_assigned(flags: Any) -> None
     assert flags.steps == 3
     with pytest.raises(AttributeError):
         _ = flags.other
+    # What is assigned stays as it is: programs put lists into flags of strings.
+    flags.data = [1, 2]
+    assert flags.data == [1, 2]
+    assert not flags["data"].using_default_value
 
 
 def test_a_line_logs_every_few_times(caplog: pytest.LogCaptureFixture) -> None:

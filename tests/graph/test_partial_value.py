@@ -72,6 +72,25 @@ COMPUTED: dict[str, tuple[Callable[[], Any], list[int | None]]] = {
     "tile": (lambda: tf.tile(images(2, 3), [two() * 2, number()]), [8, None]),
     "slice": (lambda: tf.slice(images(10, 4), [two(), 0], [-1, two() * 1]), [8, 2]),
     "strided": (lambda: images(10, 4)[two() : two() * 4, : number()], [6, None]),
+    "order of axes": (
+        lambda: tf.transpose(images(3, None, 5), tf.invert_permutation([2, 0, 1])), [None, 5, 3],
+    ),
+    "other axes": (
+        lambda: tf.transpose(
+            images(3, None, 5), tf.concat([[1], tf.setdiff1d(tf.range(3), [1])[0]], 0)
+        ), [None, 3, 5],
+    ),
+    "no axes": (
+        lambda: tf.reduce_sum(images(3, None), tf.setdiff1d(tf.range(two()), [0, 1])[0]), [3, None],
+    ),
+    "stitched": (
+        lambda: tf.zeros(tf.dynamic_stitch([tf.range(two()), [1]], [[3, 7], [two()]])), [3, 2],
+    ),
+    "axes of a broadcast": (
+        lambda: tf.reduce_sum(
+            images(3, 4, 5), tf.raw_ops.BroadcastGradientArgs(s0=[4, 1], s1=[3, 4, two()])[0]
+        ), [4],
+    ),
     "broadcast": (lambda: tf.broadcast_to(images(3, 1), [number(), number(), 4]), [None, 3, 4]),
     "random": (lambda: tf.random_normal([two() + 3, number()]), [5, None]),
     "resize": (

@@ -79,7 +79,16 @@ def test_a_frozen_graph_written_again_is_read_again(name: str) -> None:
         check(found, expected)
 
 
-# Of these, hints are lost: which of the factors of a product in a gradient are gradients; and lowered loops.
+@pytest.mark.parametrize("name", FROZEN)
+def test_operation_types_stay_what_they_are(name: str) -> None:
+    message, _, _ = stored(name)
+    with acts.Graph().as_default() as graph:
+        import_graph_def(message, name="")
+        written = {node.name: node.op for node in graph_def_of(graph).node}
+    assert {node.name: node.op for node in message.node}.items() <= written.items()
+
+
+# Of these, hints are lost: which factors of a product in a gradient are gradients; and what a loop captures.
 @pytest.mark.parametrize("name", [n for n in FROZEN if n not in ("recurrent", "control_flow")])
 def test_attributes_go_back_as_they_came(name: str) -> None:
     """What TensorFlow wrote and we derive is written again, with the same values."""

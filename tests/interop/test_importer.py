@@ -87,6 +87,31 @@ def test_groups_of_colocation_follow_the_new_names(graph: acts.Graph) -> None:
 # -- inputs and outputs --------------------------------------------------------------------------
 
 
+def test_colocated_nodes_have_the_device_of_the_first_that_has_one(graph: acts.Graph) -> None:
+    """A node that is colocated with itself alone has its own, and so has one in the library's own form."""
+    group = "attr {{ key: '_class' value {{ list {{ {} }} }} }}"
+
+    def node(name: str, device: str, *others: str) -> str:
+        listed = " ".join(f"s: 'loc:@{other}'" for other in others)
+        attr = group.format(listed) if others else ""
+        return f"node {{ name: '{name}' op: 'NoOp' device: '{device}' {attr} }}"
+
+    message = graph_def(
+        node("own", "/cpu:0", "own") + node("bare", "", "bare") + node("late", "/cpu:3", "bare", "own")
+        + node("lost", "/cpu:3", "bare") + node("next", "/cpu:3", "late")
+    )  # fmt: skip
+    with graph.device("/cpu:5"):
+        import_graph_def(message, name="")
+    found = {op.name: op.device for op in graph.get_operations()}
+    assert found == {
+        "own": "/device:CPU:0", "bare": "/device:CPU:5", "late": "/device:CPU:5",
+        "lost": "/device:CPU:5", "next": "/device:CPU:5",
+    }  # fmt: skip
+    with acts.Graph().as_default() as again:
+        import_graph_def(graph.as_graph_def(), name="")
+        assert {op.name: op.device for op in again.get_operations()} == found
+
+
 def test_nodes_may_stand_in_any_order(graph: acts.Graph) -> None:
     import_graph_def(graph_def(identity("c", "b") + identity("b", "a:0") + PLACEHOLDER), name="")
     assert names(graph) == ["a", "b", "c"]
@@ -240,6 +265,25 @@ def test_shapes_that_cannot_work_leave_nothing_behind(graph: acts.Graph) -> None
     with pytest.raises(ValueError, match=r"node 'm' \(MatMul\) cannot be imported"):
         import_graph_def(message, {"Placeholder": outside})
     assert names(graph) == ["outside"]
+
+
+def test_an_empty_graph_is_empty_again_after_an_import_that_failed(graph: acts.Graph) -> None:
+    """Nodes before the one that fails were built in it already; their names are free again."""
+    with acts.Graph().as_default() as source:
+        acts.while_loop(lambda i: i < 3, lambda i: i + 1, [acts.constant(0)], name="loop")
+        acts.matmul(acts.constant([[1.0, 2.0]]), acts.constant([[3.0], [4.0]]), name="last")
+        message = graph_def_of(source)
+    broken = message.copy()
+    broken.node[-1].attr["transpose_a"].b = True
+    with pytest.raises(ValueError, match="node 'last'"):
+        import_graph_def(broken)
+    assert (names(graph), graph.built, graph.version) == ([], 0, 0)
+    with pytest.raises(ValueError, match="'no', which is not in graph_def"):
+        import_graph_def(message, None, ["no"])
+    assert (names(graph), graph.built, graph.version) == ([], 0, 0)
+    import_graph_def(message)
+    with acts.Session(graph=graph) as session:
+        np.testing.assert_array_equal(session.run("import/last:0"), [[11.0]])
 
 
 def test_a_setting_that_is_unknown_here_is_refused_unless_it_is_the_default(

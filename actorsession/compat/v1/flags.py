@@ -291,12 +291,13 @@ class FlagValues(_OfProgram):
             raise AttributeError(f"there is no flag {name!r}")
         self._parse_once()
         flag = flags[name]
-        former = flag.value
-        flag.read(value)
+        former = flag.value, flag.using_default_value
+        # As it is: a string stays one in a flag of numbers, as in absl.
+        flag.value, flag.using_default_value = value, False
         try:
             self._check([flag])
         except IllegalFlagValueError:
-            flag.value = former
+            flag.value, flag.using_default_value = former
             raise
 
     def __getitem__(self, name: str) -> Flag:

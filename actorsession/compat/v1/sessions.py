@@ -12,7 +12,7 @@ from actorsession import interop
 from actorsession.compat.v1.error_texts import reword
 from actorsession.compat.v1.graphs import as_compat_graph, get_default_graph
 from actorsession.compat.v1.runs import fill_metadata
-from actorsession.compat.v1.settings import as_settings
+from actorsession.compat.v1.settings import as_session_settings, as_settings
 from actorsession.config import ConfigProto, RunMetadata
 from actorsession.errors import DeadlineExceededError, NotFoundError, OpError, UnavailableError
 from actorsession.graph.graph import Graph
@@ -176,7 +176,7 @@ class Session(_Face):
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         _check(graph, config)
         graph = get_default_graph() if graph is None else as_compat_graph(graph)
-        super().__init__(target, graph, as_settings(config))
+        super().__init__(target, graph, as_session_settings(config))
         self._executor = _executor_of(config)
 
 
@@ -195,7 +195,7 @@ class InteractiveSession(_Face, ours.InteractiveSession):
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         _check(graph, config)
         get_default_graph()  # converts the default graph, which the session may use
-        settings = as_settings(config)
+        settings = as_session_settings(config)
         if (
             isinstance(target, str)
             and is_local(target)

@@ -8,7 +8,7 @@ over; others are logged.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from actorsession import config as settings
@@ -18,7 +18,7 @@ from actorsession.interop.enums import ENUMS, label_of
 from actorsession.interop.message import Message
 from actorsession.runtime.devices import has_device_type
 
-__all__ = ["as_settings"]
+__all__ = ["as_session_settings", "as_settings", "place_softly"]
 
 _log = get_logger()
 
@@ -83,3 +83,20 @@ def as_settings(value: Any) -> Any:
     if found.get("log_device_placement"):
         show_placement()
     return kind(**found)
+
+
+_soft_placement = False
+
+
+def place_softly() -> None:
+    """Let all sessions of the process that are made from now on set ``allow_soft_placement``."""
+    global _soft_placement
+    _soft_placement = True
+
+
+def as_session_settings(value: Any) -> Any:
+    """Return the settings of a session; see ``as_settings`` and ``place_softly``."""
+    own = as_settings(value)
+    if _soft_placement and isinstance(own, settings.ConfigProto | None):
+        own = replace(own or settings.ConfigProto(), allow_soft_placement=True)
+    return own

@@ -166,7 +166,7 @@ def _infer_stitch(ctx: InferContext) -> list[TensorShape]:
 def _known_rows(ctx: InferContext, count: int) -> Dim:
     """Return the number of rows of the result, if all indices are known."""
     most = 0
-    for numbers in ctx.constants[:count]:
+    for numbers in map(ctx.constant, range(count)):
         if numbers is None:
             return None
         most = max(most, int(numbers.max()) + 1 if numbers.size else 0)

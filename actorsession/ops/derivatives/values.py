@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorsession.graph.dtypes import int32
-from actorsession.graph.function import WHILE
+from actorsession.graph.function import LOOPS
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
@@ -31,7 +31,7 @@ def parts_of(op: Operation) -> Construct:
     """Return the ``Construct`` of a loop or branch, rebuilt from its functions if it was not built here."""
     found = op.graph.constructs.get(op)
     if found is None:
-        keys = ("cond", "body") if op.type == WHILE else ("then_branch", "else_branch")
+        keys = ("cond", "body") if op.type in LOOPS else ("then_branch", "else_branch")
         found = op.graph.constructs[op] = rebuilt(op, keys)
     assert isinstance(found, Construct)
     return found

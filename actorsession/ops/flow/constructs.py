@@ -14,11 +14,11 @@ from actorsession.errors import InternalError
 from actorsession.graph.dtypes import bool_, resource
 from actorsession.graph.extension import ExtensionPoint
 from actorsession.graph.function import (
+    BRANCHES,
     FUNCTIONALIZE,
-    IF,
+    LOOPS,
     MAX_LOOPS,
     MAX_NESTING,
-    WHILE,
     FunctionBody,
     FunctionDef,
 )
@@ -65,8 +65,10 @@ def _gradient(op: Operation, *grads: Tensor | None) -> Sequence[Any]:
 
 
 # A loop that runs no iteration returns its inputs.
-op(WHILE, infer=_infer_while, kernel=_compiled, grad=_gradient, aliases=True)
-op(IF, infer=_infer_if, kernel=_compiled, grad=_gradient, aliases=True)
+for _type in sorted(LOOPS):
+    op(_type, infer=_infer_while, kernel=_compiled, grad=_gradient, aliases=True)
+for _type in sorted(BRANCHES):
+    op(_type, infer=_infer_if, kernel=_compiled, grad=_gradient, aliases=True)
 FUNCTIONALIZE.fill("nodes", functionalize_function)
 
 

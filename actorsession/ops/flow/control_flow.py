@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import WrongDtypeError
-from actorsession.graph.function import IF, WHILE, FunctionBody
+from actorsession.graph.function import BRANCHES, IF, LOOPS, WHILE, FunctionBody
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape, scalar_shape
@@ -46,8 +46,9 @@ from actorsession.ops.structures import (
 
 __all__ = ["cond", "while_loop"]
 
-GRADIENTS.fill(IF, if_gradient)
-GRADIENTS.fill(WHILE, while_gradient)
+for _types, _gradient in ((BRANCHES, if_gradient), (LOOPS, while_gradient)):
+    for _type in _types:
+        GRADIENTS.fill(_type, _gradient)
 
 
 # -- cond ----------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Sequence
 
 from actorsession.graph.dtypes import int32, variant
-from actorsession.graph.function import ARGUMENT, WHILE, FunctionBody, FunctionDef
+from actorsession.graph.function import ARGUMENT, LOOPS, FunctionBody, FunctionDef
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.scopes import entered
@@ -181,7 +181,7 @@ def rebuilt(op: Operation, keys: Sequence[str]) -> Construct:
     first = len(op.inputs) - len(functions[-1].captures)
     bodies = []
     for _ in functions:
-        body = FunctionBody(graph, op.name, is_loop=op.type == WHILE)
+        body = FunctionBody(graph, op.name, is_loop=op.type in LOOPS)
         body.outer = graph.body_of(op)
         bodies.append(body)
     made = Construct(op, keys, bodies, [[] for _ in bodies], first)

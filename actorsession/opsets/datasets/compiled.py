@@ -15,8 +15,8 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError, OpError, from_exception
 from actorsession.graph.function import (
     CONSTRUCTS,
+    LOOPS,
     STATEFUL_CALL,
-    WHILE,
     FunctionDef,
     function_fault,
     nodes_inside,
@@ -154,6 +154,6 @@ def _is_prompt(call: NodeDef) -> bool:
 
 def _may_wait(node: NodeDef) -> bool:
     if node.op in CONSTRUCTS:
-        return node.op == WHILE
+        return node.op in LOOPS
     definition = lookup(node.op)
     return definition.blocks or definition.suspends or definition.opens_files

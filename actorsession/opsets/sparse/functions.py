@@ -74,12 +74,11 @@ def sparse_concat(
         return given[0]
     shapes = [s.dense_shape for s in given]
     if expand:
-        rank = next((s.shape.rank for s in given if s.shape.rank is not None), None)
         largest = reduce_max(stack(shapes), 0)
-        if rank is None:
-            raise ValueError("expand_nonconcat_dim needs a rank that is known")
-        at = along + rank if along < 0 else along
-        shapes = [concat([largest[:at], s[at : at + 1], largest[at + 1 :]], 0) for s in shapes]
+        # What is behind the last axis is nothing, whatever the rank.
+        behind = along + 1 or None
+        after = largest[behind:] if behind is not None else largest[:0]
+        shapes = [concat([largest[:along], s[along:behind], after], 0) for s in shapes]
     indices, values = [s.indices for s in given], [s.values for s in given]
     made = raw.SparseConcat(indices, values, shapes, concat_dim=along, name=name)
     return _shaped(SparseTensor(*made), _joined_shape(given, along, bool(expand)))

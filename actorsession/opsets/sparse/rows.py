@@ -16,7 +16,8 @@ from actorsession.graph.registry import Array, InferContext
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.gather import gather, unsorted_segment_sum
-from actorsession.ops.reductions.reduction import reduce_prod
+from actorsession.ops.reductions.cumulative import cumprod
+from actorsession.ops.reductions.reduction import reduce_prod, reduce_sum
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints
 from actorsession.opsets.sparse.kernels import (
@@ -60,12 +61,8 @@ def _softmax_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     """Return the gradient of the softmax; rows are distinguished by their position."""
     indices, _, dims = op.inputs
     result = op.outputs[0]
-    rank = indices.spec.shape.with_rank(2)[1] or dims.spec.shape.with_rank(1)[0]
-    if rank is None:
-        raise LookupError(f"the gradient of {op.name!r} needs a rank that is known")
-    row = indices[:, 0]
-    for axis in range(1, rank - 1):
-        row = row * dims[axis] + indices[:, axis]
+    # By factors, as the rank need not be known.
+    row = reduce_sum(indices[:, :-1] * cumprod(dims[:-1], exclusive=True, reverse=True), 1)
     weighted = grad * result
     total = unsorted_segment_sum(weighted, row, reduce_prod(dims[:-1]))
     return [None, weighted - result * gather(total, row), None]

@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from actorsession.graph.function import CALLS, IF, WHILE
+from actorsession.graph.function import BRANCHES, CALLS, LOOPS
 from actorsession.graph.node import NodeDef
 from actorsession.plan.codegen.call import write_call
 from actorsession.plan.codegen.control_flow import write_if, write_while
@@ -29,7 +29,11 @@ from actorsession.plan.takes import TakePlan, stores, taken_inside, uses_of
 __all__ = ["CompiledPartition", "NodeContext", "Segment", "compile_partition"]
 
 # The writers of the nodes that have functions.
-_CALL_WRITERS = {WHILE: write_while, IF: write_if, **dict.fromkeys(CALLS, write_call)}
+_CALL_WRITERS = {
+    **dict.fromkeys(LOOPS, write_while),
+    **dict.fromkeys(BRANCHES, write_if),
+    **dict.fromkeys(CALLS, write_call),
+}
 
 
 def compile_partition(partition: Partition, *, own_fetches: bool = True) -> CompiledPartition:

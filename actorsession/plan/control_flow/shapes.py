@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from actorsession.graph.function import ARGUMENT, CONSTRUCTS, IF, WHILE, FunctionDef
+from actorsession.graph.function import ARGUMENT, CONSTRUCTS, CONTROL_FLOW, LOOPS, FunctionDef
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import Array, InferContext, is_registered, lookup
 
@@ -101,7 +101,7 @@ class _Refiner:
 
     def construct(self, node: NodeDef, specs: Specs, constants: Constants) -> NodeDef:
         """Return a loop or conditional with types inferred from its inputs."""
-        if node.op == WHILE:
+        if node.op in LOOPS:
             return self._loop(node, specs, constants)
         branches = {}
         for key in ("then_branch", "else_branch"):
@@ -163,7 +163,7 @@ class _Refiner:
         return FunctionDef(tuple(inputs), tuple(captures), tuple(nodes), function.outputs)
 
     def _node(self, node: NodeDef, specs: Specs, constants: Constants) -> NodeDef:
-        if node.op in (WHILE, IF):
+        if node.op in CONTROL_FLOW:
             return self.construct(node, specs, constants)
         if node.op in CONSTRUCTS:
             raise ValueError(f"{node.name!r} is a call, whose function was built for other types")

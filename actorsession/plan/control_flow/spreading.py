@@ -18,8 +18,8 @@ from actorsession.graph.device import DeviceSpec
 from actorsession.graph.dtypes import bool_, int32, resource
 from actorsession.graph.function import (
     ARGUMENT,
-    IF,
-    WHILE,
+    CONTROL_FLOW,
+    LOOPS,
     FunctionDef,
     entering,
     function_fault,
@@ -63,9 +63,9 @@ def spread(nodes: Mapping[str, NodeDef], known: Mapping[str, NodeDef]) -> Mappin
 
 def _spans(node: NodeDef, nodes: Mapping[str, NodeDef], known: Mapping[str, NodeDef]) -> bool:
     """Return whether a loop or branch has to be on several devices, and can be."""
-    if node.op not in (IF, WHILE) or function_fault(node) is not None:
+    if node.op not in CONTROL_FLOW or function_fault(node) is not None:
         return False
-    if not node.outputs or (node.op == WHILE and entering(node) < len(node.outputs)):
+    if not node.outputs or (node.op in LOOPS and entering(node) < len(node.outputs)):
         return (
             False  # what its gradient collects begins empty, which only the functional form can say
         )
@@ -117,7 +117,7 @@ class _Writer:
 
     def written(self) -> Iterator[NodeDef]:
         """Yield the nodes, producers first but for the back edges of a loop."""
-        return self._loop() if self._node.op == WHILE else self._branches()
+        return self._loop() if self._node.op in LOOPS else self._branches()
 
     def _made(
         self, name: str, op: str, inputs: tuple[Ref, ...], outputs: tuple[TensorSpec, ...],

@@ -6,6 +6,10 @@ import json
 import sys
 from pathlib import Path
 
+from matplotlib import pyplot
+
+# As in a notebook, where what is to be shown need not be an argument of a known name.
+pyplot.show = lambda *_, **__: None
 path = Path(sys.argv[1])
 sys.path.insert(0, str(path.parent.resolve()))
 names = {"__name__": "__main__", "display": print}

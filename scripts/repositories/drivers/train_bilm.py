@@ -19,7 +19,7 @@ options = {
         "cell_clip": 3, "dim": 64, "n_layers": 2, "proj_clip": 3, "projection_dim": 32,
         "use_skip_connections": True,
     },
-    "all_clip_norm_val": 10.0, "n_epochs": 1, "n_train_tokens": 160 * 16 * 10, "batch_size": 16,
+    "all_clip_norm_val": 10.0, "n_epochs": 4, "n_train_tokens": 125 * 16 * 10, "batch_size": 16,
     "n_tokens_vocab": vocabulary.size, "unroll_steps": 10, "n_negative_samples_batch": 8,
 }  # fmt: skip
 Path("out").mkdir()

@@ -173,3 +173,25 @@ def test_names_of_the_namespace_are_documented(name: str) -> None:
 def test_values_that_were_fetched_are_taken_too(session: acts.Session) -> None:
     value = session.run(_a())
     assert session.run(acts.sparse.reduce_sum(value, 1)).tolist() == [1, 2]
+
+
+def test_tensors_of_unknown_rank_are_joined_and_have_the_gradient_of_their_softmax(
+    session: acts.Session,
+) -> None:
+    """As a placeholder is that is made without a shape."""
+    indices = [[0, 0, 1], [0, 0, 2], [1, 0, 0], [1, 1, 0]]
+    given = sparse.SparseTensorValue(
+        np.array(indices), np.float32([1, 2, 3, 4]), np.array([2, 2, 3])
+    )
+    tensor = sparse.placeholder(acts.float32)
+    softmax = sparse.softmax(tensor)
+    weights = acts.constant([1.0, 3.0, 5.0, 7.0])
+    (grad,) = gradients(acts.reduce_sum(softmax.values * weights), [tensor.values])
+    joined = [
+        sparse.concat(axis, [tensor, tensor], expand_nonconcat_dim=True) for axis in (0, 1, -1)
+    ]
+    found, *shapes = session.run([grad, *(each.dense_shape for each in joined)], {tensor: given})
+    # Of two entries in a row, with p = 1 / (1 + e): p * (1 - p) times the difference of the weights.
+    both = np.e / (1 + np.e) ** 2 * 2
+    np.testing.assert_allclose(found, [-both, both, 0, 0], rtol=1e-5, atol=1e-6)
+    assert [shape.tolist() for shape in shapes] == [[4, 2, 3], [2, 4, 3], [2, 2, 6]]

@@ -1,4 +1,4 @@
-"""``slim.nets``: the networks for images AlexNet, VGG and ResNet, with the names that checkpoints have."""
+"""``slim.nets``: networks for images, AlexNet, Inception, VGG and ResNet, with the names of checkpoints."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from actorsession.lazy_names import lazy_names
 
 _NAMES = {
     ".alexnet": "*=alexnet",
+    ".inception": "*=inception",
     ".resnet_utils": "*=resnet_utils",
     ".resnet_v1": "*=resnet_v1",
     ".resnet_v2": "*=resnet_v2",
