@@ -53,7 +53,7 @@ class Layer(_Base, metaclass=_LayerType):  # type: ignore[misc]
                 given = [None if shape is None else _as_shapes(shape) for shape in args]
                 return own(self, *given, **kwargs)
 
-            cls.build = build
+            setattr(cls, "build", build)  # noqa: B010
 
     def __init__(
         self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
