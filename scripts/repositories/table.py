@@ -487,23 +487,6 @@ ROWS: tuple[Row, ...] = (
         endless=True,
     ),
     Row(
-        repository="google-research/albert",
-        commit="b772393d3dae115b493258ce8e37c17b2cc62100",
-        what="`create_pretraining_data.py` and `run_pretraining.py`, two layers, generated stories",
-        programs=(
-            "-m albert.create_pretraining_data --input_file=sample_text.txt --output_file=made.tfrecord"
-            " --vocab_file=vocab.txt --max_seq_length=32 --max_predictions_per_seq=5 --dupe_factor=10",
-            "-m albert.run_pretraining --input_file=made.tfrecord --output_dir=out --do_train --do_eval"
-            " --albert_config_file=bert_config.json --max_seq_length=32 --max_predictions_per_seq=5"
-            " --train_batch_size=16 --num_train_steps=300 --num_warmup_steps=10 --learning_rate=2e-3"
-            " --max_eval_steps=10 --save_checkpoints_steps=300 --optimizer=adamw",
-        ),
-        data=data.albert,
-        requires=("sentencepiece",),
-        apart=("tensorflow-hub==0.1.1", "protobuf==3.20.3"),
-        sign=Reaches("accuracy of masked words", rf"masked_lm_accuracy = {_NUMBER}", least=0.5),
-    ),
-    Row(
         repository="zihangdai/xlnet",
         commit="bbaa3a6fa0b3a2ee694e8cf66167434f9eca9660",
         what="`data_utils.py` and `train_gpu.py`, two layers, generated sentences",
