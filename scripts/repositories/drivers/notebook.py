@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import json
 import sys
@@ -11,9 +12,10 @@ from matplotlib import pyplot
 
 # As in a notebook, where what is to be shown need not be an argument of a known name.
 pyplot.show = lambda *_, **__: None
+vars(builtins)["display"] = print
 path = Path(sys.argv[1])
 cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-lines = ["display = print\n"]
+lines = []
 for cell in cells:
     if cell["cell_type"] == "code":
         lines += [line for line in cell["source"] if not line.lstrip().startswith(("%", "!"))]
