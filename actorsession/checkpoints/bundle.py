@@ -19,7 +19,7 @@ from dataclasses import field
 import numpy as np
 
 from actorsession.checkpoints.atomic import file_errors, files_beginning, regular
-from actorsession.checkpoints.crc32c import crc32c, masked
+from actorsession.checkpoints.crc32c import crc32c, crc32c_each, masked
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
 from actorsession.checkpoints.slices import Array, Extent, Shape, check_shape, slice_key
 from actorsession.checkpoints.sorted_table import read_table
@@ -36,6 +36,9 @@ __all__ = [
 
 # The version of the format that is read here; the header may require a later one.
 _READS_VERSION = 1
+# Pieces of so many bytes are checked together, and so many bytes of them: a millisecond of work, which is
+# less than reading the index of so many pieces.
+_SMALL, _TOGETHER = 1 << 12, 1 << 20
 _LITTLE = 0
 
 _DTYPES = {t.as_datatype_enum: t.name for t in ALL_TYPES if t.kind not in "rv"}
@@ -81,6 +84,8 @@ class _Record:
     offset: int = 0
     size: int = 0
     crc: int = 0
+    # Whether its bytes were found to have the checksum, together with others; good for one read.
+    is_sound: bool = False
     slices: list[list[tuple[int, int]]] = field(default_factory=list)
 
 
@@ -102,6 +107,7 @@ class TensorBundle:
         self._files = files
         self.entries: dict[str, Entry] = {}
         self._maps: dict[int, mmap.mmap] = {}
+        self._small: dict[int, list[_Record]] = {}  # by shard, until the first of them is read
         path = prefix + ".index"
         table, self._shards = read_index(prefix, files)
         try:
@@ -132,16 +138,22 @@ class TensorBundle:
             add_piece(self.entries, name, Entry(dtype, stored, record.shape, [found]), self.path)
 
     def _piece(self, name: str, extent: Extent, dtype: DType | None, record: _Record) -> Piece:
-        size = extent.elements * dtype.itemsize if dtype not in (None, string) and dtype else None
-        if size is not None and record.size != size:
-            raise ValueError(f"{name!r} has {record.size} bytes, but its shape needs {size}")
+        if dtype is not None and dtype is not string:
+            size = extent.elements * dtype.itemsize
+            if record.size != size:
+                raise ValueError(f"{name!r} has {record.size} bytes, but its shape needs {size}")
+            if size <= _SMALL:
+                self._small.setdefault(record.shard, []).append(record)
 
         def load() -> Array:
             assert dtype is not None
             content = self._content(name, record)
             if dtype is string:
                 return _strings(content, record, extent.sizes, f"{name!r} in {self.path!r}")
-            self._check(name, record, masked(crc32c(content)))
+            if record.is_sound:
+                record.is_sound = False
+            else:
+                self._check(name, record, masked(crc32c(content)))
             return content.view(dtype.np_dtype).reshape(extent.sizes)
 
         return Piece(extent, load)
@@ -154,6 +166,9 @@ class TensorBundle:
             mapped = _mapped(data_file(self.path, record.shard, self._shards), self._files)
             if mapped is not None:
                 self._maps[record.shard] = mapped
+                small = self._small.pop(record.shard, [])
+                if len(small) > 1:
+                    _check_together(small, mapped)
         held = 0 if mapped is None else len(mapped)
         if mapped is None or record.offset + record.size > held:
             path = data_file(self.path, record.shard, self._shards)
@@ -198,6 +213,17 @@ def read_index(prefix: str, files: FileRoots = ANYWHERE) -> tuple[dict[bytes, by
         return table, _read_header(table.pop(b"", b""), path)
     except ValueError as exc:
         raise DataLossError(f"the index {path!r} is damaged: {exc}") from exc
+
+
+def _check_together(records: list[_Record], mapped: mmap.mmap) -> None:
+    """Look which of many small pieces of a data file have their checksums, in half the time of one by one."""
+    places = np.array([(record.offset, record.size) for record in records], np.int64)
+    sizes = places[:, 1]
+    found = (places.sum(axis=1) <= len(mapped)) & (sizes > 0) & (sizes.cumsum() <= _TOGETHER)
+    data = np.frombuffer(mapped, np.uint8)
+    sums = masked(crc32c_each(data, places[found, 0], sizes[found]))
+    for index, crc in zip(np.flatnonzero(found).tolist(), sums.tolist(), strict=True):
+        records[index].is_sound = records[index].crc == crc
 
 
 def _mapped(path: str, files: FileRoots) -> mmap.mmap | None:
@@ -265,7 +291,11 @@ def _read_record(data: bytes) -> _Record:
 
 
 def _number(data: bytes) -> int:
-    return data[0] if len(data) == 1 else read_varint(data, 0)[0]
+    if len(data) == 1:
+        return data[0]
+    if len(data) == 2:
+        return data[0] & 0x7F | data[1] << 7
+    return read_varint(data, 0)[0]
 
 
 @functools.lru_cache(1024)  # the variables of a model have few shapes

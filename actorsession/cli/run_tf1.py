@@ -55,6 +55,7 @@ def add_to(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from actorsession.compat.alias import install_alias, shim_folder
+    from actorsession.compat.found_keras import missing_because
     from actorsession.compat.older_conversions import are_needed
     from actorsession.compat.older_names import restore_older_names
     from actorsession.compat.v1 import behavior
@@ -86,6 +87,8 @@ def _run(options: argparse.Namespace) -> int:
         told = traceback.TracebackException.from_exception(exc)
         told.stack[:] = [frame for frame in told.stack if frame.filename not in _OURS]
         write_lines(sys.stderr, "".join(told.format()).removesuffix("\n").split("\n"))
+        if isinstance(exc, ModuleNotFoundError) and exc.name == "keras":
+            write_lines(sys.stderr, [str(missing_because())])
         return FAILURE
     return SUCCESS
 

@@ -36,7 +36,8 @@ _REASONS = {
     "contrib.gan": "it became the package tf_gan; its losses and loops are programs over tf",
     "contrib.bayesflow": "it became the package tensorflow_probability",
     "contrib.kfac": "it became the package kfac",
-    "contrib.cudnn_rnn": "cuDNN's kernels run on NVIDIA's devices alone; tf.nn.rnn_cell has the same cells",
+    "contrib.cudnn_rnn": "cuDNN's kernels run on NVIDIA's devices alone; CudnnCompatibleLSTMCell and "
+    "CudnnCompatibleGRUCell compute the same with the variables that its layers save",
     "contrib.timeseries": "it was removed with TensorFlow 1; an Estimator of your own takes its place",
     "contrib.tensor_forest": "forests are no graphs of tensors",
     "contrib.boosted_trees": "forests are no graphs of tensors",

@@ -25,9 +25,23 @@ __all__ = ["FindsProgram", "LoadsProgram", "are_needed", "called", "formatted", 
 # What stands in a format for each argument: its name if it has one, its width, its precision, its kind.
 _CONVERSION = re.compile(r"%(?:\((.*?)\))?[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?[hlL]?(.)")
 _OF_NUMBERS = frozenset("diouxXeEfFgG*")
-# Methods that arrays had before numpy 2, and ``tostring`` before 2.3.
+
+
+def _itemset(array: Any, *args: Any) -> None:
+    *place, value = args
+    if not place:
+        array[...] = value
+    elif len(place) == 1 and not isinstance(place[0], tuple):
+        array.flat[place[0]] = value
+    else:
+        array[place[0] if isinstance(place[0], tuple) else tuple(place)] = value
+
+
+# Methods that arrays had before numpy 2, and ``tostring`` before 2.3, and elements of XML before Python 3.9.
 _METHODS: dict[str, Callable[..., Any]] = {
-    "itemset": lambda array, *place: array.__setitem__(place[:-1] or (), place[-1]),
+    "getchildren": list,
+    "getiterator": lambda element, tag=None: list(element.iter(tag)),
+    "itemset": _itemset,
     "newbyteorder": lambda array, order="S": array.view(array.dtype.newbyteorder(order)),
     "ptp": np.ptp,
     "tostring": lambda array, order="C": array.tobytes(order),
@@ -43,7 +57,7 @@ def are_needed() -> bool:
             float(np.zeros(1))
         except TypeError:
             return True
-    return not all(hasattr(np.ndarray, name) for name in _METHODS)
+    return not hasattr(np.ndarray, "tostring")
 
 
 def with_numbers(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -52,8 +66,9 @@ def with_numbers(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def called(value: Any, name: str, *arguments: Any, **named: Any) -> Any:
-    """Call a method, of an array also one that numpy has removed."""
-    if isinstance(value, (np.ndarray, np.generic)) and not hasattr(value, name):
+    """Call a method, of an array or an element of a tree also one that has been removed."""
+    former = isinstance(value, (np.ndarray, np.generic)) or type(value).__name__ == "Element"
+    if former and not hasattr(value, name):
         return _METHODS[name](value, *arguments, **named)
     return getattr(value, name)(*arguments, **named)
 

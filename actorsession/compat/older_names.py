@@ -1,10 +1,12 @@
-"""Names that numpy and Python have removed since programs for TensorFlow 1 were written.
+"""What numpy, scipy, other libraries and Python have removed since programs for TensorFlow 1 were written.
 
-``run-tf1`` gives them back to the program, where they are missing, before it starts.
+``run-tf1`` gives it back to the program, where it is missing, before it starts; what belongs to a library
+that need not be installed, when the program imports that. The log says what was done.
 """
 
 from __future__ import annotations
 
+import base64
 import collections
 import collections.abc
 import fractions
@@ -16,7 +18,7 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import BuiltinFunctionType, ModuleType
@@ -59,24 +61,25 @@ def _former() -> list[tuple[Any, dict[str, Any]]]:
     return [
         (np, {
             **{name: getattr(np.exceptions, name) for name in np.exceptions.__all__},
-            "alen": len, "asfarray": lambda a, dtype=np.float64: np.asarray(a, dtype), "cast": _Cast(),
-            "find_common_type": lambda arrays, scalars: np.result_type(*arrays, *scalars),
-            "issubsctype": lambda a, b: np.issubdtype(a, b), "math": math,
-            "rank": np.ndim, "sctypes": {
+            "alen": len, "cast": _Cast(), "issubsctype": lambda a, b: np.issubdtype(a, b), "math": math,
+            "sctypes": {
                 name: [each for each in dict.fromkeys(np.sctypeDict.values()) if issubclass(each, kind)]
                 for name, kind in scalars.items()
             },
-            "typeDict": np.sctypeDict, "warnings": warnings,
+            "warnings": warnings,
             "Inf": np.inf, "Infinity": np.inf, "NAN": np.nan, "NINF": -np.inf, "NZERO": -0.0,
-            "NaN": np.nan, "PINF": np.inf, "PZERO": 0.0, "alltrue": np.all,
-            "asscalar": lambda a: np.asarray(a).item(), "bool": bool, "cfloat": np.complex128,
-            "complex": complex, "complex_": np.complex128, "cumproduct": np.cumprod,
+            "NaN": np.nan, "PINF": np.inf, "PZERO": 0.0, "alltrue": np.all, "asfarray": _as_floats,
+            "asscalar": lambda a: np.asarray(a).item(), "bool": bool, "bool8": np.bool_,
+            "cfloat": np.complex128, "complex": complex, "complex_": np.complex128,
+            "cumproduct": np.cumprod, "find_common_type": lambda a, b: np.result_type(*a, *b),
             "float": float, "float_": np.float64, "in1d": np.isin, "infty": np.inf, "int": int,
+            "int0": np.intp,
             "long": int, "mat": np.asmatrix, "msort": functools.partial(np.sort, axis=0),
             "object": object, "product": np.prod, "round_": np.round, "row_stack": np.vstack,
-            "sometrue": np.any, "str": str, "string_": np.bytes_, "trapz": trapezoid,
-            "unicode": str, "unicode_": np.str_,
+            "rank": np.ndim, "sometrue": np.any, "str": str, "string_": np.bytes_, "trapz": trapezoid,
+            "typeDict": np.sctypeDict, "uint0": np.uintp, "unicode": str, "unicode_": np.str_,
         }),
+        (base64, {"decodestring": base64.decodebytes, "encodestring": base64.encodebytes}),
         (np.lib, {"pad": np.pad}),
         (collections, {
             name: getattr(collections.abc, name)
@@ -92,41 +95,77 @@ def _former() -> list[tuple[Any, dict[str, Any]]]:
     ]  # fmt: skip
 
 
-def _older(array: Callable[..., Any]) -> Callable[..., Any]:
-    """``numpy.array``, ``asarray`` or ``asanyarray`` as it was before numpy 1.24.
+def _as_floats(a: Any, dtype: Any = np.float64) -> np.ndarray[Any, Any]:
+    """``numpy.asfarray``: integers become float64."""
+    kind = np.dtype(dtype)
+    return np.asarray(a, kind if np.issubdtype(kind, np.inexact) else np.float64)
 
-    With ``copy=False`` it copies where it must, rows of different lengths are an array of objects, and
-    integers out of a type's range wrap around.
-    """
 
-    @functools.wraps(array)
-    def older(a: Any, dtype: Any = None, *args: Any, **named: Any) -> Any:
-        if named.get("copy") is False:
-            named["copy"] = None
+# Whose arrays of ragged rows stay errors: they ask whether there are such.
+_STRICT = frozenset({"actorsession", "numpy", "scipy", "tensorflow"})
+
+
+def _with_ragged(make: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that makes arrays, whose rows of unlike lengths are objects, as before numpy 1.24."""
+
+    @functools.wraps(make)
+    def older(*args: Any, **named: Any) -> Any:
         try:
-            return array(a, dtype, *args, **named)
+            return make(*args, **named)
         except ValueError as error:
-            if dtype is not None or "inhomogeneous" not in str(error):
+            caller = sys._getframe(1).f_globals.get("__name__", "")
+            asked = args[1] if len(args) > 1 else named.get("dtype")
+            strict = caller.partition(".")[0] in _STRICT or asked is not None
+            if strict or "inhomogeneous" not in str(error):
                 raise
-            return array(a, object, *args, **named)
-        except OverflowError:
-            if dtype is None:
-                raise
-            return array(a, None, *args, **named).astype(dtype)
+            _note_ragged(f"{caller}:{sys._getframe(1).f_lineno}")
+            return make(args[0] if args else named.pop("object", named.pop("a", None)), object)
 
     return older
 
 
-def _fromstring(fromstring: Callable[..., Any]) -> Callable[..., Any]:
-    """``numpy.fromstring``, which reads bytes too, as before numpy 2.3."""
+@functools.cache
+def _note_ragged(place: str) -> None:
+    _log.info("%s: rows of unlike lengths are an array of objects, as before numpy 1.24", place)
+
+
+def _from_bytes(fromstring: Callable[..., Any]) -> Callable[..., Any]:
+    """``numpy.fromstring``, which read bytes before numpy 2.3 where no separator is given."""
 
     @functools.wraps(fromstring)
-    def older(string: Any, dtype: Any = float, count: int = -1, sep: str = "", **named: Any) -> Any:
+    def older(
+        string: Any, dtype: Any = float, count: int = -1, sep: str = "", **named: Any
+    ) -> np.ndarray[Any, Any]:
         if sep:
-            return fromstring(string, dtype, count, sep, **named)
-        return np.frombuffer(
-            string.encode("latin-1") if isinstance(string, str) else string, dtype, count
-        ).copy()
+            found: np.ndarray[Any, Any] = fromstring(string, dtype, count, sep=sep, **named)
+            return found
+        content = string.encode("latin-1") if isinstance(string, str) else string
+        return np.frombuffer(content, dtype, count).copy()
+
+    return older
+
+
+def _without_copy(array: Callable[..., Any]) -> Callable[..., Any]:
+    """``numpy.array`` whose ``copy=False`` copies where it must, as it did before numpy 2."""
+
+    @functools.wraps(array)
+    def older(*args: Any, copy: bool | None = True, **named: Any) -> Any:
+        return array(*args, copy=None if copy is False else copy, **named)
+
+    return older
+
+
+def _wrapping(array: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that makes arrays, whose integers out of a type's range wrap around, as before numpy 2."""
+
+    @functools.wraps(array)
+    def older(a: Any, dtype: Any = None, *args: Any, **named: Any) -> Any:
+        try:
+            return array(a, dtype, *args, **named)
+        except OverflowError:
+            if dtype is None:
+                raise
+            return array(a, None, *args, **named).astype(dtype)
 
     return older
 
@@ -193,22 +232,6 @@ def _version_2(h5py: Any) -> str:
     return restore_version_2(h5py)
 
 
-def _images(misc: Any) -> str:
-    """Give ``scipy.misc`` its functions for images, and those that are in ``scipy.special`` now."""
-    from scipy import special
-
-    from actorsession.compat.companions import scipy_images
-
-    for module, names in (
-        (scipy_images, scipy_images.__all__),
-        (special, ("comb", "factorial", "logsumexp")),
-    ):
-        for name in names:
-            if name not in vars(misc):
-                setattr(misc, name, getattr(module, name))
-    return "images are read, changed and written with Pillow"
-
-
 def _loader(yaml: Any) -> str:
     """Give PyYAML's ``load`` the default that it had, in the form of its version 5: one that runs nothing."""
     load = yaml.load
@@ -238,38 +261,85 @@ def _whole_backend(backend: Any) -> str:
     return "all names of its file for TensorFlow are there"
 
 
+def _images(misc: Any) -> str:
+    """Give ``scipy.misc`` its functions of images, and those that live elsewhere now."""
+    import scipy.special
+
+    from actorsession.compat.companions import scipy_images
+
+    elsewhere = ("comb", "factorial", "factorial2", "factorialk", "logsumexp")
+    given = {name: getattr(scipy_images, name) for name in scipy_images.__all__}
+    given |= {name: getattr(scipy.special, name) for name in elsewhere}
+    missing = _add_missing(misc, given)
+    return f"{', '.join(missing)} are there" if missing else ""
+
+
+def _integrals(integrate: Any) -> str:
+    def simps(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1, even: Any = None) -> Any:
+        return integrate.simpson(y, x=x, dx=dx, axis=axis)
+
+    trapezoid, cumulative = integrate.trapezoid, integrate.cumulative_trapezoid
+    missing = _add_missing(integrate, {"cumtrapz": cumulative, "simps": simps, "trapz": trapezoid})
+    return f"{', '.join(missing)} are there" if missing else ""
+
+
+def _windows(signal: Any) -> str:
+    missing = _add_missing(
+        signal, {name: getattr(signal.windows, name) for name in signal.windows.__all__}
+    )
+    return f"{', '.join(missing)} are those of signal.windows" if missing else ""
+
+
+def _inverse(linalg: Any) -> str:
+    return "pinv2 is pinv" if _add_missing(linalg, {"pinv2": linalg.pinv}) else ""
+
+
+def _add_missing(module: Any, given: Mapping[str, Any]) -> list[str]:
+    """Add the names that a module does not have; return them."""
+    missing = [name for name in given if name not in vars(module)]
+    vars(module).update({name: given[name] for name in missing})
+    return missing
+
+
 # Modules that need not be installed, and what changes them when a program imports them and says what it did.
 _CHANGED: dict[str, Callable[[Any], str]] = {
     "PIL.Image": _filters,
     "h5py": _version_2,
     "keras.backend": _whole_backend,
+    "scipy.integrate": _integrals,
+    "scipy.linalg": _inverse,
     "scipy.misc": _images,
+    "scipy.signal": _windows,
     "yaml": _loader,
 }
 
-
-# Packages that became modules or went away, and where their names are now.
+# Modules that are gone, and where their names are.
 _MOVED = {
+    "scipy.misc.pilutil": "scipy.misc",
     "numpy.linalg.linalg": "numpy.linalg",
     "numpy.testing.utils": "numpy.testing",
     "scipy.sparse.linalg.eigen": "scipy.sparse.linalg",
     "scipy.sparse.linalg.eigen.arpack": "scipy.sparse.linalg",
+    "xml.etree.cElementTree": "xml.etree.ElementTree",
 }
 
 
-class _Moved(Loader):
-    """Loads a package that has the names of another module."""
+class _Standing(Loader):
+    """Makes a module that is gone, with the names of another."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Return nothing, so that a plain module is made."""
+        """Let Python make a new module."""
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give the module its names."""
-        place = _MOVED[module.__name__]
-        names = vars(importlib.import_module(place)).items()
-        vars(module).update({name: value for name, value in names if not name.startswith("_")})
-        _log.info("%s: its names are those of %s", module.__name__, place)
+        """Give the module the other's names."""
+        source = importlib.import_module(_MOVED[module.__name__])
+        names = {name: value for name, value in vars(source).items() if not name.startswith("__")}
+        vars(module).update(names)
+        _log.info("%s is gone: its names are those of %s", module.__name__, source.__name__)
+
+
+_STANDING = _Standing()
 
 
 class _Changing(Loader):
@@ -290,14 +360,14 @@ class _Changing(Loader):
 
 
 class _FindsChanged(MetaPathFinder):
-    """Finds modules that are changed when a program imports them, and moved ones."""
+    """Finds modules that are changed when a program imports them."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return how to load such a module; ``None`` for all others."""
         if fullname in _MOVED:
-            return ModuleSpec(fullname, _Moved(), is_package=True)
+            return ModuleSpec(fullname, _STANDING, is_package=True)
         spec = PathFinder.find_spec(fullname, path) if fullname in _CHANGED else None
         if spec is not None and spec.loader is not None:
             spec.loader = _Changing(spec.loader)
@@ -318,15 +388,16 @@ def restore_older_names() -> list[str]:
             place = sys.meta_path.index(PathFinder)
             sys.meta_path.insert(place, older_conversions.FindsProgram())
             restored.append("conversions and methods of arrays")
-    if isinstance(np.array, BuiltinFunctionType):
-        for name in ("array", "asarray", "asanyarray"):
-            setattr(np, name, _older(getattr(np, name)))
-            restored.append(f"numpy.{name}")
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0" and isinstance(np.array, BuiltinFunctionType):
+        np.array = _with_ragged(_wrapping(_without_copy(np.array)))
+        for name in ("asarray", "asanyarray"):
+            setattr(np, name, _with_ragged(_wrapping(getattr(np, name))))
         for name, (former, new) in _RENAMED.items():
             setattr(np, name, _renamed(getattr(np, name), former, new))
-        np.fromstring = _fromstring(np.fromstring)
+        np.fromstring = _from_bytes(np.fromstring)
         np.sum = _summed(np.sum)
-        restored += ["numpy.fromstring", "numpy.sum", *(f"numpy.{name}" for name in _RENAMED)]
+        changed = ("array", "asarray", "asanyarray", "fromstring", "sum", *_RENAMED)
+        restored += [f"numpy.{name}" for name in changed]
         for name in _OF_LISTS:
             setattr(np, name, _as_list(getattr(np, name)))
             restored.append(f"numpy.{name}")
@@ -335,4 +406,6 @@ def restore_older_names() -> list[str]:
             if name not in vars(module) and value is not None:
                 setattr(module, name, value)
                 restored.append(f"{module.__name__}.{name}")
+    if restored:
+        _log.info("there again: %s", ", ".join(restored))
     return restored

@@ -21,22 +21,25 @@ class GraphCollections:
 
     Args:
         lock: that of the graph.
+
+    Attributes:
+        lists: the values by name.
     """
 
     def __init__(self, lock: GraphLock) -> None:
         self._lock = lock
-        self._collections: dict[Hashable, list[Any]] = {}
+        self.lists: dict[Hashable, list[Any]] = {}
 
     def add(self, name: Hashable, value: Any) -> None:
         """Append a value to a collection; see ``Graph.add_to_collection``."""
         source = user_line()
         with self._lock.mutex:
             self._lock.check_open(f"collection {name!r} was added to at {source}")
-            self._collections.setdefault(name, []).append(value)
+            self.lists.setdefault(name, []).append(value)
 
     def values(self, name: Hashable, scope: str | None) -> list[Any]:
         """Return the values of a collection in a new list; see ``Graph.get_collection``."""
-        values = list(self._collections.get(name, ()))
+        values = list(self.lists.get(name, ()))
         if scope is None:
             return values
         matches = re.compile(scope).match
@@ -45,15 +48,15 @@ class GraphCollections:
     def ref(self, name: Hashable) -> list[Any]:
         """Return the list behind a collection, made if absent."""
         with self._lock.mutex:
-            return self._collections.setdefault(name, [])
+            return self.lists.setdefault(name, [])
 
     def keys(self) -> list[str]:
         """Return the names of all collections; keys that are no strings are left out."""
         with self._lock.mutex:
-            return [name for name in self._collections if isinstance(name, str)]
+            return [name for name in self.lists if isinstance(name, str)]
 
     def clear(self, name: Hashable) -> None:
         """Delete a collection and its values; see ``Graph.clear_collection``."""
         with self._lock.mutex:
             self._lock.check_open(f"collection {name!r} was cleared at {user_line()}")
-            self._collections.pop(name, None)
+            self.lists.pop(name, None)

@@ -8,7 +8,8 @@ their number. Building is thread-safe. What a graph consists of is in its parts:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -65,9 +66,13 @@ class Graph(ProcessBound):
 
     def __init__(self) -> None:
         self._lock = GraphLock()
+        self._kept = GraphCollections(self._lock)
+        self.seed: int | None = None
+        self._begin()
+
+    def _begin(self) -> None:
         self._names = NameTable()
         self._nodes = NodeIndex(self._lock)
-        self._collections = GraphCollections(self._lock)
         self._changed: list[tuple[Tensor | Operation, str]] = []  # changes after building
         self._extended: list[Operation] = []
         self._unfeedable: set[Tensor] = set()
@@ -77,7 +82,6 @@ class Graph(ProcessBound):
         self.stand_ins: dict[Operation, Tensor] = {}
         self.handles_of_references: dict[Tensor, Tensor] = {}
         self.gradient_functions: dict[str, registry.Gradient] = {}
-        self.seed: int | None = None
         self.library = FunctionLibrary()
 
     # -- contents ---------------------------------------------------------------------------------
@@ -392,6 +396,22 @@ class Graph(ProcessBound):
         with self._lock.mutex:
             self._nodes.remove_body(body)
 
+    @contextlib.contextmanager
+    def growing_from_nothing(self) -> Iterator[bool]:
+        """Enter ``growing``; where nothing was built before, what fails in the block leaves nothing behind.
+
+        Yields:
+            Whether nothing was built before.
+        """
+        with self._lock.mutex:
+            is_empty = not (len(self._nodes) or self._names.used or self.library.names())
+            try:
+                yield is_empty
+            except BaseException:
+                if is_empty:
+                    self._begin()
+                raise
+
     def growing(self) -> AbstractContextManager[object]:
         """Return a context in which no other thread adds to the graph and no session reads it."""
         return self._lock.mutex
@@ -504,7 +524,12 @@ class Graph(ProcessBound):
     @property
     def collections(self) -> list[str]:
         """The names of all collections, as TensorFlow spells it; see ``get_all_collection_keys``."""
-        return self._collections.keys()
+        return self._kept.keys()
+
+    @property
+    def _collections(self) -> dict[Hashable, list[Any]]:
+        """The lists by name, under the name by which public programs reach for them in TensorFlow."""
+        return self._kept.lists
 
     def add_to_collection(self, name: Hashable, value: Any) -> None:
         """Append a value to a named collection.
@@ -512,7 +537,7 @@ class Graph(ProcessBound):
         Raises:
             RuntimeError: if the graph is finalized.
         """
-        self._collections.add(name, value)
+        self._kept.add(name, value)
 
     def add_to_collections(self, names: Iterable[Hashable] | str, value: Any) -> None:
         """Append a value to each of several collections, once where a name is repeated.
@@ -525,7 +550,7 @@ class Graph(ProcessBound):
             RuntimeError: if the graph is finalized.
         """
         for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
-            self._collections.add(name, value)
+            self._kept.add(name, value)
 
     def get_collection(self, name: Hashable, scope: str | None = None) -> list[Any]:
         """Return the values of a collection, as a new list.
@@ -534,15 +559,15 @@ class Graph(ProcessBound):
             name: of the collection; one that does not exist is empty.
             scope: only values that have a name which starts with a match of this pattern.
         """
-        return self._collections.values(name, scope)
+        return self._kept.values(name, scope)
 
     def get_collection_ref(self, name: Hashable) -> list[Any]:
         """Return the list behind a collection, made if absent: changing it changes the collection."""
-        return self._collections.ref(name)
+        return self._kept.ref(name)
 
     def get_all_collection_keys(self) -> list[str]:
         """Return the names of all collections; keys that are no strings are left out."""
-        return self._collections.keys()
+        return self._kept.keys()
 
     def clear_collection(self, name: Hashable) -> None:
         """Delete a collection and its values.
@@ -550,7 +575,7 @@ class Graph(ProcessBound):
         Raises:
             RuntimeError: if the graph is finalized.
         """
-        self._collections.clear(name)
+        self._kept.clear(name)
 
     # -- scopes --------------------------------------------------------------------------------
 

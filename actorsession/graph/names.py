@@ -83,6 +83,11 @@ class NameTable:
         # Lower-case name -> the suffix to try next; holds both wanted and assigned names.
         self._next: dict[str, int] = {}
 
+    @property
+    def used(self) -> int:
+        """The number of used names."""
+        return len(self._next)
+
     def unique(self, wanted: str) -> str:
         """Return the name itself if it is free, else the name with the first free suffix.
 

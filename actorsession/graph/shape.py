@@ -113,7 +113,8 @@ class TensorShape:
     def is_compatible_with(self, other: ShapeLike) -> bool:
         """Return whether some full shape fits both."""
         mine = self._dims
-        if mine == other:  # as in most checks
+        # As in most checks.
+        if mine == other or (mine is None and isinstance(other, (tuple, TensorShape))):
             return True
         theirs = as_shape(other)._dims
         if mine is None or theirs is None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-__all__ = ["Take"]
+__all__ = ["Loan", "Take"]
 
 
 class Take(Future[Any]):
@@ -51,3 +51,10 @@ class Take(Future[Any]):
         """Cancel the take, or put its values back once it is fulfilled."""
         if not self.cancel():
             self.add_done_callback(lambda _: self.put_back())
+
+
+class Loan(Take):
+    """A take that is put back however its step ends, and whatever became of its value.
+
+    ``put_back`` of it must do nothing if the step has given the value back by then.
+    """

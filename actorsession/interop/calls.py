@@ -35,6 +35,8 @@ def expand_calls(graph_def: protos.GraphDef) -> protos.GraphDef:
         ValueError: if a function of its library calls itself.
     """
     functions = {function.signature.name: function for function in graph_def.library.function}
+    if not functions:
+        return graph_def
     _check_recursion(functions, [name for node in graph_def.node for name in _named_by(node)])
     inside = [node for function in graph_def.library.function for node in function.node_def]
     if not any(node.op in functions for node in (*graph_def.node, *inside)):

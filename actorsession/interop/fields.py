@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from actorsession.interop.enums import ENUMS
 from actorsession.protobuf.scalars import Scalar, scalar
+from actorsession.protobuf.wire import BYTES
 from actorsession.records import dataclass
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MESSAGES", "Field", "MessageMap", "Repeated", "ScalarMap", "empty_value", "filled_map",
-    "given_value", "parse_schema",
+    "given_value", "key_scalar", "parse_schema",
 ]  # fmt: skip
 
 # Every message class by its name in schemas; ``Message`` registers each subclass.
@@ -39,6 +40,7 @@ class Field:
         key: name of the scalar type of a map's keys; empty for all other fields.
         oneof: name of the group of which at most one field is set; empty for most fields.
         scalar: the scalar type; ``None`` for messages.
+        wire_type: how one value is written.
     """
 
     number: int
@@ -48,6 +50,8 @@ class Field:
     key: str = ""
     oneof: str = ""
     scalar: Scalar | None = None
+    # What every reader of bytes asks of each field.
+    wire_type: int = BYTES
 
     @property
     def message(self) -> type[Message]:
@@ -119,8 +123,16 @@ def parse_schema(schema: str) -> dict[str, Field]:
         repeated = kind.endswith("*")
         kind = kind.rstrip("*")
         of = _enumeration(kind) if kind in ENUMS else scalar(kind)
-        found[name] = Field(int(number), name, kind, repeated, key, oneof, of)
+        written = BYTES if of is None or key else of.wire_type
+        found[name] = Field(int(number), name, kind, repeated, key, oneof, of, written)
     return dict(sorted(found.items(), key=lambda item: item[1].number))
+
+
+def key_scalar(field: Field) -> Scalar:
+    """Return the scalar type of a map's keys."""
+    kind = scalar(field.key)
+    assert kind is not None
+    return kind
 
 
 @functools.cache
@@ -295,9 +307,7 @@ class _Map(_Container, dict[Any, Any]):
         raise NotImplementedError
 
     def _key(self, key: Any) -> Any:
-        kind = scalar(self._field.key)
-        assert kind is not None
-        return kind.check(key)
+        return key_scalar(self._field).check(key)
 
     def MergeFrom(self, other: Any) -> None:
         """Set copies of all entries of another map of messages or values.

@@ -156,6 +156,8 @@ def functions_used(
 
 def _used_by(node: protos.NodeDef, functions: Mapping[str, protos.FunctionDef]) -> list[str]:
     """Return the functions that attributes of one node name."""
+    if not functions:
+        return []
     return [name for name in functions_named(node) if name in functions]
 
 

@@ -1,8 +1,8 @@
 """``import_graph_def``: conversion of the nodes of a ``GraphDef`` to operations of a graph.
 
-``import_plan`` checks and orders the nodes, and ``node_builder`` builds them. They are built twice: first in
-a scratch graph, which reveals every error, then in the target graph. So a graph that cannot be imported
-leaves nothing behind.
+``import_plan`` checks and orders the nodes, and ``node_builder`` builds them. Into a graph that has nodes
+they are built twice: first in a scratch graph, which reveals every error, then in the target graph. An empty
+graph begins anew after an error. So a graph that cannot be imported leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
+from actorsession.collector import pause_collector
 from actorsession.errors import RequestTypeError, RequestValueError
 from actorsession.graph.dtypes import resource
 from actorsession.graph.graph import Graph, get_default_graph
@@ -60,6 +61,17 @@ def import_graph_def(
         ValueError: if the graph is invalid for any other reason, or a name is not in it.
         TypeError: for arguments of other types.
     """
+    with pause_collector():
+        return _imported(graph_def, input_map, return_elements, name, producer_op_list)
+
+
+def _imported(
+    graph_def: Any,
+    input_map: Mapping[Any, Any] | None,
+    return_elements: Iterable[Any] | None,
+    name: str | None,
+    producer_op_list: protos.OpList | None,
+) -> list[Any] | None:
     mapped_values = _checked_map(input_map)
     planned, library = _planned(graph_def, producer_op_list, mapped_values)
     wanted = _checked_elements(return_elements)
@@ -71,12 +83,18 @@ def import_graph_def(
         raise RequestValueError(
             "import_graph_def needs a name if input_map contains values other than tensors"
         )
-    _check_elements(places, _dry_run(ordered, mapped_values, library))
-    with graph.name_scope("import" if name is None else name) as scope:
-        mapped = _converted(mapped_values, graph)
-        builder = NodeBuilder(graph, scope, mapped, library)
-        with graph.growing():  # a loop is incomplete until its last node is built
+    is_checked = bool(graph.built or mapped_values)
+    if is_checked:
+        _check_elements(places, _dry_run(ordered, mapped_values, library))
+    # A loop is incomplete until its last node is built.
+    with graph.growing_from_nothing() as is_empty:
+        if not (is_empty or is_checked):  # another thread has built something in the meantime
+            _check_elements(places, _dry_run(ordered, mapped_values, library))
+        with graph.name_scope("import" if name is None else name) as scope:
+            mapped = _converted(mapped_values, graph)
+            builder = NodeBuilder(graph, scope, mapped, library)
             builder.build(ordered)
+        _check_elements(places, builder)
     return None if wanted is None else [builder.element(*place) for place in places]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from actorsession.checkpoints.atomic import file_errors, read_regular
 from actorsession.checkpoints.seals import open_message, open_text
+from actorsession.collector import pause_collector
 from actorsession.config.file_roots import path_text
 from actorsession.errors import DataLossError, MissingFileError, NotFoundError
 from actorsession.graph.graph import Graph, get_default_graph
@@ -186,7 +187,8 @@ def read_meta_graph(filename: str | os.PathLike[str]) -> protos.MetaGraphDef:
     except NotFoundError as exc:
         raise MissingFileError(exc.message) from exc
     try:
-        return protos.MetaGraphDef.FromString(content)
+        with pause_collector():
+            return protos.MetaGraphDef.FromString(content)
     except DataLossError:
         text = open_text(content, path_text(filename))
         return text_format.Parse(text, protos.MetaGraphDef())

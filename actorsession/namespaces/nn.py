@@ -52,7 +52,10 @@ _NAMES = {
     "actorsession.opsets.ctc.decoders": (
         "ctc_beam_search_decoder ctc_beam_search_decoder_v2 ctc_greedy_decoder"
     ),
-    "actorsession.opsets.ctc.loss": "ctc_loss",
+    "actorsession.opsets.ctc.loss": "collapse_repeated ctc_loss ctc_loss_v2 ctc_unique_labels",
+    "actorsession.opsets.quantisation.neural": (
+        "quantized_avg_pool quantized_conv2d quantized_max_pool"
+    ),
     "actorsession.opsets.sampling.accidental_hits": "compute_accidental_hits",
     "actorsession.opsets.sampling.candidates": (
         "all_candidate_sampler fixed_unigram_candidate_sampler learned_unigram_candidate_sampler "

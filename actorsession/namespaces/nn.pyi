@@ -85,7 +85,13 @@ from actorsession.ops.reductions.topk import top_k as top_k
 from actorsession.opsets.ctc.decoders import ctc_beam_search_decoder as ctc_beam_search_decoder
 from actorsession.opsets.ctc.decoders import ctc_beam_search_decoder_v2 as ctc_beam_search_decoder_v2
 from actorsession.opsets.ctc.decoders import ctc_greedy_decoder as ctc_greedy_decoder
+from actorsession.opsets.ctc.loss import collapse_repeated as collapse_repeated
 from actorsession.opsets.ctc.loss import ctc_loss as ctc_loss
+from actorsession.opsets.ctc.loss import ctc_loss_v2 as ctc_loss_v2
+from actorsession.opsets.ctc.loss import ctc_unique_labels as ctc_unique_labels
+from actorsession.opsets.quantisation.neural import quantized_avg_pool as quantized_avg_pool
+from actorsession.opsets.quantisation.neural import quantized_conv2d as quantized_conv2d
+from actorsession.opsets.quantisation.neural import quantized_max_pool as quantized_max_pool
 from actorsession.opsets.sampling.accidental_hits import compute_accidental_hits as compute_accidental_hits
 from actorsession.opsets.sampling.candidates import all_candidate_sampler as all_candidate_sampler
 from actorsession.opsets.sampling.candidates import fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler
@@ -100,22 +106,24 @@ from actorsession.opsets.sparse.embeddings import safe_embedding_lookup_sparse a
 __all__ = [
 "TopKV2", "all_candidate_sampler", "atrous_conv2d", "atrous_conv2d_transpose", "avg_pool",
 "avg_pool1d", "avg_pool2d", "avg_pool3d", "avg_pool_v2", "batch_norm_with_global_normalization",
-"batch_normalization", "bias_add", "bias_add_grad", "compute_accidental_hits", "conv1d",
-"conv1d_transpose", "conv2d", "conv2d_backprop_filter", "conv2d_backprop_input", "conv2d_transpose",
-"conv3d", "conv3d_backprop_filter", "conv3d_backprop_filter_v2", "conv3d_transpose",
-"conv_transpose", "convolution", "crelu", "ctc_beam_search_decoder", "ctc_beam_search_decoder_v2",
-"ctc_greedy_decoder", "ctc_loss", "depth_to_space", "depthwise_conv2d",
-"depthwise_conv2d_backprop_filter", "depthwise_conv2d_backprop_input", "depthwise_conv2d_native",
+"batch_normalization", "bias_add", "bias_add_grad", "collapse_repeated", "compute_accidental_hits",
+"conv1d", "conv1d_transpose", "conv2d", "conv2d_backprop_filter", "conv2d_backprop_input",
+"conv2d_transpose", "conv3d", "conv3d_backprop_filter", "conv3d_backprop_filter_v2",
+"conv3d_transpose", "conv_transpose", "convolution", "crelu", "ctc_beam_search_decoder",
+"ctc_beam_search_decoder_v2", "ctc_greedy_decoder", "ctc_loss", "ctc_loss_v2", "ctc_unique_labels",
+"depth_to_space", "depthwise_conv2d", "depthwise_conv2d_backprop_filter",
+"depthwise_conv2d_backprop_input", "depthwise_conv2d_native",
 "depthwise_conv2d_native_backprop_filter", "depthwise_conv2d_native_backprop_input", "dilation2d",
 "dropout", "elu", "embedding_lookup", "embedding_lookup_sparse", "erosion2d",
 "fixed_unigram_candidate_sampler", "fractional_avg_pool", "fractional_max_pool", "fused_batch_norm",
 "in_top_k", "l2_loss", "l2_normalize", "leaky_relu", "learned_unigram_candidate_sampler",
 "local_response_normalization", "log_poisson_loss", "log_softmax", "log_uniform_candidate_sampler",
 "lrn", "max_pool", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool_v2", "max_pool_with_argmax",
-"moments", "nce_loss", "normalize_moments", "pool", "relu", "relu6", "relu_layer",
-"safe_embedding_lookup_sparse", "sampled_softmax_loss", "selu", "separable_conv2d", "sigmoid",
-"sigmoid_cross_entropy_with_logits", "silu", "softmax", "softmax_cross_entropy_with_logits",
-"softmax_cross_entropy_with_logits_v2", "softplus", "softsign", "space_to_batch", "space_to_depth",
+"moments", "nce_loss", "normalize_moments", "pool", "quantized_avg_pool", "quantized_conv2d",
+"quantized_max_pool", "relu", "relu6", "relu_layer", "safe_embedding_lookup_sparse",
+"sampled_softmax_loss", "selu", "separable_conv2d", "sigmoid", "sigmoid_cross_entropy_with_logits",
+"silu", "softmax", "softmax_cross_entropy_with_logits", "softmax_cross_entropy_with_logits_v2",
+"softplus", "softsign", "space_to_batch", "space_to_depth",
 "sparse_softmax_cross_entropy_with_logits", "sufficient_statistics", "swish", "tanh", "top_k",
 "uniform_candidate_sampler", "weighted_cross_entropy_with_logits", "weighted_moments", "xw_plus_b",
 "zero_fraction"

@@ -6,6 +6,7 @@ from actorsession.lazy_names import lazy_names
 
 _NAMES = {
     "actorsession.opsets.quantisation.conversions": "dequantize quantize quantize_v2",
+    "actorsession.opsets.quantisation.neural": "quantized_concat",
     "actorsession.opsets.quantisation.rounding": (
         "quantize_and_dequantize quantize_and_dequantize_v2"
     ),

@@ -10,6 +10,7 @@ from actorsession.opsets.quantisation.fake_quant import fake_quant_with_min_max_
 from actorsession.opsets.quantisation.fake_quant import fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient
 from actorsession.opsets.quantisation.fake_quant import fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel
 from actorsession.opsets.quantisation.fake_quant import fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient
+from actorsession.opsets.quantisation.neural import quantized_concat as quantized_concat
 from actorsession.opsets.quantisation.rounding import quantize_and_dequantize as quantize_and_dequantize
 from actorsession.opsets.quantisation.rounding import quantize_and_dequantize_v2 as quantize_and_dequantize_v2
 
@@ -17,5 +18,6 @@ __all__ = [
 "dequantize", "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
 "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
 "fake_quant_with_min_max_vars_per_channel", "fake_quant_with_min_max_vars_per_channel_gradient",
-"quantize", "quantize_and_dequantize", "quantize_and_dequantize_v2", "quantize_v2"
+"quantize", "quantize_and_dequantize", "quantize_and_dequantize_v2", "quantize_v2",
+"quantized_concat"
 ]

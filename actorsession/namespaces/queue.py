@@ -12,6 +12,7 @@ _NAMES = {
     ),
     "actorsession.opsets.staging.areas": "MapStagingArea StagingArea",
     "actorsession.opsets.staging.barriers": "Barrier",
+    "actorsession.opsets.staging.mutexes": "CriticalSection",
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

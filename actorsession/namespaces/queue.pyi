@@ -12,9 +12,10 @@ from actorsession.opsets.accumulators.accumulators import SparseConditionalAccum
 from actorsession.opsets.staging.areas import MapStagingArea as MapStagingArea
 from actorsession.opsets.staging.areas import StagingArea as StagingArea
 from actorsession.opsets.staging.barriers import Barrier as Barrier
+from actorsession.opsets.staging.mutexes import CriticalSection as CriticalSection
 
 __all__ = [
-"Barrier", "ConditionalAccumulator", "ConditionalAccumulatorBase", "FIFOQueue", "MapStagingArea",
-"PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue",
+"Barrier", "ConditionalAccumulator", "ConditionalAccumulatorBase", "CriticalSection", "FIFOQueue",
+"MapStagingArea", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue",
 "SparseConditionalAccumulator", "StagingArea"
 ]

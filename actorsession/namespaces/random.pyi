@@ -1,6 +1,8 @@
 # Written by scripts/generated.py.
 """Random numbers, with and without state, and samples of candidate classes."""
 
+from actorsession.ops.randomness.keyed import stateless_binomial as stateless_binomial
+from actorsession.ops.randomness.keyed import stateless_parameterized_truncated_normal as stateless_parameterized_truncated_normal
 from actorsession.ops.randomness.numbers import get_seed as get_seed
 from actorsession.ops.randomness.numbers import random_normal as random_normal
 from actorsession.ops.randomness.numbers import random_normal as normal
@@ -33,7 +35,8 @@ __all__ = [
 "all_candidate_sampler", "categorical", "fixed_unigram_candidate_sampler", "gamma", "get_seed",
 "learned_unigram_candidate_sampler", "log_uniform_candidate_sampler", "multinomial", "normal",
 "poisson", "random_gamma", "random_normal", "random_poisson", "random_shuffle", "random_uniform",
-"set_random_seed", "shuffle", "stateless_categorical", "stateless_gamma", "stateless_multinomial",
-"stateless_normal", "stateless_poisson", "stateless_truncated_normal", "stateless_uniform",
-"truncated_normal", "uniform", "uniform_candidate_sampler"
+"set_random_seed", "shuffle", "stateless_binomial", "stateless_categorical", "stateless_gamma",
+"stateless_multinomial", "stateless_normal", "stateless_parameterized_truncated_normal",
+"stateless_poisson", "stateless_truncated_normal", "stateless_uniform", "truncated_normal",
+"uniform", "uniform_candidate_sampler"
 ]

@@ -12,6 +12,8 @@ from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from actorsession.graph.dtypes import DType, as_dtype, resource
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.op_signatures import REQUIRED, Arg, Attr, Signature, bind, signature_of
@@ -113,11 +115,19 @@ def _complete(op_type: str, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> 
 # Attributes of this library, and the attribute that TensorFlow has in their place.
 _OF_INPUTS: Mapping[str, str] = {"dtype": "T", "component_types": "Tcomponents"}
 
+
+def _single(value: Any) -> float:
+    """Return an attribute of type float as TensorFlow keeps it: with the digits of a float32."""
+    return float(np.float32(value))
+
+
 _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "type": as_dtype,
     "list(type)": lambda value: tuple([as_dtype(item) for item in value]),
     "shape": TensorShape,
     "list(shape)": lambda value: tuple([TensorShape(item) for item in value]),
+    "float": _single,
+    "list(float)": lambda value: tuple([_single(item) for item in value]),
     "string": lambda value: value.decode() if isinstance(value, bytes) else value,
 }
 

@@ -77,7 +77,7 @@ _TYPES = {
     "ops.elements.trigonometry": "Acos Acosh Asin Asinh Atan Atan2 Atanh Cosh Sinh",
     "ops.flow.assertions": "Assert CheckNumerics CheckNumericsV2 Print",
     "ops.flow.calls": "PartitionedCall RemoteCall StatefulPartitionedCall SymbolicGradient",
-    "ops.flow.constructs": "If While",
+    "ops.flow.constructs": "If StatelessIf StatelessWhile While",
     "ops.flow.control": "NoOp Timestamp ToBool",
     "ops.flow.dataflow": (
         "ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter RefExit RefIdentity "
@@ -87,7 +87,7 @@ _TYPES = {
     "ops.linear.determinants": "LogMatrixDeterminant MatrixDeterminant",
     "ops.linear.diagonals": "Diag DiagPart MatrixBandPart",
     "ops.linear.einsum": "Einsum",
-    "ops.linear.factorisations": "Cholesky Lu Qr",
+    "ops.linear.factorisations": "BatchCholeskyGrad Cholesky CholeskyGrad Lu Qr",
     "ops.linear.least_squares": "MatrixSolveLs",
     "ops.linear.matmul": "BatchMatMul BatchMatMulV2 BatchMatMulV3 MatMul",
     "ops.linear.matrix_diagonals": "MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3",
@@ -184,8 +184,8 @@ _TYPES = {
         "ResourceSparseApplyProximalGradientDescent ResourceSparseApplyRMSProp"
     ),
     "ops.variables.checkpointing": (
-        "MergeV2Checkpoints Restore RestoreSlice RestoreV2 Save SaveSlices SaveV2 ShardedFilename "
-        "ShardedFilespec"
+        "LoadAndRemapMatrix MergeV2Checkpoints Restore RestoreSlice RestoreV2 Save SaveSlices "
+        "SaveV2 ShardedFilename ShardedFilespec"
     ),
     "ops.variables.gathers": "ResourceGather ResourceGatherNd VariableShape",
     "ops.variables.reference_nodes": (
@@ -361,6 +361,7 @@ _TYPES = {
         "AllCandidateSampler FixedUnigramCandidateSampler LearnedUnigramCandidateSampler "
         "LogUniformCandidateSampler UniformCandidateSampler"
     ),
+    "opsets.sampling.clusters": "KMC2ChainInitialization KmeansPlusPlusInitialization",
     "opsets.signals.audio": "AudioSpectrogram DecodeWav EncodeWav Mfcc",
     "opsets.signals.fourier": (
         "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D RFFT RFFT2D RFFT3D"
@@ -380,9 +381,10 @@ _TYPES = {
         "SparseSoftmax"
     ),
     "opsets.sparse.segments": (
-        "SparseSegmentMean SparseSegmentMeanGrad SparseSegmentMeanWithNumSegments "
-        "SparseSegmentSqrtN SparseSegmentSqrtNGrad SparseSegmentSqrtNWithNumSegments "
-        "SparseSegmentSum SparseSegmentSumGrad SparseSegmentSumWithNumSegments"
+        "SparseSegmentMean SparseSegmentMeanGrad SparseSegmentMeanGradV2 "
+        "SparseSegmentMeanWithNumSegments SparseSegmentSqrtN SparseSegmentSqrtNGrad "
+        "SparseSegmentSqrtNGradV2 SparseSegmentSqrtNWithNumSegments SparseSegmentSum "
+        "SparseSegmentSumGrad SparseSegmentSumGradV2 SparseSegmentSumWithNumSegments"
     ),
     "opsets.sparse.serialising": (
         "DeserializeManySparse DeserializeSparse SerializeManySparse SerializeSparse"
@@ -402,6 +404,7 @@ _TYPES = {
         "Barrier BarrierClose BarrierIncompleteSize BarrierInsertMany BarrierReadySize "
         "BarrierTakeMany"
     ),
+    "opsets.staging.mutexes": "ConsumeMutexLock MutexLock MutexV2",
     "opsets.staging.nodes": (
         "MapClear MapIncompleteSize MapPeek MapSize MapStage MapUnstage MapUnstageNoKey "
         "OrderedMapClear OrderedMapIncompleteSize OrderedMapPeek OrderedMapSize OrderedMapStage "
@@ -412,9 +415,10 @@ _TYPES = {
         "TensorSummary TensorSummaryV2"
     ),
     "opsets.tables.kernels": (
-        "HashTableV2 InitializeTableFromTextFileV2 InitializeTableV2 LookupTableExportV2 "
-        "LookupTableFindV2 LookupTableImportV2 LookupTableInsertV2 LookupTableRemoveV2 "
-        "LookupTableSizeV2 MutableDenseHashTableV2 MutableHashTableOfTensorsV2 MutableHashTableV2"
+        "GenerateVocabRemapping HashTableV2 InitializeTableFromTextFileV2 InitializeTableV2 "
+        "LookupTableExportV2 LookupTableFindV2 LookupTableImportV2 LookupTableInsertV2 "
+        "LookupTableRemoveV2 LookupTableSizeV2 MutableDenseHashTableV2 "
+        "MutableHashTableOfTensorsV2 MutableHashTableV2"
     ),
     "opsets.text.characters": (
         "DecodeBase64 EncodeBase64 StringLength StringLower StringStrip StringUpper Substr "
@@ -447,6 +451,8 @@ EXTENSION_MODULES: dict[str, dict[str, str]] = {
     },
     "gradients of functional control flow": {
         "If": "actorsession.ops.flow.control_flow",
+        "StatelessIf": "actorsession.ops.flow.control_flow",
+        "StatelessWhile": "actorsession.ops.flow.control_flow",
         "While": "actorsession.ops.flow.control_flow",
     },
     "names in generated code": {

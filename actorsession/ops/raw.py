@@ -45,9 +45,9 @@ __all__ = [
     "AssignSubVariableOp", "AssignVariableOp", "AsyncPyFunc", "Atan", "Atan2", "Atanh",
     "AudioSpectrogram", "AudioSummary", "AudioSummaryV2", "AvgPool", "AvgPool3D", "AvgPool3DGrad",
     "AvgPoolGrad", "Barrier", "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany",
-    "BarrierReadySize", "BarrierTakeMany", "BatchCholesky", "BatchDataset", "BatchDatasetV2",
-    "BatchFFT", "BatchFFT2D", "BatchFFT3D", "BatchIFFT", "BatchIFFT2D", "BatchIFFT3D",
-    "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "BatchMatrixBandPart",
+    "BarrierReadySize", "BarrierTakeMany", "BatchCholesky", "BatchCholeskyGrad", "BatchDataset",
+    "BatchDatasetV2", "BatchFFT", "BatchFFT2D", "BatchFFT3D", "BatchIFFT", "BatchIFFT2D",
+    "BatchIFFT3D", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "BatchMatrixBandPart",
     "BatchMatrixDeterminant", "BatchMatrixDiag", "BatchMatrixDiagPart", "BatchMatrixInverse",
     "BatchMatrixSetDiag", "BatchMatrixSolve", "BatchMatrixSolveLs", "BatchMatrixTriangularSolve",
     "BatchNormWithGlobalNormalization", "BatchNormWithGlobalNormalizationGrad",
@@ -57,22 +57,22 @@ __all__ = [
     "BlockLSTMGrad", "BlockLSTMGradV2", "BlockLSTMV2", "BroadcastArgs", "BroadcastGradientArgs",
     "BroadcastTo", "Bucketize", "CSVDataset", "CSVDatasetV2", "CTCBeamSearchDecoder",
     "CTCGreedyDecoder", "CTCLoss", "CacheDataset", "CacheDatasetV2", "Cast", "Ceil",
-    "CheckNumerics", "CheckNumericsV2", "Cholesky", "ClipByValue", "CollectiveAllToAllV2",
-    "CollectiveBcastRecv", "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2",
-    "CollectiveGather", "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2",
-    "CollectiveReduceV2", "CombinedNonMaxSuppression", "Complex", "ComplexAbs",
-    "ComputeAccidentalHits", "Concat", "ConcatOffset", "ConcatV2", "ConcatenateDataset",
-    "ConditionalAccumulator", "Conj", "ConjugateTranspose", "Const", "ControlTrigger", "Conv2D",
-    "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilter",
-    "Conv3DBackpropFilterV2", "Conv3DBackpropInput", "Conv3DBackpropInputV2", "Cos", "Cosh",
-    "CountUpTo", "CropAndResize", "CropAndResizeGradBoxes", "CropAndResizeGradImage", "Cross",
-    "Cumprod", "Cumsum", "CumulativeLogsumexp", "DataFormatDimMap", "DataFormatVecPermute",
-    "DatasetCardinality", "DatasetToSingleElement", "DecodeAndCropJpeg", "DecodeBase64",
-    "DecodeBmp", "DecodeCSV", "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample",
-    "DecodeJpeg", "DecodePaddedRaw", "DecodePng", "DecodeRaw", "DecodeWav", "DeepCopy",
-    "DeleteSessionTensor", "DenseBincount", "DenseCountSparseOutput", "DenseToDenseSetOperation",
-    "DenseToSparseBatchDataset", "DenseToSparseSetOperation", "DepthToSpace",
-    "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
+    "CheckNumerics", "CheckNumericsV2", "Cholesky", "CholeskyGrad", "ClipByValue",
+    "CollectiveAllToAllV2", "CollectiveBcastRecv", "CollectiveBcastRecvV2", "CollectiveBcastSend",
+    "CollectiveBcastSendV2", "CollectiveGather", "CollectiveGatherV2", "CollectiveReduce",
+    "CollectiveReduceScatterV2", "CollectiveReduceV2", "CombinedNonMaxSuppression", "Complex",
+    "ComplexAbs", "ComputeAccidentalHits", "Concat", "ConcatOffset", "ConcatV2",
+    "ConcatenateDataset", "ConditionalAccumulator", "Conj", "ConjugateTranspose", "Const",
+    "ConsumeMutexLock", "ControlTrigger", "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput",
+    "Conv3D", "Conv3DBackpropFilter", "Conv3DBackpropFilterV2", "Conv3DBackpropInput",
+    "Conv3DBackpropInputV2", "Cos", "Cosh", "CountUpTo", "CropAndResize", "CropAndResizeGradBoxes",
+    "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum", "CumulativeLogsumexp",
+    "DataFormatDimMap", "DataFormatVecPermute", "DatasetCardinality", "DatasetToSingleElement",
+    "DecodeAndCropJpeg", "DecodeBase64", "DecodeBmp", "DecodeCSV", "DecodeCompressed", "DecodeGif",
+    "DecodeImage", "DecodeJSONExample", "DecodeJpeg", "DecodePaddedRaw", "DecodePng", "DecodeRaw",
+    "DecodeWav", "DeepCopy", "DeleteSessionTensor", "DenseBincount", "DenseCountSparseOutput",
+    "DenseToDenseSetOperation", "DenseToSparseBatchDataset", "DenseToSparseSetOperation",
+    "DepthToSpace", "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
     "DepthwiseConv2dNativeBackpropInput", "Dequantize", "DeserializeIterator",
     "DeserializeManySparse", "DeserializeSparse", "DestroyResourceOp", "DestroyTemporaryVariable",
     "Diag", "DiagPart", "Digamma", "Dilation2D", "Dilation2DBackpropFilter",
@@ -100,22 +100,23 @@ __all__ = [
     "FractionalMaxPoolGrad", "FusedBatchNorm", "FusedBatchNormGrad", "FusedBatchNormGradV2",
     "FusedBatchNormGradV3", "FusedBatchNormV2", "FusedBatchNormV3", "FusedPadConv2D",
     "FusedResizeAndPadConv2D", "GRUBlockCell", "GRUBlockCellGrad", "Gather", "GatherNd", "GatherV2",
-    "GeneratorDataset", "GetSessionHandle", "GetSessionTensor", "Greater", "GreaterEqual",
-    "GroupByReducerDataset", "GroupByWindowDataset", "GuaranteeConst", "HSVToRGB", "HashTable",
-    "HashTableV2", "HistogramFixedWidth", "HistogramSummary", "IFFT", "IFFT2D", "IFFT3D", "IRFFT",
-    "IRFFT2D", "IRFFT3D", "Identity", "IdentityN", "IdentityReader", "IdentityReaderV2", "If",
-    "Igamma", "IgammaGradA", "Igammac", "IgnoreErrorsDataset", "Imag", "ImageProjectiveTransformV2",
-    "ImageProjectiveTransformV3", "ImageSummary", "InTopK", "InTopKV2", "InitializeTable",
-    "InitializeTableFromTextFile", "InitializeTableFromTextFileV2", "InitializeTableV2",
-    "InplaceAdd", "InplaceSub", "InplaceUpdate", "InterleaveDataset", "Inv", "InvGrad", "Invert",
-    "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized", "Iterator",
-    "IteratorFromStringHandle", "IteratorFromStringHandleV2", "IteratorGetNext",
+    "GenerateVocabRemapping", "GeneratorDataset", "GetSessionHandle", "GetSessionTensor", "Greater",
+    "GreaterEqual", "GroupByReducerDataset", "GroupByWindowDataset", "GuaranteeConst", "HSVToRGB",
+    "HashTable", "HashTableV2", "HistogramFixedWidth", "HistogramSummary", "IFFT", "IFFT2D",
+    "IFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", "Identity", "IdentityN", "IdentityReader",
+    "IdentityReaderV2", "If", "Igamma", "IgammaGradA", "Igammac", "IgnoreErrorsDataset", "Imag",
+    "ImageProjectiveTransformV2", "ImageProjectiveTransformV3", "ImageSummary", "InTopK",
+    "InTopKV2", "InitializeTable", "InitializeTableFromTextFile", "InitializeTableFromTextFileV2",
+    "InitializeTableV2", "InplaceAdd", "InplaceSub", "InplaceUpdate", "InterleaveDataset", "Inv",
+    "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf", "IsNan", "IsVariableInitialized",
+    "Iterator", "IteratorFromStringHandle", "IteratorFromStringHandleV2", "IteratorGetNext",
     "IteratorGetNextAsOptional", "IteratorGetNextSync", "IteratorToStringHandle", "IteratorV2",
-    "L2Loss", "LRN", "LRNGrad", "LSTMBlockCell", "LSTMBlockCellGrad", "LeakyRelu", "LeakyReluGrad",
+    "KMC2ChainInitialization", "KmeansPlusPlusInitialization", "L2Loss", "LRN", "LRNGrad",
+    "LSTMBlockCell", "LSTMBlockCellGrad", "LeakyRelu", "LeakyReluGrad",
     "LearnedUnigramCandidateSampler", "LeftShift", "LegacyParallelInterleaveDatasetV2", "Less",
-    "LessEqual", "Lgamma", "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant",
-    "LogSoftmax", "LogUniformCandidateSampler", "LogicalAnd", "LogicalNot", "LogicalOr",
-    "LookupTableExport", "LookupTableExportV2", "LookupTableFind", "LookupTableFindV2",
+    "LessEqual", "Lgamma", "LinSpace", "ListDiff", "LoadAndRemapMatrix", "Log", "Log1p",
+    "LogMatrixDeterminant", "LogSoftmax", "LogUniformCandidateSampler", "LogicalAnd", "LogicalNot",
+    "LogicalOr", "LookupTableExport", "LookupTableExportV2", "LookupTableFind", "LookupTableFindV2",
     "LookupTableImport", "LookupTableImportV2", "LookupTableInsert", "LookupTableInsertV2",
     "LookupTableRemoveV2", "LookupTableSize", "LookupTableSizeV2", "LoopCond", "LowerBound", "Lu",
     "MakeIterator", "MapAndBatchDataset", "MapClear", "MapDataset", "MapIncompleteSize", "MapPeek",
@@ -129,16 +130,17 @@ __all__ = [
     "Maximum", "Mean", "Merge", "MergeSummary", "MergeV2Checkpoints", "Mfcc", "Min", "Minimum",
     "MirrorPad", "MirrorPadGrad", "Mod", "ModelDataset", "Mul", "MulNoNan", "Multinomial",
     "MutableDenseHashTable", "MutableDenseHashTableV2", "MutableHashTable",
-    "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri",
-    "NearestNeighbors", "Neg", "NextAfter", "NextIteration", "NoOp", "NonDeterministicInts",
-    "NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4",
-    "NonMaxSuppressionV5", "NonMaxSuppressionWithOverlaps", "NonSerializableDataset", "NotEqual",
-    "NthElement", "OneHot", "OneShotIterator", "OnesLike", "OptimizeDataset", "OptimizeDatasetV2",
-    "OptionalFromValue", "OptionalGetValue", "OptionalHasValue", "OptionalNone", "OptionsDataset",
-    "OrderedMapClear", "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize",
-    "OrderedMapStage", "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2",
-    "PaddedBatchDataset", "PaddedBatchDatasetV2", "PaddingFIFOQueue", "PaddingFIFOQueueV2",
-    "ParallelBatchDataset", "ParallelConcat", "ParallelDynamicStitch", "ParallelInterleaveDataset",
+    "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "MutableHashTableV2", "MutexLock",
+    "MutexV2", "Ndtri", "NearestNeighbors", "Neg", "NextAfter", "NextIteration", "NoOp",
+    "NonDeterministicInts", "NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3",
+    "NonMaxSuppressionV4", "NonMaxSuppressionV5", "NonMaxSuppressionWithOverlaps",
+    "NonSerializableDataset", "NotEqual", "NthElement", "OneHot", "OneShotIterator", "OnesLike",
+    "OptimizeDataset", "OptimizeDatasetV2", "OptionalFromValue", "OptionalGetValue",
+    "OptionalHasValue", "OptionalNone", "OptionsDataset", "OrderedMapClear",
+    "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize", "OrderedMapStage",
+    "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2", "PaddedBatchDataset",
+    "PaddedBatchDatasetV2", "PaddingFIFOQueue", "PaddingFIFOQueueV2", "ParallelBatchDataset",
+    "ParallelConcat", "ParallelDynamicStitch", "ParallelInterleaveDataset",
     "ParallelInterleaveDatasetV2", "ParallelInterleaveDatasetV3", "ParallelInterleaveDatasetV4",
     "ParallelMapDataset", "ParallelMapDatasetV2", "ParameterizedTruncatedNormal", "ParseExample",
     "ParseExampleDataset", "ParseExampleDatasetV2", "ParseExampleV2", "ParseSequenceExample",
@@ -212,9 +214,10 @@ __all__ = [
     "SparseDenseCwiseDiv", "SparseDenseCwiseMul", "SparseFillEmptyRows", "SparseFillEmptyRowsGrad",
     "SparseMatMul", "SparseReduceMax", "SparseReduceMaxSparse", "SparseReduceSum",
     "SparseReduceSumSparse", "SparseReorder", "SparseReshape", "SparseSegmentMean",
-    "SparseSegmentMeanGrad", "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtN",
-    "SparseSegmentSqrtNGrad", "SparseSegmentSqrtNWithNumSegments", "SparseSegmentSum",
-    "SparseSegmentSumGrad", "SparseSegmentSumWithNumSegments", "SparseSlice", "SparseSliceGrad",
+    "SparseSegmentMeanGrad", "SparseSegmentMeanGradV2", "SparseSegmentMeanWithNumSegments",
+    "SparseSegmentSqrtN", "SparseSegmentSqrtNGrad", "SparseSegmentSqrtNGradV2",
+    "SparseSegmentSqrtNWithNumSegments", "SparseSegmentSum", "SparseSegmentSumGrad",
+    "SparseSegmentSumGradV2", "SparseSegmentSumWithNumSegments", "SparseSlice", "SparseSliceGrad",
     "SparseSoftmax", "SparseSoftmaxCrossEntropyWithLogits", "SparseSparseMaximum",
     "SparseSparseMinimum", "SparseSplit", "SparseTensorDenseAdd", "SparseTensorDenseMatMul",
     "SparseTensorSliceDataset", "SparseToDense", "SparseToSparseSetOperation", "Split", "SplitV",
@@ -224,14 +227,11 @@ __all__ = [
     "StatefulStandardNormalV2", "StatefulTruncatedNormal", "StatefulUniform",
     "StatefulUniformFullInt", "StatefulUniformInt", "StatelessIf", "StatelessMultinomial",
     "StatelessParameterizedTruncatedNormal", "StatelessRandomBinomial", "StatelessRandomGammaV2",
-    "StatelessRandomGammaV3", "StatelessRandomGetAlg", "StatelessRandomGetAlg",
-    "StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounter",
-    "StatelessRandomGetKeyCounterAlg", "StatelessRandomGetKeyCounterAlg", "StatelessRandomNormal",
-    "StatelessRandomNormalV2", "StatelessRandomNormalV2", "StatelessRandomPoisson",
-    "StatelessRandomUniform", "StatelessRandomUniformFullInt", "StatelessRandomUniformFullIntV2",
+    "StatelessRandomGammaV3", "StatelessRandomGetAlg", "StatelessRandomGetKeyCounter",
+    "StatelessRandomGetKeyCounterAlg", "StatelessRandomNormal", "StatelessRandomNormalV2",
+    "StatelessRandomPoisson", "StatelessRandomUniform", "StatelessRandomUniformFullInt",
     "StatelessRandomUniformFullIntV2", "StatelessRandomUniformInt", "StatelessRandomUniformIntV2",
-    "StatelessRandomUniformIntV2", "StatelessRandomUniformV2", "StatelessRandomUniformV2",
-    "StatelessShuffle", "StatelessTruncatedNormal", "StatelessTruncatedNormalV2",
+    "StatelessRandomUniformV2", "StatelessShuffle", "StatelessTruncatedNormal",
     "StatelessTruncatedNormalV2", "StatelessWhile", "StaticRegexFullMatch", "StaticRegexReplace",
     "StopGradient", "StridedSlice", "StridedSliceAssign", "StridedSliceGrad", "StringFormat",
     "StringJoin", "StringLength", "StringLower", "StringNGrams", "StringSplit", "StringSplitV2",
@@ -551,6 +551,10 @@ def BatchCholesky(input: Operand, *, name: str | None = None) -> Tensor:
     """input:T -> output:T"""
     return one("BatchCholesky", (input,), {}, name)
 
+def BatchCholeskyGrad(l: Operand, grad: Operand, *, name: str | None = None) -> Tensor:
+    """l:T grad:T -> output:T"""
+    return one("BatchCholeskyGrad", (l, grad,), {}, name)
+
 def BatchDataset(input_dataset: Operand, batch_size: Operand, *, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """input_dataset:variant batch_size:int64 -> handle:variant"""
     return one("BatchDataset", (input_dataset, batch_size,), {"output_types": output_types, "output_shapes": output_shapes, "metadata": metadata}, name)
@@ -791,6 +795,10 @@ def Cholesky(input: Operand, *, name: str | None = None) -> Tensor:
     """input:T -> output:T"""
     return one("Cholesky", (input,), {}, name)
 
+def CholeskyGrad(l: Operand, grad: Operand, *, name: str | None = None) -> Tensor:
+    """l:T grad:T -> output:T"""
+    return one("CholeskyGrad", (l, grad,), {}, name)
+
 def ClipByValue(t: Operand, clip_value_min: Operand, clip_value_max: Operand, *, name: str | None = None) -> Tensor:
     """t:T clip_value_min:T clip_value_max:T -> output:T"""
     return one("ClipByValue", (t, clip_value_min, clip_value_max,), {}, name)
@@ -882,6 +890,10 @@ def ConjugateTranspose(x: Operand, perm: Operand, *, name: str | None = None) ->
 def Const(*, value: Value, name: str | None = None) -> Tensor:
     """-> output:dtype"""
     return one("Const", (), {"value": value}, name)
+
+def ConsumeMutexLock(mutex_lock: Operand, *, name: str | None = None) -> Operation:
+    """mutex_lock:variant ->"""
+    return node("ConsumeMutexLock", (mutex_lock,), {}, name)
 
 def ControlTrigger(*, name: str | None = None) -> Operation:
     """->"""
@@ -1499,6 +1511,10 @@ def GatherV2(params: Operand, indices: Operand, axis: Operand, *, batch_dims: in
     """params:Tparams indices:Tindices axis:Taxis -> output:Tparams"""
     return one("GatherV2", (params, indices, axis,), {"batch_dims": batch_dims}, name)
 
+def GenerateVocabRemapping(new_vocab_file: Operand, old_vocab_file: Operand, *, new_vocab_offset: int, num_new_vocab: int, old_vocab_size: int = -1, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """new_vocab_file:string old_vocab_file:string -> remapping:int64 num_present:int32"""
+    return many("GenerateVocabRemapping", (new_vocab_file, old_vocab_file,), {"new_vocab_offset": new_vocab_offset, "num_new_vocab": num_new_vocab, "old_vocab_size": old_vocab_size}, name)
+
 def GeneratorDataset(init_func_other_args: Operands, next_func_other_args: Operands, finalize_func_other_args: Operands, *, init_func: Value, next_func: Value, finalize_func: Value, output_types: Sequence[DTypeLike], output_shapes: Sequence[ShapeLike], Tinit_func_args: Sequence[DTypeLike] | None = None, Tnext_func_args: Sequence[DTypeLike] | None = None, Tfinalize_func_args: Sequence[DTypeLike] | None = None, metadata: str | bytes = '', name: str | None = None) -> Tensor:
     """init_func_other_args:[Tinit_func_args] next_func_other_args:[Tnext_func_args] finalize_func_other_args:[Tfinalize_func_args] -> handle:variant"""
     return one("GeneratorDataset", (init_func_other_args, next_func_other_args, finalize_func_other_args,), {"init_func": init_func, "next_func": next_func, "finalize_func": finalize_func, "output_types": output_types, "output_shapes": output_shapes, "Tinit_func_args": Tinit_func_args, "Tnext_func_args": Tnext_func_args, "Tfinalize_func_args": Tfinalize_func_args, "metadata": metadata}, name)
@@ -1731,6 +1747,14 @@ def IteratorV2(*, shared_name: str | bytes, container: str | bytes, output_types
     """-> handle:resource"""
     return one("IteratorV2", (), {"shared_name": shared_name, "container": container, "output_types": output_types, "output_shapes": output_shapes}, name)
 
+def KMC2ChainInitialization(distances: Operand, seed: Operand, *, name: str | None = None) -> Tensor:
+    """distances:float seed:int64 -> index:int64"""
+    return one("KMC2ChainInitialization", (distances, seed,), {}, name)
+
+def KmeansPlusPlusInitialization(points: Operand, num_to_sample: Operand, seed: Operand, num_retries_per_sample: Operand, *, name: str | None = None) -> Tensor:
+    """points:float num_to_sample:int64 seed:int64 num_retries_per_sample:int64 -> samples:float"""
+    return one("KmeansPlusPlusInitialization", (points, num_to_sample, seed, num_retries_per_sample,), {}, name)
+
 def L2Loss(t: Operand, *, name: str | None = None) -> Tensor:
     """t:T -> output:T"""
     return one("L2Loss", (t,), {}, name)
@@ -1790,6 +1814,10 @@ def LinSpace(start: Operand, stop: Operand, num: Operand, *, name: str | None = 
 def ListDiff(x: Operand, y: Operand, *, out_idx: DTypeLike = int32, name: str | None = None) -> tuple[Tensor, Tensor]:
     """x:T y:T -> out:T idx:out_idx"""
     return many("ListDiff", (x, y,), {"out_idx": out_idx}, name)
+
+def LoadAndRemapMatrix(ckpt_path: Operand, old_tensor_name: Operand, row_remapping: Operand, col_remapping: Operand, initializing_values: Operand, *, num_rows: int, num_cols: int, max_rows_in_memory: int = -1, name: str | None = None) -> Tensor:
+    """ckpt_path:string old_tensor_name:string row_remapping:int64 col_remapping:int64 initializing_values:float -> output_matrix:float"""
+    return one("LoadAndRemapMatrix", (ckpt_path, old_tensor_name, row_remapping, col_remapping, initializing_values,), {"num_rows": num_rows, "num_cols": num_cols, "max_rows_in_memory": max_rows_in_memory}, name)
 
 def Log(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
@@ -2130,6 +2158,14 @@ def MutableHashTableOfTensorsV2(*, key_dtype: DTypeLike, value_dtype: DTypeLike,
 def MutableHashTableV2(*, key_dtype: DTypeLike, value_dtype: DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', use_node_name_sharing: bool = False, name: str | None = None) -> Tensor:
     """-> table_handle:resource"""
     return one("MutableHashTableV2", (), {"key_dtype": key_dtype, "value_dtype": value_dtype, "container": container, "shared_name": shared_name, "use_node_name_sharing": use_node_name_sharing}, name)
+
+def MutexLock(mutex: Operand, *, name: str | None = None) -> Tensor:
+    """mutex:resource -> mutex_lock:variant"""
+    return one("MutexLock", (mutex,), {}, name)
+
+def MutexV2(*, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Tensor:
+    """-> resource:resource"""
+    return one("MutexV2", (), {"container": container, "shared_name": shared_name}, name)
 
 def Ndtri(x: Operand, *, name: str | None = None) -> Tensor:
     """x:T -> y:T"""
@@ -3579,6 +3615,10 @@ def SparseSegmentMeanGrad(grad: Operand, indices: Operand, segment_ids: Operand,
     """grad:T indices:Tidx segment_ids:Tsegmentids output_dim0:int32 -> output:T"""
     return one("SparseSegmentMeanGrad", (grad, indices, segment_ids, output_dim0,), {}, name)
 
+def SparseSegmentMeanGradV2(grad: Operand, indices: Operand, segment_ids: Operand, dense_output_dim0: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """grad:T indices:Tidx segment_ids:Tsegmentids dense_output_dim0:int32 -> output:T sorted_unique_indices:Tidx"""
+    return many("SparseSegmentMeanGradV2", (grad, indices, segment_ids, dense_output_dim0,), {}, name)
+
 def SparseSegmentMeanWithNumSegments(data: Operand, indices: Operand, segment_ids: Operand, num_segments: Operand, *, sparse_gradient: bool = False, name: str | None = None) -> Tensor:
     """data:T indices:Tidx segment_ids:Tsegmentids num_segments:Tnumsegments -> output:T"""
     return one("SparseSegmentMeanWithNumSegments", (data, indices, segment_ids, num_segments,), {"sparse_gradient": sparse_gradient}, name)
@@ -3591,6 +3631,10 @@ def SparseSegmentSqrtNGrad(grad: Operand, indices: Operand, segment_ids: Operand
     """grad:T indices:Tidx segment_ids:Tsegmentids output_dim0:int32 -> output:T"""
     return one("SparseSegmentSqrtNGrad", (grad, indices, segment_ids, output_dim0,), {}, name)
 
+def SparseSegmentSqrtNGradV2(grad: Operand, indices: Operand, segment_ids: Operand, dense_output_dim0: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """grad:T indices:Tidx segment_ids:Tsegmentids dense_output_dim0:int32 -> output:T sorted_unique_indices:Tidx"""
+    return many("SparseSegmentSqrtNGradV2", (grad, indices, segment_ids, dense_output_dim0,), {}, name)
+
 def SparseSegmentSqrtNWithNumSegments(data: Operand, indices: Operand, segment_ids: Operand, num_segments: Operand, *, sparse_gradient: bool = False, name: str | None = None) -> Tensor:
     """data:T indices:Tidx segment_ids:Tsegmentids num_segments:Tnumsegments -> output:T"""
     return one("SparseSegmentSqrtNWithNumSegments", (data, indices, segment_ids, num_segments,), {"sparse_gradient": sparse_gradient}, name)
@@ -3602,6 +3646,10 @@ def SparseSegmentSum(data: Operand, indices: Operand, segment_ids: Operand, *, s
 def SparseSegmentSumGrad(grad: Operand, indices: Operand, segment_ids: Operand, output_dim0: Operand, *, name: str | None = None) -> Tensor:
     """grad:T indices:Tidx segment_ids:Tsegmentids output_dim0:int32 -> output:T"""
     return one("SparseSegmentSumGrad", (grad, indices, segment_ids, output_dim0,), {}, name)
+
+def SparseSegmentSumGradV2(grad: Operand, indices: Operand, segment_ids: Operand, dense_output_dim0: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """grad:T indices:Tidx segment_ids:Tsegmentids dense_output_dim0:int32 -> output:T sorted_unique_indices:Tidx"""
+    return many("SparseSegmentSumGradV2", (grad, indices, segment_ids, dense_output_dim0,), {}, name)
 
 def SparseSegmentSumWithNumSegments(data: Operand, indices: Operand, segment_ids: Operand, num_segments: Operand, *, sparse_gradient: bool = False, name: str | None = None) -> Tensor:
     """data:T indices:Tidx segment_ids:Tsegmentids num_segments:Tnumsegments -> output:T"""
@@ -3787,21 +3835,9 @@ def StatelessRandomGetAlg(*, name: str | None = None) -> Tensor:
     """-> alg:int32"""
     return one("StatelessRandomGetAlg", (), {}, name)
 
-def StatelessRandomGetAlg(*, name: str | None = None) -> Tensor:
-    """-> alg:int32"""
-    return one("StatelessRandomGetAlg", (), {}, name)
-
 def StatelessRandomGetKeyCounter(seed: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
     """seed:Tseed -> key:uint64 counter:uint64"""
     return many("StatelessRandomGetKeyCounter", (seed,), {}, name)
-
-def StatelessRandomGetKeyCounter(seed: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """seed:Tseed -> key:uint64 counter:uint64"""
-    return many("StatelessRandomGetKeyCounter", (seed,), {}, name)
-
-def StatelessRandomGetKeyCounterAlg(seed: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """seed:Tseed -> key:uint64 counter:uint64 alg:int32"""
-    return many("StatelessRandomGetKeyCounterAlg", (seed,), {}, name)
 
 def StatelessRandomGetKeyCounterAlg(seed: Operand, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """seed:Tseed -> key:uint64 counter:uint64 alg:int32"""
@@ -3810,10 +3846,6 @@ def StatelessRandomGetKeyCounterAlg(seed: Operand, *, name: str | None = None) -
 def StatelessRandomNormal(shape: Operand, seed: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed -> output:dtype"""
     return one("StatelessRandomNormal", (shape, seed,), {"dtype": dtype}, name)
-
-def StatelessRandomNormalV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
-    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
-    return one("StatelessRandomNormalV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
 
 def StatelessRandomNormalV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
@@ -3835,10 +3867,6 @@ def StatelessRandomUniformFullIntV2(shape: Operand, key: Operand, counter: Opera
     """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
     return one("StatelessRandomUniformFullIntV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
 
-def StatelessRandomUniformFullIntV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = uint64, name: str | None = None) -> Tensor:
-    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
-    return one("StatelessRandomUniformFullIntV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
-
 def StatelessRandomUniformInt(shape: Operand, seed: Operand, minval: Operand, maxval: Operand, *, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed minval:dtype maxval:dtype -> output:dtype"""
     return one("StatelessRandomUniformInt", (shape, seed, minval, maxval,), {}, name)
@@ -3846,14 +3874,6 @@ def StatelessRandomUniformInt(shape: Operand, seed: Operand, minval: Operand, ma
 def StatelessRandomUniformIntV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, minval: Operand, maxval: Operand, *, name: str | None = None) -> Tensor:
     """shape:Tshape key:uint64 counter:uint64 alg:int32 minval:dtype maxval:dtype -> output:dtype"""
     return one("StatelessRandomUniformIntV2", (shape, key, counter, alg, minval, maxval,), {}, name)
-
-def StatelessRandomUniformIntV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, minval: Operand, maxval: Operand, *, name: str | None = None) -> Tensor:
-    """shape:Tshape key:uint64 counter:uint64 alg:int32 minval:dtype maxval:dtype -> output:dtype"""
-    return one("StatelessRandomUniformIntV2", (shape, key, counter, alg, minval, maxval,), {}, name)
-
-def StatelessRandomUniformV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
-    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
-    return one("StatelessRandomUniformV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
 
 def StatelessRandomUniformV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
@@ -3866,10 +3886,6 @@ def StatelessShuffle(value: Operand, key: Operand, counter: Operand, alg: Operan
 def StatelessTruncatedNormal(shape: Operand, seed: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """shape:T seed:Tseed -> output:dtype"""
     return one("StatelessTruncatedNormal", (shape, seed,), {"dtype": dtype}, name)
-
-def StatelessTruncatedNormalV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
-    """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""
-    return one("StatelessTruncatedNormalV2", (shape, key, counter, alg,), {"dtype": dtype}, name)
 
 def StatelessTruncatedNormalV2(shape: Operand, key: Operand, counter: Operand, alg: Operand, *, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype"""

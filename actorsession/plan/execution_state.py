@@ -19,6 +19,7 @@ from actorsession.graph.node import NodeDef
 from actorsession.plan.collectives import check_collectives
 from actorsession.plan.control_flow.spreading import spread
 from actorsession.plan.device_set import DeviceSet
+from actorsession.plan.early_reads import read_variables_first
 from actorsession.plan.fetched_reads import read_variables_last
 from actorsession.plan.partial import PartialParts, check_signature, make_partial
 from actorsession.plan.partition import Partition, partition
@@ -175,6 +176,7 @@ class GraphExecutionState:
             InvalidArgumentError: if the signature cannot be run on this graph and these devices.
         """
         step = read_variables_last(order_references(self._prune(signature)))
+        step = read_variables_first(step)
         return self._cut(step, signature, optimised)
 
     def _prune(self, signature: RunSignature) -> StepGraph:

@@ -14,21 +14,63 @@ from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.cost import node_cost
 from actorsession.plan.cost_model import CostModel
 from actorsession.plan.partition import RECV, SEND, Partition
+from actorsession.plan.prune import ARG
+from actorsession.plan.rendezvous_key import build_key
 
 __all__ = ["cost_graph", "partition_graphs"]
 
 
-def partition_graphs(parts: Sequence[Partition], *, infer_shapes: bool) -> list[GraphDef]:
+def partition_graphs(
+    parts: Sequence[Partition], *, infer_shapes: bool, client: str = ""
+) -> list[GraphDef]:
     """Return the graphs of partitions, in their order; each node has its partition's device.
 
     Args:
         parts: of the plan.
         infer_shapes: whether nodes get the static shapes of their outputs as attribute ``_output_shapes``.
+        client: the client device. Its graph comes first and has all feeds: a feed that another device reads
+            is sent to it, as in TensorFlow, though a plan gives it to the reader at once.
     """
+    parts = _fed_by(client, parts) if client else parts
     return [
         GraphDef(tuple([_on(part.device, node, infer_shapes) for node in part.nodes]))
         for part in parts
     ]
+
+
+def _fed_by(client: str, parts: Sequence[Partition]) -> list[Partition]:
+    """Return partitions in which the client device has all feeds."""
+    feeds: dict[str, NodeDef] = {}
+    sends: list[NodeDef] = []
+    others: list[Partition] = []
+    own = Partition(client, (), ())
+    for part in parts:
+        if part.device == client:
+            own = part
+            continue
+        nodes = []
+        for node in part.nodes:
+            if node.op == ARG:
+                edge = f"edge_feed_{len(sends)}_{node.name}:0"
+                key = {"key": build_key(client, 0, part.device, edge)}
+                feeds.setdefault(node.name, node)
+                send = replace(
+                    node,
+                    name=f"_send/{edge}",
+                    op=SEND,
+                    inputs=((node.name, 0),),
+                    attrs=key,
+                    outputs=(),
+                )
+                sends.append(send)
+                node = replace(node, op=RECV, attrs=key)
+            nodes.append(node)
+        others.append(replace(part, nodes=tuple(nodes)))
+    known = {node.name for node in own.nodes}
+    missing = [node for name, node in feeds.items() if name not in known]
+    if not sends:
+        return list(parts)
+    return [replace(own, nodes=(*missing, *own.nodes, *sends)), *others]
 
 
 def _on(device: str, node: NodeDef, infer_shapes: bool) -> NodeDef:

@@ -398,6 +398,8 @@ class BaseSession(ProcessBound, ABC):
             if options is not None or run_metadata is not None:
                 check_run_arguments(options, run_metadata)
             plan = request.plan
+            if request.has_nothing:
+                raise InvalidArgumentError("Must specify at least one target to fetch or execute.")
             if plan is None and request.needs_step:
                 try:
                     plan = await self._bound_plan(request)
@@ -457,8 +459,8 @@ class BaseSession(ProcessBound, ABC):
         keys = checked_feed_list(feed_list)
         flat = flatten_feed_keys(keys)
         request = self._new_request(fetches, tuple(flat))
-        if not request.needs_step and request.fed is None:
-            raise InvalidArgumentError("Must specify at least one target to fetch or execute.")
+        # As in TensorFlow it is the call that is refused.
+        request.has_nothing = not request.needs_step and request.fed is None
         names = tuple(getattr(key, "name", None) or str(key) for key in keys)
         # If every key is a single tensor, calls need not match keys with the structure of the values.
         plain = len(flat) == len(keys) and all(f is k for f, k in zip(flat, keys, strict=True))

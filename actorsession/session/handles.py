@@ -128,7 +128,7 @@ class TensorHandle(ProcessBound):
                 "the value there (`handle.eval()`) and feed that"
             )
         value = self._keeper.value(self._handle)
-        if tensor.dtype is not self._dtype:
+        if tensor.dtype.base_dtype is not self._dtype:
             hint = "; feed its string, `.handle`" if tensor.dtype is string else ""
             raise InvalidArgumentError(
                 f"{tensor.name!r} is a {tensor.dtype.name} tensor; handle {self._handle!r} stands for a "

@@ -56,6 +56,7 @@ class Request:
         as_given: positions of the values that are fetched in the form in which they were fed.
         dtypes: dtypes of the feeds, by the position of the caller's value.
         binding: held while a plan is bound.
+        has_nothing: whether it is that of a callable of nothing, which is refused when it is called.
     """
 
     signature: RunSignature
@@ -67,6 +68,7 @@ class Request:
     as_given: tuple[int, ...] = ()
     dtypes: Mapping[int, np.dtype[Any]] = field(default_factory=dict)
     binding: threading.Lock = field(default_factory=threading.Lock)
+    has_nothing: bool = False
 
     def bind(self, plan: SessionPlan) -> None:
         """Bind a plan whose signature has the same names, possibly in another order.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import InvalidArgumentError, UnavailableError
 from transports import parse_address, transport_schemes
 
 __all__ = ["VALID_TARGETS", "is_local", "master_addresses", "names_master"]
@@ -82,6 +82,7 @@ def _address(entry: str, target: str) -> str:
 
     Raises:
         InvalidArgumentError: if it cannot be dialled.
+        UnavailableError: if nobody can be there.
     """
     scheme = _scheme(entry)
     if not entry:
@@ -99,7 +100,9 @@ def _address(entry: str, target: str) -> str:
     except ValueError as error:
         raise _malformed(target, str(error)) from None
     if parsed.port == 0:
-        raise _malformed(target, f"nobody can be reached at port 0 of {entry!r}")
+        raise UnavailableError(
+            f"nobody can be reached at port 0 of {entry!r} in the target {target!r}"
+        )
     return address
 
 

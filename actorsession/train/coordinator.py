@@ -50,7 +50,7 @@ class Coordinator(ProcessBound):
         self._stop = threading.Event()
         self._failure: BaseException | None = None
         self._joined = False
-        self._registered: set[threading.Thread] = set()
+        self._registered_threads: set[threading.Thread] = set()
 
     # -- stopping ------------------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ class Coordinator(ProcessBound):
     def register_thread(self, thread: threading.Thread) -> None:
         """Register a thread that ``join`` waits for."""
         with self._lock:
-            self._registered.add(thread)
+            self._registered_threads.add(thread)
 
     def join(
         self,
@@ -142,7 +142,7 @@ class Coordinator(ProcessBound):
         """
         stop_grace_period_secs = checked_seconds("stop_grace_period_secs", stop_grace_period_secs)
         with self._lock:
-            everyone = [*self._registered, *(threads or ())]
+            everyone = [*self._registered_threads, *(threads or ())]
         while any(t.is_alive() for t in everyone) and not self._stop.wait(_LOOK):
             pass
         end = time.monotonic() + stop_grace_period_secs
@@ -151,7 +151,7 @@ class Coordinator(ProcessBound):
                 thread.join(_LOOK)
         with self._lock:
             self._joined = True
-            self._registered.clear()
+            self._registered_threads.clear()
             failure = self._failure
         alive = sorted({t.name for t in everyone if t.is_alive()})
         if failure is not None:

@@ -350,7 +350,8 @@ def start_queue_runners(
 
     Raises:
         ValueError: if there is no default session.
-        TypeError: if ``sess`` is no synchronous session.
+        TypeError: if ``sess`` is no synchronous session; of a monitored one, which has started them itself,
+            nothing is started again.
     """
     found: Any = get_default_session() if sess is None else sess
     if found is None:
@@ -358,9 +359,12 @@ def start_queue_runners(
             "Cannot start queue runners: No default session is registered. Use `with sess.as_default()` or "
             "pass an explicit session"
         )
+    if hasattr(found, "run_step_fn"):
+        _log.warning("a MonitoredSession starts its queue runners itself; nothing is started")
+        return []
     if not isinstance(found, Session):
         raise TypeError(
-            f"sess must be a Session, got {type(found).__name__}; for an AsyncSession use "
+            f"sess must be a `tf.Session`, got {type(found).__name__}; for an AsyncSession use "
             "`async with running_queues(session)`"
         )
     return [

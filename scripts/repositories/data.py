@@ -209,6 +209,41 @@ def discs(
         boxes.write_text("".join(lines))
 
 
+def boxes(folder: Path, count: int = 16, size: int = 128) -> None:
+    """Photographs of a red and a blue rectangle, with lists of them in two forms.
+
+    Args:
+        folder: where they go.
+        count: how many.
+        size: the length of their sides.
+    """
+    from PIL import Image
+
+    folder.mkdir(parents=True, exist_ok=True)
+    chance = np.random.default_rng(0)
+    lines, rows = [], []
+    for number in range(count):
+        paint = chance.integers(30, 60, (size, size, 3)).astype(np.uint8)
+        found = []
+        for kind, colour in enumerate([(220, 30, 30), (30, 30, 220)]):
+            x, y = chance.integers(5, size // 2, 2)
+            right, low = (
+                x + chance.integers(size // 5, size // 3),
+                y + chance.integers(size // 5, size // 3),
+            )
+            paint[y:low, x:right] = colour
+            found.append(f"{x},{y},{right},{low},{kind}")
+            rows.append(f"{number:03}.png,{x},{y},{right},{low},{('red', 'blue')[kind]}")
+        Image.fromarray(paint).save(folder / f"{number:03}.png")
+        lines.append(f"{folder.name}/{number:03}.png {' '.join(found)}")
+    for name, content in (
+        ("train.txt", lines),
+        ("boxes.csv", rows),
+        ("classes.csv", ["red,0", "blue,1"]),
+    ):
+        (folder / name).write_text("\n".join(content) + "\n")
+
+
 def speech(folder: Path) -> None:
     """Spectrograms of made-up words, where each letter has a band of its own."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ __all__ = ["ROWS"]
 
 _NUMBER = r"([-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf))"
 
-_KERAS = ("keras<2.3", "keras-applications", "keras-preprocessing", "h5py")
+_KERAS = ("keras==2.3.1", "keras-applications==1.0.8", "keras-preprocessing==1.1.2")
 
 ROWS: tuple[Row, ...] = (
     Row(
@@ -557,5 +557,61 @@ ROWS: tuple[Row, ...] = (
         data=data.nmt,
         requires=("pyyaml", "matplotlib"),
         sign=Falls("loss", rf"(?:loss = |Loss: ){_NUMBER}", to=0.6, least=2),
+    ),
+    Row(
+        repository="qqwweee/keras-yolo3",
+        commit="e6598d13c703029b2686bc2eb8d5c09badf42992",
+        what="the tiny model, on generated rectangles",
+        programs=("DRIVERS/train_yolo3.py",),
+        path=(".",),
+        data=lambda folder: data.boxes(folder / "made"),
+        requires=("h5py", "pillow", "matplotlib", "scipy", "pyyaml", "six"),
+        apart=_KERAS,
+        sign=Falls("loss", rf"loss: {_NUMBER}", to=0.5, least=12),
+    ),
+    Row(
+        repository="fizyr/keras-retinanet",
+        commit="08af308d01a8f22dc286d62bc26c8496e1ff6539",
+        what="`keras_retinanet.bin.train`, ResNet-50 from the beginning, generated rectangles",
+        programs=(
+            "DRIVERS/train_retinanet.py --epochs=4 --steps=4 --batch-size=2 --no-weights --lr=1e-4"
+            " --image-min-side=128 --image-max-side=128 --workers=0 --snapshot-path=out"
+            " --tensorboard-dir=logs csv made/boxes.csv made/classes.csv --val-annotations=made/boxes.csv",
+        ),
+        path=(".",),
+        data=lambda folder: data.boxes(folder / "made"),
+        requires=(
+            "h5py",
+            "pillow",
+            "scipy",
+            "pyyaml",
+            "six",
+            "cython",
+            "setuptools",
+            "progressbar2",
+            "opencv-python-headless",
+        ),
+        apart=(*_KERAS, "keras-resnet==0.2.0"),
+        sign=Falls("loss", rf"loss: {_NUMBER}", to=0.6, least=4),
+    ),
+    Row(
+        repository="minimaxir/textgenrnn",
+        commit="f65413bb3b4e3b177d50b897f3a97cb5db700c08",
+        what="writes with the weights that it ships, and `train_on_texts`, four sentences",
+        programs=("DRIVERS/train_textgenrnn.py",),
+        path=(".",),
+        requires=("h5py", "scipy", "pyyaml", "six", "scikit-learn", "tqdm"),
+        apart=_KERAS,
+        sign=Falls("loss", rf"loss: {_NUMBER}", to=0.7, least=8),
+    ),
+    Row(
+        repository="taehoonlee/tensornets",
+        commit="c9b1d78f806892193efdebee2789a47fd148b984",
+        what="`MobileNet25`, 30 steps on 16 random images",
+        programs=("DRIVERS/train_tensornets.py",),
+        path=(".",),
+        requires=("h5py", "scipy", "pyyaml", "six"),
+        apart=_KERAS,
+        sign=Falls("loss", rf"(?m)^loss {_NUMBER}", to=0.1, least=30),
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -78,6 +79,18 @@ def test_an_error_shows_the_lines_of_the_program_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
+@pytest.mark.skipif(importlib.util.find_spec("keras") is not None, reason="Keras is installed")
+def test_a_program_for_keras_says_what_to_type_where_it_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("from keras.layers import Dense\n")
+    code, _, err = run(tmp_path, "program.py")
+    assert code == 1
+    assert err.splitlines()[-2:] == [
+        "ModuleNotFoundError: No module named 'keras'",
+        "Keras is a library of its own: pip install 'actorsession[keras]'",
+    ]
+
+
+@pytest.mark.process
 def test_a_file_that_is_not_there_is_a_wrong_call(tmp_path: Path) -> None:
     said = "actorsession run-tf1: SCRIPT: there is no file 'nothing.py'\n"
     assert run(tmp_path, "nothing.py") == (2, "", said)
@@ -91,6 +104,48 @@ def test_names_that_numpy_and_python_have_removed_are_there_again(tmp_path: Path
         "print(isinstance([], collections.Iterable), time.clock() > 0)\n"
     )
     assert run(tmp_path, "program.py") == (0, "1.0 i 6 1.0\nTrue True\n", "")
+
+
+FORMER = """\
+import base64
+import numpy as np
+import tensorflow as tf
+
+a = np.arange(6, dtype=np.uint8).reshape(2, 3)
+print(a.tostring(), a.ptp(), np.fromstring(a.tostring(), np.uint8), base64.encodestring(b"x"))
+print(np.array([[1, 2], [3]]).dtype, np.asarray([[1], [2, 3]]).shape, np.asfarray([1]).dtype)
+try:
+    tf.constant([[1, 2], [3]])
+except ValueError as error:
+    print("no tensor")
+import scipy.misc
+from scipy import misc
+scipy.misc.imsave("x.png", np.eye(4))
+print(misc.imread("x.png").tolist()[0], misc.imresize(a, (4, 6)).shape, misc.logsumexp([0.0]))
+from scipy.sparse.linalg.eigen.arpack import eigsh, ArpackNoConvergence
+from scipy.misc.pilutil import imread
+from scipy.signal import gaussian
+from scipy.integrate import simps
+from scipy.linalg import pinv2
+print(eigsh(np.diag([1.0, 2.0, 5.0]), 1)[0].round(6), gaussian(3, 1).shape, simps([1, 2, 3]))
+import xml.etree.cElementTree as ET
+print([e.tag for e in ET.fromstring("<a><b/><c/></a>").getchildren()])
+"""
+
+
+@pytest.mark.process
+def test_what_numpy_scipy_and_python_have_removed_is_there_again(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(FORMER)
+    code, out, err = run(tmp_path, "program.py")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "b'\\x00\\x01\\x02\\x03\\x04\\x05' 5 [0 1 2 3 4 5] b'eA==\\n'",
+        "object (2,) float64",
+        "no tensor",
+        "[255, 0, 0, 0] (4, 6) 0.0",
+        "[5.] (3,) 4.0",
+        "['b', 'c']",
+    ]
 
 
 @pytest.mark.process

@@ -100,13 +100,12 @@ async def test_names_of_the_servers_own_cluster_are_unknown_in_it(
 async def test_two_sessions_may_use_one_name_for_different_tasks(
     cluster: InProcess, graph: Graph
 ) -> None:
-    """And a server may have the very name in it that it was started with."""
-    first = ConfigProto(cluster_def={"worker": [cluster.target(W0), cluster.target(W1)]})
-    second = ConfigProto(cluster_def={"worker": [cluster.target(W1), cluster.target(W0)]})
+    first = ConfigProto(cluster_def={"trainer": [cluster.target(W0), cluster.target(W1)]})
+    second = ConfigProto(cluster_def={"trainer": [cluster.target(W1), cluster.target(W0)]})
     x = ops.placeholder("float32", [])
-    with on(W0):
+    with on(TRAINER):
         a = x + 1.0
-    with on(W1):
+    with on(TRAINER[:-1] + "1"):
         b = a * 2.0
     async with (
         AsyncSession(cluster.target(W0), graph=graph, config=first) as one,
@@ -116,7 +115,24 @@ async def test_two_sessions_may_use_one_name_for_different_tasks(
             assert await soon(session.run([a, b], {x: 1.0})) == [2.0, 4.0]
         tasks = [[d.name for d in await s.list_devices()] for s in (one, other)]
     # The client device is the target's: task 0 in one session, task 1 in the other.
-    assert [names[0].partition("/device")[0] for names in tasks] == [W0, W1]
+    assert [names[0].partition("/device")[0] for names in tasks] == [TRAINER, TRAINER[:-1] + "1"]
+
+
+async def test_a_server_does_not_have_the_name_that_it_was_started_with(
+    cluster: InProcess, graph: Graph
+) -> None:
+    both = [cluster.target(W0), cluster.target(W1)]
+    end = ops.constant(1.0) + 1.0
+    refused = AsyncSession(
+        cluster.target(W0), graph=graph, config=ConfigProto(cluster_def={"worker": both})
+    )
+    with pytest.raises(InvalidArgumentError, match=f"when the server booted: {W0}"):
+        await soon(refused.run(end))
+    await refused.close()
+    # The other's own name, and another number, are no such name.
+    turned = ConfigProto(cluster_def={"worker": both[::-1]})
+    async with AsyncSession(cluster.target(W0), graph=graph, config=turned) as session:
+        assert await soon(session.run(end)) == 2.0
 
 
 async def test_servers_that_know_of_no_cluster_can_be_joined_to_one(graph: Graph) -> None:
@@ -145,7 +161,7 @@ async def test_processes_can_be_driven_by_a_master_in_the_clients_own(
         add = v.assign_add(1.0)
     master = Server({"chief": ["127.0.0.1:0"]}, "chief", cluster_id=processes.cluster_id)
     async with master:
-        tasks = {**processes.spec.tasks(), master.task: master.target}
+        tasks = {**processes.spec.tasks(), "/job:driver/replica:0/task:0": master.target}
         config = ConfigProto(cluster_def=ClusterSpec.of_tasks(tasks))
         async with AsyncSession(master.target, graph=graph, config=config) as session:
             assert session.statistics().link is None
@@ -280,12 +296,13 @@ async def test_processes_keep_no_link_of_a_session_that_is_over(processes: Local
 async def test_the_end_of_such_a_session_leaves_the_links_of_other_sessions_alone(
     cluster: InProcess, graph: Graph
 ) -> None:
-    """Even where its tasks have the very names of the servers' own cluster: the private state of a session
-    would be lost with its link."""
+    """Even where its tasks have names of the servers' own cluster, those of others: the private state of a
+    session would be lost with its link."""
     with on(W1):
         v = ops.Variable(5.0, name="v")
     isolated = ConfigProto(isolate_session_state=True)
-    same = ConfigProto(cluster_def=cluster.spec)
+    turned = [cluster.target(W1), cluster.target(W0)]
+    same = ConfigProto(cluster_def={"worker": turned})
     async with AsyncSession(cluster.target(), graph=graph, config=isolated) as private:
         await soon(private.run(v.initializer))
         for target in (W0, W1):
@@ -322,7 +339,7 @@ async def three_alone() -> AsyncIterator[tuple[Server, Server, Server]]:
 
 
 def of_worker(ps: Server, workers: list[Server], **more: Any) -> ConfigProto:
-    jobs = {"ps": [ps.target], "worker": [server.target for server in workers]}
+    jobs = {"ps": [ps.target], "trainer": [server.target for server in workers]}
     return ConfigProto(cluster_def=jobs, **more)
 
 
@@ -414,8 +431,9 @@ async def test_processes_with_a_master_each_share_a_parameter_server(
     processes: LocalCluster, graph: Graph
 ) -> None:
     initializer, add = counter(PS0)
-    config = ConfigProto(cluster_def=processes.spec, experimental=SHARED)
     targets = [processes.target("worker", index) for index in range(2)]
+    jobs = {"ps": [processes.target("ps", 0)], "trainer": targets}
+    config = ConfigProto(cluster_def=jobs, experimental=SHARED)
     sessions = [AsyncSession(target, graph=graph, config=config) for target in targets]
     async with sessions[0] as one, sessions[1] as other:
         await soon(one.run(initializer))

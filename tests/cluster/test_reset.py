@@ -13,6 +13,7 @@ from actorsession.cluster import Server
 from actorsession.config import ConfigProto
 from actorsession.errors import (
     AbortedError,
+    DeadlineExceededError,
     FailedPreconditionError,
     NotFoundError,
     UnavailableError,
@@ -117,7 +118,7 @@ async def test_sessions_of_other_masters_live_on_without_their_variables(
 
 async def test_a_target_at_which_nobody_is_or_that_nobody_serves_is_an_error() -> None:
     config = ConfigProto(operation_timeout_in_ms=200)
-    with pytest.raises(UnavailableError, match=r"no master answers at tcp://127\.0\.0\.1:1"):
+    with pytest.raises(DeadlineExceededError, match=r"no master answers at tcp://127\.0\.0\.1:1"):
         await AsyncSession.reset("tcp://127.0.0.1:1", config=config)
     with pytest.raises(NotFoundError):
         await AsyncSession.reset("nowhere")

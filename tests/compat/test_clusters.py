@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -76,3 +78,56 @@ def test_a_server_that_is_described_serves() -> None:
             assert sess.run(one) == 1
     finally:
         server.stop()
+
+
+@contextlib.contextmanager
+def two_tasks() -> Iterator[tuple[str, Any]]:
+    """The target of one of two tasks, and a value that both of them compute."""
+    servers, _ = tf.test.create_local_cluster(2, 0)
+    with tf.device("/job:worker/task:0"):
+        x = tf.random_uniform([1000], name="x")
+    with tf.device("/job:worker/task:1"):
+        y = tf.square(x, name="y")
+    with tf.device("/job:worker/task:0"):
+        z = tf.sqrt(y, name="z")
+    try:
+        yield servers[0].target, z
+    finally:
+        for server in servers:
+            server.stop()
+
+
+W0, W1 = "/job:worker/replica:0/task:0/device:CPU:0", "/job:worker/replica:0/task:1/device:CPU:0"
+
+
+def test_a_trace_of_two_tasks_has_what_each_of_them_received() -> None:
+    with tf.Graph().as_default(), two_tasks() as (target, z):
+        measured = tf.RunMetadata()
+        with tf.Session(target) as session:
+            session.run(z, options=tf.RunOptions(trace_level=3), run_metadata=measured)
+    received = {
+        device.device: node
+        for device in measured.step_stats.dev_stats
+        for node in device.node_stats
+        if node.node_name == "RecvTensor"
+    }
+    assert sorted(received) == [W0, W1]
+    assert received[W1].timeline_label.startswith("[4000B] [")
+    assert received[W1].timeline_label.endswith(f"from {W0} to {W1}")
+    assert "y:0" in received[W0].timeline_label
+
+
+def test_what_filters_hide_is_hidden_from_the_placement_and_from_nothing_else() -> None:
+    """A session tells its devices whatever its graph asks for."""
+    with tf.Graph().as_default(), two_tasks() as (target, z):
+        config = tf.ConfigProto(device_filters=["/job:worker/task:0"])
+        with tf.Session(target, config=config) as session:
+            assert [device.name for device in session.list_devices()] == [W0]
+            with pytest.raises(
+                tf.errors.InvalidArgumentError, match="Cannot assign a device for op"
+            ):
+                session.run(z)
+        other = tf.ConfigProto(device_filters=["/job:worker/task:1"])
+        with tf.Session(target, config=other) as session:
+            assert [device.name for device in session.list_devices()] == [W0, W1]
+            assert session.run(z).shape == (1000,)

@@ -49,6 +49,14 @@ def step(cell: Any, inputs: Any = INPUTS[0]) -> tuple[Any, Any, dict[str, Any]]:
 
 CELLS: dict[str, Any] = {
     "LSTMBlockCell": (lambda: rnn.LSTMBlockCell(4), "lstm_cell/bias lstm_cell/kernel"),
+    "GRUBlockCell": (
+        lambda: rnn.GRUBlockCell(4),
+        "gru_cell/b_c gru_cell/b_ru gru_cell/w_c gru_cell/w_ru",
+    ),
+    "CudnnCompatibleLSTMCell": (
+        lambda: tf.contrib.cudnn_rnn.CudnnCompatibleLSTMCell(4),
+        "cudnn_compatible_lstm_cell/bias cudnn_compatible_lstm_cell/kernel",
+    ),
     "GRUBlockCellV2": (
         lambda: rnn.GRUBlockCellV2(4),
         "gru_cell/candidate/bias gru_cell/candidate/kernel gru_cell/gates/bias gru_cell/gates/kernel",
@@ -150,6 +158,62 @@ def test_a_fused_cell_reads_whole_sequences_in_both_directions() -> None:
     np.testing.assert_array_equal(found[3:, 1], 0)
     np.testing.assert_allclose(reverse[::-1, 0], forward[:, 0], rtol=1e-5)
     np.testing.assert_allclose(reverse[2::-1, 1], forward[:3, 1], rtol=1e-5)
+
+
+@pytest.mark.parametrize("peephole", [False, True])
+def test_an_lstm_of_one_node_is_that_of_many(peephole: bool) -> None:
+    block = rnn.LSTMBlockCell(4, cell_clip=30.0, use_peephole=peephole)
+    plain = rnn.LSTMCell(4, peephole, 30.0, name="lstm_cell", reuse=tf.AUTO_REUSE)
+    memory = np.float32(INPUTS[1, :, :1] * [1, 2, 3, 4])
+    state = rnn.LSTMStateTuple(tf.constant(memory), tf.ones([2, 4]) / 3)
+    first, after = block(tf.constant(INPUTS[0]), state)
+    second, wanted = plain(tf.constant(INPUTS[0]), state)
+    assert first.op.type == "LSTMBlockCell"
+    slopes = [tf.gradients(y, [state.c, state.h, block.weights[0]]) for y in (first, second)]
+    found = run([[first, *after, *slopes[0]], [second, *wanted, *slopes[1]]])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+def test_a_recurrent_unit_of_one_node_is_that_of_many() -> None:
+    block, plain = rnn.GRUBlockCellV2(4), rnn.GRUCell(4, name="gru_cell", reuse=tf.AUTO_REUSE)
+    state = tf.ones([2, 4]) / 3
+    first, second = (cell(tf.constant(INPUTS[0]), state)[0] for cell in (block, plain))
+    assert first.op.type == "GRUBlockCell"
+    found, wanted = run([first, second])
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+def test_all_steps_are_one_node_and_the_last_state_is_that_of_the_last_step() -> None:
+    cell = rnn.LSTMBlockFusedCell(4)
+    outputs, state = cell(tf.constant(INPUTS), dtype=tf.float32)
+    plain = rnn.LSTMCell(4, name="lstm_fused_cell", reuse=tf.AUTO_REUSE)
+    wanted, last = tf.nn.dynamic_rnn(
+        plain, tf.constant(INPUTS), dtype=tf.float32, time_major=True, scope=tf.get_variable_scope()
+    )
+    assert "BlockLSTM" in [op.type for op in tf.get_default_graph().get_operations()]
+    found = run([[outputs, state.c, state.h], [wanted, last.c, last.h]])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    short, ended = cell(tf.constant(INPUTS), dtype=tf.float32, sequence_length=[0, 2])
+    parts, memory = run([[short, ended.h, ended.c], tf.zeros([4])])
+    assert not parts[0][:, 0].any()
+    assert not parts[0][2:, 1].any()
+    np.testing.assert_array_equal(parts[1], [memory, parts[0][1, 1]])
+    np.testing.assert_array_equal(parts[2][0], memory)
+
+
+def test_a_unit_of_cudnn_resets_what_the_state_adds() -> None:
+    cell = tf.contrib.cudnn_rnn.CudnnCompatibleGRUCell(4)
+    output, (state, _), values = step(cell)
+    scope = "cudnn_compatible_gru_cell/"
+    gates = sigmoid(np.concatenate([INPUTS[0], state], 1) @ values[scope + "gates/kernel"] + 1)
+    reset, update = np.split(gates, 2, 1)
+    kept = reset * (state @ values[scope + "candidate/hidden_projection/kernel"])
+    new = np.tanh(INPUTS[0] @ values[scope + "candidate/input_projection/kernel"] + kept)
+    np.testing.assert_allclose(output, (1 - update) * new + update * state, rtol=1e-4, atol=1e-6)
+    with pytest.raises(AttributeError, match="run on NVIDIA's devices alone"):
+        _ = tf.contrib.cudnn_rnn.CudnnLSTM
 
 
 def test_gates_are_convolutions() -> None:

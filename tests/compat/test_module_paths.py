@@ -400,3 +400,17 @@ def test_shapes_are_put_together() -> None:
         assert session.run(rnn._concat(tf.constant(3), [2])).tolist() == [3, 2]
         assert session.run(rows).tolist() == [3.0, 3.0]
         assert [each.tolist() for each in session.run([values, indices])] == [[5.0, 2.0], [7, 5]]
+
+
+def test_the_classes_of_both_kinds_of_variables_tell_them_apart() -> None:
+    kinds = module("python.ops.resource_variable_ops")
+    with tf.Graph().as_default():
+        made = kinds.ResourceVariable(1.0, name="made")
+        by_default = module("python.ops.variables").RefVariable(1.0, name="by_default")
+    assert (made.op.type, by_default.op.type) == ("VarHandleOp", "VariableV2")
+    for variable in (made, by_default):
+        assert isinstance(variable, tf.Variable)
+        assert isinstance(variable, kinds.ResourceVariable) == (variable is made)
+        assert isinstance(variable, module("python.ops.variables").RefVariable) != (
+            variable is made
+        )

@@ -94,6 +94,18 @@ def test_arrays_have_their_former_methods(own_folder: Path) -> None:
     assert module.small == np.float32(1.5).tobytes()
 
 
+def test_elements_of_arrays_and_children_of_trees_are_got_as_before(own_folder: Path) -> None:
+    module = load(
+        own_folder,
+        "import numpy as np\nimport xml.etree.ElementTree as tree\nx = np.zeros((2, 3))\n"
+        "x.itemset(1, 9.0)\nx.itemset((1, 2), 7.0)\none = np.zeros(())\none.itemset(4.0)\n"
+        "root = tree.fromstring('<a><b/><c><b/></c></a>')\n"
+        "found = [each.tag for each in root.getchildren()], len(root.getiterator('b'))\n",
+    )
+    assert (module.x.tolist(), module.one) == ([[0, 9, 0], [0, 0, 7]], 4)
+    assert module.found == (["b", "c"], 2)
+
+
 def test_a_name_of_the_program_is_its_own(own_folder: Path) -> None:
     module = load(own_folder, "def int(x): return ['own', x]\nfound = int(5)\n")
     assert module.found == ["own", 5]

@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
+import logging
+from typing import Any
+
 import numpy as np
 import pytest
 
+from actorsession.compat import older_names
+from actorsession.compat.companions import scipy_images
 from actorsession.compat.older_names import (
     _as_list,
     _former,
-    _fromstring,
-    _older,
+    _from_bytes,
+    _note_ragged,
     _renamed,
     _summed,
+    _with_ragged,
+    _without_copy,
+    _wrapping,
 )
+from actorsession.extras import is_installed
+from tests.rows import for_each
 
 
 def test_an_array_without_a_copy_is_copied_where_it_must_be() -> None:
-    array = _older(np.array)
+    array = _without_copy(np.array)
     given = np.arange(3.0)
     assert array(given, copy=False) is given
     assert array([1, 2], copy=False).tolist() == [1, 2]
     assert array(given, np.float32, copy=False).dtype == np.float32
     assert array(given) is not given
     assert array(given, copy=None) is given
-
-
-def test_rows_of_different_lengths_are_an_array_of_objects() -> None:
-    array = _older(np.array)
-    assert array([[1, 2], [3]]).tolist() == [[1, 2], [3]]
-    pairs = array([(np.zeros(3), np.zeros(2)), (np.ones(3), np.ones(2))])
-    assert (pairs.shape, pairs.dtype) == ((2, 2), np.dtype(object))
-    with pytest.raises(ValueError, match="inhomogeneous"):
-        array([[1, 2], [3]], np.float32)
-    with pytest.raises(ValueError, match="inhomogeneous"):
-        array([[1, 2], [3]], dtype=np.float32)
 
 
 def test_several_arrays_of_a_function_are_a_list() -> None:
@@ -44,16 +43,37 @@ def test_several_arrays_of_a_function_are_a_list() -> None:
     assert _as_list(np.atleast_1d)(1.0).shape == (1,)
 
 
+def test_rows_of_unlike_lengths_are_objects_for_programs_alone(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _note_ragged.cache_clear()
+    caplog.set_level(logging.INFO, "actorsession.compat")
+    array, ragged = _with_ragged(np.array), [[1, 2], [3]]
+    for _ in range(2):
+        made = array(ragged)
+        assert (made.dtype, made.tolist()) == (object, ragged)
+    [said] = caplog.messages
+    assert "rows of unlike lengths are an array of objects" in said
+    assert array([[1, 2], [3, 4]]).dtype == np.int64
+    for args, named in (([np.float32], {}), ([], {"dtype": int})):
+        with pytest.raises(ValueError, match="inhomogeneous"):
+            array(ragged, *args, **named)
+    # A library that makes an array to see whether there is one gets the error.
+    monkeypatch.setitem(globals(), "__name__", "actorsession.somewhere")
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        array(ragged)
+
+
+def test_bytes_are_read_as_numbers_once_more() -> None:
+    read = _from_bytes(np.fromstring)
+    made = read(b"\1\0\2\0", np.int16)
+    assert (made.tolist(), made.flags.writeable) == ([1, 2], True)
+    assert read("\x01\xff", dtype=np.uint8).tolist() == [1, 255]
+    assert read("1, 2", sep=",").tolist() == [1.0, 2.0]
+
+
 def test_integers_out_of_range_wrap_around() -> None:
-    assert _older(np.array)([-1, 300], np.uint8).tolist() == [255, 44]
-
-
-def test_bytes_are_read_from_a_string_and_the_array_can_be_written_to() -> None:
-    read = _fromstring(np.fromstring)
-    found = read(b"\x01\x02\x03", np.uint8)
-    found += 1
-    assert found.tolist() == [2, 3, 4]
-    assert read("1 2", sep=" ").tolist() == [1.0, 2.0]
+    assert _wrapping(np.array)([-1, 300], np.uint8).tolist() == [255, 44]
 
 
 def test_arguments_have_their_former_names_too() -> None:
@@ -73,3 +93,84 @@ def test_names_that_numpy_has_removed_mean_the_same() -> None:
     assert names["rank"](np.ones((2, 2))) == 2
     assert names["math"].sqrt(4) == 2
     assert issubclass(names["AxisError"], ValueError)
+
+
+# -- images of scipy -------------------------------------------------------------------------------
+
+NUMBERS = np.array([[91.0, 3.4, 84.4], [73.9, 80.9, 4.9], [51.5, 34.5, 27.6]])
+
+
+@for_each(
+    "more, wanted",
+    [
+        ({}, [[255, 0, 236], [205, 226, 4], [140, 91, 70]]),
+        ({"high": 200, "low": 100}, [[200, 100, 192], [180, 188, 102], [155, 136, 128]]),
+        ({"cmin": 0, "cmax": 255}, [[91, 3, 84], [74, 81, 5], [52, 35, 28]]),
+    ],
+)
+def test_numbers_are_spread_over_bytes(more: Any, wanted: Any) -> None:
+    made = scipy_images.bytescale(NUMBERS, **more)
+    assert (made.dtype, made.tolist()) == (np.uint8, wanted)
+    assert scipy_images.bytescale(np.full((2, 2), 3.0)).tolist() == [[0, 0], [0, 0]]
+    given = np.array([[7, 9]], np.uint8)
+    assert scipy_images.bytescale(given) is given
+    with pytest.raises(ValueError, match="cmax"):
+        scipy_images.bytescale(NUMBERS, cmin=2, cmax=1)
+
+
+@for_each(
+    "shape, mode, wanted, back",
+    [
+        ((4, 5), None, "L", (4, 5)), ((4, 5), "P", "P", (4, 5, 3)), ((4, 5), "F", "F", (4, 5)),
+        ((4, 5), "1", "1", (4, 5)), ((4, 5), "I", "I", (4, 5)), ((4, 5, 3), None, "RGB", (4, 5, 3)),
+        ((3, 4, 5), None, "RGB", (4, 5, 3)), ((4, 5, 4), None, "RGBA", (5, 4, 4)),
+        ((5, 6, 3), "YCbCr", "YCbCr", (5, 6, 3)),
+    ],
+)  # fmt: skip
+def test_an_array_is_an_image_of_its_shape(shape: Any, mode: Any, wanted: str, back: Any) -> None:
+    """The channels are on the first axis of that length, as they were."""
+    image = scipy_images.toimage(np.random.default_rng(0).random(shape), mode=mode)
+    assert image.mode == wanted
+    assert scipy_images.fromimage(image).shape == back
+
+
+def test_what_is_no_image_is_refused() -> None:
+    for wrong in (np.zeros(4), np.zeros((2, 5, 6)), np.zeros((2, 2), complex)):
+        with pytest.raises(ValueError, match="array"):
+            scipy_images.toimage(wrong)
+    with pytest.raises(ValueError, match="mode"):
+        scipy_images.toimage(np.zeros((4, 4)), mode="RGB")
+    with pytest.raises(TypeError, match="not a PIL image"):
+        scipy_images.fromimage(np.zeros((4, 4)))
+
+
+def test_images_are_written_read_resized_and_turned(tmp_path: Any) -> None:
+    given = np.random.default_rng(0).integers(0, 256, (8, 6, 3)).astype(np.uint8)
+    given[0, 0], given[0, 1] = 0, 255
+    path = str(tmp_path / "image.png")
+    scipy_images.imsave(path, given)
+    np.testing.assert_array_equal(scipy_images.imread(path), given)
+    flat = scipy_images.imread(path, flatten=True)
+    assert (flat.shape, flat.dtype) == ((8, 6), np.float32)
+    assert scipy_images.imread(path, mode="RGBA").shape == (8, 6, 4)
+    for size, shape in (((4, 3), (4, 3, 3)), (50, (4, 3, 3)), (2.0, (16, 12, 3))):
+        assert scipy_images.imresize(given, size).shape == shape
+    np.testing.assert_array_equal(
+        scipy_images.imresize(given, 2.0, "nearest"), given.repeat(2, 0).repeat(2, 1)
+    )
+    np.testing.assert_array_equal(scipy_images.imrotate(given, 180, "nearest"), given[::-1, ::-1])
+    assert scipy_images.imfilter(given, "blur").shape == given.shape
+    with pytest.raises(ValueError, match="Unknown filter"):
+        scipy_images.imfilter(given, "magic")
+
+
+def test_without_pillow_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_installed.cache_clear()
+    monkeypatch.setattr("actorsession.extras.is_installed", lambda package: False)
+    with pytest.raises(ImportError, match=r"actorsession\[image\]"):
+        scipy_images.imread("image.png")
+
+
+def test_what_is_gone_is_said_to_be_elsewhere() -> None:
+    for gone, there in older_names._MOVED.items():
+        assert gone.partition(".")[0] == there.partition(".")[0]

@@ -111,7 +111,7 @@ def stored(folder: Path, model: str, signature: str, kind: str) -> dict[str, Any
 
 def tensors(infos: Any) -> dict[str, str]:
     """The names of a signature's tensors; parts of composite ones have numbers."""
-    found = {}
+    found: dict[str, str] = {}
     for key, info in infos.items():
         parts = info.composite_tensor.components
         found |= {f"{key}/{at}": part.name for at, part in enumerate(parts)} or {key: info.name}
@@ -186,7 +186,8 @@ def test_a_model_of_tensorflow_2_whose_graph_is_written_again_gives_the_same(
     model = read_saved_model(again)
     with tf.Session() as sess:
         tf.saved_model.load(sess, SERVE, again)
-        model.meta_graphs[0].graph_def.CopyFrom(sess.graph.as_graph_def(add_shapes=True))
+        graph: Any = sess.graph
+        model.meta_graphs[0].graph_def.CopyFrom(graph.as_graph_def(add_shapes=True))
     write_saved_model(model, again)
     with tf.Graph().as_default(), tf.Session() as sess:
         found = tf.saved_model.load(sess, SERVE, again)

@@ -312,3 +312,133 @@ def test_operations_of_a_tuple_wait_for_each_other() -> None:
         each for gate in op.control_inputs for each in [gate, *gate.control_inputs]
     ]
     assert value.op.type == "Identity"
+
+
+# -- seen in TensorFlow's own tests ----------------------------------------------------------------
+
+
+def test_a_handle_of_a_variable_can_be_asked_whether_it_has_a_value() -> None:
+    v = tf.get_variable("v", (), use_resource=False)
+    with tf.Session() as session:
+        assert not session.run(tf.is_variable_initialized(v))
+        session.run(v.initializer)
+        assert session.run(tf.is_variable_initialized(v))
+
+
+def test_collections_of_a_graph_are_a_dictionary_of_lists(graph: Any) -> None:
+    graph.add_to_collection("names", 1)
+    graph.add_to_collection("names", 2)
+    assert graph._collections == {"names": [1, 2]}
+    assert graph.get_collection_ref("names") is graph._collections["names"]
+
+
+def test_a_coordinator_knows_the_threads_that_were_registered() -> None:
+    import threading
+
+    coord, thread = tf.train.Coordinator(), threading.Thread(target=lambda: None)
+    coord.register_thread(thread)
+    assert coord._registered_threads == {thread}
+
+
+def test_runners_are_not_started_a_second_time_with_a_monitored_session(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    queue = tf.FIFOQueue(4, tf.int32, shapes=())
+    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(1)]))
+    taken = queue.dequeue()
+    with tf.train.MonitoredSession() as session:
+        assert tf.train.start_queue_runners(session) == []
+        assert session.run(taken) == 1
+    assert "starts its queue runners itself" in caplog.text
+
+
+def test_a_shuffling_queue_keeps_less_than_it_can_hold() -> None:
+    queue = tf.RandomShuffleQueue(2, 3, tf.int32, shapes=())
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError):
+        session.run(queue.size())
+
+
+def test_patches_of_volumes_are_the_values_of_cubes() -> None:
+    volume = np.arange(27.0, dtype=np.float32).reshape(1, 3, 3, 3, 1)
+    patches = tf.extract_volume_patches(volume, [1, 2, 2, 2, 1], [1, 1, 1, 1, 1], "VALID")
+    with tf.Session() as session:
+        found = session.run(patches)
+    assert found.shape == (1, 2, 2, 2, 8)
+    np.testing.assert_array_equal(found[0, 1, 0, 1], volume[0, 1:, :2, 1:, 0].reshape(-1))
+
+
+# -- functions -------------------------------------------------------------------------------------
+
+
+def test_a_traced_function_is_called_in_the_graph() -> None:
+    @tf.function
+    def scaled(x: Any, by: int) -> Any:
+        return x * by
+
+    two, three = scaled(tf.constant(2.0), 3), scaled(tf.constant(3.0), 4)
+    with tf.Session() as session:
+        assert session.run([two, three]) == [6.0, 12.0]
+    (gradient,) = tf.gradients(scaled(three, 2), [three])
+    with tf.Session() as session:
+        assert session.run(gradient) == 2.0
+
+
+# -- benchmarks and summaries of tests -------------------------------------------------------------
+
+
+def test_a_benchmark_tells_times_of_an_operation(monkeypatch: pytest.MonkeyPatch) -> None:
+    from actorsession.compat.v1 import benchmarks
+
+    monkeypatch.setattr(benchmarks, "GLOBAL_BENCHMARK_REGISTRY", set())
+
+    class Sums(tf.test.Benchmark):
+        def benchmark_sum(self, session: Any, total: Any) -> Any:
+            return self.run_op_benchmark(session, total, min_iters=3, mbs=6, extras={"n": 1})
+
+    assert {Sums} == benchmarks.GLOBAL_BENCHMARK_REGISTRY
+    with tf.Session() as session:
+        found = Sums().benchmark_sum(session, tf.reduce_sum(tf.ones((10,))))
+    assert found["iters"] == 3
+    assert found["throughput"] == 6 / found["wall_time"]
+    assert found["extras"]["n"] == 1
+    assert (
+        found["extras"]["wall_time_min"] <= found["wall_time"] <= found["extras"]["wall_time_max"]
+    )
+    with pytest.raises(TypeError, match="extras must be a dict"):
+        Sums().report_benchmark(extras=[])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="Unable to determine calling Benchmark class"):
+        _call(Sums().report_benchmark)
+
+
+def _call(function: Any) -> None:
+    # A thread has no caller whose name says which benchmark it is.
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(function).result()
+
+
+def test_a_writer_that_keeps_summaries_stands_for_those_of_hooks() -> None:
+    fake = tf.contrib.testing.FakeSummaryWriter
+    train = tf.assign_add(tf.train.get_or_create_global_step(), 1)
+    tf.summary.scalar("loss", 2.0)
+    hook = tf.train.SummarySaverHook(
+        save_steps=1, output_dir="kept_in_memory", summary_op=tf.summary.merge_all()
+    )
+    fake.install()
+    try:
+        with pytest.raises(ValueError, match="already installed"):
+            fake.install()
+        with tf.train.SingularMonitoredSession(hooks=[hook]) as session:
+            session.run(train)
+        writer = tf.summary.FileWriterCache.get("kept_in_memory")
+        assert list(writer.summaries) == [1]
+        (kept,) = writer.summaries[1]
+        tf.contrib.testing.assert_summary(["loss"], {"loss": 2.0}, kept)
+        with pytest.raises(ValueError, match="Expected tags"):
+            tf.contrib.testing.assert_summary(["cost"], {}, kept)
+    finally:
+        fake.uninstall()
+        tf.summary.FileWriterCache.clear()
+    with pytest.raises(ValueError, match="not installed"):
+        fake.uninstall()

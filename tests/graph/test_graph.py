@@ -28,7 +28,7 @@ def contents(graph: Graph) -> Any:
         [(o.name, o.plain) for o in graph.get_operations()],
         graph.version,
         dict(graph._names._next),
-        {name: list(values) for name, values in graph._collections._collections.items()},
+        {name: list(values) for name, values in graph._collections.items()},
     )
 
 

@@ -267,6 +267,25 @@ def test_shapes_that_cannot_work_leave_nothing_behind(graph: acts.Graph) -> None
     assert names(graph) == ["outside"]
 
 
+def test_an_empty_graph_is_empty_again_after_an_import_that_failed(graph: acts.Graph) -> None:
+    """Nodes before the one that fails were built in it already; their names are free again."""
+    with acts.Graph().as_default() as source:
+        acts.while_loop(lambda i: i < 3, lambda i: i + 1, [acts.constant(0)], name="loop")
+        acts.matmul(acts.constant([[1.0, 2.0]]), acts.constant([[3.0], [4.0]]), name="last")
+        message = graph_def_of(source)
+    broken = message.copy()
+    broken.node[-1].attr["transpose_a"].b = True
+    with pytest.raises(ValueError, match="node 'last'"):
+        import_graph_def(broken)
+    assert (names(graph), graph.built, graph.version) == ([], 0, 0)
+    with pytest.raises(ValueError, match="'no', which is not in graph_def"):
+        import_graph_def(message, None, ["no"])
+    assert (names(graph), graph.built, graph.version) == ([], 0, 0)
+    import_graph_def(message)
+    with acts.Session(graph=graph) as session:
+        np.testing.assert_array_equal(session.run("import/last:0"), [[11.0]])
+
+
 def test_a_setting_that_is_unknown_here_is_refused_unless_it_is_the_default(
     graph: acts.Graph,
 ) -> None:

@@ -37,6 +37,22 @@ def test_each_node_names_the_device_that_it_is_on(made: Made) -> None:
     assert made.parts[0].nodes[-1].device != CPU[0], "the plan itself stays as it is"
 
 
+def test_a_feed_that_another_device_reads_is_sent_there_by_the_client_device() -> None:
+    graph = Graph()
+    with graph.as_default():
+        x = ops.placeholder("float32", [2], name="x")
+        with graph.device("/cpu:1"):
+            end = ops.identity(x, name="end")
+    made = Made(graph, [end], [x], devices=2)
+    assert [part.device for part in made.parts] == [CPU[1]]
+    client, other = partition_graphs(made.parts, infer_shapes=False, client=CPU[0])
+    assert [(n.op, n.device) for n in client.nodes] == [("_Arg", CPU[0]), ("_Send", CPU[0])]
+    assert [(n.op, n.device) for n in other.nodes] == [("_Recv", CPU[1]), ("Identity", CPU[1])]
+    assert client.nodes[1].attrs["key"] == other.nodes[0].attrs["key"]
+    assert client.nodes[1].inputs == ((client.nodes[0].name, 0),)
+    assert [part.device for part in made.parts] == [CPU[1]], "the plan itself stays as it is"
+
+
 def test_shapes_are_attached_on_request_and_travel(made: Made) -> None:
     graphs = partition_graphs(made.parts, infer_shapes=True)
     again = [GraphDef.from_bytes(g.to_bytes()) for g in graphs]

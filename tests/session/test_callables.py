@@ -106,8 +106,11 @@ async def test_a_bad_feed_list_is_refused(session: Any) -> None:
 
 async def test_nothing_to_run_is_refused(session: Any) -> None:
     sum_of_two()
-    with pytest.raises(InvalidArgumentError, match="at least one target"):
-        session.callable([])
+    # As in TensorFlow the call is refused.
+    for nothing in (list[Any](), (), dict[str, Any]()):
+        empty = session.callable(nothing)
+        with pytest.raises(InvalidArgumentError, match="at least one target"):
+            await empty()
     with pytest.raises(TypeError, match="None"):
         session.callable(None)
 

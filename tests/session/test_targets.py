@@ -10,7 +10,13 @@ import pytest
 
 import actorsession.compat.v1 as tf
 from actorsession import ops
-from actorsession.errors import CancelledError, InvalidArgumentError, NotFoundError
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InvalidArgumentError,
+    NotFoundError,
+    UnavailableError,
+)
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncInteractiveSession, AsyncSession, InteractiveSession, Session
 from actorsession.session.targets import is_local, master_addresses, names_master
@@ -24,7 +30,6 @@ MALFORMED = {
     "loft:70000": r"the port 70000 is not a number from 0 to 65535",
     ":7000": r"the host is empty",
     "::1:7000": r"IPv6 host in brackets: tcp://\[::1\]:7000",
-    "tcp://loft:0": r"nobody can be reached at port 0 of 'tcp://loft:0'",
     "grpc://loft": r"host:port",
     "unix://relative/s": r"the path 'relative/s' is not absolute|takes a path",
     "tcp://a:1,": r"one of its addresses is empty",
@@ -33,6 +38,15 @@ MALFORMED = {
     "tcp://a:1,loft": r"tcp://loft.*host:port",
     "a:1,pigeon://loft": r"no transport is registered for 'pigeon://loft', only for abstract, inproc",
 }
+
+
+def test_nobody_is_at_port_0() -> None:
+    with pytest.raises(UnavailableError, match="nobody can be reached at port 0 of 'tcp://loft:0'"):
+        master_addresses("tcp://loft:0")
+    with pytest.raises(UnavailableError, match="port 0"):
+        Session.reset("grpc://localhost:0")
+    with pytest.raises(DeadlineExceededError, match="port 0"):
+        tf.Session.reset("grpc://localhost:0", ["c"], tf.ConfigProto(operation_timeout_in_ms=5))
 
 
 @pytest.mark.parametrize("target", ["", "local"])

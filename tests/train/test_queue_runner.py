@@ -275,7 +275,7 @@ async def test_what_fails_in_a_child_ends_the_body_and_is_raised(graph: Graph) -
             "tuple of exceptions",
         ),
         (lambda q: start_queue_runners(), ValueError, "No default session is registered"),
-        (lambda q: start_queue_runners(q), TypeError, "must be a Session"),
+        (lambda q: start_queue_runners(q), TypeError, "must be a `tf.Session`"),
     ],
     ids=["nothing", "no operations", "no exceptions", "no session", "another thing"],
 )

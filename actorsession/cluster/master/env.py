@@ -136,7 +136,12 @@ def unwatch(member: Member) -> None:
 
 
 def brought_along(config: ConfigProto, env: MasterEnv, target: str) -> OwnCluster | None:
-    """Return the cluster that a session brings along, if it brings one."""
+    """Return the cluster that a session brings along, if it brings one.
+
+    Raises:
+        InvalidArgumentError: if the target is not exactly one task of it, or has the name that it was started
+            with.
+    """
     if config.cluster_def is None:
         return None
     tasks = ClusterSpec(config.cluster_def).tasks()
@@ -146,5 +151,12 @@ def brought_along(config: ConfigProto, env: MasterEnv, target: str) -> OwnCluste
         raise InvalidArgumentError(
             f"the target of a session that brings its own cluster along is exactly one task of it; "
             f"{target or env.cluster.address} is {len(ours)} of them: {named}"
+        )
+    if ours[0] == env.task:
+        # As in TensorFlow: two clusters that share a name for one server are too easily confused.
+        raise InvalidArgumentError(
+            "The ClusterSpec names the job and task index to be the same names that were provided when the "
+            f"server booted: {env.task}. A session that brings its own cluster along gives its target "
+            "another job or another task number"
         )
     return OwnCluster(ours[0], tasks)

@@ -535,7 +535,7 @@ class MasterSession(Actor):
         """Return the answer to a step; what the step has taken is settled when the client confirms it."""
         answer = step_done(
             graph, step, signature, options, self._infer_shapes, self._observer,
-            self._config.experimental.session_metadata,
+            self._config.experimental.session_metadata, self._members.devices.client_device,
         )  # fmt: skip
         if answer.unconfirmed:
             self._deliveries.add(

@@ -26,6 +26,7 @@ def step_done(
     infer_shapes: bool,
     observer: StepObserver,
     session_metadata: SessionMetadata | None,
+    client: str,
 ) -> StepDone:
     """Return the answer to the client, with the values in the order that the client requested.
 
@@ -37,6 +38,7 @@ def step_done(
         infer_shapes: whether partition graphs include the shapes of tensors.
         observer: records the statistics of a traced step.
         session_metadata: the name and version of the session, which every answer tells, if it has any.
+        client: the client device, which has the feeds in partition graphs.
     """
     values: list[Any] = [None] * len(graph.signature.fetches)
     observed = step.observed
@@ -57,7 +59,7 @@ def step_done(
     measured = observed is not None and observed.model
     asked = stats if options.traced or measured else None
     if asked is not None or options.output_partition_graphs:
-        metadata = _metadata(graph, asked, options, infer_shapes)
+        metadata = _metadata(graph, asked, options, infer_shapes, client)
     if observed is not None and observed.timeline and stats is not None:
         metadata = {**(metadata or {}), "timeline": asked is not None or stats.to_wire()}
     if measured and observer.cost_model is not None:
@@ -73,12 +75,16 @@ def step_done(
 
 
 def _metadata(
-    graph: ClientGraph, stats: StepStats | None, options: RunOptions, infer_shapes: bool
+    graph: ClientGraph,
+    stats: StepStats | None,
+    options: RunOptions,
+    infer_shapes: bool,
+    client: str,
 ) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if stats is not None:
         out["step_stats"] = stats.to_wire()
     if options.output_partition_graphs:
-        graphs = partition_graphs(graph.partitions, infer_shapes=infer_shapes)
+        graphs = partition_graphs(graph.partitions, infer_shapes=infer_shapes, client=client)
         out["partition_graphs"] = [g.to_wire() for g in graphs]
     return out

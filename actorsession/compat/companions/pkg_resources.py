@@ -67,8 +67,8 @@ def get_distribution(dist: str) -> Any:
 
 def iter_entry_points(group: str, name: str | None = None) -> Iterator[Any]:
     """Return the entry points of a group."""
-    named = {} if name is None else {"name": name}
-    return iter(importlib.metadata.entry_points(group=group, **named))
+    found = importlib.metadata.entry_points(group=group)
+    return iter(found if name is None else found.select(name=name))
 
 
 def parse_version(v: str) -> LooseVersion:

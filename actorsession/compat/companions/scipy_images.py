@@ -1,6 +1,7 @@
-"""The functions of ``scipy.misc`` for images, which scipy had until its version 1.2, with Pillow.
+"""The images of ``scipy.misc``, which scipy has removed: by way of Pillow, as they were up to scipy 1.1.
 
-``run-tf1`` gives them to ``scipy.misc`` when a program imports it.
+``run-tf1`` puts these functions into ``scipy.misc`` when a program imports it. Without Pillow they say how to
+install it.
 """
 
 from __future__ import annotations
@@ -9,65 +10,58 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bytescale", "fromimage", "imread", "imresize", "imrotate", "imsave", "toimage"]
+from actorsession.extras import require
 
-_RESAMPLING = {
-    "nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "cubic": 3,
+__all__ = [
+    "bytescale", "fromimage", "imfilter", "imread", "imresize", "imrotate", "imsave", "imshow", "toimage",
+]  # fmt: skip
+
+# Pillow's numbers of filters, which are the same in all its versions.
+_RESAMPLING = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "cubic": 3}
+_OF_CHANNELS = {"RGB": 3, "RGBA": 4, "YCbCr": 3, "CMYK": 4}
+_FILTERS = {
+    name: name.upper()
+    for name in (
+        "blur", "contour", "detail", "edge_enhance", "edge_enhance_more", "emboss", "find_edges",
+        "sharpen", "smooth", "smooth_more",
+    )
 }  # fmt: skip
 
 
-def bytescale(data: Any, cmin: Any = None, cmax: Any = None, high: int = 255, low: int = 0) -> Any:
-    """Return numbers as bytes, so that the least of them is ``low`` and the largest ``high``.
-
-    Args:
-        data: the numbers; bytes are returned as they are.
-        cmin: the number that becomes ``low``; the least by default.
-        cmax: the number that becomes ``high``; the largest by default.
-        high: the largest byte.
-        low: the least byte.
-    """
-    if data.dtype == np.uint8:
-        return data
-    if not 0 <= low <= high <= 255:
-        raise ValueError(f"0 <= low <= high <= 255 must hold, got low={low} and high={high}")
-    cmin = data.min() if cmin is None else cmin
-    cmax = data.max() if cmax is None else cmax
-    if cmax < cmin:
-        raise ValueError(f"cmax must not be less than cmin, got cmin={cmin} and cmax={cmax}")
-    scaled = (data - cmin) * ((high - low) / ((cmax - cmin) or 1)) + low
-    return (scaled.clip(low, high) + 0.5).astype(np.uint8)
-
-
-def imread(name: Any, flatten: bool = False, mode: str | None = None) -> Any:
-    """Return the image in a file as an array of height, width and channels, of grey values without them.
-
-    Args:
-        name: the file, or its name.
-        flatten: whether colours become grey values, as float32.
-        mode: the mode of Pillow that the image is converted to.
-    """
+def _pillow() -> Any:
+    require("PIL", "image", "scipy.misc reads, writes and resizes images with Pillow")
     from PIL import Image
 
-    with Image.open(name) as image:
-        return fromimage(image, flatten, mode)
+    return Image
 
 
-def fromimage(im: Any, flatten: bool = False, mode: str | None = None) -> Any:
-    """Return an image of Pillow as an array; see ``imread``."""
-    if mode is not None:
-        im = im.convert(mode)
-    elif im.mode == "P":
-        im = im.convert("RGBA" if "transparency" in im.info else "RGB")
-    if flatten:
-        im = im.convert("F")
-    elif im.mode == "1":
-        im = im.convert("L")
-    return np.array(im)
+def bytescale(
+    data: Any, cmin: Any = None, cmax: Any = None, high: int = 255, low: int = 0
+) -> np.ndarray[Any, Any]:
+    """Return numbers as bytes, with a range of them spread over a range of bytes.
 
+    Args:
+        data: an array; one of bytes is returned as it is.
+        cmin: the number that becomes ``low``; the smallest if left out.
+        cmax: the number that becomes ``high``; the largest if left out.
+        high: the largest byte.
+        low: the smallest byte.
 
-def imsave(name: Any, arr: Any, format: str | None = None) -> None:
-    """Write an array as an image, its numbers scaled to bytes unless they are bytes."""
-    toimage(arr, channel_axis=2).save(name, format)
+    Raises:
+        ValueError: for ranges that are none.
+    """
+    numbers = np.asarray(data)
+    if numbers.dtype == np.uint8:
+        return numbers
+    if not 0 <= low <= high <= 255:
+        raise ValueError(f"low and high are bytes in this order, got {low} and {high}")
+    first = numbers.min() if cmin is None else cmin
+    span = (numbers.max() if cmax is None else cmax) - first
+    if span < 0:
+        raise ValueError("`cmax` should be larger than `cmin`.")
+    scaled = (numbers - first) * ((high - low) / float(span or 1)) + low
+    made: np.ndarray[Any, Any] = (scaled.clip(low, high) + 0.5).astype(np.uint8)
+    return made
 
 
 def toimage(
@@ -80,88 +74,143 @@ def toimage(
     mode: str | None = None,
     channel_axis: int | None = None,
 ) -> Any:
-    """Return an array as an image of Pillow, its numbers scaled to bytes unless they are bytes.
+    """Return an array as an image of Pillow.
 
     Args:
-        arr: grey values of shape (height, width), or colours with an axis of 3 or 4 channels.
-        high: see ``bytescale``.
-        low: see ``bytescale``.
-        cmin: see ``bytescale``.
-        cmax: see ``bytescale``.
-        pal: the palette of an image of mode "P".
-        mode: "L", "P", "1", "I" or "F" for grey values, "RGB", "RGBA", "CMYK" or "YCbCr" for colours.
-        channel_axis: the axis of channels; the first of length 3 or 4 by default.
+        arr: a matrix, or an array of three axes with 3 or 4 channels on one of them.
+        high: as for ``bytescale``.
+        low: as for ``bytescale``.
+        cmin: as for ``bytescale``.
+        cmax: as for ``bytescale``.
+        pal: 256 colours of a matrix.
+        mode: ``L``, ``P``, ``1``, ``I`` or ``F`` of a matrix; ``RGB``, ``RGBA``, ``YCbCr`` or ``CMYK`` of
+            channels.
+        channel_axis: the axis of the channels; the first with 3, else with 4 numbers if left out.
 
     Raises:
-        ValueError: if the array has no such shape or the mode does not fit it.
+        ValueError: for an array that is no image of that mode.
     """
-    from PIL import Image
-
-    data = np.asarray(arr)
+    image, data = _pillow(), np.asarray(arr)
     if np.iscomplexobj(data):
-        raise ValueError("an image is made of real numbers, got complex ones")
+        raise ValueError("Cannot convert a complex-valued array.")
     if data.ndim == 2:
-        return _grey(data, high, low, cmin, cmax, pal, mode)
+        return _of_matrix(image, data, (cmin, cmax, high, low), pal, mode)
     if data.ndim != 3 or not {3, 4} & set(data.shape):
-        raise ValueError(
-            f"'arr' does not have a suitable array shape for any mode: {data.shape} is neither (height,"
-            " width) nor has 3 or 4 channels"
-        )
-    if channel_axis is None:
-        channel_axis = data.shape.index(3 if 3 in data.shape else 4)
-    channels = data.shape[channel_axis]
-    modes = {3: ("RGB", "YCbCr"), 4: ("RGBA", "CMYK")}.get(channels)
-    if modes is None:
-        raise ValueError(f"axis {channel_axis} has {channels} channels; 3 or 4 make an image")
-    if mode is not None and mode not in modes:
-        raise ValueError(f"mode {mode!r} is none of {channels} channels, which are {modes}")
-    scaled = np.moveaxis(bytescale(data, cmin, cmax, high, low), channel_axis, 2)
-    size = (scaled.shape[1], scaled.shape[0])
-    return Image.frombytes(mode or modes[0], size, np.ascontiguousarray(scaled).tobytes())
+        raise ValueError("'arr' does not have a suitable array shape for any mode.")
+    axis = channel_axis
+    if axis is None:
+        axis = data.shape.index(3 if 3 in data.shape else 4)
+    channels = data.shape[axis]
+    if channels not in (3, 4):
+        raise ValueError("Channel axis dimension is not valid.")
+    if mode is None:
+        mode = "RGB" if channels == 3 else "RGBA"
+    if _OF_CHANNELS.get(mode) != channels:
+        known = ", ".join(name for name, count in _OF_CHANNELS.items() if count == channels)
+        raise ValueError(f"{channels} channels are an image of mode {known}, got mode {mode!r}")
+    content = np.moveaxis(bytescale(data, cmin, cmax, high, low), axis, 2)
+    return image.frombytes(mode, content.shape[1::-1], content.tobytes())
 
 
-def _grey(data: Any, high: int, low: int, cmin: Any, cmax: Any, pal: Any, mode: str | None) -> Any:
-    from PIL import Image
-
-    size = (data.shape[1], data.shape[0])
-    if mode == "F":
-        return Image.frombytes("F", size, data.astype(np.float32).tobytes())
+def _of_matrix(
+    image: Any, data: np.ndarray[Any, Any], scale: tuple[Any, ...], pal: Any, mode: str | None
+) -> Any:
+    size = data.shape[::-1]
+    cmin, cmax, high, low = scale
     if mode in (None, "L", "P"):
-        image = Image.frombytes("L", size, bytescale(data, cmin, cmax, high, low).tobytes())
-        if mode == "P" or pal is not None:
-            grey = np.repeat(np.arange(256, dtype=np.uint8), 3)
-            image.putpalette((grey if pal is None else np.asarray(pal, np.uint8)).tobytes())
-        return image
+        made = image.frombytes("L", size, bytescale(data, cmin, cmax, high, low).tobytes())
+        if pal is not None:
+            made.putpalette(np.asarray(pal, np.uint8).tobytes())
+        elif mode == "P":
+            made.putpalette(np.repeat(np.arange(256, dtype=np.uint8), 3).tobytes())
+        return made
+    if mode == "F":
+        return image.frombytes("F", size, data.astype(np.float32).tobytes())
     if mode == "1":
-        return Image.fromarray(data > high)
-    if mode != "I":
-        raise ValueError(
-            f"mode {mode!r} is none of grey values, which are 'L', 'P', '1', 'I' and 'F'"
-        )
-    cmin = data.min() if cmin is None else cmin
-    cmax = data.max() if cmax is None else cmax
-    scaled = (data * 1.0 - cmin) * (high - low) / ((cmax - cmin) or 1) + low
-    return Image.frombytes("I", size, scaled.astype(np.int32).tobytes())
+        return image.frombytes("1", size, np.packbits(data > 128, axis=1).tobytes())
+    if mode == "I":
+        first = data.min() if cmin is None else cmin
+        span = (data.max() if cmax is None else cmax) - first
+        scaled = (data * 1.0 - first) * (high - low) / (span or 1) + low
+        return image.frombytes("I", size, scaled.astype(np.int32).tobytes())
+    raise ValueError(f"a matrix is an image of mode L, P, 1, I or F, got mode {mode!r}")
 
 
-def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: str | None = None) -> Any:
-    """Return an image in another size, as bytes.
+def fromimage(im: Any, flatten: bool = False, mode: str | None = None) -> np.ndarray[Any, Any]:
+    """Return an image of Pillow as an array.
 
     Args:
-        arr: the image, as ``toimage`` takes it.
-        size: a percentage as an integer, a fraction as a float, or the new height and width.
-        interp: "nearest", "lanczos", "bilinear", "bicubic" or "cubic".
-        mode: the mode of Pillow that the image is resized in.
+        im: the image; one with a palette is read as its colours.
+        flatten: whether it becomes a matrix of float32.
+        mode: the mode to which it is converted first.
+
+    Raises:
+        TypeError: for anything but an image.
+    """
+    if not isinstance(im, _pillow().Image):
+        raise TypeError("Input is not a PIL image.")
+    if mode is not None:
+        im = im if im.mode == mode else im.convert(mode)
+    elif im.mode == "P":
+        im = im.convert("RGBA" if "transparency" in im.info else "RGB")
+    if flatten:
+        im = im.convert("F")
+    elif im.mode == "1":
+        im = im.convert("L")
+    return np.array(im)
+
+
+def imread(name: Any, flatten: bool = False, mode: str | None = None) -> np.ndarray[Any, Any]:
+    """Return the image in a file, given by its path or open, as an array; see ``fromimage``."""
+    with _pillow().open(name) as image:
+        return fromimage(image, flatten, mode)
+
+
+def imsave(name: Any, arr: Any, format: str | None = None) -> None:
+    """Write an array, whose channels are last, as an image; the name says the format if it is left out."""
+    toimage(arr, channel_axis=2).save(name, format)
+
+
+def imresize(
+    arr: Any, size: Any, interp: str = "bilinear", mode: str | None = None
+) -> np.ndarray[Any, Any]:
+    """Return an image of another size.
+
+    Args:
+        arr: the image.
+        size: percent as an int, a factor as a float, or height and width.
+        interp: ``nearest``, ``lanczos``, ``bilinear``, ``bicubic`` or ``cubic``.
+        mode: as for ``toimage``.
     """
     image = toimage(arr, mode=mode)
-    if isinstance(size, (int, float, np.integer, np.floating)):
-        part = size / 100.0 if isinstance(size, (int, np.integer)) else size
-        new = tuple(int(length * part) for length in image.size)
+    if isinstance(size, (int, np.integer)):
+        size = size / 100.0
+    if isinstance(size, (float, np.floating)):
+        wanted = [int(n * size) for n in image.size]
     else:
-        new = (int(size[1]), int(size[0]))
-    return fromimage(image.resize(new, resample=_RESAMPLING[interp]))
+        wanted = [int(size[1]), int(size[0])]
+    return fromimage(image.resize(wanted, resample=_RESAMPLING[interp]))
 
 
-def imrotate(arr: Any, angle: float, interp: str = "bilinear") -> Any:
-    """Return an image turned against the clock by an angle in degrees; its size stays, corners are black."""
+def imrotate(arr: Any, angle: float, interp: str = "bilinear") -> np.ndarray[Any, Any]:
+    """Return an image turned by some degrees against the clock; ``interp`` as for ``imresize``."""
     return fromimage(toimage(arr).rotate(angle, resample=_RESAMPLING[interp]))
+
+
+def imfilter(arr: Any, ftype: str) -> np.ndarray[Any, Any]:
+    """Return an image to which one of Pillow's filters was applied, such as ``sharpen``.
+
+    Raises:
+        ValueError: for a filter that there is not.
+    """
+    image = toimage(arr)
+    if ftype not in _FILTERS:
+        raise ValueError(f"Unknown filter type {ftype!r}; there are {', '.join(_FILTERS)}")
+    from PIL import ImageFilter
+
+    return fromimage(image.filter(getattr(ImageFilter, _FILTERS[ftype])))
+
+
+def imshow(arr: Any) -> None:
+    """Show an image in the program that the system has for it."""
+    toimage(arr).show()

@@ -48,6 +48,7 @@ _NAMES = {
     "actorsession.namespaces.linalg": "*=linalg",
     "actorsession.namespaces.lookup": "*=lookup",
     "actorsession.namespaces.math": "*=math",
+    "actorsession.namespaces.quantization": "*=quantization",
     "actorsession.namespaces.random": "*=random",
     "actorsession.namespaces.sets": "*=sets",
     "actorsession.namespaces.signal": "*=signal",
@@ -56,6 +57,9 @@ _NAMES = {
     "actorsession.ops.elements.bitwise": "*=bitwise",
     "actorsession.ops.neural.losses": "*=losses",
     "actorsession.ops.variables.initializers": "*=initializers",
+    "actorsession.opsets.images.patches": "extract_volume_patches",
+    "actorsession.opsets.quantisation.conversions": "dequantize quantize quantize_v2",
+    "actorsession.opsets.quantisation.neural": "quantized_concat",
     "actorsession.opsets.text.printing": "print_=print",
     ".app": "*=app",
     ".autograph": "*=autograph",
@@ -63,8 +67,8 @@ _NAMES = {
         "COMPILER_VERSION CXX11_ABI_FLAG GIT_VERSION GRAPH_DEF_VERSION "
         "GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER MONOLITHIC_BUILD VERSION "
         "__compiler_version__ __cxx11_abi_flag__ __git_version__ __monolithic_build__ __version__ "
-        "disable_control_flow_v2 disable_eager_execution disable_resource_variables "
-        "disable_v2_behavior disable_v2_tensorshape enable_eager_execution "
+        "control_flow_v2_enabled disable_control_flow_v2 disable_eager_execution "
+        "disable_resource_variables disable_v2_behavior disable_v2_tensorshape enable_eager_execution "
         "enable_resource_variables enable_v2_tensorshape executing_eagerly "
         "resource_variables_enabled"
     ),
@@ -75,7 +79,7 @@ _NAMES = {
     ".debugging": "*=debugging",
     ".devices": "DeviceSpec",
     ".distributions": "*=distributions",
-    ".dtypes": "*=dtypes",
+    ".dtypes": "*=dtypes QUANTIZED_DTYPES",
     ".errors": "*=errors",
     ".estimator": "*=estimator",
     ".examples": "*=examples",
@@ -115,6 +119,7 @@ _NAMES = {
     ),
     ".test": "*=test",
     ".text": "*=compat as_bytes as_str as_str_any as_text",
+    ".traced_functions": "function",
     ".train": "*=train",
     ".type_specs": "IndexedSlicesSpec SparseTensorSpec TensorSpec TypeSpec",
     ".version": "*=version",

@@ -21,6 +21,7 @@ from actorsession.compat.v1.behavior import __cxx11_abi_flag__ as __cxx11_abi_fl
 from actorsession.compat.v1.behavior import __git_version__ as __git_version__
 from actorsession.compat.v1.behavior import __monolithic_build__ as __monolithic_build__
 from actorsession.compat.v1.behavior import __version__ as __version__
+from actorsession.compat.v1.behavior import control_flow_v2_enabled as control_flow_v2_enabled
 from actorsession.compat.v1.behavior import disable_control_flow_v2 as disable_control_flow_v2
 from actorsession.compat.v1.behavior import disable_eager_execution as disable_eager_execution
 from actorsession.compat.v1.behavior import disable_resource_variables as disable_resource_variables
@@ -39,6 +40,7 @@ from actorsession.compat.v1 import debugging as debugging
 from actorsession.compat.v1.devices import DeviceSpec as DeviceSpec
 from actorsession.compat.v1 import distributions as distributions
 from actorsession.compat.v1 import dtypes as dtypes
+from actorsession.compat.v1.dtypes import QUANTIZED_DTYPES as QUANTIZED_DTYPES
 from actorsession.compat.v1 import errors as errors
 from actorsession.compat.v1 import estimator as estimator
 from actorsession.compat.v1 import examples as examples
@@ -106,6 +108,7 @@ from actorsession.compat.v1.text import as_bytes as as_bytes
 from actorsession.compat.v1.text import as_str as as_str
 from actorsession.compat.v1.text import as_str_any as as_str_any
 from actorsession.compat.v1.text import as_text as as_text
+from actorsession.compat.v1.traced_functions import function as function
 from actorsession.compat.v1 import train as train
 from actorsession.compat.v1.type_specs import IndexedSlicesSpec as IndexedSlicesSpec
 from actorsession.compat.v1.type_specs import SparseTensorSpec as SparseTensorSpec
@@ -171,6 +174,7 @@ from actorsession.namespaces import image as image
 from actorsession.namespaces import linalg as linalg
 from actorsession.namespaces import lookup as lookup
 from actorsession.namespaces import math as math
+from actorsession.namespaces import quantization as quantization
 from actorsession.namespaces import random as random
 from actorsession.namespaces import sets as sets
 from actorsession.namespaces import signal as signal
@@ -535,6 +539,7 @@ from actorsession.ops.variables import initializers as initializers
 from actorsession.opsets import Barrier as Barrier
 from actorsession.opsets import ConditionalAccumulator as ConditionalAccumulator
 from actorsession.opsets import ConditionalAccumulatorBase as ConditionalAccumulatorBase
+from actorsession.opsets import CriticalSection as CriticalSection
 from actorsession.opsets import FixedLenFeature as FixedLenFeature
 from actorsession.opsets import FixedLenSequenceFeature as FixedLenSequenceFeature
 from actorsession.opsets import FixedLengthRecordReader as FixedLengthRecordReader
@@ -562,6 +567,7 @@ from actorsession.opsets import digamma as digamma
 from actorsession.opsets import edit_distance as edit_distance
 from actorsession.opsets import encode_base64 as encode_base64
 from actorsession.opsets import extract_image_patches as extract_image_patches
+from actorsession.opsets import extract_volume_patches as extract_volume_patches
 from actorsession.opsets import fake_quant_with_min_max_args as fake_quant_with_min_max_args
 from actorsession.opsets import fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient
 from actorsession.opsets import fake_quant_with_min_max_vars as fake_quant_with_min_max_vars
@@ -631,19 +637,25 @@ from actorsession.opsets import substr as substr
 from actorsession.opsets import tables_initializer as tables_initializer
 from actorsession.opsets import write_file as write_file
 from actorsession.opsets import zeta as zeta
+from actorsession.opsets.images.patches import extract_volume_patches as extract_volume_patches
+from actorsession.opsets.quantisation.conversions import dequantize as dequantize
+from actorsession.opsets.quantisation.conversions import quantize as quantize
+from actorsession.opsets.quantisation.conversions import quantize_v2 as quantize_v2
+from actorsession.opsets.quantisation.neural import quantized_concat as quantized_concat
 from actorsession.opsets.text.printing import print_ as print
 
 __all__ = [
 "AUTO_REUSE", "AggregationMethod", "Assert", "AttrValue", "Barrier", "COMPILER_VERSION",
-"CXX11_ABI_FLAG", "ConditionalAccumulator", "ConditionalAccumulatorBase", "ConfigProto", "DType",
-"Defun", "DeviceSpec", "Dimension", "Event", "FIFOQueue", "FixedLenFeature",
-"FixedLenSequenceFeature", "FixedLengthRecordReader", "GIT_VERSION", "GPUOptions",
-"GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER", "GRAPH_DEF_VERSION_MIN_PRODUCER", "Graph",
-"GraphDef", "GraphKeys", "GraphOptions", "HistogramProto", "IdentityReader", "IndexedSlices",
-"IndexedSlicesSpec", "IndexedSlicesValue", "Initializer", "InteractiveSession", "LogMessage",
-"MONOLITHIC_BUILD", "MapStagingArea", "MetaGraphDef", "Module", "NameAttrList", "NoGradient",
-"NodeDef", "NotDifferentiable", "OpError", "Operation", "OptimizerOptions", "PaddingFIFOQueue",
-"PartitionedVariable", "Print", "PriorityQueue", "QueueBase", "RandomShuffleQueue", "ReaderBase",
+"CXX11_ABI_FLAG", "ConditionalAccumulator", "ConditionalAccumulatorBase", "ConfigProto",
+"CriticalSection", "DType", "Defun", "DeviceSpec", "Dimension", "Event", "FIFOQueue",
+"FixedLenFeature", "FixedLenSequenceFeature", "FixedLengthRecordReader", "GIT_VERSION",
+"GPUOptions", "GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER",
+"GRAPH_DEF_VERSION_MIN_PRODUCER", "Graph", "GraphDef", "GraphKeys", "GraphOptions",
+"HistogramProto", "IdentityReader", "IndexedSlices", "IndexedSlicesSpec", "IndexedSlicesValue",
+"Initializer", "InteractiveSession", "LogMessage", "MONOLITHIC_BUILD", "MapStagingArea",
+"MetaGraphDef", "Module", "NameAttrList", "NoGradient", "NodeDef", "NotDifferentiable", "OpError",
+"Operation", "OptimizerOptions", "PaddingFIFOQueue", "PartitionedVariable", "Print",
+"PriorityQueue", "QUANTIZED_DTYPES", "QueueBase", "RandomShuffleQueue", "ReaderBase",
 "RegisterGradient", "RunMetadata", "RunOptions", "Session", "SessionLog",
 "SparseConditionalAccumulator", "SparseFeature", "SparseTensor", "SparseTensorSpec",
 "SparseTensorValue", "StagingArea", "Summary", "SummaryMetadata", "TFRecordReader", "Tensor",
@@ -664,55 +676,57 @@ __all__ = [
 "cast", "ceil", "check_numerics", "cholesky", "cholesky_solve", "clip_by_average_norm",
 "clip_by_global_norm", "clip_by_norm", "clip_by_value", "colocate_with", "compat", "complex",
 "complex128", "complex64", "concat", "cond", "confusion_matrix", "conj", "constant",
-"constant_initializer", "container", "contrib", "control_dependencies", "convert_to_tensor",
-"convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "core", "cos", "cosh",
-"count_nonzero", "count_up_to", "create_partitioned_variables", "cross", "cumprod", "cumsum",
-"custom_gradient", "data", "debugging", "decode_base64", "decode_compressed", "decode_csv",
-"decode_json_example", "decode_raw", "delete_session_tensor", "depth_to_space",
-"deserialize_many_sparse", "device", "diag", "diag_part", "digamma", "dimension_at_index",
-"dimension_value", "disable_control_flow_v2", "disable_eager_execution",
+"constant_initializer", "container", "contrib", "control_dependencies", "control_flow_v2_enabled",
+"convert_to_tensor", "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor",
+"core", "cos", "cosh", "count_nonzero", "count_up_to", "create_partitioned_variables", "cross",
+"cumprod", "cumsum", "custom_gradient", "data", "debugging", "decode_base64", "decode_compressed",
+"decode_csv", "decode_json_example", "decode_raw", "delete_session_tensor", "depth_to_space",
+"dequantize", "deserialize_many_sparse", "device", "diag", "diag_part", "digamma",
+"dimension_at_index", "dimension_value", "disable_control_flow_v2", "disable_eager_execution",
 "disable_resource_variables", "disable_v2_behavior", "disable_v2_tensorshape", "distributions",
 "div", "div_no_nan", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch",
 "edit_distance", "einsum", "enable_eager_execution", "enable_resource_variables",
 "enable_v2_tensorshape", "encode_base64", "ensure_shape", "equal", "erf", "erfc", "errors",
 "estimator", "examples", "executing_eagerly", "exp", "expand_dims", "expm1",
-"extract_image_patches", "eye", "fake_quant_with_min_max_args",
+"extract_image_patches", "extract_volume_patches", "eye", "fake_quant_with_min_max_args",
 "fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
 "fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
 "fake_quant_with_min_max_vars_per_channel_gradient", "feature_column", "fft", "fft2d", "fft3d",
 "fill", "fingerprint", "fixed_size_partitioner", "flags", "float16", "float32", "float64", "floor",
-"floor_div", "floordiv", "floormod", "foldl", "foldr", "gather", "gather_nd", "get_collection",
-"get_collection_ref", "get_default_graph", "get_default_session", "get_local_variable",
-"get_logger", "get_seed", "get_session_handle", "get_session_tensor", "get_static_value",
-"get_variable", "get_variable_scope", "gfile", "global_norm", "global_variables",
-"global_variables_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
-"grad_pass_through", "gradients", "graph_util", "greater", "greater_equal", "group",
-"guarantee_const", "half", "he_normal_initializer", "he_uniform_initializer", "hessians",
-"histogram_fixed_width", "histogram_fixed_width_bins", "identity", "identity_initializer",
-"identity_n", "ifft", "ifft2d", "ifft3d", "igamma", "igammac", "imag", "image", "import_graph_def",
-"init_scope", "initialize_all_tables", "initialize_all_variables", "initialize_local_variables",
-"initialize_variables", "initializers", "int16", "int32", "int64", "int8", "invert_permutation",
-"io", "is_finite", "is_inf", "is_nan", "is_non_decreasing", "is_numeric_tensor",
-"is_strictly_increasing", "is_symbolic_tensor", "is_tensor", "is_variable_initialized", "layers",
-"lbeta", "lecun_normal_initializer", "lecun_uniform_initializer", "less", "less_equal", "lgamma",
-"lin_space", "linalg", "linspace", "local_variables", "local_variables_initializer", "log", "log1p",
-"log_sigmoid", "logging", "logical_and", "logical_not", "logical_or", "logical_xor", "lookup",
-"losses", "make_ndarray", "make_template", "make_tensor_proto", "manip", "map_fn", "matching_files",
-"math", "matmul", "matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part",
-"matrix_inverse", "matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_square_root",
-"matrix_transpose", "matrix_triangular_solve", "maximum", "meshgrid", "metrics",
-"min_max_variable_partitioner", "minimum", "mod", "model_variables", "moving_average_variables",
-"mul", "multinomial", "multiply", "name_scope", "neg", "negative", "nest", "newaxis", "nn", "no_op",
-"no_regularizer", "norm", "not_equal", "numpy_function", "one_hot", "ones", "ones_initializer",
-"ones_like", "op_scope", "orthogonal_initializer", "pack", "pad", "parallel_stack", "parse_example",
+"floor_div", "floordiv", "floormod", "foldl", "foldr", "function", "gather", "gather_nd",
+"get_collection", "get_collection_ref", "get_default_graph", "get_default_session",
+"get_local_variable", "get_logger", "get_seed", "get_session_handle", "get_session_tensor",
+"get_static_value", "get_variable", "get_variable_scope", "gfile", "global_norm",
+"global_variables", "global_variables_initializer", "glorot_normal_initializer",
+"glorot_uniform_initializer", "grad_pass_through", "gradients", "graph_util", "greater",
+"greater_equal", "group", "guarantee_const", "half", "he_normal_initializer",
+"he_uniform_initializer", "hessians", "histogram_fixed_width", "histogram_fixed_width_bins",
+"identity", "identity_initializer", "identity_n", "ifft", "ifft2d", "ifft3d", "igamma", "igammac",
+"imag", "image", "import_graph_def", "init_scope", "initialize_all_tables",
+"initialize_all_variables", "initialize_local_variables", "initialize_variables", "initializers",
+"int16", "int32", "int64", "int8", "invert_permutation", "io", "is_finite", "is_inf", "is_nan",
+"is_non_decreasing", "is_numeric_tensor", "is_strictly_increasing", "is_symbolic_tensor",
+"is_tensor", "is_variable_initialized", "layers", "lbeta", "lecun_normal_initializer",
+"lecun_uniform_initializer", "less", "less_equal", "lgamma", "lin_space", "linalg", "linspace",
+"local_variables", "local_variables_initializer", "log", "log1p", "log_sigmoid", "logging",
+"logical_and", "logical_not", "logical_or", "logical_xor", "lookup", "losses", "make_ndarray",
+"make_template", "make_tensor_proto", "manip", "map_fn", "matching_files", "math", "matmul",
+"matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part", "matrix_inverse",
+"matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_square_root", "matrix_transpose",
+"matrix_triangular_solve", "maximum", "meshgrid", "metrics", "min_max_variable_partitioner",
+"minimum", "mod", "model_variables", "moving_average_variables", "mul", "multinomial", "multiply",
+"name_scope", "neg", "negative", "nest", "newaxis", "nn", "no_op", "no_regularizer", "norm",
+"not_equal", "numpy_function", "one_hot", "ones", "ones_initializer", "ones_like", "op_scope",
+"orthogonal_initializer", "pack", "pad", "parallel_stack", "parse_example",
 "parse_sequence_example", "parse_single_example", "parse_single_sequence_example", "parse_tensor",
 "placeholder", "placeholder_with_default", "polygamma", "pow", "print", "profiler", "py_func",
-"py_function", "python", "python_io", "qint16", "qint32", "qint8", "qr", "queue", "quint16",
-"quint8", "random", "random_crop", "random_gamma", "random_normal", "random_normal_initializer",
-"random_poisson", "random_shuffle", "random_uniform", "random_uniform_initializer", "range", "rank",
-"raw_ops", "read_file", "real", "realdiv", "reciprocal", "reduce_all", "reduce_any", "reduce_join",
-"reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
-"regex_replace", "register_tensor_conversion_function", "repeat", "report_uninitialized_variables",
+"py_function", "python", "python_io", "qint16", "qint32", "qint8", "qr", "quantization", "quantize",
+"quantize_v2", "quantized_concat", "queue", "quint16", "quint8", "random", "random_crop",
+"random_gamma", "random_normal", "random_normal_initializer", "random_poisson", "random_shuffle",
+"random_uniform", "random_uniform_initializer", "range", "rank", "raw_ops", "read_file", "real",
+"realdiv", "reciprocal", "reduce_all", "reduce_any", "reduce_join", "reduce_logsumexp",
+"reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "regex_replace",
+"register_tensor_conversion_function", "repeat", "report_uninitialized_variables",
 "required_space_to_batch_paddings", "reset_default_graph", "reshape", "resource", "resource_loader",
 "resource_variables_enabled", "reverse", "reverse_sequence", "reverse_v2", "rint", "roll", "round",
 "rsqrt", "saturate_cast", "saved_model", "scalar_mul", "scan", "scatter_add", "scatter_div",

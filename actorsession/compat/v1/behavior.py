@@ -12,8 +12,8 @@ __all__ = [
     "COMPILER_VERSION", "CXX11_ABI_FLAG", "GIT_VERSION", "GRAPH_DEF_VERSION",
     "GRAPH_DEF_VERSION_MIN_CONSUMER", "GRAPH_DEF_VERSION_MIN_PRODUCER", "MONOLITHIC_BUILD", "VERSION",
     "__compiler_version__", "__cxx11_abi_flag__", "__git_version__", "__monolithic_build__", "__version__",
-    "disable_control_flow_v2", "disable_eager_execution", "disable_resource_variables",
-    "disable_v2_behavior", "disable_v2_tensorshape", "enable_eager_execution",
+    "control_flow_v2_enabled", "disable_control_flow_v2", "disable_eager_execution",
+    "disable_resource_variables", "disable_v2_behavior", "disable_v2_tensorshape", "enable_eager_execution",
     "enable_resource_variables", "enable_v2_tensorshape", "executing_eagerly",
     "resource_variables_enabled",
 ]  # fmt: skip
@@ -52,6 +52,11 @@ def disable_resource_variables() -> None:
     """Make the variables of ``tf`` reference variables unless a call says otherwise, as in the beginning."""
     global _resource_variables
     _resource_variables = False
+
+
+def control_flow_v2_enabled() -> bool:
+    """Return false: branches and loops are those of TensorFlow 1."""
+    return False
 
 
 def resource_variables_enabled() -> bool:

@@ -23,6 +23,9 @@ __all__ = ["TABLE", "add_modules", "inside_contrib", "module_paths"]
 _V1 = __name__.rpartition(".")[0]
 # The package, modules of it, and where their names are.
 TABLE: dict[str, list[tuple[str, str, str]]] = {
+    "contrib.cudnn_rnn": [
+        ("python.ops", "cudnn_rnn_ops", ".contrib.cudnn_rnn"),
+    ],
     "contrib.factorization": [
         ("python.ops", "clustering_ops kmeans", ".contrib.factorization"),
     ],
@@ -120,6 +123,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("data.util", "nest", ".internals.nest"),
         ("data.util", "options random_seed sparse structure", ".data .data.structures .internals.framework"),
         ("eager", "backprop context", ".internals.framework"),
+        ("eager", "def_function function", ".traced_functions"),
         ("estimator", "estimator estimator_lib model_fn run_config training", ".estimator"),
         ("estimator", "util", ".estimator .internals.python_tools"),
         ("estimator.canned", "baseline dnn dnn_linear_combined linear", ".estimator"),
@@ -227,7 +231,8 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ("platform", "gfile", ".gfile"),
         ("platform", "resource_loader", ".internals.files"),
         ("platform", "tf_logging", ".logging"),
-        ("platform", "benchmark googletest test", ".test .internals.test_util"),
+        ("platform", "benchmark", ".benchmarks"),
+        ("platform", "googletest test", ".test .internals.test_util"),
         ("profiler", (
             "model_analyzer option_builder profiler tfprof_logger"
         ), ".profiler .profiler.logs .profiler.options"),
@@ -250,7 +255,7 @@ TABLE: dict[str, list[tuple[str, str, str]]] = {
         ), ".internals.tools"),
         ("training", "gen_training_ops training_ops", ".internals.generated"),
         ("training", (
-            "adadelta adagrad adagrad_da adam basic_session_run_hooks checkpoint_management "
+            "adadelta adagrad adagrad_da adam basic_loops basic_session_run_hooks checkpoint_management "
             "checkpoint_ops checkpoint_utils coordinator device_setter evaluation ftrl "
             "gradient_descent input learning_rate_decay momentum monitored_session optimizer "
             "proximal_adagrad proximal_gradient_descent py_checkpoint_reader queue_runner "
@@ -365,6 +370,9 @@ class _Rooms(ModuleType):
                 continue
             setattr(self, name, found)
             return found
+        # Modules import each other: programs write ``data_flow_ops.gen_data_flow_ops``.
+        if (beside := _imported(name)) is not None:
+            return beside
         raise NoAttributeError(self.__name__, name, self.__dir__(), {})
 
     def __dir__(self) -> list[str]:
@@ -373,6 +381,14 @@ class _Rooms(ModuleType):
             found = _room(room)
             names.update(getattr(found, "__all__", None) or dir(found))
         return sorted(name for name in names if not name.startswith("_"))
+
+
+def _imported(name: str) -> ModuleType | None:
+    """The module of that name which most modules of ``tensorflow.python`` import."""
+    for package in ("ops", "framework", "util"):
+        if (found := sys.modules.get(f"{_V1}.python.{package}.{name}")) is not None:
+            return found
+    return None
 
 
 # The packages and modules below ``contrib.PART.python`` of each part that has no rows above.
@@ -412,6 +428,7 @@ _INSIDE = {
     "staging": "ops",
     "summary": "ops summary",
     "tensorboard": "projector",
+    "testing": "fake_summary_writer framework util_test",
     "tpu": "ops tpu tpu_config tpu_estimator tpu_optimizer",
     "training": (
         "bucket_ops device_setter evaluation feeding_queue_runner hparam resample sampling_ops "

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from actorsession import config, interop
-from actorsession.graph.device import LOCAL_TASK
+from actorsession.graph.device import LOCAL_TASK, device_task
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.shape import TensorShape
 from actorsession.interop.enums import dtype_of
 from actorsession.interop.message import Message
 from actorsession.interop.tabled import message_class
 from actorsession.interop.tensors import shape_proto
+from actorsession.plan.rendezvous_key import parse_key
 
 __all__ = ["fill_metadata", "step_stats_of"]
 
@@ -26,6 +28,7 @@ def fill_metadata(message: Message, report: config.RunMetadata) -> None:
         made.step_stats.SetInParent()
         for device in report.step_stats.dev_stats:
             _fill_device(made.step_stats.dev_stats.add(), device)
+        _fill_transfers(made.step_stats, report.step_stats.transfers)
         if not report.step_stats.dev_stats:
             # Nothing was executed: all that was fetched is constant. The device that would have is named.
             made.step_stats.dev_stats.add(device=f"{LOCAL_TASK}/device:CPU:0")
@@ -36,6 +39,31 @@ def fill_metadata(message: Message, report: config.RunMetadata) -> None:
     if report.session_metadata is not None:
         made.session_metadata.name = report.session_metadata.name
         made.session_metadata.version = report.session_metadata.version
+
+
+def _fill_transfers(made: Any, transfers: Sequence[config.TransferStats]) -> None:
+    """Add what tasks sent each other: a ``RecvTensor`` at the device that received it, as in TensorFlow."""
+    sent = {each.key: each for each in transfers if each.kind == "send"}
+    by_device: dict[str, list[config.TransferStats]] = {}
+    for each in transfers:
+        source = parse_key(each.key).src_device
+        if each.kind == "recv" and device_task(source) != device_task(each.device):
+            by_device.setdefault(each.device, []).append(each)
+    for device in sorted(by_device):
+        stats = made.dev_stats.add(device=device)
+        for each in sorted(by_device[device], key=lambda transfer: transfer.time):
+            key = parse_key(each.key)
+            start = min(sent[each.key].time if each.key in sent else each.time, each.time)
+            taken = round((each.time - start) * 1e9)
+            speed = f"{each.nbytes * 8000 / taken:f}Mb/s" if taken else "0Mb/s"
+            stats.node_stats.add(
+                node_name="RecvTensor", all_start_micros=round(start * 1e6),
+                all_start_nanos=round(start * 1e9), op_end_rel_micros=taken // 1000,
+                op_end_rel_nanos=taken, all_end_rel_micros=taken // 1000, all_end_rel_nanos=taken,
+                timeline_label=(
+                    f"[{each.nbytes}B] [{speed}] {key.edge_name} from {key.src_device} to {key.dst_device}"
+                ),
+            )  # fmt: skip
 
 
 def _fill_device(made: Any, device: config.DeviceStepStats) -> None:

@@ -47,7 +47,7 @@ class _Hook(SessionRunHook):
             ValueError: before ``apply_gradients``.
         """
         if self._optimizer.chief_init_op is None:
-            raise ValueError("apply_gradients should be called before the hook is used.")
+            raise ValueError("apply_gradient should be called before the hook is used, or minimize")
         if self._is_chief:
             self._first_tokens = self._optimizer.get_init_tokens_op(self._num_tokens)
 

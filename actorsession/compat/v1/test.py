@@ -24,6 +24,7 @@ from actorsession import ops
 from actorsession.compat.v1 import flags
 from actorsession.compat.v1.app import absl_flags
 from actorsession.compat.v1.assertions import Assertions
+from actorsession.compat.v1.benchmarks import TensorFlowBenchmark as Benchmark
 from actorsession.compat.v1.graphs import get_default_graph, reset_default_graph
 from actorsession.compat.v1.local_clusters import create_local_cluster
 from actorsession.compat.v1.messages import ConfigProto
@@ -34,7 +35,7 @@ from actorsession.graph.default_session import get_default_session
 from actorsession.graph.operation import Tensor
 
 __all__ = [
-    "TestCase", "assert_equal_graph_def", "compute_gradient", "compute_gradient_error",
+    "Benchmark", "TestCase", "assert_equal_graph_def", "compute_gradient", "compute_gradient_error",
     "create_local_cluster", "get_temp_dir", "gpu_device_name",
     "is_built_with_cuda", "is_built_with_gpu_support", "is_built_with_rocm", "is_built_with_xla",
     "is_gpu_available", "main", "mock",

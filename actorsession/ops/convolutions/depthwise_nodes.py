@@ -206,10 +206,12 @@ def _by_input(f: Array, g: Array, s: Sliding, sizes: Ints) -> Array:
             # One filter of each channel after the other, so that rows are contiguous.
             back = np.moveaxis(g[image].reshape(*s.counts, channels, times), 3, 0)
             for down, across, counts, factors in parts:
-                around = [
-                    (p.last, max(0, n - have))
-                    for p, n, have in zip((down, across), counts, s.counts, strict=True)
-                ]
+                around = tuple(
+                    [
+                        (p.last, max(0, n - have))
+                        for p, n, have in zip((down, across), counts, s.counts, strict=True)
+                    ]
+                )
                 whole = np.ascontiguousarray(padded(back, around))
                 each, line, pixel, item = whole.strides
                 rows = as_strided(
@@ -234,12 +236,14 @@ def _by_filter(x: Array, g: Array, s: Sliding, times: int) -> Array:
         for image in share:
             for at, rows in _rows(x, image, s, times):
                 total[:, at] += np.einsum("ijrx,rx->ijx", rows, back[image])
-        return total.reshape(*s.window, s.counts[1], -1).sum(axis=2)
+        by_channel: Array = total.reshape(*s.window, s.counts[1], -1).sum(axis=2)
+        return by_channel
 
     total, *others = _each_image(add_up, x, s, g.size)
     for other in others:
         total += other
-    return total.reshape(*s.window, x.shape[-1], times)
+    made: Array = total.reshape(*s.window, x.shape[-1], times)
+    return made
 
 
 def _forward_kernel(ctx: KernelContext) -> Kernel:

@@ -19,7 +19,7 @@ from actorsession.ops.convolutions.windows import padded
 from actorsession.ops.shape_operands import Ints
 
 __all__ = [
-    "averaged", "averaged_back", "chosen", "largest", "lowest", "spread", "window_argmax",
+    "averaged", "averaged_back", "chosen", "largest", "lowest", "spread", "spread_to_all", "window_argmax",
 ]  # fmt: skip
 
 
@@ -99,6 +99,21 @@ def spread(x: Array, y: Array, g: Array, s: Sliding) -> Array:
         view = wide[(slice(None), *s.at(position, _whole(s)))]
         view += np.where(found == number, g, zero)
     return _inner(wide, sizes, s)
+
+
+def spread_to_all(x: Array, y: Array, g: Array, s: Sliding) -> Array:
+    """Return the gradient of max pooling by the images: all of it goes to each of equal maxima.
+
+    So TensorFlow has it for three axes, where ``spread`` is what it has for two.
+    """
+    margins = [(0, 0), *s.pads, (0, 0)]
+    around = np.pad(x, margins, constant_values=x.dtype.type(np.nan))  # equals no maximum
+    wide = _room(x.shape, g.dtype, s)
+    zero = g.dtype.type(0)
+    for position in s.positions:
+        place = (slice(None), *s.at(position, _whole(s)))
+        wide[place] += np.where(around[place] == y, g, zero)
+    return _inner(wide, x.shape[1:-1], s)
 
 
 def _tiled(s: Sliding, sizes: Ints) -> bool:

@@ -29,6 +29,7 @@ from actorsession.ops.convolutions.pooling_kernels import (
     chosen,
     largest,
     spread,
+    spread_to_all,
 )
 from actorsession.ops.convolutions.windows import Windows, channels_last, restored, windows_of
 from actorsession.ops.rows import op
@@ -212,7 +213,7 @@ def _pool_kernel(ctx: KernelContext) -> Kernel:
 def _max_back_kernel(ctx: KernelContext) -> Kernel:
     pool = _pool(ctx)
     forward = ctx.op.endswith("GradGrad")
-    function = chosen if forward else spread
+    function = chosen if forward else spread_to_all if "3D" in ctx.op else spread
 
     def kernel(images: Any, result: Any, back: Any) -> Any:
         _check_rank(pool, images.shape)

@@ -21,7 +21,7 @@ from actorsession.ops.rows import op, same
 
 __all__ = [
     "abs", "ceil", "conj", "cos", "exp", "expm1", "floor", "log", "log1p", "negative",
-    "reciprocal", "round", "rsqrt", "sign", "sin", "sqrt", "square", "tan",
+    "reciprocal", "reciprocal_of", "round", "rsqrt", "sign", "sin", "sqrt", "square", "tan",
 ]  # fmt: skip
 
 
@@ -118,9 +118,17 @@ def reciprocal(x: Any, name: str | None = None) -> Tensor:
     return raw.Reciprocal(x, name=name)
 
 
+def reciprocal_of(x: Any, out: Array | None = None) -> Any:
+    """Return ``1 / x``; that of an infinite complex number is 0, where numpy has NaN for some of them."""
+    infinite = np.isinf(x) if x.dtype.kind == "c" else None
+    made = np.reciprocal(x, out=out)
+    return made if infinite is None else np.where(infinite, made.dtype.type(0), made)[()]
+
+
 def _rsqrt_array(x: Array, out: Array | None = None) -> Array:
     root = np.sqrt(x, out)
-    return np.reciprocal(root, out=root)
+    found: Array = reciprocal_of(root, root)
+    return found
 
 
 def _reciprocal_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
@@ -132,7 +140,7 @@ op("Square", same, np.square, chain_rule(lambda x, y: x + x), scalar=lambda x: x
 op("Sqrt", same, np.sqrt, lambda op, grad: [raw.SqrtGrad(op.outputs[0], grad)])
 op(
     "Rsqrt", same, _rsqrt_array, lambda op, grad: [raw.RsqrtGrad(op.outputs[0], grad)],
-    scalar=lambda x: np.reciprocal(np.sqrt(x)), into=_rsqrt_array,
+    scalar=lambda x: reciprocal_of(np.sqrt(x)), into=_rsqrt_array,
 )  # fmt: skip
 op("Reciprocal", same, np.reciprocal, _reciprocal_gradient)
 op("Inv", same, np.reciprocal, _reciprocal_gradient)  # TensorFlow's older name

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype, int32, int64
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
@@ -29,6 +30,7 @@ from actorsession.ops.linear.diagonals import matrix_band_part
 from actorsession.ops.linear.matmul import matmul
 from actorsession.ops.linear.matrices import (
     adjoint,
+    check_square,
     cubic_cost,
     lower_part,
     matrix_kernel,
@@ -37,7 +39,7 @@ from actorsession.ops.linear.matrices import (
     square,
 )
 from actorsession.ops.linear.matrix_diagonals import matrix_diag, matrix_diag_part, matrix_set_diag
-from actorsession.ops.linear.solving import matrix_triangular_solve
+from actorsession.ops.linear.solving import matrix_triangular_solve, solve_triangular
 from actorsession.ops.reductions.searching import argsort
 from actorsession.ops.rows import op
 
@@ -134,6 +136,34 @@ op(
     grad=_cholesky_gradient,
     cost=cubic_cost,
 )
+
+
+# The gradient as a node, which graphs of TensorFlow before 1.4 have.
+
+
+def _infer_factor_gradient(ctx: InferContext) -> list[TensorShape]:
+    factor, grad = (spec.shape for spec in ctx.inputs)
+    require_square(ctx)
+    return [factor.merge_with(grad)]
+
+
+def _factor_gradient(factor: Array, grad: Array) -> Array:
+    check_square("CholeskyGrad", factor)
+    if factor.shape != grad.shape:
+        raise InvalidArgumentError(
+            f"the gradient has the shape of the factor, {list(factor.shape)}, got {list(grad.shape)}"
+        )
+    turned = np.swapaxes(factor, -1, -2)
+    middle = np.tril(turned @ grad)
+    middle *= 1 - np.eye(factor.shape[-1], dtype=factor.dtype) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left = solve_triangular(turned, middle, False)
+        both = solve_triangular(turned, np.swapaxes(left, -1, -2), False)
+    return np.asarray((both + np.swapaxes(both, -1, -2)) / 2, factor.dtype)
+
+
+for _name in ("CholeskyGrad", "BatchCholeskyGrad"):
+    op(_name, _infer_factor_gradient, _factor_gradient, cost=cubic_cost)
 
 
 # -- Qr ------------------------------------------------------------------------------------------

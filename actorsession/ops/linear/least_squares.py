@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float64
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
@@ -99,11 +98,11 @@ def _kernel(ctx: KernelContext) -> Kernel:
                 return narrowed(_normal_solution(left, right, float(weight)), dtype)
             rank_limit = np.finfo(left.dtype).eps * max(matrix.shape[-2:])
             return narrowed(np.linalg.pinv(left, rank_limit) @ right, dtype)
-        except np.linalg.LinAlgError as error:
-            raise InvalidArgumentError(
-                f"MatrixSolveLs: a matrix of shape {list(matrix.shape)} has not full rank; "
-                "fast=False takes such as well"
-            ) from error
+        except np.linalg.LinAlgError:
+            # As in TensorFlow, whose factorisation has a square root of 0 and divides by it; fast=False takes
+            # matrices without full rank as well.
+            shape = (*matrix.shape[:-2], matrix.shape[-1], rhs.shape[-1])
+            return np.full(shape, np.nan, dtype.np_dtype)
 
     return solve
 

@@ -12,7 +12,7 @@ from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.shape import expand_dims
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.elements.cast import cast
-from actorsession.ops.elements.comparison import greater
+from actorsession.ops.elements.comparison import greater, greater_equal
 from actorsession.ops.elements.selection import where_v2
 from actorsession.ops.linear.matmul import matmul
 from actorsession.ops.linear.spectra import svd
@@ -39,7 +39,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
         s, u, v = svd(value)
         part = _rounding(value, s) * _PINV_ROUNDING if rcond is None else rcond
         limit = convert_to_tensor(part, s.dtype, graph=value.graph)
-        small = greater(expand_dims(limit, -1) * reduce_max(s, -1, keepdims=True), s)
+        small = greater_equal(expand_dims(limit, -1) * reduce_max(s, -1, keepdims=True), s)
         kept = where_v2(small, scalar_like(np.inf, s), s)
         return matmul(v / cast(expand_dims(kept, -2), v.dtype), u, adjoint_b=True)
 

@@ -187,12 +187,10 @@ def _triangular_kernel(ctx: KernelContext) -> Kernel:
         check_square(op, matrix)
         check_rows(op, matrix, rhs, broadcast=True)
         left = widened(matrix, dtype)
-        if not np.diagonal(left, axis1=-2, axis2=-1).all():
-            raise InvalidArgumentError(
-                f"{op}: the matrix is not invertible, there is a 0 on its diagonal"
-            )
         left = adjoint_array(left) if turned else left
-        return narrowed(solve_triangular(left, widened(rhs, dtype), lower != turned), dtype)
+        with np.errstate(divide="ignore", invalid="ignore"):  # of a 0 on the diagonal
+            found = solve_triangular(left, widened(rhs, dtype), lower != turned)
+        return narrowed(found, dtype)
 
     return solve
 

@@ -132,7 +132,7 @@ def _split_gradient(op: Operation, grad: Tensor) -> Grads:
     return [joined, None, None]
 
 
-def _of_both(a: TensorList, b: TensorList) -> TensorList:
+def _of_both(a: Any, b: Any) -> TensorList:
     """Return the items of two lists in one."""
     if a.element_dtype is not b.element_dtype:
         raise InvalidArgumentError(

@@ -73,7 +73,7 @@ class TensorArray(Composite, GraphBound):
         name: str | None = None,
     ) -> None:
         if handle is not None:
-            raise ValueError("TensorArray: a handle cannot be given; flow is the list behind it")
+            raise TypeError("TensorArray: a handle cannot be given; flow is the list behind it")
         if (flow is None) == (size is None):
             raise ValueError("TensorArray: one of size and flow must be provided, and not both")
         if flow is not None and element_shape is not None:
@@ -247,10 +247,16 @@ class TensorArray(Composite, GraphBound):
         """
         items = self._value(value)
         self._check_shape(_without_first(items.shape, "scatter"))
+        places = convert_to_tensor(indices, int32, graph=items.graph)
+        if not places.shape.is_compatible_with(items.shape[:1]):
+            raise ValueError(
+                f"TensorArray.scatter: Dimensions must be equal, but are {items.shape} and "
+                f"{places.shape}: an index for each item"
+            )
         with self._scope(name, "TensorArrayScatter"):
             return self._with(
                 tensor_list_scatter(
-                    items, indices, self.element_shape, self._flow, name="TensorArrayScatterV3"
+                    items, places, self.element_shape, self._flow, name="TensorArrayScatterV3"
                 )
             )
 

@@ -16,7 +16,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, Kernel, KernelContext
 from actorsession.ops import raw
 from actorsession.ops.build import make_one
-from actorsession.ops.elements.elementwise import conj
+from actorsession.ops.elements.elementwise import conj, reciprocal_of
 from actorsession.ops.operands import by_rank
 from actorsession.ops.rows import op, same
 
@@ -66,12 +66,12 @@ def _sigmoid_array(x: Array, out: Array | None = None) -> Any:
     out = np.negative(x, out)
     np.exp(out, out=out)
     out += out.dtype.type(1)
-    return np.reciprocal(out, out=out)
+    return reciprocal_of(out, out)
 
 
 def _sigmoid_kernel(ctx: KernelContext) -> Kernel:
     one = ctx.inputs[0].dtype.np_dtype.type(1)
-    return by_rank(ctx, lambda x: one / (one + np.exp(-x)), _sigmoid_array)
+    return by_rank(ctx, lambda x: reciprocal_of(one + np.exp(-x)), _sigmoid_array)
 
 
 # np.maximum with a scalar takes three times as long per element as clip, whose call takes 1 us more.

@@ -107,10 +107,14 @@ def _grad_kernel(ctx: KernelContext) -> Kernel:
     def kernel(grads: Any, x: Any, y: Any) -> Any:
         _check(grads, x, y)
         norm = _norm(x, ctx)
-        shared = _near(grads * y / norm, radius)
+        back = grads * y / norm
+        out = grads * norm ** x.dtype.type(-beta)
+        if not norm.all():  # without a bias, pixels of zeros; no gradient comes back through them
+            none = grads == 0
+            back[none], out[none] = 0, 0
+        shared = _near(back, radius)
         shared *= x
         shared *= x.dtype.type(2 * alpha * beta)
-        out = grads * norm ** x.dtype.type(-beta)
         out -= shared
         return out
 

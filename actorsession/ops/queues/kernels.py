@@ -41,8 +41,14 @@ _WORD = 0xFFFF_FFFF_FFFF_FFFF
 
 
 def _shuffled(attrs: Mapping[str, Any]) -> ShuffledElements:
+    least, capacity = attrs["min_after_dequeue"], attrs["capacity"]
+    if least < 0 or 0 <= capacity <= least:
+        raise InvalidArgumentError(
+            f"min_after_dequeue {least} must be at least 0 and < capacity {capacity}, since a queue that is "
+            "full would let nothing be taken"
+        )
     seeds = (attrs["seed"] & _WORD, attrs["seed2"] & _WORD)
-    return ShuffledElements(attrs["min_after_dequeue"], seeds)
+    return ShuffledElements(least, seeds)
 
 
 def _register_queue(label: str, elements: Callable[[Mapping[str, Any]], Any]) -> None:

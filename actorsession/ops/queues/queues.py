@@ -123,11 +123,14 @@ class PaddingFIFOQueue(QueueBase):
         check_counts(types, known, names)
         if len(known) != len(types):
             raise ValueError(
-                f"Shapes must be provided for all components, but received {len(types)} dtypes and "
-                f"{len(known)} shapes."
+                "When providing partial shapes, a list of shapes must be provided. Shapes must be provided "
+                f"for all components, but received {len(types)} dtypes and {len(known)} shapes."
             )
-        if any(s.rank is None for s in known):
-            raise ValueError(f"a PaddingFIFOQueue needs shapes of known rank, got {known}")
+        for shape in known:
+            if shape.rank is None:
+                raise ValueError(
+                    f"A shape must have a defined rank in a PaddingFIFOQueue, got {shape} among {known}"
+                )
         handle = _new_queue("PaddingFIFOQueueV2", capacity, types, known, shared_name, name)
         super().__init__(types, known, None if names is None else as_list(names), handle)
 

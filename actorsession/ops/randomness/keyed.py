@@ -1,8 +1,8 @@
 """Random numbers by key and counter: the second versions of the stateless operations, and generators.
 
 TensorFlow 2 makes a key and a counter of a seed first, or keeps both in a variable, from which each draw
-takes its part: a vector of int64, the counter before the key. The numbers are this library's, as those of
-all operations here, and depend on key, counter and shape alone.
+takes its part: a vector of int64, the counter before the key. Uniform, normal and whole numbers are
+TensorFlow's (``philox``); others are this library's, and depend on key, counter and shape alone.
 """
 
 from __future__ import annotations
@@ -10,32 +10,84 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, resource
+from actorsession.graph.dtypes import as_dtype, int32, resource
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
-from actorsession.ops.randomness.numbers import (
-    Draw,
-    checked_dims,
-    normal_numbers,
-    truncated_normal_numbers,
-    uniform_numbers,
-)
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.randomness import philox
+from actorsession.ops.randomness.numbers import checked_dims
+from actorsession.ops.randomness.philox import Philox
 from actorsession.ops.randomness.samples import drawn_gamma, gamma_gradient, sample_cost
 from actorsession.ops.rows import check_inputs, op
 from actorsession.ops.shape_operands import described_shape
 
-__all__: list[str] = []
+__all__ = ["stateless_binomial", "stateless_parameterized_truncated_normal"]
 
 _WORD = 2**64 - 1
 # TensorFlow's number of the algorithm that its processors use, and how many words its counter has.
 _PHILOX, _WORDS = 1, 2
+_ANY = 3  # the device chooses
+# -- public functions ------------------------------------------------------------------------------
+
+
+def stateless_binomial(
+    shape: Any,
+    seed: Any,
+    counts: Any,
+    probs: Any,
+    output_dtype: Any = int32,
+    name: str | None = None,
+) -> Tensor:
+    """Return numbers of successes, as a function of the seed.
+
+    Args:
+        shape: wanted shape; it ends with that of the parameters, broadcast.
+        seed: two integers.
+        counts: how often is tried.
+        probs: how likely a success is.
+        output_dtype: the dtype of the result.
+    """
+    chances = convert_to_tensor(probs)
+    tries = cast(convert_to_tensor(counts, graph=chances.graph), chances.dtype)
+    return raw.StatelessRandomBinomial(
+        shape, seed, tries, chances, dtype=as_dtype(output_dtype), name=name
+    )
+
+
+def stateless_parameterized_truncated_normal(
+    shape: Any,
+    seed: Any,
+    means: Any = 0.0,
+    stddevs: Any = 1.0,
+    minvals: Any = -2.0,
+    maxvals: Any = 2.0,
+    name: str | None = None,
+) -> Tensor:
+    """Return normally distributed numbers between two bounds, as a function of the seed.
+
+    Args:
+        shape: wanted shape, with which the parameters broadcast.
+        seed: two integers.
+        means: means of the numbers before they are bounded.
+        stddevs: their standard deviations.
+        minvals: the lower bounds.
+        maxvals: the upper bounds.
+    """
+    return raw.StatelessParameterizedTruncatedNormal(
+        shape, seed, means, stddevs, minvals, maxvals, name=name
+    )
+
+
 # Bounds further apart than this around zero have normal numbers between them often enough.
 _WIDE = 2.5
 Whole = Callable[..., Any]
@@ -52,22 +104,6 @@ def _generator(*words: Any) -> np.random.Generator:
 
 
 # -- what is drawn ---------------------------------------------------------------------------------
-
-
-def _numbers(draw: Draw) -> Whole:
-    """Return the draw of floating-point numbers, by generator, shape and type."""
-    return lambda generator, dims, dtype, *rest: np.asarray(draw(generator, dims, dtype))
-
-
-def _between(generator: Any, dims: Any, dtype: Any, low: Any, high: Any) -> Any:
-    if low >= high:
-        raise InvalidArgumentError(f"Need minval < maxval, got {low} >= {high}")
-    return np.asarray(generator.integers(low, high, dims, dtype.np_dtype))
-
-
-def _any_integer(generator: Any, dims: Any, dtype: Any) -> Any:
-    ends = np.iinfo(dtype.np_dtype)
-    return np.asarray(generator.integers(ends.min, ends.max, dims, dtype.np_dtype, endpoint=True))
 
 
 def _binomial(generator: Any, dims: Any, dtype: Any, counts: Any, probs: Any) -> Any:
@@ -161,8 +197,7 @@ def _key_kernel(ctx: KernelContext) -> Kernel:
     def key(seed: Any) -> Any:
         if np.shape(seed) != (2,):
             raise InvalidArgumentError(f"seed must have shape [2], not {list(np.shape(seed))}")
-        first, second = (int(part) & _WORD for part in seed)
-        made = np.array([first], np.uint64), np.array([0, second], np.uint64)
+        made = philox.key_and_counter(seed)
         return (*made, np.int32(_PHILOX)) if names_algorithm else made
 
     return key
@@ -186,38 +221,40 @@ def _keyed_shape(ctx: InferContext) -> Sequence[TensorShape]:
     return [described_shape(ctx, 0)]
 
 
-def _keyed_kernel(draw: Whole, ctx: KernelContext) -> Kernel:
+def _keyed_kernel(draw: Whole, source: Whole, ctx: KernelContext) -> Kernel:
     dtype = ctx.outputs[0].dtype
 
     def drawn(shape: Any, key: Any, counter: Any, algorithm: Any, *rest: Any) -> Any:
         _check_algorithm(algorithm)
-        return draw(_generator(key, counter), checked_dims(shape), dtype, *rest)
+        return np.asarray(draw(source(key, counter), checked_dims(shape), dtype, *rest))
 
     return drawn
 
 
 def _check_algorithm(algorithm: Any) -> None:
-    if int(algorithm) not in (1, 2, 3):
-        raise InvalidArgumentError(f"Unsupported algorithm id: {algorithm}; 1, 2 and 3 are known")
+    if int(algorithm) not in (_PHILOX, _ANY):
+        raise InvalidArgumentError(
+            f"Unsupported algorithm id: {algorithm}; Philox is {_PHILOX}, and {_ANY} leaves the choice"
+        )
 
 
 def _keyed_gamma_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     return [*[None] * 4, gamma_gradient(op, grad, op.inputs[4])]
 
 
-for _name, _draw, _gradient in (
-    ("UniformV2", _numbers(uniform_numbers), NOT_DIFFERENTIABLE),
-    ("NormalV2", _numbers(normal_numbers), NOT_DIFFERENTIABLE),
-    ("TruncatedV2", _numbers(truncated_normal_numbers), NOT_DIFFERENTIABLE),
-    ("UniformIntV2", _between, NOT_DIFFERENTIABLE),
-    ("UniformFullIntV2", _any_integer, NOT_DIFFERENTIABLE),
-    ("GammaV3", _gamma, _keyed_gamma_gradient),
-):
+for _name, _draw in (
+    ("RandomUniform", philox.uniform), ("RandomNormal", philox.normal),
+    ("TruncatedNormal", philox.truncated_normal), ("RandomUniformInt", philox.between),
+    ("RandomUniformFullInt", philox.integers),
+):  # fmt: skip
     op(
-        "StatelessTruncatedNormalV2" if _name == "TruncatedV2" else f"StatelessRandom{_name}",
-        _keyed_shape, kernel=functools.partial(_keyed_kernel, _draw), grad=_gradient,
-        cost=sample_cost, sized_by=(0,),
+        f"Stateless{_name}V2", _keyed_shape, kernel=functools.partial(_keyed_kernel, _draw, Philox),
+        grad=NOT_DIFFERENTIABLE, cost=sample_cost, sized_by=(0,),
     )  # fmt: skip
+op(
+    "StatelessRandomGammaV3", _keyed_shape, grad=_keyed_gamma_gradient, cost=sample_cost,
+    kernel=functools.partial(_keyed_kernel, _gamma, _generator), sized_by=(0,),
+)  # fmt: skip
 
 
 def _shuffle(value: Any, key: Any, counter: Any, algorithm: Any) -> Any:
@@ -238,7 +275,10 @@ def _seeded_kernel(draw: Whole, ctx: KernelContext) -> Kernel:
     return lambda shape, seed, *rest: draw(_generator(seed), checked_dims(shape), dtype, *rest)
 
 
-for _name, _draw in (("RandomBinomial", _binomial), ("ParameterizedTruncatedNormal", _truncated)):
+_BY_SEED: dict[str, Whole] = {
+    "RandomBinomial": _binomial, "ParameterizedTruncatedNormal": _truncated,
+}  # fmt: skip
+for _name, _draw in _BY_SEED.items():
     op(
         f"Stateless{_name}", lambda ctx: [described_shape(ctx, 0)],
         kernel=functools.partial(_seeded_kernel, _draw), grad=NOT_DIFFERENTIABLE, cost=sample_cost,
@@ -297,8 +337,8 @@ op(
 
 # The counter of a generator has two words, and its key follows them.
 _STATE = 3
-# Numbers that one step of the counter gives.
-_PER_STEP = 4
+# How far the counter goes on for each number, as in TensorFlow, whatever was drawn for it.
+_SKIPPED = 256
 
 
 def _check_state(ctx: InferContext) -> None:
@@ -336,8 +376,7 @@ def _skip_kernel(ctx: KernelContext) -> Kernel:
 
     def skip(var: Any, algorithm: Any, delta: Any) -> Any:
         _check_algorithm(algorithm)
-        # As in TensorFlow, a step is 256 numbers.
-        before = _advanced(var, ctx.op, (int(delta) & _WORD) << 8)
+        before = _advanced(var, ctx.op, (int(delta) & _WORD) * _SKIPPED)
         return before if reads else None
 
     return skip
@@ -348,14 +387,14 @@ def _stateful_shape(ctx: InferContext) -> Sequence[TensorShape]:
     return [described_shape(ctx, 2)]
 
 
-def _stateful_kernel(draw: Whole, ctx: KernelContext) -> Kernel:
+def _stateful_kernel(draw: Whole, source: Whole, ctx: KernelContext) -> Kernel:
     dtype = ctx.outputs[0].dtype
 
     def drawn(var: Any, algorithm: Any, shape: Any, *rest: Any) -> Any:
         _check_algorithm(algorithm)
         dims = checked_dims(shape)
-        count = -(-int(np.prod(dims)) * 256 // _PER_STEP) if dims else 1
-        return draw(_generator(_advanced(var, ctx.op, count)), dims, dtype, *rest)
+        state = _advanced(var, ctx.op, prod(dims) * _SKIPPED)
+        return np.asarray(draw(source(state[_WORDS:], state[:_WORDS]), dims, dtype, *rest))
 
     return drawn
 
@@ -367,12 +406,12 @@ def _skipped(ctx: InferContext) -> Sequence[TensorSpec]:
 
 for _name in ("RngReadAndSkip", "RngSkip"):
     op(_name, infer=_skipped, kernel=_skip_kernel, grad=NOT_DIFFERENTIABLE)
-for _name, _draw in (
-    ("Uniform", _numbers(uniform_numbers)), ("UniformInt", _between),
-    ("UniformFullInt", _any_integer), ("StandardNormalV2", _numbers(normal_numbers)),
-    ("TruncatedNormal", _numbers(truncated_normal_numbers)), ("RandomBinomial", _binomial),
+for _name, _draw, _source in (
+    ("Uniform", philox.uniform, Philox), ("UniformInt", philox.between, Philox),
+    ("UniformFullInt", philox.integers, Philox), ("StandardNormalV2", philox.normal, Philox),
+    ("TruncatedNormal", philox.truncated_normal, Philox), ("RandomBinomial", _binomial, _generator),
 ):  # fmt: skip
     op(
-        f"Stateful{_name}", _stateful_shape, kernel=functools.partial(_stateful_kernel, _draw),
-        grad=NOT_DIFFERENTIABLE, cost=sample_cost, sized_by=(2,),
+        f"Stateful{_name}", _stateful_shape, grad=NOT_DIFFERENTIABLE, cost=sample_cost,
+        kernel=functools.partial(_stateful_kernel, _draw, _source), sized_by=(2,),
     )  # fmt: skip

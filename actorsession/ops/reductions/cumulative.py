@@ -81,8 +81,23 @@ def _infer(ctx: InferContext) -> list[TensorShape]:
     return [shape]
 
 
-def _kernel(fold: np.ufunc, identity: float) -> Any:
-    accumulate: Kernel = fold.accumulate
+def _log_sums(x: Array, axis: int, dtype: Any, out: Array) -> None:
+    """Accumulate logarithms of sums along the first axis.
+
+    Where an element is NaN, the logarithm so far is counted twice, as in TensorFlow's kernel, which compares
+    the two; a NaN at the start is the logarithm of nothing.
+    """
+    if not np.isnan(x).any():
+        np.logaddexp.accumulate(x, axis, dtype, out)
+        return
+    so_far: Any = np.full(x.shape[1:], -np.inf, dtype)
+    for place, row in enumerate(x):
+        other = np.where(np.isnan(row), so_far, row)
+        so_far = np.logaddexp(so_far, other)
+        out[place] = so_far
+
+
+def _kernel(accumulate: Kernel, identity: float) -> Any:
 
     def kernel(ctx: KernelContext) -> Kernel:
         exclusive, reverse, op = ctx.attrs["exclusive"], ctx.attrs["reverse"], ctx.op
@@ -135,8 +150,8 @@ def _logsumexp_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 
 
 op(
-    "Cumsum", _infer, kernel=_kernel(np.add, 0),
+    "Cumsum", _infer, kernel=_kernel(np.add.accumulate, 0),
     grad=lambda op, grad: [_back(op, grad, not op.attrs["reverse"]), None],
 )  # fmt: skip
-op("Cumprod", _infer, kernel=_kernel(np.multiply, 1), grad=_cumprod_gradient)
-op("CumulativeLogsumexp", _infer, kernel=_kernel(np.logaddexp, -np.inf), grad=_logsumexp_gradient)
+op("Cumprod", _infer, kernel=_kernel(np.multiply.accumulate, 1), grad=_cumprod_gradient)
+op("CumulativeLogsumexp", _infer, kernel=_kernel(_log_sums, -np.inf), grad=_logsumexp_gradient)

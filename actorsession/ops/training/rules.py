@@ -55,7 +55,8 @@ def adagrad_v2(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arra
     (accum,), (lr, epsilon) = slots, rates
     if attrs["update_slots"]:
         accum += grad * grad
-    return var - grad * lr / (np.sqrt(accum) + epsilon)
+    moved: Array = var - grad * lr / (np.sqrt(accum) + epsilon)
+    return moved
 
 
 def ada_max(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
@@ -64,7 +65,8 @@ def ada_max(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays)
     beta1_power, lr, beta1, beta2, epsilon = rates
     m += (grad - m) * (1 - beta1)
     np.maximum(beta2 * v, np.abs(grad), out=v)
-    return var - lr / (1 - beta1_power) * (m / (v + epsilon))
+    moved: Array = var - lr / (1 - beta1_power) * (m / (v + epsilon))
+    return moved
 
 
 def adam_with_amsgrad(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
@@ -75,7 +77,8 @@ def adam_with_amsgrad(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rate
     v += (grad * grad - v) * (1 - beta2)
     np.maximum(vhat, v, out=vhat)
     alpha = lr * np.sqrt(1 - beta2_power) / (1 - beta1_power)
-    return var - m * alpha / (np.sqrt(vhat) + epsilon)
+    moved: Array = var - m * alpha / (np.sqrt(vhat) + epsilon)
+    return moved
 
 
 def add_sign(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
@@ -83,7 +86,8 @@ def add_sign(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays
     (m,), (lr, alpha, sign_decay, beta) = slots, rates
     m *= beta
     m += grad * (1 - beta)
-    return var - lr * (alpha + sign_decay * np.sign(grad) * np.sign(m)) * grad
+    moved: Array = var - lr * (alpha + sign_decay * np.sign(grad) * np.sign(m)) * grad
+    return moved
 
 
 def power_sign(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
@@ -91,7 +95,8 @@ def power_sign(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arra
     (m,), (lr, logbase, sign_decay, beta) = slots, rates
     m *= beta
     m += grad * (1 - beta)
-    return var - lr * np.exp(logbase * sign_decay * np.sign(grad) * np.sign(m)) * grad
+    moved: Array = var - lr * np.exp(logbase * sign_decay * np.sign(grad) * np.sign(m)) * grad
+    return moved
 
 
 def keras_momentum(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
@@ -99,7 +104,8 @@ def keras_momentum(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: 
     (accum,), (lr, momentum) = slots, rates
     accum *= momentum
     accum -= grad * lr
-    return var + (accum * momentum - grad * lr if attrs["use_nesterov"] else accum)
+    moved: Array = var + (accum * momentum - grad * lr if attrs["use_nesterov"] else accum)
+    return moved
 
 
 def adagrad_da(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:

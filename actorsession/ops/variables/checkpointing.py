@@ -295,6 +295,60 @@ def _restored(
     return reader.read(name, part)[()]
 
 
+def _loaded(ctx: InferContext) -> Sequence[TensorShape]:
+    rows, columns = ctx.attrs["num_rows"], ctx.attrs["num_cols"]
+    for index, count in ((2, rows), (3, None)):
+        if not ctx.inputs[index].shape.is_compatible_with([count]):
+            raise ValueError(
+                f"{ctx.op}: a row for each of {rows}, and a column for each or none, got shape "
+                f"{ctx.inputs[index].shape}"
+            )
+    return [TensorShape([rows, columns])]
+
+
+def _load_kernel(ctx: KernelContext) -> Kernel:
+    """Load a matrix of a checkpoint whose rows and columns have other places now."""
+    op, host = ctx.op, ctx.resources
+    shape = ctx.attrs["num_rows"], ctx.attrs["num_cols"]
+
+    def load(path: Any, name: Any, rows: Any, columns: Any, initial: Any) -> Any:
+        with CheckpointReader(host.files.prefix(_text(op, path)), host.files) as reader:
+            old = np.asarray(reader.get_tensor(_text(op, name)))
+        if old.ndim != 2 or old.dtype != np.float32:
+            raise InvalidArgumentError(
+                f"{op}: a float32 matrix is loaded, got {old.dtype} of shape {list(old.shape)}"
+            )
+        if not columns.size:
+            columns = np.arange(shape[1])
+        if rows.shape != shape[:1] or columns.shape != shape[1:]:
+            raise InvalidArgumentError(
+                f"{op}: {shape[0]} rows and {shape[1]} columns are needed, got {len(rows)} and {len(columns)}"
+            )
+        for what, given, limit in (("row", rows, len(old)), ("column", columns, old.shape[1])):
+            kept = given[given >= 0]
+            if len(np.unique(kept)) < len(kept) or (kept >= limit).any():
+                raise InvalidArgumentError(
+                    f"{op}: an old {what} below {limit} is used once at most, got {given.tolist()}"
+                )
+        fresh = (rows[:, None] < 0) | (columns < 0)
+        if fresh.sum() != initial.size:
+            raise InvalidArgumentError(
+                f"{op}: {fresh.sum()} values have no old place, got {initial.size} initializing_values"
+            )
+        out = np.empty(shape, np.float32)
+        out[~fresh] = old[np.ix_(rows[rows >= 0], columns[columns >= 0])].reshape(-1)
+        out[fresh] = initial.reshape(-1)
+        return out
+
+    return load
+
+
+op(
+    "LoadAndRemapMatrix", _loaded, kernel=_load_kernel, grad=NOT_DIFFERENTIABLE, blocks=True,
+    opens_files=True,
+)  # fmt: skip
+
+
 def _filename(basename: Any, shard: Any, num_shards: Any) -> bytes:
     prefix = _text("ShardedFilename", basename)
     return checkpoints.sharded_name(prefix, int(shard), int(num_shards)).encode()

@@ -13,7 +13,8 @@ import numpy as np
 
 from actorsession.graph.dtypes import string
 from actorsession.graph.graph import get_default_graph
-from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.operation import Operation, ReferenceTensor, Tensor
+from actorsession.ops import raw
 from actorsession.ops.arrays.gather import gather
 from actorsession.ops.arrays.joining import stack
 from actorsession.ops.arrays.shape import rank, reshape
@@ -101,9 +102,18 @@ def initialize_local_variables() -> Operation:
     return local_variables_initializer()
 
 
-def is_variable_initialized(variable: Variable) -> Tensor:
-    """Return a bool scalar that is true if a value was assigned."""
-    return variable.is_initialized()
+def is_variable_initialized(variable: Any) -> Tensor:
+    """Return a bool scalar that is true if a value was assigned.
+
+    Args:
+        variable: a variable, or the tensor that refers to one, as a graph has it under its name.
+    """
+    if not isinstance(variable, Tensor):
+        found: Tensor = variable.is_initialized()
+        return found
+    if isinstance(variable, ReferenceTensor):
+        return raw.IsVariableInitialized(variable)
+    return raw.VarIsInitializedOp(variable)
 
 
 def report_uninitialized_variables(

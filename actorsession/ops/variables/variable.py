@@ -165,6 +165,11 @@ class Variable(VariableUpdates, OperatorMixin, GraphBound, metaclass=CreatedBySc
         return self._handle.name
 
     @property
+    def _shared_name(self) -> str:
+        """The name under which the state is stored, under TensorFlow's name for it."""
+        return self.op.name
+
+    @property
     def op(self) -> Operation:
         """The operation that represents the variable; the state is stored under its name."""
         return self._handle.op

@@ -79,7 +79,7 @@ class ConditionalAccumulatorBase(GraphBound):
             new_global_step: an integer scalar.
             name: wanted name.
         """
-        step = convert_to_tensor(new_global_step, int64)
+        step = cast(convert_to_tensor(new_global_step), int64)
         return raw.AccumulatorSetGlobalStep(self._accumulator_ref, step, name=name)
 
 
@@ -282,31 +282,60 @@ def _sparse_apply_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _check_sparse(label: str, whole: TensorShape, indices: Any, rows: Any, shape: Any) -> None:
-    if np.ndim(indices) != 1 or not np.ndim(rows) or len(indices) != len(rows) or not len(indices):
-        raise InvalidArgumentError(
-            f"{label} takes a vector of indices, at least one, and a row for each; got indices of shape "
-            f"{list(np.shape(indices))} and rows of shape {list(np.shape(rows))}"
-        )
-    if len(shape) and not whole.is_compatible_with(shape.tolist()):
-        raise InvalidArgumentError(f"{label} has shape {whole}, the gradient {shape.tolist()}")
-    if whole.sizes is None:
-        return
-    first, behind = whole.sizes[0], TensorShape(whole.sizes[1:])
-    if not behind.is_compatible_with(rows.shape[1:]):
-        raise InvalidArgumentError(
-            f"{label} has rows of shape {behind}, the gradient those of {list(rows.shape[1:])}"
-        )
-    if indices.min() < 0 or (first is not None and indices.max() >= first):
-        raise InvalidArgumentError(
-            f"{label} has {'any number of' if first is None else first} rows, the gradient has indices "
-            f"from {indices.min()} to {indices.max()}"
-        )
+    """Check a gradient. The shape of an accumulator is that of its first axes: a gradient may have more."""
+    dims = whole.sizes or ()
+    given, known = (
+        [int(size) for size in shape],
+        [(i, d) for i, d in enumerate(dims) if d is not None],
+    )
+    found = [int(size) for size in np.shape(rows)]
+    wrong = range(len(indices)) if np.ndim(indices) == 1 and dims else range(0)
+    beyond = [i for i in wrong if dims[0] is not None and not 0 <= indices[i] < dims[0]]
+    checks: list[tuple[bool, str]] = [
+        (
+            np.ndim(indices) == 1,
+            f"Input indices should be vector but received shape: {np.shape(indices)}",
+        ),
+        (bool(found), "Values cannot be 0-dimensional."),
+        (
+            bool(found) and np.ndim(indices) == 1 and 0 < len(indices) == found[0],
+            f"Expected {np.size(indices)} non-empty input values, got {found[0] if found else 0}",
+        ),
+        (
+            not given or len(given) >= len(dims),
+            f"Shape mismatch: expected shape rank at least {len(dims)}, got {len(given)}",
+        ),
+        *(
+            (given[i] == d, f"Shape mismatch: expected shape dim {i} to be {d}, got {given[i]}")
+            for i, d in known
+            if i < len(given)
+        ),
+        *(
+            (
+                False,
+                f"Shape mismatch: index of slice {i} exceeded limits of shape; index is {indices[i]} "
+                f"exceeded {dims[0]}",
+            )
+            for i in beyond
+        ),
+        (
+            len(found) >= len(dims),
+            f"Shape mismatch: expected values rank at least {len(dims)}, got {len(found)}",
+        ),
+        *(
+            (found[i] == d, f"Shape mismatch: expected values dim {i} to be {d}, got {found[i]}")
+            for i, d in known
+            if 0 < i < len(found)
+        ),
+    ]
+    for holds, said in checks:
+        if not holds:
+            raise InvalidArgumentError(f"{said} [{label} of shape {whole}]")
 
 
 def _sparse_taken(ctx: InferContext) -> Sequence[TensorShape]:
-    dims = _spec(ctx).shape.sizes
-    rows = TensorShape(None if dims is None else [None, *dims[1:]])
-    return [TensorShape([None]), rows, TensorShape([None if dims is None else len(dims)])]
+    # A gradient may have more axes than the accumulator says.
+    return [TensorShape([None]), TensorShape(None), TensorShape([None])]
 
 
 def _sparse_take_kernel(ctx: KernelContext) -> Kernel:
@@ -314,8 +343,8 @@ def _sparse_take_kernel(ctx: KernelContext) -> Kernel:
 
     def whole(total: Any) -> Any:
         indices, rows = total
-        known = [None, *rows.shape[1:]] if dims is None else dims
-        return indices, rows, np.array([-1 if d is None else d for d in known], np.int64)
+        first = dims[0] if dims else None
+        return indices, rows, np.array([-1 if first is None else first, *rows.shape[1:]], np.int64)
 
     return lambda state, count: state.take(int(count), whole)
 

@@ -83,10 +83,16 @@ class SparseSum:
         """Add (indices, rows); rows with equal indices within a gradient are added up."""
         indices, rows = gradient
         shape = list(rows.shape[1:])
-        if self._rows and shape != self._shape:
+        if self._rows and len(shape) != len(self._shape):
             raise InvalidArgumentError(
-                f"the rows so far have shape {self._shape}, those of this gradient {shape}; the two must "
-                "be the same"
+                f"Shape mismatch: expected values rank {len(self._shape) + 1}, got {len(shape) + 1}: the "
+                f"rows so far have shape {self._shape}, those of this gradient {shape}"
+            )
+        if self._rows and shape != self._shape:
+            axis = next(i for i, size in enumerate(shape) if size != self._shape[i])
+            raise InvalidArgumentError(
+                f"Shape mismatch: expected values dim {axis + 1} to be {self._shape[axis]}, got "
+                f"{shape[axis]}: the rows so far have shape {self._shape}, those of this gradient {shape}"
             )
         self._shape = shape
         for i in set(indices.tolist()):

@@ -12,20 +12,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import int32, int64
+from actorsession.graph.dtypes import bool_, int32, int64
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
-from actorsession.ops.arrays.array import transpose
+from actorsession.ops.arrays.array import concat, pad, stack, transpose
+from actorsession.ops.arrays.dimensions import shape_tensor
+from actorsession.ops.arrays.masks import boolean_mask, sequence_mask
 from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.comparison import less
+from actorsession.ops.elements.selection import where_v2
+from actorsession.ops.flow.mapping import map_fn
+from actorsession.ops.reductions.cumulative import cumsum
+from actorsession.ops.reductions.reduction import reduce_max, reduce_sum
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import one_spelling
 from actorsession.opsets.ctc.decoders import batch_of
 from actorsession.opsets.sparse.basics import SparseTensor
 
-__all__ = ["ctc_loss"]
+__all__ = ["collapse_repeated", "ctc_loss", "ctc_loss_v2", "ctc_unique_labels"]
 
 
 def ctc_loss(
@@ -99,6 +107,108 @@ def _loss(ctx: InferContext) -> Sequence[TensorShape]:
     if not values.is_compatible_with(indices[:1]):
         raise ValueError(f"{ctx.op}: labels have places {indices} and values {values}")
     return [TensorShape([batch_of(ctx)]), inputs]
+
+
+def ctc_loss_v2(
+    labels: Any,
+    logits: Any,
+    label_length: Any,
+    logit_length: Any,
+    logits_time_major: bool = True,
+    unique: Any = None,
+    blank_index: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Return ``ctc_loss`` of labels that may be a matrix, with any class as the blank.
+
+    Args:
+        labels: integers of shape ``[batch, most labels]``, dense or sparse.
+        logits: see ``ctc_loss``.
+        label_length: the number of labels of each sequence; ignored for sparse labels.
+        logit_length: the number of time steps of each sequence.
+        logits_time_major: whether the first axis of ``logits`` is time.
+        unique: ignored: the result of ``ctc_unique_labels``, which makes other devices faster.
+        blank_index: the class of blanks, from the end if negative; 0 for dense labels if left out.
+        name: wanted name of the scope.
+
+    Raises:
+        ValueError: for sparse labels without a class of blanks.
+    """
+    value = convert_to_tensor(logits)
+    sparse = isinstance(labels, SparseTensor)
+    if sparse and blank_index is None:
+        raise ValueError("Argument `blank_index` must be provided when labels is a SparseTensor.")
+    classes = value.shape.with_rank(3)[2]
+    if classes is None:
+        raise ValueError("the number of classes, the last size of logits, has to be known")
+    blank = (blank_index or 0) % classes
+    with value.graph.name_scope(name or ("ctc_loss" if sparse else "ctc_loss_dense")):
+        given = labels if sparse else _as_sparse(labels, label_length)
+        if blank != classes - 1:
+            parts = [value[:, :, :blank], value[:, :, blank + 1 :], value[:, :, blank : blank + 1]]
+            value = concat(parts, 2)
+            found = given.values
+            moved = where_v2(less(found, blank), found, found - 1)
+            given = SparseTensor(given.indices, moved, given.dense_shape)
+        return ctc_loss(given, value, logit_length, time_major=logits_time_major)
+
+
+def _as_sparse(labels: Any, lengths: Any) -> SparseTensor:
+    """Return the labels of sequences of given lengths."""
+    value = cast(convert_to_tensor(labels), int32)
+    mask = sequence_mask(lengths, shape_tensor(value)[1])
+    places = where_v2(mask)
+    return SparseTensor(places, boolean_mask(value, mask), shape_tensor(value, int64))
+
+
+def ctc_unique_labels(labels: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Return the different labels of each sequence in their order, and where each label is among them.
+
+    Args:
+        labels: integers of shape ``[batch, most labels]``.
+        name: wanted name of the scope.
+
+    Returns:
+        The different labels, filled up with 0, and int32 places; both have the shape of ``labels``.
+    """
+    value = convert_to_tensor(labels)
+    with value.graph.name_scope(name or "ctc_unique_labels"):
+
+        def of_row(row: Any) -> tuple[Tensor, Tensor]:
+            found, places = raw.Unique(row)
+            return pad(found, [[0, shape_tensor(row)[0] - shape_tensor(found)[0]]]), places
+
+        found, places = map_fn(of_row, cast(value, int64), dtype=(int64, int32))
+        return found, places
+
+
+def collapse_repeated(
+    labels: Any, seq_length: Any, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return labels without those that are the same as the one before, and how many are left.
+
+    Args:
+        labels: integers of shape ``[batch, most labels]``.
+        seq_length: the number of labels of each sequence.
+        name: wanted name of the scope.
+
+    Returns:
+        The labels, filled up with 0, and their numbers.
+    """
+    value = convert_to_tensor(labels)
+    with value.graph.name_scope(name or "collapse_repeated_labels"):
+        changed = raw.NotEqual(value[:, 1:], value[:, :-1])
+        first = raw.OnesLike(cast(value[:, :1], bool_))
+        kept = raw.LogicalAnd(
+            concat([first, changed], 1), sequence_mask(seq_length, shape_tensor(value)[1])
+        )
+        lengths = reduce_sum(cast(kept, int32), 1)
+        rows = where_v2(kept)[:, 0]
+        place = boolean_mask(cumsum(cast(kept, int64), 1) - 1, kept)
+        most = reduce_max(lengths)
+        shape = stack([shape_tensor(value)[0], most])
+        made = raw.ScatterNd(stack([rows, place], 1), boolean_mask(value, kept), cast(shape, int64))
+        return made, cast(lengths, convert_to_tensor(seq_length).dtype)
 
 
 # -- labels ----------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.rows import op
 
-__all__ = ["extract_image_patches", "extract_patches"]
+__all__ = ["extract_image_patches", "extract_patches", "extract_volume_patches"]
 
 
 def extract_patches(
@@ -73,6 +73,27 @@ def extract_image_patches(
     if extents is None or strides is None or rates is None or padding is None:
         raise TypeError("extract_image_patches needs ksizes, strides, rates and padding")
     return extract_patches(images, extents, strides, rates, padding, name)
+
+
+def extract_volume_patches(
+    input: Any,
+    ksizes: Sequence[int],
+    strides: Sequence[int],
+    padding: str,
+    name: str | None = None,
+) -> Tensor:
+    """Extract patches of volumes, each into the depth of one element of the result.
+
+    Args:
+        input: ``[batch, planes, rows, columns, depth]``.
+        ksizes: sizes of a patch, ``[1, planes, rows, columns, 1]``.
+        strides: distances from one patch to the next, likewise.
+        padding: ``VALID`` for patches inside the volume, ``SAME`` for as many as there are strides.
+        name: wanted name.
+    """
+    return raw.ExtractVolumePatches(
+        input, ksizes=ksizes, strides=strides, padding=padding, name=name
+    )
 
 
 # What the attributes are for each spatial axis; patches of volumes have no rates.

@@ -151,7 +151,8 @@ def _read(image: Any, x: Any, y: Any, fill: Any) -> Any:
 
 def _nearest(image: Any, x: Any, y: Any, fill: Any, dtype: Any) -> Any:
     # Halves go away from zero, as C's ``round`` has it.
-    return _read(image, *[np.trunc(v + np.copysign(np.float32(0.5), v)) for v in (x, y)], fill)
+    column, row = (np.trunc(v + np.copysign(np.float32(0.5), v)) for v in (x, y))
+    return _read(image, column, row, fill)
 
 
 def _blended(image: Any, x: Any, y: Any, fill: Any, dtype: Any) -> Any:

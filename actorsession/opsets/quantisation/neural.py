@@ -15,8 +15,10 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, float64
 from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.ops import raw
 from actorsession.ops.compounds import kernel_of, specs_of
 from actorsession.ops.rows import broadcast, check_inputs, op
 from actorsession.opsets.quantisation.ranges import (
@@ -31,7 +33,92 @@ from actorsession.opsets.quantisation.ranges import (
     tagged,
 )
 
-__all__: list[str] = []
+__all__ = ["quantized_avg_pool", "quantized_concat", "quantized_conv2d", "quantized_max_pool"]
+
+Ranged = tuple[Tensor, Tensor, Tensor]
+"""Integers, and the lower and upper end of their range."""
+
+
+# -- public functions ------------------------------------------------------------------------------
+
+
+def quantized_conv2d(
+    input: Any,
+    filter: Any,
+    min_input: Any,
+    max_input: Any,
+    min_filter: Any,
+    max_filter: Any,
+    strides: Sequence[int],
+    padding: str,
+    out_type: Any = "qint32",
+    dilations: Sequence[int] = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Ranged:
+    """Return the convolution of quantised images, ``[batch, height, width, channels]``.
+
+    Args:
+        input: quint8 images.
+        filter: a quint8 or qint8 filter, as for ``conv2d``.
+        min_input: the lower end of the range of the images.
+        max_input: the upper end.
+        min_filter: the lower end of the range of the filter.
+        max_filter: the upper end.
+        strides: see ``conv2d``.
+        padding: see ``conv2d``.
+        out_type: the type of the result.
+        dilations: see ``conv2d``.
+    """
+    found: Ranged = raw.QuantizedConv2D(
+        input, filter, min_input, max_input, min_filter, max_filter, strides=strides,
+        padding=padding, out_type=out_type, dilations=dilations, name=name,
+    )  # fmt: skip
+    return found
+
+
+def quantized_max_pool(
+    input: Any,
+    min_input: Any,
+    max_input: Any,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str,
+    name: str | None = None,
+) -> Ranged:
+    """Return the greatest of each window of quantised images; arguments as for ``quantized_conv2d``."""
+    found: Ranged = raw.QuantizedMaxPool(
+        input, min_input, max_input, ksize=ksize, strides=strides, padding=padding, name=name
+    )
+    return found
+
+
+def quantized_avg_pool(
+    input: Any,
+    min_input: Any,
+    max_input: Any,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str,
+    name: str | None = None,
+) -> Ranged:
+    """Return the mean of each window of quantised images; arguments as for ``quantized_conv2d``."""
+    found: Ranged = raw.QuantizedAvgPool(
+        input, min_input, max_input, ksize=ksize, strides=strides, padding=padding, name=name
+    )
+    return found
+
+
+def quantized_concat(
+    concat_dim: Any,
+    values: Sequence[Any],
+    input_mins: Sequence[Any],
+    input_maxes: Sequence[Any],
+    name: str | None = None,
+) -> Ranged:
+    """Return quantised values joined along an axis, in the range that has all of their ranges in it."""
+    found: Ranged = raw.QuantizedConcat(concat_dim, values, input_mins, input_maxes, name=name)
+    return found
+
 
 Range = tuple[Any, Any]
 _FLOAT = np.float32

@@ -66,7 +66,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
             [combine(each) for each in itertools.product(*row)]
             for row in zip(*ordered, strict=True)
         ]
-        flat = [value for row in rows for value in row]
+        flat: list[Any] = [value for row in rows for value in row]
         made = (
             np.array(flat, np.int64) if attrs["hashed_output"] else string_array(flat, (len(flat),))
         )

@@ -185,6 +185,31 @@ def _grad_kernel(kind: str) -> Callable[[KernelContext], Kernel]:
     return kernel
 
 
+def _rows_kernel(kind: str) -> Callable[[KernelContext], Kernel]:
+    """Return the kernel factory of a gradient that has the rows alone that were looked up."""
+    whole = _grad_kernel(kind)
+
+    def kernel(ctx: KernelContext) -> Kernel:
+        scattered, op = whole(ctx), ctx.op
+
+        def rows(grad: Any, indices: Any, ids: Any, count: Any) -> Any:
+            _check_indices(op, indices, int(count))
+            found, places = np.unique(indices, return_inverse=True)
+            return scattered(grad, places.reshape(indices.shape), ids, len(found)), found
+
+        return rows
+
+    return kernel
+
+
+def _rows_shapes(ctx: InferContext) -> list[TensorShape]:
+    _check_vectors(ctx)
+    require_index(ctx, 3, rank=0)
+    grad = ctx.inputs[0].shape
+    rows = [unknown_shape if grad.rank is None else TensorShape([None]).concatenate(grad[1:])]
+    return [*rows, TensorShape([None])]
+
+
 # -- gradients -----------------------------------------------------------------------------------
 
 
@@ -223,3 +248,4 @@ for _kind in _DIVISORS:
         )
     # TensorFlow has no gradient of these ops.
     op(f"SparseSegment{_kind}Grad", _shape, kernel=_grad_kernel(_kind), sized_by=(3,))
+    op(f"SparseSegment{_kind}GradV2", _rows_shapes, kernel=_rows_kernel(_kind))

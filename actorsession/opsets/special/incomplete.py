@@ -62,7 +62,9 @@ def _kernel(name: str) -> Callable[[KernelContext], Kernel]:
 
         def positive(a: Any, x: Any) -> Any:
             outside = np.where(x == 0, at_zero, np.nan).astype(dtype)
-            return np.where(a > 0, function(a, x), outside)[()]
+            found = np.where(a > 0, function(a, x), outside)
+            # Where both are infinite TensorFlow has 0 for either function, and not a limit.
+            return np.where((a == np.inf) & (x == np.inf), dtype.type(0), found)[()]
 
         return positive
 
@@ -126,8 +128,13 @@ def _betainc_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(
                 f"Betainc takes scalars and tensors of one shape; got {found}"
             )
-        a, b, _ = values
-        return np.where((a > 0) & (b > 0), function(*values), nan)[()]
+        a, b, x = values
+        found = np.where(
+            (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b), function(*values), nan
+        )
+        # At its ends it is what it is for all parameters, those that are no numbers included.
+        ends = ((x == 0) | (x == 1)) & ~((a <= 0) | (b <= 0))
+        return np.where(ends, x, found)[()]
 
     return betainc
 

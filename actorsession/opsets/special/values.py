@@ -390,7 +390,7 @@ def gammainc_slope(a: Array, x: Array) -> Any:
     """Return the derivative of the lower incomplete gamma function by its parameter."""
     out = np.full_like(a, np.nan)
     inside = (a > 0) & (x >= 0)
-    out[(inside & (x == np.inf)) | (x == 0)] = 0
+    out[(inside & ((x == np.inf) ^ (a == np.inf))) | (x == 0)] = 0
     inside &= np.isfinite(a) & np.isfinite(x) & (x > 0)
     above = inside & (x > 1) & (x > a)
     _fill(out, above, _upper_slope, a, x)

@@ -6,6 +6,7 @@ table when they run. Called by ``tables``.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -318,6 +319,45 @@ def _cell(line: bytes, number: int, column: int, delimiter: bytes, dtype: DType)
         raise InvalidArgumentError(
             f"Field {text!r:.100} in line {number} is not a valid {dtype.name}"
         ) from None
+
+
+def _remapped(ctx: InferContext) -> list[TensorShape]:
+    attrs = ctx.attrs
+    if attrs["new_vocab_offset"] < 0 or attrs["num_new_vocab"] < 0 or attrs["old_vocab_size"] < -1:
+        raise ValueError(
+            f"{ctx.op}: new_vocab_offset and num_new_vocab are at least 0 and old_vocab_size at least -1"
+        )
+    for spec in ctx.inputs:
+        spec.shape.with_rank(0)
+    return [TensorShape([attrs["num_new_vocab"]]), scalar_shape]
+
+
+def _remap_kernel(ctx: KernelContext) -> Kernel:
+    attrs, host = ctx.attrs, ctx.resources
+    first, count, most = attrs["new_vocab_offset"], attrs["num_new_vocab"], attrs["old_vocab_size"]
+
+    def remap(new: Any, old: Any) -> Any:
+        known: dict[bytes, int] = {}
+        for number, line in enumerate(_lines(one_string(old), -1, host.files)):
+            if most < 0 or number < most:
+                known.setdefault(line, number)
+        lines = list(
+            itertools.islice(_lines(one_string(new), -1, host.files), first, first + count)
+        )
+        if len(lines) < count:
+            raise InvalidArgumentError(
+                f"{ctx.op}: the new vocabulary has {first + len(lines)} lines; {first + count} are needed"
+            )
+        found = np.array([known.get(line, -1) for line in lines], np.int64)
+        return found, np.int32((found >= 0).sum())
+
+    return remap
+
+
+op(
+    "GenerateVocabRemapping", _remapped, kernel=_remap_kernel, grad=NOT_DIFFERENTIABLE, blocks=True,
+    opens_files=True,
+)  # fmt: skip
 
 
 def _from_file_kernel(ctx: KernelContext) -> Kernel:

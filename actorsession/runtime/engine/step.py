@@ -311,6 +311,8 @@ class Step:
         """Release the engines of a step that is done, and call those who wait for its end."""
         if self.error is not None and ended_from_outside(self.error):
             self.roll_back(handed_out=self.handed_out)
+        if self.takes is not None:
+            self.takes.end()
         engines, self.engines = self.engines, []
         callbacks, self._on_done = self._on_done, []
         try:

@@ -4,7 +4,7 @@ The partition that continues with the values of a fulfilled ``Take`` records it 
 for a reason outside of it (see ``ended_from_outside``), everything taken is put back, the last take first. A
 take whose value an operation of the step has already stored is left alone, because the value would exist
 twice. An error of the step's own node puts nothing back, as in TensorFlow: an element that cannot be
-processed would come again for ever.
+processed would come again for ever. What was only lent, a ``Loan``, is put back at the end of every step.
 
 Owned by one ``Step``. Loops and branches record from their threads; everything else belongs to the step's
 thread.
@@ -22,7 +22,7 @@ from actorsession.errors import (
     OpError,
     UnavailableError,
 )
-from actorsession.graph.take import Take
+from actorsession.graph.take import Loan, Take
 
 if TYPE_CHECKING:
     from actorsession.plan.takes import TakeUses
@@ -54,11 +54,11 @@ class Taken(NamedTuple):
 class Takes:
     """The fulfilled takes of one step."""
 
-    __slots__ = ("_over", "_taken")
+    __slots__ = ("_ended", "_over", "_taken")
 
     def __init__(self) -> None:
         self._taken: list[Taken] = []
-        self._over = False
+        self._over = self._ended = False
 
     def __len__(self) -> int:
         return len(self._taken)
@@ -68,6 +68,15 @@ class Takes:
         self._taken.append(taken)
         if self._over:
             self.roll_back()
+        if self._ended:
+            self.end()
+
+    def end(self) -> None:
+        """Put back what was only lent to the step, and will still be."""
+        self._ended = True
+        for taken in [taken for taken in self._taken if isinstance(taken.take, Loan)]:
+            self._taken.remove(taken)
+            taken.take.put_back()
 
     def roll_back(self, *, ran: bool = False, handed_out: Collection[int] = ()) -> None:
         """Put back everything taken that was neither stored nor delivered.

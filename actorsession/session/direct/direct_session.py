@@ -424,6 +424,7 @@ class DirectSession(LocalSession[DirectPlan]):
             metadata.partition_graphs = partition_graphs(
                 graph_of(plan, step).partitions,
                 infer_shapes=self._config.graph_options.infer_shapes,
+                client=self._device_set.client_device,
             )
 
     def _partial_step(

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from actorsession.actors import registry
@@ -21,6 +21,7 @@ from actorsession.actors.supervision import Children
 from actorsession.config import CONNECT_TIMEOUT, ConfigProto
 from actorsession.errors import (
     AbortedError,
+    DeadlineExceededError,
     InternalError,
     InvalidArgumentError,
     OpError,
@@ -320,6 +321,17 @@ def _hello(pulse: str) -> Hello:
     )
 
 
+@contextlib.contextmanager
+def _late(config: ConfigProto) -> Iterator[None]:
+    """Say that the caller's time limit has passed where there is one and nobody can be reached."""
+    try:
+        yield
+    except UnavailableError as exc:
+        if config.operation_timeout:
+            raise DeadlineExceededError(exc.message) from exc
+        raise
+
+
 async def reset_master(target: str, config: ConfigProto, containers: Sequence[str]) -> None:
     """Make a master close all its sessions and clear containers on all tasks.
 
@@ -334,7 +346,8 @@ async def reset_master(target: str, config: ConfigProto, containers: Sequence[st
             some tasks could not be cleared; it names these tasks.
         DeadlineExceededError: if the master does not answer in time.
     """
-    addresses = master_addresses(target)
+    with _late(config):
+        addresses = master_addresses(target)
     deadline = Deadline.after(config.operation_timeout or CONNECT_TIMEOUT)
     children = Children(f"reset of {target}")
     options = config.rpc_options
@@ -343,7 +356,8 @@ async def reset_master(target: str, config: ConfigProto, containers: Sequence[st
         security=security_of(options),
     )  # fmt: skip
     try:
-        await master.reach(deadline)
+        with _late(config):
+            await master.reach(deadline)
         await master.ask(ResetContainers(containers=list(containers)), deadline, Done)
     finally:
         await master.hang_up(_GRACE)

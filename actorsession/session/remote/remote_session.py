@@ -232,7 +232,9 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     # -- connecting ----------------------------------------------------------------------------
 
-    async def connect(self, limit: float = CONNECT_TIMEOUT, *, anew: bool = False) -> None:
+    async def connect(
+        self, limit: float = CONNECT_TIMEOUT, *, anew: bool = False, bare: bool = False
+    ) -> None:
         """Reach the master and create the session there; do nothing if that is done.
 
         If the call fails or is cancelled, nothing stays open, and the next call tries again.
@@ -240,6 +242,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
         Args:
             limit: seconds that this may take, unless the session has a limit for operations.
             anew: whether this may create a session in place of one that was lost.
+            bare: whether the session is created without the graph, which then follows with the first run, so
+                that nothing of it can be refused.
 
         Raises:
             UnavailableError: if no master answers at the target in time, or the session was lost.
@@ -255,7 +259,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
                 self._check_there()
             deadline = Deadline.after(self._config.operation_timeout or limit)
             try:
-                await self._create(deadline)
+                await self._create(deadline, bare or self._unbuilt)
             except BaseException as exc:
                 # The master drops a session whose client has hung up.
                 await self._master.hang_up(0.0)
@@ -263,11 +267,11 @@ class RemoteSession(SessionInterface[RemotePlan]):
                     raise CancelledError(SESSION_CLOSED) from exc
                 raise
 
-    async def _create(self, deadline: Deadline) -> None:
+    async def _create(self, deadline: Deadline, bare: bool) -> None:
         with self._graph.growing():
-            operations = [] if self._unbuilt else self._graph.get_operations()
-            extensions = 0 if self._unbuilt else len(self._graph.extended_since(0))
-            size = 0 if self._unbuilt else self._graph.total_size
+            operations = [] if bare else self._graph.get_operations()
+            extensions = 0 if bare else len(self._graph.extended_since(0))
+            size = 0 if bare else self._graph.total_size
         check_graph_size(size)
         message: CreateSession | None = None
         for left in reversed(range(_TRIES)):
@@ -351,7 +355,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             raise
         self._loss = None
 
-    async def _be_connected(self, deadline: Deadline | None = None) -> None:
+    async def _be_connected(self, deadline: Deadline | None = None, *, bare: bool = False) -> None:
         """Connect, or go on after the loss of the master where that is possible.
 
         Raises:
@@ -359,7 +363,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             OpError: as ``connect`` does.
         """
         if not self._restart.is_due:
-            await self.connect()
+            await self.connect(bare=bare)
             return
         what = f"the master at {self._master.address}, which was lost, to be started again"
         # A child, so that closing the session ends it.
@@ -830,7 +834,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     async def devices(self) -> list[DeviceAttributes]:
         """Return the devices that the session may use, the client device first."""
-        await self._be_connected()
+        await self._be_connected(bare=True)
         return await self.ask_devices(Deadline.after(CONNECT_TIMEOUT))
 
     async def ask_devices(self, deadline: Deadline) -> list[DeviceAttributes]:

@@ -1028,3 +1028,38 @@ case("CheckNumericsV2-wrong", tensor=np.array([1, np.nan, -np.inf], np.float32),
      slopes=False)  # fmt: skip
 case("RandomGammaGrad", alpha=np.array([0.3, 1, 2.5, 40], np.float64),
      sample=np.array([0.2, 1.5, 3, 38], np.float64), slopes=False, tolerance=1e-6)  # fmt: skip
+
+
+# -- gradients as nodes, and centres of clusters ---------------------------------------------------
+
+for _kind in ("float32", "float64"):
+    case(f"CholeskyGrad-{_kind}", l=np.linalg.cholesky(positive(2, 3, 3, dtype=_kind)), slopes=False,
+         grad=reals(2, 3, 3, dtype=_kind), tolerance=1e-4)  # fmt: skip
+old(
+    "BatchCholeskyGrad",
+    12,
+    [np.linalg.cholesky(positive(3, 3)), reals(3, 3)],
+    T="float32",
+    tolerance=1e-4,
+)
+for _kind in ("Sum", "Mean", "SqrtN"):
+    case(f"SparseSegment{_kind}GradV2", grad=reals(3, 2), indices=np.array([7, 1, 7, 4]),
+         segment_ids=np.array([0, 0, 1, 2], np.int32), dense_output_dim0=np.int32(9), slopes=False,
+         tolerance=1e-6)  # fmt: skip
+_CLOUD = np.array([[0, 0], [10, 10], [20, 20]], np.float32)
+
+
+@op_types("KmeansPlusPlusInitialization")
+def _(tf: Any, _: Any) -> Any:
+    """As many centres as there are different points are all of them, whatever is drawn."""
+    found = tf.raw_ops.KmeansPlusPlusInitialization(
+        points=np.repeat(_CLOUD, 2, 0), num_to_sample=np.int64(3), seed=np.int64(5),
+        num_retries_per_sample=np.int64(2),
+    )  # fmt: skip
+    return tf.sort(found[:, 0])
+
+
+case("KmeansPlusPlusInitialization-many", points=_CLOUD, num_to_sample=np.int64(4), seed=np.int64(5),
+     num_retries_per_sample=np.int64(0))  # fmt: skip
+case("KMC2ChainInitialization", distances=np.array([0, 0, 1, 0], np.float32), seed=np.int64(3))
+case("KMC2ChainInitialization-empty", distances=np.zeros(0, np.float32), seed=np.int64(3))

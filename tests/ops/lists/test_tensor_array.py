@@ -177,7 +177,7 @@ def test_what_it_is_made_of_can_be_asked() -> None:
 @for_each(
     "arguments, error",
     [
-        ({}, ValueError), ({"size": 1, "handle": 3}, ValueError), ({"flow": 3}, TypeError),
+        ({}, ValueError), ({"size": 1, "handle": 3}, TypeError), ({"flow": 3}, TypeError),
         ({"size": 1, "flow": 3}, ValueError),
     ],
     ids=["none", "handle", "flow", "both"],

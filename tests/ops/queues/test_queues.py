@@ -409,7 +409,10 @@ async def test_several_as_one_need_known_shapes(session: AsyncSession) -> None:
         (lambda: ops.RandomShuffleQueue(3, 1, [float32], shapes=[[None]]), "fully defined"),
         (lambda: ops.PriorityQueue(3, [float32], shapes=[[None]]), "fully defined"),
         (lambda: ops.PaddingFIFOQueue(3, [float32], shapes=None), "must be provided"),
-        (lambda: ops.PaddingFIFOQueue(3, float32, shapes=TensorShape(None)), "of known rank"),
+        (
+            lambda: ops.PaddingFIFOQueue(3, float32, shapes=TensorShape(None)),
+            "must have a defined rank",
+        ),
     ],
     ids=[
         "shapes",

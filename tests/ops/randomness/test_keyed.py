@@ -54,18 +54,6 @@ def test_one_key_and_counter_give_the_same_numbers_and_others_give_others(name: 
             assert abs(one.mean() - mean) < 0.1
 
 
-def test_a_seed_makes_key_and_counter(session: acts.Session) -> None:
-    seed = np.array([3, 4], np.int64)
-    key, counter, alg = session.run(raw.StatelessRandomGetKeyCounterAlg(seed))
-    assert (key.shape, counter.shape, alg) == ((1,), (2,), 1)
-    assert session.run(raw.StatelessRandomGetAlg()) == 1
-    found = session.run(raw.StatelessRandomGetKeyCounter(seed))
-    np.testing.assert_array_equal(found[0], key)
-    np.testing.assert_array_equal(found[1], counter)
-    with pytest.raises(ValueError, match="two integers"):
-        raw.StatelessRandomGetKeyCounter(np.array([1, 2, 3], np.int64))
-
-
 def test_a_shuffle_keeps_all_rows(session: acts.Session) -> None:
     value = np.arange(12).reshape(6, 2)
     found = session.run(raw.StatelessShuffle(value, KEY, COUNTER, ALG))

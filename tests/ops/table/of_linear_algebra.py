@@ -156,9 +156,6 @@ TRIANGULAR = [
             (_steep(1, 2, 2), matrices(3, 2, 1)),
         ],
         faults=[
-            Fault(
-                inputs=(np.array([[1.0, 1], [1, 0]]), np.ones((2, 1))), match="0 on its diagonal"
-            ),
             Fault(inputs=(np.ones((2, 3)), np.ones((2, 1))), match="square", static="3 columns"),
             Fault(inputs=(np.eye(2), np.ones((3, 1))), match=FIT, static=FIT),
             Fault(

@@ -111,6 +111,21 @@ async def test_rows_are_added_up_where_they_belong(session: AsyncSession) -> Non
     assert shape.tolist() == [4, 2]
 
 
+async def test_the_shape_of_a_sparse_accumulator_is_that_of_its_first_axes(
+    session: AsyncSession,
+) -> None:
+    total = opsets.SparseConditionalAccumulator(float32, shape=())
+    await session.run(total.apply_grad([0, 2], [[1.0, 0.0], [0.0, 2.0]]))
+    with pytest.raises(InvalidArgumentError, match="expected values dim 1 to be 2, got 3"):
+        await session.run(total.apply_grad([0], [[1.0, 1.0, 1.0]]))
+    with pytest.raises(InvalidArgumentError, match="expected values rank 2, got 3"):
+        await session.run(total.apply_grad([0], [[[1.0, 1.0]]]))
+    _, rows, shape = await session.run(total.take_grad(1))
+    assert (rows.tolist(), shape.tolist()) == ([[1.0, 0.0], [0.0, 2.0]], [-1, 2])
+    step = total.set_global_step(ops.constant(3, "int32"))
+    await session.run(step)
+
+
 async def test_gradients_of_gathers_go_in_and_come_out(session: AsyncSession) -> None:
     total = opsets.SparseConditionalAccumulator(float32, shape=[4, 1], reduction_type="SUM")
     v = ops.Variable(np.ones([4, 1], np.float32))
@@ -126,10 +141,10 @@ async def test_gradients_of_gathers_go_in_and_come_out(session: AsyncSession) ->
 @for_each(
     "arguments, words",
     [
-        (([7], [[3.0, 3.0]]), "indices from 7 to 7"),
-        (([1], [[3.0]]), r"rows of shape \(2,\)"),
-        (([1], [[3.0, 1.0]], [5, 2]), r"has shape \(4, 2\)"),
-        (([1, 2], [[3.0, 1.0]]), "a row for each"),
+        (([7], [[3.0, 3.0]]), "index of slice 0 exceeded limits of shape; index is 7 exceeded 4"),
+        (([1], [[3.0]]), "expected values dim 1 to be 2, got 1"),
+        (([1], [[3.0, 1.0]], [5, 2]), "expected shape dim 0 to be 4, got 5"),
+        (([1, 2], [[3.0, 1.0]]), "Expected 2 non-empty input values, got 1"),
     ],
     ids=["index", "row", "shape", "count"],
 )
@@ -137,9 +152,28 @@ async def test_a_sparse_gradient_that_does_not_fit_is_refused(
     session: AsyncSession, arguments: Any, words: str
 ) -> None:
     total = opsets.SparseConditionalAccumulator(float32, shape=[4, 2])
+    apply = total.apply_grad(*arguments)
     with pytest.raises(InvalidArgumentError, match=words):
-        await session.run(total.apply_grad(*arguments))
+        await session.run(apply)
     assert await session.run(total.num_accumulated()) == 0
+
+
+@for_each(
+    "arguments, words",
+    [
+        (([[1]], [[3.0, 1.0]]), "Input indices should be vector"),
+        (([1], 3.0), "Values cannot be 0-dimensional"),
+        (([1], [3.0]), "expected values rank at least 2, got 1"),
+        (([1], [[3.0, 1.0]], [4]), "expected shape rank at least 2, got 1"),
+    ],
+    ids=["vector", "scalar", "rank", "rank of the shape"],
+)
+async def test_a_sparse_gradient_of_another_rank_is_refused(
+    session: AsyncSession, arguments: Any, words: str
+) -> None:
+    apply = opsets.SparseConditionalAccumulator(float32, shape=[4, 2]).apply_grad(*arguments)
+    with pytest.raises(InvalidArgumentError, match=words):
+        await session.run(apply)
 
 
 async def test_a_gradient_that_does_not_fit_is_refused(session: AsyncSession) -> None:

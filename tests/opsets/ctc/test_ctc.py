@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.dtypes import int64
 from actorsession.graph.graph import Graph
-from actorsession.namespaces import nn
+from actorsession.namespaces import nn, sparse
 from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.opsets.sparse.basics import SparseTensor
 from tests.ops.interpreter import evaluate, source
+from tests.rows import for_each
 
 INPUTS = np.random.default_rng(6).normal(size=(5, 2, 4)).astype(np.float32)
 
@@ -107,3 +109,46 @@ def test_many_paths_come_in_order_of_their_likelihood() -> None:
     assert len(paths) == 4
     [found] = evaluate([scores])
     assert (np.diff(found) <= 0).all()
+
+
+LOGITS = np.random.default_rng(0).standard_normal((6, 2, 4)).astype(np.float32)
+STEPS = [6, 5]
+
+
+@for_each(
+    "given, wanted",
+    [
+        ([[[1, 1, 3], [2, 0, 0]], {"blank_index": 0}], [6.44987, 7.36461]),
+        ([[[1, 1, 3], [2, 0, 0]], {}], [6.44987, 7.36461]),
+        ([[[1, 1, 2], [2, 0, 0]], {"blank_index": -1}], [4.90399, 4.1755]),
+    ],
+)
+def test_any_class_may_be_the_blank_of_a_matrix_of_labels(given: Any, wanted: Any) -> None:
+    labels, options = given
+    with acts.Graph().as_default(), acts.Session() as session:
+        logits = acts.constant(LOGITS)
+        found = nn.ctc_loss_v2(np.array(labels, np.int32), logits, [3, 1], STEPS, **options)
+        (slope,) = acts.gradients(found, logits)
+        losses, back = session.run([found, slope])
+    np.testing.assert_allclose(losses, wanted, rtol=1e-5)
+    assert not back[5, 1].any()  # a step after the end
+
+
+def test_sparse_labels_say_which_class_is_the_blank() -> None:
+    with acts.Graph().as_default(), acts.Session() as session:
+        labels = sparse.SparseTensor(
+            [[0, 0], [0, 1], [1, 0]], np.array([1, 2, 2], np.int32), [2, 3]
+        )
+        found = nn.ctc_loss_v2(labels, acts.constant(LOGITS), None, STEPS, blank_index=0)
+        np.testing.assert_allclose(session.run(found), [5.5748, 7.36462], rtol=1e-5)
+        with pytest.raises(ValueError, match="`blank_index` must be provided"):
+            nn.ctc_loss_v2(labels, acts.constant(LOGITS), None, STEPS)
+
+
+def test_different_labels_and_labels_without_repetitions() -> None:
+    with acts.Graph().as_default(), acts.Session() as session:
+        found, places = session.run(nn.ctc_unique_labels(np.array([[1, 1, 3], [2, 0, 0]])))
+        assert (found.tolist(), places.tolist()) == ([[1, 3, 0], [2, 0, 0]], [[0, 0, 1], [0, 1, 1]])
+        labels = np.array([[1, 1, 2, 2, 3], [4, 4, 4, 0, 0]])
+        left, lengths = session.run(nn.collapse_repeated(labels, [5, 3]))
+        assert (left.tolist(), lengths.tolist()) == ([[1, 2, 3], [4, 0, 0]], [3, 1])

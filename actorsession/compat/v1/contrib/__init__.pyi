@@ -8,6 +8,7 @@ from actorsession.compat.v1 import autograph as autograph
 from actorsession.compat.v1.contrib import checkpoint as checkpoint
 from actorsession.compat.v1.contrib import cluster_resolver as cluster_resolver
 from actorsession.compat.v1.contrib import crf as crf
+from actorsession.compat.v1.contrib import cudnn_rnn as cudnn_rnn
 from actorsession.compat.v1.contrib import data as data
 from actorsession.compat.v1.contrib import distributions as distributions
 from actorsession.compat.v1.contrib import eager as eager
@@ -33,15 +34,16 @@ from actorsession.compat.v1.contrib import staging as staging
 from actorsession.compat.v1.contrib import stateless as stateless
 from actorsession.compat.v1.contrib import summary as summary
 from actorsession.compat.v1.contrib import tensorboard as tensorboard
+from actorsession.compat.v1.contrib import testing as testing
 from actorsession.compat.v1.contrib import tpu as tpu
 from actorsession.compat.v1.contrib import training as training
 from actorsession.compat.v1.contrib import util as util
 from actorsession.namespaces import signal as signal
 
 __all__ = [
-"autograph", "checkpoint", "cluster_resolver", "crf", "data", "distributions", "eager", "estimator",
-"factorization", "feature_column", "framework", "graph_editor", "image", "layers", "learn",
-"legacy_seq2seq", "lookup", "losses", "metrics", "opt", "predictor", "rnn", "saved_model",
-"seq2seq", "signal", "slim", "staging", "stateless", "summary", "tensorboard", "tpu", "training",
-"util"
+"autograph", "checkpoint", "cluster_resolver", "crf", "cudnn_rnn", "data", "distributions", "eager",
+"estimator", "factorization", "feature_column", "framework", "graph_editor", "image", "layers",
+"learn", "legacy_seq2seq", "lookup", "losses", "metrics", "opt", "predictor", "rnn", "saved_model",
+"seq2seq", "signal", "slim", "staging", "stateless", "summary", "tensorboard", "testing", "tpu",
+"training", "util"
 ]

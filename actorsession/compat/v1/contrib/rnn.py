@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from actorsession.compat.v1.contrib.rnn_block_cells import (
+    GRUBlockCell,
+    GRUBlockCellV2,
+    LSTMBlockCell,
+    LSTMBlockFusedCell,
+)
 from actorsession.compat.v1.contrib.rnn_cells import (
     AttentionCellWrapper,
     CompiledWrapper,
@@ -10,13 +16,9 @@ from actorsession.compat.v1.contrib.rnn_cells import (
     Conv3DLSTMCell,
     ConvLSTMCell,
     EmbeddingWrapper,
-    GRUBlockCell,
-    GRUBlockCellV2,
     HighwayWrapper,
     InputProjectionWrapper,
     LayerNormBasicLSTMCell,
-    LSTMBlockCell,
-    LSTMBlockFusedCell,
     OutputProjectionWrapper,
     TimeReversedFusedRNN,
     UGRNNCell,

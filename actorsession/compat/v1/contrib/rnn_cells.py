@@ -8,7 +8,7 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.compat.v1.contrib.rnn_fused import FusedRNNCell
-from actorsession.compat.v1.recurrent.rnn_cell import GRUCell, LSTMCell, LSTMStateTuple, RNNCell
+from actorsession.compat.v1.recurrent.rnn_cell import LSTMStateTuple, RNNCell
 from actorsession.graph.dtypes import float32
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
@@ -16,13 +16,11 @@ from actorsession.namespaces import nn
 from actorsession.train.layers import nests
 from actorsession.train.layers.names import activation_of
 from actorsession.train.layers.recurrent.cell import check_cell
-from actorsession.train.layers.recurrent.dynamic import dynamic_rnn
 
 __all__ = [
     "AttentionCellWrapper", "CompiledWrapper", "Conv1DLSTMCell", "Conv2DLSTMCell", "Conv3DLSTMCell",
-    "ConvLSTMCell", "EmbeddingWrapper", "GRUBlockCell", "GRUBlockCellV2", "HighwayWrapper",
-    "InputProjectionWrapper", "LSTMBlockCell", "LSTMBlockFusedCell", "LayerNormBasicLSTMCell",
-    "OutputProjectionWrapper", "TimeReversedFusedRNN", "UGRNNCell",
+    "ConvLSTMCell", "EmbeddingWrapper", "HighwayWrapper", "InputProjectionWrapper",
+    "LayerNormBasicLSTMCell", "OutputProjectionWrapper", "TimeReversedFusedRNN", "UGRNNCell",
 ]  # fmt: skip
 
 
@@ -109,140 +107,7 @@ class _Linear:
         return made
 
 
-# -- the fast ones ---------------------------------------------------------------------------------
-
-
-class LSTMBlockCell(LSTMCell):
-    """An ``LSTMCell`` under the name of the one that TensorFlow computes with one node.
-
-    Args:
-        num_units: the number of columns of a state.
-        forget_bias: added to the bias of the forget gate.
-        cell_clip: the greatest size of a memory's numbers.
-        use_peephole: whether gates see the memory.
-        dtype: the dtype of its variables.
-        reuse: whether its variables are shared.
-        name: the name of the scope of its variables.
-    """
-
-    def __init__(
-        self,
-        num_units: int,
-        forget_bias: float = 1.0,
-        cell_clip: float | None = None,
-        use_peephole: bool = False,
-        dtype: Any = None,
-        reuse: Any = None,
-        name: str | None = "lstm_cell",
-    ) -> None:
-        clip = None if cell_clip is None or cell_clip < 0 else cell_clip
-        super().__init__(
-            num_units,
-            use_peephole,
-            clip,
-            forget_bias=forget_bias,
-            reuse=reuse,
-            name=name,
-            dtype=dtype,
-        )
-
-
-class GRUBlockCell(GRUCell):
-    """A ``GRUCell`` under the name of the one that TensorFlow computes with one node.
-
-    Args:
-        num_units: the number of columns of a state.
-        cell_size: an older name of ``num_units``.
-        reuse: whether its variables are shared.
-        name: the name of the scope of its variables.
-        dtype: the dtype of its variables.
-
-    Raises:
-        ValueError: without a number of columns.
-    """
-
-    def __init__(
-        self,
-        num_units: int | None = None,
-        cell_size: int | None = None,
-        reuse: Any = None,
-        name: str | None = "gru_cell",
-        dtype: Any = None,
-    ) -> None:
-        units = num_units if cell_size is None else cell_size
-        if units is None:
-            raise ValueError("num_units must be given")
-        super().__init__(units, reuse=reuse, name=name, dtype=dtype)
-
-
-GRUBlockCellV2 = GRUBlockCell
-
-
-class LSTMBlockFusedCell(FusedRNNCell):
-    """An LSTM over all steps of sequences.
-
-    Args:
-        num_units: see ``LSTMBlockCell``, as for the others.
-        forget_bias: see there.
-        cell_clip: see there.
-        use_peephole: see there.
-        reuse: see there.
-        dtype: see there.
-        name: see there.
-    """
-
-    def __init__(
-        self,
-        num_units: int,
-        forget_bias: float = 1.0,
-        cell_clip: float | None = None,
-        use_peephole: bool = False,
-        reuse: Any = None,
-        dtype: Any = None,
-        name: str = "lstm_fused_cell",
-    ) -> None:
-        self._cell = LSTMBlockCell(
-            num_units, forget_bias, cell_clip, use_peephole, dtype, reuse, name
-        )
-        self.name = name
-
-    @property
-    def num_units(self) -> int:
-        """The number of columns of a state."""
-        return int(self._cell.output_size)
-
-    @property
-    def trainable_variables(self) -> list[Any]:
-        """The variables that optimisers update."""
-        return self._cell.trainable_variables
-
-    weights = variables = trainable_weights = trainable_variables
-
-    def __call__(
-        self,
-        inputs: Any,
-        initial_state: Any = None,
-        dtype: Any = None,
-        sequence_length: Any = None,
-        scope: Any = None,
-    ) -> tuple[Any, Any]:
-        """Return the outputs of all steps and the last state.
-
-        Args:
-            inputs: the inputs, ``[steps, batch, columns]``.
-            initial_state: the first state; zeros if left out.
-            dtype: the dtype of these zeros; that of the inputs if left out.
-            sequence_length: the number of steps of each member.
-            scope: the scope around its variables; the current one if left out.
-        """
-        value = ops.convert_to_tensor(inputs)
-        state = initial_state
-        if state is not None and not isinstance(state, LSTMStateTuple):
-            state = LSTMStateTuple(*state)
-        return dynamic_rnn(
-            self._cell, value, sequence_length, state, dtype or value.dtype, time_major=True,
-            scope=scope or ops.get_variable_scope(),
-        )  # fmt: skip
+# -- sequences in reverse -------------------------------------------------------------------------
 
 
 class TimeReversedFusedRNN(FusedRNNCell):

@@ -67,6 +67,7 @@ __all__ = [
     "context",
     "convert_n_to_tensor",
     "copy_scoped_meta_graph",
+    "create_meta_graph_def",
     "eager_mode",
     "enabled",
     "executing_eagerly",
@@ -574,6 +575,22 @@ def merge_device(spec: Any) -> Callable[[Any], str]:
 def read_meta_graph_file(filename: str) -> Any:
     """Return the graph of a file, with its collections; the errors are those of ``import_meta_graph``."""
     return interop.read_meta_graph(filename)
+
+
+def create_meta_graph_def(
+    meta_info_def: Any = None,
+    graph_def: Any = None,
+    saver_def: Any = None,
+    collection_list: Any = None,
+    graph: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """Return a graph with its collections as a message; see ``tf.train.export_meta_graph``."""
+    from actorsession.compat.v1 import train
+
+    return train.export_meta_graph(
+        None, meta_info_def, graph_def, saver_def, collection_list, graph=graph, **kwargs
+    )
 
 
 def export_scoped_meta_graph(

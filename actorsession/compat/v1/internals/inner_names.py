@@ -27,6 +27,7 @@ _NAMES = {
     "actorsession.interop.saved_models": (
         "read_saved_model=parse_saved_model read_saved_model=_parse_saved_model"
     ),
+    "actorsession.opsets.staging.mutexes": "CRITICAL_SECTIONS CRITICAL_SECTION_EXECUTIONS",
     "actorsession.ops.indexed_slices": (
         "to_dense=_IndexedSlicesToTensor to_dense=IndexedSlicesToTensor"
     ),

@@ -22,7 +22,9 @@ from actorsession.ops.flow.control import tuple_, with_dependencies
 from actorsession.ops.flow.dataflow import enter, exit_, merge, next_iteration, switch
 from actorsession.ops.queues.base import QueueBase
 from actorsession.ops.variables import initializers
+from actorsession.ops.variables.creation import CreatedByScope
 from actorsession.ops.variables.partitioned import PartitionedVariable
+from actorsession.ops.variables.reference_variable import ReferenceVariable
 from actorsession.ops.variables.store import store_of
 from actorsession.ops.variables.variable import Variable
 from actorsession.opsets.staging.areas import BaseStagingArea
@@ -64,7 +66,26 @@ he_normal, he_uniform = initializers.he_normal_initializer, initializers.he_unif
 lecun_normal, lecun_uniform = (
     initializers.lecun_normal_initializer, initializers.lecun_uniform_initializer,
 )  # fmt: skip
-RefVariable = ResourceVariable = VariableV1 = variable = Variable
+VariableV1 = variable = Variable
+RefVariable = ReferenceVariable
+
+
+class _ResourceKind(CreatedByScope):
+    """The metaclass of ``ResourceVariable``: a kind of ``Variable``, not a class of its own."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return a new resource variable, whatever the graph makes by default."""
+        return type.__call__(Variable, *args, **kwargs)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        """Return whether something is a resource variable."""
+        return isinstance(instance, Variable) and instance._is_resource
+
+
+class ResourceVariable(Variable, metaclass=_ResourceKind):
+    """Variables that are reached through a handle; arguments as of ``Variable``."""
+
+
 Enter, Exit, Merge, NextIteration, Switch = enter, exit_, merge, next_iteration, switch
 exit, tuple = exit_, tuple_
 global_variables = ops.global_variables

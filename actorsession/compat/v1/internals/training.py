@@ -25,9 +25,10 @@ from actorsession.train.subclassing import slot_key as _var_key
 __all__ = [
     "GLOBAL_STEP_READ_KEY", "STANDARD_PS_OPS", "MetricKeys", "PredictionKeys", "SummaryWriterCache",
     "_CoordinatedSession", "_HookedSession", "_RecoverableSession", "_RoundRobinStrategy",
-    "_StopAfterNEvalsHook", "_WrappedSession", "_as_graph_element", "_evaluate_once",
-    "_get_or_create_eval_step", "_get_or_create_global_step_read", "_get_saver_or_default",
-    "_increment_global_step", "_var_key", "meta_graph_filename",
+    "_StopAfterNEvalsHook", "_WrappedSession", "_as_graph_element", "_as_original_type",
+    "_as_tensor_list", "_evaluate_once", "_get_or_create_eval_step",
+    "_get_or_create_global_step_read", "_get_saver_or_default", "_increment_global_step",
+    "_var_key", "meta_graph_filename",
 ]  # fmt: skip
 
 GLOBAL_STEP_READ_KEY = "global_step_read_op_cache"
@@ -109,6 +110,21 @@ def _as_graph_element(obj: Any) -> Any:
     if isinstance(obj, str) and ":" not in obj:
         obj = f"{obj}:0"
     return graph.as_graph_element(obj)
+
+
+def _as_tensor_list(tensors: Any) -> Any:
+    """Return the values of a dictionary in the order of its keys as text; anything else as it is."""
+    return (
+        [tensors[key] for key in sorted(tensors, key=str)] if isinstance(tensors, dict) else tensors
+    )
+
+
+def _as_original_type(original_tensors: Any, tensor_list: Any) -> Any:
+    """Return values in the form of what ``_as_tensor_list`` took."""
+    if not isinstance(original_tensors, dict):
+        return tensor_list
+    values = [tensor_list] if len(original_tensors) == 1 else tensor_list
+    return dict(zip(sorted(original_tensors, key=str), values, strict=False))
 
 
 class _RoundRobinStrategy:

@@ -394,7 +394,7 @@ def rnn(
     """
     if not time_major:
         inputs = _swapped(inputs)
-    steps = inputs.shape[0].value
+    steps, examples = inputs.shape.as_list()[:2]
     if unroll and steps is None:
         raise ValueError("Unrolling requires a fixed number of timesteps.")
     if mask is not None:
@@ -414,7 +414,7 @@ def rnn(
         following = tuple(following)
         if now_mask is None:
             return output, following
-        last = tf.zeros_like(output) if before is None else before
+        last = tf.zeros_like(output) if before is None or zero_output_for_mask else before
         output = tf.where(now_mask, output, last)
         kept = [
             tf.where(now_mask, new, old)
@@ -428,9 +428,7 @@ def rnn(
     last, outputs, states = loop(
         step, inputs, mask, initial, tf.shape(inputs)[0] if length is None else length
     )
-    if zero_output_for_mask and mask is not None:
-        outputs = tf.where(mask, outputs, tf.zeros_like(outputs))
-    outputs.set_shape([steps, inputs.shape[1].value, *last.shape.as_list()[1:]])
+    outputs.set_shape([steps, examples, *last.shape.as_list()[1:]])
     return last, outputs if time_major else _swapped(outputs), list(states)
 
 
@@ -491,7 +489,7 @@ def _safe(output: Any) -> Any:
 
 
 def _axis_of(output: Any, axis: int) -> int:
-    rank = output.shape.ndims
+    rank: int = output.shape.ndims
     if not -rank <= axis < rank:
         raise ValueError(
             f"Unexpected channels axis {axis}. Expected one of the {rank} axes of the output."

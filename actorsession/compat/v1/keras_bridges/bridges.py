@@ -34,10 +34,10 @@ def bridge(keras: Any, as_tensorflow: bool) -> None:
 
     Args:
         keras: the package.
-        as_tensorflow: whether the program has no Keras but TensorFlow's, whose names of metrics it expects.
+        as_tensorflow: whether the program has no Keras but TensorFlow's, whose names and clipping it expects.
     """
     initial_values.bridge(keras)
-    optimizing.bridge(keras)
+    optimizing.bridge(keras, as_tensorflow)
     calling.bridge(keras)
     operation_layers.bridge(keras)
     fitting.bridge(keras, as_tensorflow)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -27,8 +28,12 @@ def bridge(keras: Any) -> None:
     layer: Any = keras.engine.base_layer.Layer
     network: Any = keras.engine.network.Network
     for name, kind in _WEIGHTS.items():
-        setattr(layer, name, property(lambda self, kind=kind: getattr(self, kind)))
+        setattr(layer, name, property(operator.attrgetter(kind)))
     layer.add_variable = layer.add_weight = _as_trained(layer.add_weight)
+    if not hasattr(
+        layer, "dtype"
+    ):  # before Keras 2.2.5 only those with an input of their own have one
+        layer.dtype = keras.backend.floatx()
     layer.__init__ = _with_types(layer.__init__)
     layer.__call__ = _of_arrays(layer.__call__, network, keras.backend)
     layer.apply = lambda self, inputs, *args, **kwargs: self(inputs, *args, **kwargs)

@@ -32,7 +32,7 @@ def bridge(keras: Any) -> None:
 
 def _attributes(found: Any, layer: Any) -> Iterator[tuple[str, Any]]:
     """Yield the weights and layers in an object, by the names of its attributes."""
-    held = set()
+    held: set[int] = set()
     for name, value in vars(found).items():
         items = value if isinstance(value, list) else [value]
         if not name.startswith("_") and any(isinstance(item, (Variable, layer)) for item in items):
@@ -91,7 +91,9 @@ def _with_checkpoints(function: Callable[..., Any], name: str) -> Callable[..., 
         from actorsession.compat.v1.checkpoint_management import update_checkpoint_state
         from actorsession.compat.v1.train import Checkpoint
 
-        held = Checkpoint(**dict(self._checkpoint_dependencies))
+        held = Checkpoint()
+        for part, value in self._checkpoint_dependencies:
+            setattr(held, part, value)
         session = backend.get_session()
         with session.graph.as_default(), session.as_default():
             if name == "save_weights":

@@ -113,7 +113,7 @@ class _ModelFunction:
             targets.append(tf.expand_dims(target, -1) if target.shape.ndims == 1 else target)
         optimizer = self._native
         if optimizer is None:
-            optimizer = type(self._model.optimizer).from_config(dict(self._config))
+            optimizer = type(self._model.optimizer).from_config(dict(self._config or {}))
         metrics = getattr(self._model, "_compile_metrics", getattr(self._model, "metrics", None))
         model.compile(
             optimizer, self._model.loss, metrics=metrics if measured else None,

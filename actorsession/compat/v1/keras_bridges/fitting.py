@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from actorsession import errors
+from actorsession.compat.found_keras import library
 from actorsession.graph.operation import Tensor
 
 __all__ = ["bridge"]
@@ -54,21 +55,26 @@ def _with_arguments(compile_: Callable[..., Any], as_tensorflow: bool) -> Callab
         given = inspect.signature(compile_).bind(self, optimizer, *args, **kwargs)
         for name in ("metrics", "weighted_metrics"):
             if as_tensorflow and name in given.arguments:
-                given.arguments[name] = _short(given.arguments[name])
+                given.arguments[name] = _named(given.arguments[name])
+        if not self._is_graph_network and not getattr(self, "outputs", None):
+            self.built = False  # its outputs are known when it is first fitted
         return compile_(*given.args, **given.kwargs)
 
     return run
 
 
-def _short(metrics: Any) -> Any:
-    """Metrics with ``accuracy`` and ``crossentropy`` under the names that TensorFlow 1.15 gives them."""
+def _named(metrics: Any) -> Any:
+    """Metrics under the names that TensorFlow 1.15 gives them."""
     if isinstance(metrics, dict):
-        return {key: _short(value) for key, value in metrics.items()}
+        return {key: _named(value) for key, value in metrics.items()}
     if isinstance(metrics, (list, tuple)):
-        return [_short(item) for item in metrics]
-    if isinstance(metrics, str):
-        return {"accuracy": "acc", "crossentropy": "ce"}.get(metrics, metrics)
-    return metrics
+        return [_named(item) for item in metrics]
+    if not isinstance(metrics, str):
+        return metrics
+    if metrics in ("accuracy", "crossentropy"):
+        return {"accuracy": "acc", "crossentropy": "ce"}[metrics]
+    # ``mae`` is the function mean_absolute_error.
+    return getattr(getattr(library().metrics, metrics, None), "__name__", metrics)
 
 
 def _with_aggregation(add_metric: Callable[..., Any]) -> Callable[..., Any]:

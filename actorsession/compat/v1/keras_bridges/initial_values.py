@@ -33,9 +33,9 @@ def bridge(keras: Any) -> None:
     for found in list(vars(module).values()):
         if isinstance(found, type) and issubclass(found, module.Initializer):
             if "__init__" in found.__dict__ and found is not module.Initializer:
-                found.__init__ = _without_dtype(found.__init__)
+                setattr(found, "__init__", _without_dtype(found.__dict__["__init__"]))  # noqa: B010
             if "__call__" in found.__dict__:
-                found.__call__ = _with_dtype(found.__call__)
+                setattr(found, "__call__", _with_dtype(found.__dict__["__call__"]))  # noqa: B010
     for name, function in _CLASSES.items():
         made = _without_dtype(getattr(module, function))
         setattr(module, function, made)

@@ -25,17 +25,17 @@ class DenseFeatures(Layer):
         super().__init__(**kwargs)
         self._columns = feature_columns
 
-    def __call__(self, features: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         """Return the columns of features.
 
         Args:
-            features: tensors by their names.
+            inputs: tensors by their names.
             *args: none.
             **kwargs: none.
         """
         with tf.variable_scope(self.name, reuse=tf.AUTO_REUSE):
             made: list[Any] = []
-            found = tf.feature_column.input_layer(features, self._columns, cols_to_vars={})
+            found = tf.feature_column.input_layer(inputs, self._columns, cols_to_vars={})
             scope = tf.get_variable_scope().name
             made += tf.get_collection(tf.GraphKeys.TRAINABLE_VARIABLES, f"{scope}/")
         self._trainable_weights = made

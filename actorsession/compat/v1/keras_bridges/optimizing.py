@@ -15,19 +15,23 @@ __all__ = ["LearningRateSchedule", "bridge", "untrained"]
 tf: Any = _tf
 
 
-def bridge(keras: Any) -> None:
+def bridge(keras: Any, as_tensorflow: bool) -> None:
     """Give Keras' optimisers what TensorFlow's have beyond them.
 
     Args:
         keras: the package.
+        as_tensorflow: whether ``clipnorm`` is for each gradient, rather than for all of them together.
     """
     module = keras.optimizers
     base = module.Optimizer
+    found: Any
     for found in list(vars(module).values()):
         if isinstance(found, type) and issubclass(found, base):
             _accept_rates(found)
-        if isinstance(found, type) and issubclass(found, base) and "get_updates" in found.__dict__:
-            found.get_updates = untrained(found.get_updates)
+            if "get_updates" in found.__dict__:
+                setattr(found, "get_updates", untrained(found.__dict__["get_updates"]))  # noqa: B010
+    if as_tensorflow:
+        base.get_gradients = _clipped_alone(base.get_gradients)
     base.minimize, base.apply_gradients = minimize, apply_gradients
     module.schedules = ModuleType(
         "keras.optimizers.schedules", "Learning rates that follow the step."
@@ -36,6 +40,20 @@ def bridge(keras: Any) -> None:
         setattr(module.schedules, name, schedule)
     module.schedules.LearningRateSchedule = LearningRateSchedule
     module.Ftrl = functools.partial(_ftrl, module.TFOptimizer)
+
+
+def _clipped_alone(own: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(own)
+    def run(self: Any, loss: Any, params: Any) -> Any:
+        norm = self.__dict__.pop("clipnorm", None)
+        try:
+            found = own(self, loss, params)
+        finally:
+            if norm is not None:
+                self.clipnorm = norm
+        return [tf.clip_by_norm(grad, norm) for grad in found] if norm else found
+
+    return run
 
 
 def _accept_rates(optimizer: Any) -> None:

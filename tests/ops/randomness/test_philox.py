@@ -1,4 +1,4 @@
-"""Random numbers by key and counter: they are those of TensorFlow 2.21, for the seed [1, 2]."""
+"""Numbers of Philox are those of TensorFlow 2.21, for the seed [1, 2]."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_integers_are_drawn_as_in_tensorflow(dtype: str) -> None:
 
 @for_each("dtype", list(BETWEEN))
 def test_integers_between_ends_are_drawn_as_in_tensorflow(dtype: str) -> None:
-    ends = {"minval": tf.constant(-5, dtype), "maxval": tf.constant(9, dtype)}
+    ends: Any = {"minval": tf.constant(-5, dtype), "maxval": tf.constant(9, dtype)}
     found = run(counted("StatelessRandomUniformInt", [6], **ends))
     assert (found.dtype.name, found.tolist()) == (dtype, BETWEEN[dtype])
     with pytest.raises(InvalidArgumentError, match="Need minval < maxval, got 3 >= 3"):
@@ -106,11 +106,26 @@ def test_truncated_numbers_stay_within_two_deviations_and_keep_what_is_in_them()
 
 
 def test_what_is_no_key_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"the key has shape \[1\], got shape \(2,\)"):
-        RAW.StatelessRandomUniformV2(
-            shape=[1], key=tf.zeros([2], tf.uint64), counter=COUNTER, alg=1
-        )
+    with pytest.raises(InvalidArgumentError, match="a key of one number and a counter of at least"):
+        run(RAW.StatelessRandomUniformV2(shape=[1], key=COUNTER, counter=COUNTER, alg=1))
     with pytest.raises(InvalidArgumentError, match="Unsupported algorithm id: 2"):
         run(counted("StatelessRandomUniform", [1], 2))
-    with pytest.raises(ValueError, match=r"a seed has shape \[2\], got shape \(3,\)"):
+    with pytest.raises(ValueError, match="a seed is two integers"):
         RAW.StatelessRandomGetKeyCounter(seed=[1, 2, 3])
+
+
+def test_a_generator_in_a_variable_goes_on_as_in_tensorflow() -> None:
+    with tf.Session() as sess:
+        state = tf.get_variable("state", initializer=np.array([5, 6, 7]), use_resource=True)
+        sess.run(state.initializer)
+        given = {"resource": state.handle, "algorithm": np.int64(1), "shape": [5]}
+        draws = [RAW.StatefulUniform(**given), RAW.StatefulStandardNormalV2(**given)]
+        found = [(sess.run(draw).tolist(), sess.run(state).tolist()) for draw in draws]
+    np.testing.assert_allclose(
+        [numbers for numbers, _ in found],
+        [
+            [0.2127008, 0.869329, 0.6846399, 0.2620361, 0.0620955],
+            [-1.7734191, -0.3465257, -1.6215771, 0.2766335, -1.1571602],
+        ], 1e-5,
+    )  # fmt: skip
+    assert [after for _, after in found] == [[1285, 6, 7], [2565, 6, 7]]

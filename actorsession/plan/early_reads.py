@@ -1,0 +1,49 @@
+"""Reads of resource variables come before writes of the step that nothing orders before them.
+
+What a step computes with is the value from before its writes, unless the program orders them: a read that
+needs the handle alone is the first thing that TensorFlow's executor comes to, whenever it was built.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from actorsession.plan.fetched_reads import VARIABLE_READS, in_raw_control_flow
+from actorsession.plan.prune import StepGraph, in_order
+from actorsession.plan.references import BY_REFERENCE
+
+__all__ = ["read_variables_first"]
+
+
+def read_variables_first(graph: StepGraph) -> StepGraph:
+    """Return a step whose reads of resource variables run before the writers that were built before them.
+
+    Args:
+        graph: what a run needs, producers first, whose fetched reads are the last (``read_variables_last``).
+
+    Returns:
+        The graph; the argument itself if nothing in it was open.
+    """
+    nodes = graph.nodes
+    writers: dict[tuple[str, int], list[str]] = {}
+    waits: dict[str, list[str]] = {}
+    for name, node in nodes.items():
+        if node.op == "VarHandleOp":
+            if not node.control_inputs and not node.attrs.get(BY_REFERENCE):
+                writers[name, 0] = []
+        elif node.op == "ReadVariableOp":
+            for writer in writers.get(node.inputs[0], ()) if not node.control_inputs else ():
+                waits.setdefault(writer, []).append(name)
+        elif node.op not in VARIABLE_READS:
+            for ref in node.inputs:
+                if ref in writers:
+                    writers[ref].append(name)
+    if not waits:
+        return graph
+    raw = in_raw_control_flow(nodes)
+    made = dict(nodes)
+    for name, reads in waits.items():
+        if name not in raw:
+            control = tuple(dict.fromkeys([*nodes[name].control_inputs, *reads]))
+            made[name] = replace(nodes[name], control_inputs=control)
+    return replace(graph, nodes=in_order(made, made))
