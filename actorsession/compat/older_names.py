@@ -384,7 +384,7 @@ def restore_older_names() -> list[str]:
     if not any(isinstance(finder, _FindsChanged) for finder in sys.meta_path):
         sys.meta_path.insert(0, _FindsChanged())
         if older_conversions.are_needed():
-            # Before Python's own, and behind those that know TensorFlow's modules and companions.
+            # Before Python's own, and behind those that find TensorFlow's modules.
             place = sys.meta_path.index(PathFinder)
             sys.meta_path.insert(place, older_conversions.FindsProgram())
             restored.append("conversions and methods of arrays")

@@ -15,6 +15,7 @@ are evaluated at any size.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,10 @@ def _settle(tensor: Tensor) -> None:
     constants = tuple([_found(t) for t in op.inputs])
     context = InferContext(op.type, specs, op.attrs, constants)
     changes, value = tensor.graph.changes, None
-    if op.type in _PASS_ON or _elements(tensor, context) <= MOST_ELEMENTS:
-        value = evaluate(context)
+    # What a branch computes that does not run need not fit together.
+    with contextlib.suppress(ValueError):
+        if op.type in _PASS_ON or _elements(tensor, context) <= MOST_ELEMENTS:
+            value = evaluate(context)
     tensor._constant = changes, value
 
 

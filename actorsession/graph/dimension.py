@@ -19,13 +19,15 @@ def size_of(value: Any) -> Dim:
     """Return the number of a dimension, ``None`` if it is unknown.
 
     Raises:
-        TypeError: for anything but an integer, a ``Dimension`` or ``None``.
+        TypeError: for anything but a whole number, a ``Dimension`` or ``None``.
         ValueError: for a negative number.
     """
     if value is None:
         return None
     if isinstance(value, Dimension):
         return value._value
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # as TensorFlow 1 takes what ``units / 2`` gives
     try:
         size = operator.index(value)
     except TypeError:

@@ -283,7 +283,23 @@ class Graph(ProcessBound):
         constants = tuple([constant_value(t) for t in inputs])
         partial = PartialValues(inputs) if any(v is None for v in constants) else None
         context = registry.InferContext(op_def.name, specs, attrs, constants, partial)
-        return tuple(op_def.infer(context))
+        try:
+            return tuple(op_def.infer(context))
+        except ValueError:
+            body = scope_of(self).body
+            if body is None:
+                raise
+            # A branch that does not run may compute sizes that do not fit. TensorFlow sees none of what comes
+            # from outside of it, so what the branch has of its own decides.
+            bodies = self._nodes.bodies
+            own = PartialValues(inputs, lambda op: bodies.get(op) is body)
+            literals = tuple([
+                value if t.op.type == "Const" and bodies.get(t.op) is body else None
+                for t, value in zip(inputs, constants, strict=True)
+            ])  # fmt: skip
+            return tuple(
+                op_def.infer(registry.InferContext(op_def.name, specs, attrs, literals, own))
+            )
 
     def brought_in(self, tensor: Tensor) -> Tensor:
         """Return the tensor to read for a tensor in the current body; see ``function.brought_in``."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from actorsession.errors import OpError
 from actorsession.graph.constant_value import constant_value
-from actorsession.graph.operation import Tensor
+from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext
 
 __all__ = ["PartialValues", "entries", "partial_ints"]
@@ -51,12 +51,15 @@ class PartialValues:
 
     Args:
         tensors: the inputs of the node.
+        seen: returns whether the values that an operation computes are seen; all are if left out.
     """
 
-    __slots__ = ("_found", "_left", "_tensors")
+    __slots__ = ("_found", "_left", "_seen", "_tensors")
 
-    def __init__(self, tensors: Sequence[Tensor]) -> None:
-        self._tensors = tensors
+    def __init__(
+        self, tensors: Sequence[Tensor], seen: Callable[[Operation], bool] | None = None
+    ) -> None:
+        self._tensors, self._seen = tensors, seen
         self._found: dict[Tensor, Numbers | None] = {}
         self._left = _MOST_NODES
 
@@ -78,9 +81,13 @@ class PartialValues:
             return None
         if tensor in self._found:
             return self._found[tensor]
-        known = constant_value(tensor)
-        if known is not None:
-            value: Numbers | None = np.asarray(known, np.float64)
+        known = None
+        if self._seen is None or tensor.op.type == "Const":
+            known = constant_value(tensor)
+        if self._seen is not None and not self._seen(tensor.op):
+            value: Numbers | None = None
+        elif known is not None:
+            value = np.asarray(known, np.float64)
         else:
             value = self._evaluated(tensor)
         if value is None and count is not None:

@@ -156,6 +156,10 @@ def control_dependencies(graph: Graph, control_inputs: Iterable[Any] | None) -> 
         return
     ops = []
     for item in control_inputs:
+        if not hasattr(item, "_as_graph_element") and isinstance(
+            getattr(item, "values", None), Tensor
+        ):
+            item = item.values  # of slices, as a gradient of rows is
         element = graph.as_graph_element(item)
         ops.append(element.op if isinstance(element, Tensor) else element)
     outer = scope_of(graph).control

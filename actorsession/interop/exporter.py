@@ -38,6 +38,7 @@ from actorsession.interop.attributes import FunctionName, attr_proto
 from actorsession.interop.first_values import with_first_values, with_stand_ins
 from actorsession.interop.functions import CONSTRUCTS, function_proto
 from actorsession.interop.message import Message
+from actorsession.interop.own_types import in_their_types
 from actorsession.interop.signatures import FROM_HANDLE, GRAPH_DEF_VERSION, OF_TENSORFLOW, PRIVATE
 from actorsession.interop.tensors import shape_proto
 
@@ -65,7 +66,7 @@ def graph_def_of(
     made.versions.producer = GRAPH_DEF_VERSION
     writer = _Writer(made.library, add_shapes)
     types = {node.name: node.outputs for node in plain.nodes}
-    for node in with_first_values(with_stand_ins(plain.nodes)[after:]):
+    for node in with_first_values(in_their_types(with_stand_ins(plain.nodes), after)):
         types[node.name] = node.outputs
         inputs = tuple([types[name][index] for name, index in node.inputs])
         made.node.adopt(writer.node(node, inputs))

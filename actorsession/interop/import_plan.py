@@ -345,14 +345,13 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
     wanted = lookup(_local_type(node.op)).attrs
     given = {}
     for name, proto in node.attr.items():
-        if (
-            known is not None
-            and name in known.attrs
-            and not is_of_kind(proto, known.attrs[name].type)
-        ):
+        attr = known.attrs.get(name) if known is not None else None
+        if attr is not None and attr.default is not REQUIRED and proto.WhichOneof("value") is None:
+            continue  # an attribute without a value has its default
+        if attr is not None and not is_of_kind(proto, attr.type):
             raise RequestValueError(
                 f"node {node.name!r} ({node.op}): attribute {name!r} must be of type "
-                f"{known.attrs[name].type}, got {proto.WhichOneof('value')}"
+                f"{attr.type}, got {proto.WhichOneof('value')}"
             )
         try:
             given[name] = attr_of(proto)

@@ -22,6 +22,11 @@ _NAMES = {
         "matrix_diag=diag matrix_diag_part=diag_part matrix_set_diag=set_diag"
     ),
     "actorsession.ops.linear.matrix_functions": "expm logm matrix_square_root=sqrtm",
+    "actorsession.ops.linear.composed_operators": (
+        "LinearOperatorAdjoint LinearOperatorBlockDiag LinearOperatorCirculant "
+        "LinearOperatorComposition LinearOperatorHouseholder LinearOperatorInversion "
+        "LinearOperatorKronecker LinearOperatorLowRankUpdate LinearOperatorToeplitz LinearOperatorZeros"
+    ),
     "actorsession.ops.linear.operators": (
         "LinearOperatorDiag LinearOperatorFullMatrix LinearOperatorIdentity "
         "LinearOperatorLowerTriangular LinearOperatorScaledIdentity"

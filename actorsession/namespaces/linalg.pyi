@@ -2,6 +2,16 @@
 """Linear algebra: products, factorisations, solving, determinants and functions of matrices."""
 
 from actorsession.ops.elements.clip import global_norm as global_norm
+from actorsession.ops.linear.composed_operators import LinearOperatorAdjoint as LinearOperatorAdjoint
+from actorsession.ops.linear.composed_operators import LinearOperatorBlockDiag as LinearOperatorBlockDiag
+from actorsession.ops.linear.composed_operators import LinearOperatorCirculant as LinearOperatorCirculant
+from actorsession.ops.linear.composed_operators import LinearOperatorComposition as LinearOperatorComposition
+from actorsession.ops.linear.composed_operators import LinearOperatorHouseholder as LinearOperatorHouseholder
+from actorsession.ops.linear.composed_operators import LinearOperatorInversion as LinearOperatorInversion
+from actorsession.ops.linear.composed_operators import LinearOperatorKronecker as LinearOperatorKronecker
+from actorsession.ops.linear.composed_operators import LinearOperatorLowRankUpdate as LinearOperatorLowRankUpdate
+from actorsession.ops.linear.composed_operators import LinearOperatorToeplitz as LinearOperatorToeplitz
+from actorsession.ops.linear.composed_operators import LinearOperatorZeros as LinearOperatorZeros
 from actorsession.ops.linear.contractions import eye as eye
 from actorsession.ops.linear.contractions import matvec as matvec
 from actorsession.ops.linear.contractions import norm as norm
@@ -52,12 +62,15 @@ from actorsession.ops.linear.tridiagonal import tridiagonal_solve as tridiagonal
 from actorsession.ops.reductions.spread import l2_normalize as l2_normalize
 
 __all__ = [
-"LinearOperatorDiag", "LinearOperatorFullMatrix", "LinearOperatorIdentity",
-"LinearOperatorLowerTriangular", "LinearOperatorScaledIdentity", "adjoint", "band_part", "cholesky",
-"cholesky_solve", "cross", "det", "diag", "diag_part", "eigh", "eigvalsh", "einsum", "expm", "eye",
-"global_norm", "inv", "l2_normalize", "logdet", "logm", "lstsq", "lu", "lu_matrix_inverse",
-"lu_reconstruct", "lu_solve", "matmul", "matrix_rank", "matrix_transpose", "matvec", "norm",
-"normalize", "pinv", "qr", "set_diag", "slogdet", "solve", "sqrtm", "svd", "tensor_diag",
-"tensor_diag_part", "tensordot", "trace", "transpose", "triangular_solve", "tridiagonal_matmul",
-"tridiagonal_solve"
+"LinearOperatorAdjoint", "LinearOperatorBlockDiag", "LinearOperatorCirculant",
+"LinearOperatorComposition", "LinearOperatorDiag", "LinearOperatorFullMatrix",
+"LinearOperatorHouseholder", "LinearOperatorIdentity", "LinearOperatorInversion",
+"LinearOperatorKronecker", "LinearOperatorLowRankUpdate", "LinearOperatorLowerTriangular",
+"LinearOperatorScaledIdentity", "LinearOperatorToeplitz", "LinearOperatorZeros", "adjoint",
+"band_part", "cholesky", "cholesky_solve", "cross", "det", "diag", "diag_part", "eigh", "eigvalsh",
+"einsum", "expm", "eye", "global_norm", "inv", "l2_normalize", "logdet", "logm", "lstsq", "lu",
+"lu_matrix_inverse", "lu_reconstruct", "lu_solve", "matmul", "matrix_rank", "matrix_transpose",
+"matvec", "norm", "normalize", "pinv", "qr", "set_diag", "slogdet", "solve", "sqrtm", "svd",
+"tensor_diag", "tensor_diag_part", "tensordot", "trace", "transpose", "triangular_solve",
+"tridiagonal_matmul", "tridiagonal_solve"
 ]

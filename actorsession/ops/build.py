@@ -148,6 +148,11 @@ def to_array(value: Any, dtype: DType | None = None) -> Array:
         value = array.tolist()
     if array.dtype.kind == "O" and dtype is not None and dtype.is_floating:
         array = _large_numbers(array)
+    if array.dtype.kind == "f" and dtype is not None and dtype.name == "uint64":
+        # numpy has no common type for integers of which only some are from 2**63 on.
+        given = np.asarray(value, object)
+        if all(type(x) is int and 0 <= x < 2**64 for x in given.flat):
+            array = given.astype(np.uint64)
     if array.dtype.kind in "SUO" or (dtype is not None and dtype.kind == "s"):
         return _string_array(value, array, dtype)
     typed = isinstance(value, (np.ndarray, np.generic))

@@ -101,12 +101,12 @@ _TYPES = {
         "Stack StackClose StackCloseV2 StackPop StackPopV2 StackPush StackPushV2 StackV2 "
         "TensorArray TensorArrayClose TensorArrayCloseV2 TensorArrayCloseV3 TensorArrayConcat "
         "TensorArrayConcatV2 TensorArrayConcatV3 TensorArrayGather TensorArrayGatherV2 "
-        "TensorArrayGatherV3 TensorArrayGrad TensorArrayGradV2 TensorArrayGradV3 TensorArrayPack "
-        "TensorArrayRead TensorArrayReadV2 TensorArrayReadV3 TensorArrayScatter "
-        "TensorArrayScatterV2 TensorArrayScatterV3 TensorArraySize TensorArraySizeV2 "
-        "TensorArraySizeV3 TensorArraySplit TensorArraySplitV2 TensorArraySplitV3 "
-        "TensorArrayUnpack TensorArrayV2 TensorArrayV3 TensorArrayWrite TensorArrayWriteV2 "
-        "TensorArrayWriteV3"
+        "TensorArrayGatherV3 TensorArrayGrad TensorArrayGradV2 TensorArrayGradV3 "
+        "TensorArrayGradWithShape TensorArrayPack TensorArrayRead TensorArrayReadV2 "
+        "TensorArrayReadV3 TensorArrayScatter TensorArrayScatterV2 TensorArrayScatterV3 "
+        "TensorArraySize TensorArraySizeV2 TensorArraySizeV3 TensorArraySplit TensorArraySplitV2 "
+        "TensorArraySplitV3 TensorArrayUnpack TensorArrayV2 TensorArrayV3 TensorArrayWrite "
+        "TensorArrayWriteV2 TensorArrayWriteV3"
     ),
     "ops.lists.blocks": (
         "TensorListFromTensor TensorListGather TensorListScatterAdd "

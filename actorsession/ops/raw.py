@@ -242,11 +242,11 @@ __all__ = [
     "TemporaryHandle", "TemporaryVariable", "TensorArray", "TensorArrayClose", "TensorArrayCloseV2",
     "TensorArrayCloseV3", "TensorArrayConcat", "TensorArrayConcatV2", "TensorArrayConcatV3",
     "TensorArrayGather", "TensorArrayGatherV2", "TensorArrayGatherV3", "TensorArrayGrad",
-    "TensorArrayGradV2", "TensorArrayGradV3", "TensorArrayPack", "TensorArrayRead",
-    "TensorArrayReadV2", "TensorArrayReadV3", "TensorArrayScatter", "TensorArrayScatterV2",
-    "TensorArrayScatterV3", "TensorArraySize", "TensorArraySizeV2", "TensorArraySizeV3",
-    "TensorArraySplit", "TensorArraySplitV2", "TensorArraySplitV3", "TensorArrayUnpack",
-    "TensorArrayV2", "TensorArrayV3", "TensorArrayWrite", "TensorArrayWriteV2",
+    "TensorArrayGradV2", "TensorArrayGradV3", "TensorArrayGradWithShape", "TensorArrayPack",
+    "TensorArrayRead", "TensorArrayReadV2", "TensorArrayReadV3", "TensorArrayScatter",
+    "TensorArrayScatterV2", "TensorArrayScatterV3", "TensorArraySize", "TensorArraySizeV2",
+    "TensorArraySizeV3", "TensorArraySplit", "TensorArraySplitV2", "TensorArraySplitV3",
+    "TensorArrayUnpack", "TensorArrayV2", "TensorArrayV3", "TensorArrayWrite", "TensorArrayWriteV2",
     "TensorArrayWriteV3", "TensorDataset", "TensorListAdd", "TensorListAddItem", "TensorListConcat",
     "TensorListConcatLists", "TensorListConcatV2", "TensorListElementShape", "TensorListFromTensor",
     "TensorListGather", "TensorListGetItem", "TensorListLength", "TensorListPopBack",
@@ -4094,6 +4094,10 @@ def TensorArrayGradV2(handle: Operand, flow_in: Operand, *, source: str | bytes,
 def TensorArrayGradV3(handle: Operand, flow_in: Operand, *, source: str | bytes, name: str | None = None) -> tuple[Tensor, Tensor]:
     """handle:resource flow_in:float -> grad_handle:resource flow_out:float"""
     return many("TensorArrayGradV3", (handle, flow_in,), {"source": source}, name)
+
+def TensorArrayGradWithShape(handle: Operand, flow_in: Operand, shape_to_prepend: Operand, *, source: str | bytes, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """handle:resource flow_in:float shape_to_prepend:int32 -> grad_handle:resource flow_out:float"""
+    return many("TensorArrayGradWithShape", (handle, flow_in, shape_to_prepend,), {"source": source}, name)
 
 def TensorArrayPack(handle: Operand, flow_in: Operand, *, dtype: DTypeLike, element_shape: ShapeLike = None, name: str | None = None) -> Tensor:
     """handle:string& flow_in:float -> value:dtype"""

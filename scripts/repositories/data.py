@@ -11,30 +11,15 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "albert", "bert", "communities", "digits", "discs", "names_of_places", "nmt", "pieces", "speech",
+    "bert", "communities", "digits", "discs", "names_of_places", "nmt", "pieces", "speech",
     "thumbnails", "translations", "vgg", "waves", "words",
 ]  # fmt: skip
-
-# Documents of sentences, for a repository that ships none.
-_STORIES = "\n\n".join(
-    "\n".join(
-        f"the {one} saw {number} ships near the {other} ." for number in ("two", "three", "four")
-    )
-    for one, other in [
-        ("queen", "coast"),
-        ("king", "river"),
-        ("farmer", "island"),
-        ("miller", "bridge"),
-    ]
-)
 
 
 def bert(folder: Path) -> None:
     """A vocabulary, a small configuration, and sentences with a label for the task CoLA."""
-    text = folder / "sample_text.txt"
-    if not text.exists():
-        text.write_text(_STORIES)
-    words = [line.split() for line in text.read_text("utf-8").lower().splitlines()]
+    text = (folder / "sample_text.txt").read_text("utf-8").lower()
+    words = [line.split() for line in text.splitlines()]
     letters = sorted({letter for line in words for word in line for letter in word})
     known = sorted({word for line in words for word in line if word.isalpha()})
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -119,20 +104,6 @@ def pieces(folder: Path) -> None:
         control_symbols="<cls>,<sep>,<pad>,<mask>,<eod>", user_defined_symbols="<eop>,.",
         hard_vocab_limit=False, minloglevel=2,
     )  # fmt: skip
-
-
-def albert(folder: Path) -> None:
-    """What ``bert`` writes, with the package under the name that its files import."""
-    bert(folder)
-    config = json.loads((folder / "bert_config.json").read_text())
-    config |= {
-        "embedding_size": 32,
-        "num_hidden_groups": 1,
-        "inner_group_num": 1,
-        "net_structure_type": 0,
-    }
-    (folder / "bert_config.json").write_text(json.dumps(config))
-    (folder / "albert").symlink_to(".")
 
 
 def thumbnails(folder: Path) -> None:

@@ -259,6 +259,31 @@ CASES: dict[str, tuple[str, Any]] = {
         """,
         [True, 3, 4, [None, 1]],
     ),
+    "shapes in a structure, and a type that the layer sets": (
+        """
+        class Pairs(L.Layer):
+            def build(self, shapes):
+                first, (second, third) = shapes
+                self.found = [first.as_list(), second.as_list(), third.as_list()]
+                super().build(shapes)
+
+        class Half(L.Layer):
+            def build(self, shape):
+                self._dtype = tf.float16
+                self.scale = self.add_weight("scale", [1], initializer="ones")
+
+        class Alone(L.Layer):
+            def build(self, input_shape=None):
+                super().build(input_shape)
+
+        Alone().build()
+        pairs, half = Pairs(), Half()
+        pairs.build([tf.TensorShape([1, 2]), (tf.TensorShape([3]), tf.TensorShape([4, None]))])
+        half.build([None, 2])
+        return [pairs.found, half.scale.dtype.base_dtype.name]
+        """,
+        [[[1, 2], [3], [4, None]], "float16"],
+    ),
     # -- data
     "data sets of tuples and dicts": (
         """

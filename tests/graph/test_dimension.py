@@ -18,7 +18,15 @@ UNKNOWN = Dimension(None)
 
 @for_each(
     "given, value",
-    [(3, 3), (None, None), (np.int64(4), 4), (Dimension(5), 5), (UNKNOWN, None), (0, 0)],
+    [
+        (3, 3),
+        (None, None),
+        (np.int64(4), 4),
+        (Dimension(5), 5),
+        (UNKNOWN, None),
+        (0, 0),
+        (6 / 2, 3),
+    ],
     ids=str,
 )
 def test_a_dimension_is_a_number_or_not_known(given: Any, value: Any) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import actorsession.compat.v1 as tf
 from actorsession.graph.graph import Graph
@@ -183,3 +184,44 @@ def test_plain_margins_may_still_be_fed() -> None:
         again = tf.pad(x, margins)
         assert again.shape.as_list() == [None]
         assert not graph.is_feedable(margins)
+
+
+@for_each(
+    "branch, static, result",
+    [
+        (lambda x, size, more: tf.pad(x, [[0, 0], [0, size - more], [0, 0]]), (2, None, 3), None),
+        (lambda x, size, more: tf.reshape(x, [more, size]), (None, None), None),
+        (lambda x, size, more: tf.slice(x, [0, 0, 0], [2, size + more, 3]), (2, None, 3), None),
+        (
+            lambda x, size, more: tf.pad(x, [[0, 0], [0, more - size], [0, 0]]),
+            (2, 6, 3),
+            (2, 6, 3),
+        ),
+        (lambda x, size, more: x[:, :size], (2, 4, 3), (2, 4, 3)),
+    ],
+    ids=["pad", "reshape", "slice", "pad that fits", "slice that fits"],
+)
+def test_a_branch_that_does_not_run_may_compute_sizes_that_do_not_fit(
+    branch: Any, static: Any, result: Any
+) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, size = tf.ones([2, 5, 3]), tf.constant(4)
+        more, chosen = tf.shape(x)[1], tf.placeholder("bool", [])
+        found = []
+
+        def taken() -> Any:
+            found.append(branch(x, size, more))
+            return tf.shape(found[0])
+
+        shape = tf.cond(chosen, taken, lambda: tf.shape(x)[: len(static)])
+        assert tuple(found[0].shape.as_list()) == static
+        assert tuple(session.run(shape, {chosen: False})) == (2, 5, 3)[: len(static)]
+        if result is not None:
+            assert tuple(session.run(shape, {chosen: True})) == result
+
+
+def test_what_a_branch_has_of_its_own_has_to_fit() -> None:
+    with tf.Graph().as_default():
+        x, chosen = tf.ones([2, 5, 3]), tf.placeholder("bool", [])
+        with pytest.raises(ValueError, match="paddings are at least 0"):
+            tf.cond(chosen, lambda: tf.pad(x, [[0, 0], [0, -1], [0, 0]]), lambda: x)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
+from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.op_signatures import tensorflow_signature
 from actorsession.graph.registry import REQUIRED, lookup, registered_ops
 from actorsession.interop import (
@@ -22,6 +23,8 @@ from actorsession.interop import (
 from actorsession.interop.enums import DATA_TYPES
 from actorsession.interop.import_plan import RENAMED
 from actorsession.interop.signatures import GRAPH_DEF_VERSION
+from actorsession.ops.flow.functions import Defun
+from tests.interop.kit import run_imported
 
 
 @pytest.fixture
@@ -174,3 +177,28 @@ def test_a_signature_reads_as_tensorflow_registers_it(name: str) -> None:
 
 def test_types_that_tensorflow_has_not_have_no_signature() -> None:
     assert tensorflow_signature("Spam") is None
+
+
+@pytest.mark.parametrize("axes", [[1, -3], -1, []], ids=str)
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_gradients_of_reductions_are_written_in_types_of_tensorflow(axes: Any, dtype: str) -> None:
+    """The axes are not known before the step, in a function as well."""
+    with acts.Graph().as_default() as graph:
+        x = acts.placeholder(acts.float32, None, name="x")
+        given = acts.placeholder(as_dtype(dtype), None, name="axes")
+
+        @Defun(acts.float32, as_dtype(dtype))
+        def slope(x: Any, axes: Any) -> Any:
+            return acts.gradients(acts.reduce_sum(x, axes) ** 2.0, x)[0]
+
+        acts.identity(acts.gradients(acts.reduce_max(x, given) ** 2.0, x)[0], name="top")
+        acts.identity(slope(x, given), name="inside")
+        written = GraphDef.FromString(graph_def_of(graph, add_shapes=True).SerializeToString())
+        feeds = {"x:0": np.arange(24.0).reshape(2, 3, 4), "axes:0": axes}
+        wanted = acts.Session(graph=graph).run(["top:0", "inside:0"], feeds)
+    inside = [node for function in written.library.function for node in function.node_def]
+    types = {node.op for node in (*written.node, *inside)}
+    assert "DynamicStitch" in types
+    assert "ReducedShape" not in types
+    found = run_imported(written, ["top:0", "inside:0"], feeds)
+    np.testing.assert_array_equal(found, wanted)

@@ -88,6 +88,18 @@ def test_operation_types_stay_what_they_are(name: str) -> None:
     assert {node.name: node.op for node in message.node}.items() <= written.items()
 
 
+def test_loops_and_branches_that_have_no_effects_have_gradients() -> None:
+    """Five times ``a * 3 + x`` from ``x``, and the branch of a negative number."""
+    message, feeds, _ = stored("control_flow")
+    with acts.Graph().as_default() as graph:
+        import_graph_def(message, name="")
+        assert {op.type for op in graph.get_operations()} >= {"StatelessWhile", "StatelessIf"}
+        x, *ys = (graph.get_tensor_by_name(f"{name}:0") for name in ("x", "total", "chosen"))
+        slopes = [acts.gradients(y, x)[0] for y in ys]
+        with acts.Session(graph=graph) as session:
+            assert session.run(slopes, feeds) == [3.0**5 + 1 + 3 + 9 + 27 + 81, -1.0]
+
+
 # Of these, hints are lost: which factors of a product in a gradient are gradients; and what a loop captures.
 @pytest.mark.parametrize("name", [n for n in FROZEN if n not in ("recurrent", "control_flow")])
 def test_attributes_go_back_as_they_came(name: str) -> None:

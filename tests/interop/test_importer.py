@@ -367,6 +367,16 @@ def test_older_and_newer_names_of_types_are_understood() -> None:
     np.testing.assert_array_equal(found[2], value[1:])
 
 
+def test_an_attribute_without_a_value_has_its_default(graph: acts.Graph) -> None:
+    message = graph_def(PLACEHOLDER)
+    message.node[0].attr["shape"].SetInParent()
+    import_graph_def(message, name="")
+    assert graph.get_tensor_by_name("a:0").shape.rank is None
+    message.node[0].attr["dtype"].Clear()
+    with pytest.raises(ValueError, match="attribute 'dtype' must be of type type, got None"):
+        import_graph_def(message, name="again")
+
+
 def test_defaults_of_who_wrote_the_graph_are_left_out(graph: acts.Graph) -> None:
     ops = protos.OpList()
     attr = ops.op.add(name="GatherNd").attr.add(name="bad_indices_policy", type="string")

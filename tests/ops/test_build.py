@@ -14,7 +14,7 @@ from actorsession.graph.dtypes import float32, float64, int32, int64, uint64
 from actorsession.graph.graph import Graph
 from actorsession.namespaces import math, nn
 from actorsession.ops.arrays.fills import fill, range_
-from actorsession.ops.build import constant, convert_to_tensor
+from actorsession.ops.build import constant, convert_to_tensor, to_array
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
 
@@ -54,6 +54,14 @@ def test_numbers_of_python_take_the_narrow_type_unless_they_need_the_wide_one(
 def test_a_number_that_no_type_holds_is_a_type_error(value: Any) -> None:
     with pytest.raises(TypeError, match="cannot make a tensor of"):
         constant(value)
+
+
+def test_integers_of_which_some_are_large_are_unsigned() -> None:
+    found = to_array([0, 2**64 - 1], uint64)
+    assert (found.dtype, found.tolist()) == (np.uint64, [0, 2**64 - 1])
+    for value in ([-1, 2**63], [0.5, 1.0], [0, 2**64]):
+        with pytest.raises(TypeError, match="Expected uint64, but got"):
+            to_array(value, uint64)
 
 
 def test_large_numbers_beside_other_operands() -> None:

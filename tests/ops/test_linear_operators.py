@@ -13,7 +13,44 @@ from actorsession.namespaces import linalg
 M = np.array([[2.0, 5.0, 7.0], [1.0, 3.0, 9.0], [-1.0, 4.0, 4.0]], np.float32)
 D = np.array([2.0, -3.0, 4.0], np.float32)
 X = np.arange(6, dtype=np.float32).reshape(3, 2)
+L = np.array([[1.0, 2.0], [0.5, -1.0]], np.float32)
+U = np.array([[1.0], [2.0], [-1.0]], np.float32)
+V = np.array([1.0, 2.0, 2.0], np.float32)
+CIRCLE = np.array([[4.0, 1, 2], [2, 4, 1], [1, 2, 4]], np.float32)
+
+
+def full(matrix: Any) -> Any:
+    return linalg.LinearOperatorFullMatrix(matrix)
+
+
 MAKERS: dict[str, tuple[Any, Any]] = {
+    "adjoint": (lambda: linalg.LinearOperatorAdjoint(full(M)), M.T),
+    "inverse": (lambda: linalg.LinearOperatorInversion(full(M)), np.linalg.inv(M)),
+    "product": (
+        lambda: linalg.LinearOperatorComposition([full(M), linalg.LinearOperatorDiag(D)]),
+        M @ np.diag(D),
+    ),
+    "batch of products": (
+        lambda: linalg.LinearOperatorComposition([full(np.stack([M, CIRCLE])), full(M)]),
+        np.stack([M @ M, CIRCLE @ M]),
+    ),
+    "blocks": (
+        lambda: linalg.LinearOperatorBlockDiag([full(L), linalg.LinearOperatorDiag(D[:1])]),
+        np.block([[L, np.zeros((2, 1), np.float32)], [np.zeros((1, 2), np.float32), D[:1, None]]]),
+    ),
+    "kronecker": (
+        lambda: linalg.LinearOperatorKronecker([full(D[:1, None]), full(M)]), np.kron(D[:1, None], M),
+    ),
+    "update": (
+        lambda: linalg.LinearOperatorLowRankUpdate(linalg.LinearOperatorDiag(D), U, [2.0], V[:, None]),
+        np.diag(D) + 2 * U @ V[None],
+    ),
+    "mirror": (lambda: linalg.LinearOperatorHouseholder(V), np.eye(3) - 2 * np.outer(V, V) / 9),
+    "toeplitz": (lambda: linalg.LinearOperatorToeplitz([4.0, 2, 1], [4.0, 1, 2]), CIRCLE),
+    "circulant": (
+        lambda: linalg.LinearOperatorCirculant(np.fft.fft(CIRCLE[:, 0]).astype(np.complex64), "float32"),
+        CIRCLE,
+    ),
     "full": (lambda: linalg.LinearOperatorFullMatrix(M), M),
     "lower": (lambda: linalg.LinearOperatorLowerTriangular(M), np.tril(M)),
     "diagonal": (lambda: linalg.LinearOperatorDiag(D), np.diag(D)),
@@ -63,3 +100,19 @@ def test_what_a_program_knows_of_it_is_kept() -> None:
         assert (known.is_non_singular, known.is_self_adjoint, known.name) == (True, None, "m")
         assert linalg.LinearOperatorDiag(D).is_square
         assert linalg.LinearOperatorDiag(D).diag.shape.as_list() == [3]
+
+
+def test_a_kronecker_product_has_a_block_for_each_element_and_zeros_are_zeros() -> None:
+    with Graph().as_default(), Session() as session:
+        product = linalg.LinearOperatorKronecker([full(L), full(M)])
+        nothing = linalg.LinearOperatorZeros(3, 2)
+        found = session.run(
+            [product.to_dense(), nothing.matmul(X[:2]), nothing.matvec(V, adjoint=True)]
+        )
+    np.testing.assert_allclose(found[0], np.kron(L, M))
+    assert (found[1].tolist(), found[2].tolist()) == ([[0, 0]] * 3, [0, 0])
+
+
+def test_there_is_no_product_of_nothing() -> None:
+    with pytest.raises(ValueError, match="non-empty list of operators"):
+        linalg.LinearOperatorComposition([])

@@ -186,32 +186,38 @@ def _forward(x: Array, f: Array, s: Sliding) -> Array:
 
 def _by_input(f: Array, g: Array, s: Sliding, sizes: Ints) -> Array:
     channels, times = f.shape[2:]
-    extents = [size + a + b for size, (a, b) in zip(sizes, s.pads, strict=True)]
-    inner = tuple(slice(a, a + size) for size, (a, _) in zip(sizes, s.pads, strict=True))
     filters = np.moveaxis(f, 3, 0)
+    before = [a for a, _ in s.pads]
+    phases = list(product(_phases(s, 0), _phases(s, 1)))
+    # With stride 1 the margins need not be computed, as nobody reads them.
+    direct = s.strides == (1, 1) and all(
+        p.last >= a for p, a in zip(phases[0], before, strict=True)
+    )
+    left_out = before if direct else [0, 0]
+    extents = list(sizes)
+    if not direct:
+        extents = [size + a + b for size, (a, b) in zip(sizes, s.pads, strict=True)]
     parts = []
-    for down, across in product(_phases(s, 0), _phases(s, 1)):
+    for pair in phases:
         counts = [
-            len(range(p.place, n, t))
-            for p, n, t in zip((down, across), extents, s.strides, strict=True)
+            len(range(p.place, n, t)) for p, n, t in zip(pair, extents, s.strides, strict=True)
         ]
-        turned = filters[:, down.at, across.at][:, ::-1, ::-1]
-        parts.append((down, across, counts, np.tile(turned, counts[1])))
+        around = tuple([
+            (p.last - out, max(0, n + out - have))
+            for p, n, have, out in zip(pair, counts, s.counts, left_out, strict=True)
+        ])  # fmt: skip
+        turned = filters[:, pair[0].at, pair[1].at][:, ::-1, ::-1]
+        parts.append((pair, counts, around, np.tile(turned, counts[1])))
+    inner = tuple(slice(a, a + size) for a, size in zip(before, sizes, strict=True))
     out = np.empty((len(g), *sizes, channels), g.dtype)
 
     def add_up(share: Sequence[int]) -> None:
         # Places that no window reaches stay zero.
-        wide = np.zeros((*extents, channels), g.dtype)
+        wide = None if direct else np.zeros((*extents, channels), g.dtype)
         for image in share:
             # One filter of each channel after the other, so that rows are contiguous.
             back = np.moveaxis(g[image].reshape(*s.counts, channels, times), 3, 0)
-            for down, across, counts, factors in parts:
-                around = tuple(
-                    [
-                        (p.last, max(0, n - have))
-                        for p, n, have in zip((down, across), counts, s.counts, strict=True)
-                    ]
-                )
+            for (down, across), counts, around, factors in parts:
                 whole = np.ascontiguousarray(padded(back, around))
                 each, line, pixel, item = whole.strides
                 rows = as_strided(
@@ -220,9 +226,12 @@ def _by_input(f: Array, g: Array, s: Sliding, sizes: Ints) -> Array:
                     (each, line * down.step, pixel * across.step, line, item),
                     writeable=False,
                 )
-                found = np.einsum("tijrx,tijx->rx", rows, factors).reshape(*counts, channels)
-                wide[down.place :: s.strides[0], across.place :: s.strides[1]] = found
-            out[image] = wide[inner]
+                made = out[image] if wide is None else np.empty((*counts, channels), g.dtype)
+                np.einsum("tijrx,tijx->rx", rows, factors, out=made.reshape(counts[0], -1))
+                if wide is not None:
+                    wide[down.place :: s.strides[0], across.place :: s.strides[1]] = made
+            if wide is not None:
+                out[image] = wide[inner]
 
     _each_image(add_up, g, s, g.size)
     return out

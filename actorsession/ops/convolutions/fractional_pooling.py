@@ -115,8 +115,8 @@ def _pooled(ctx: InferContext) -> Sequence[TensorShape]:
         if extent is not None and extent < by:
             raise ValueError(f"{ctx.op}: a ratio of {by} is higher than the size of {extent}")
         sizes.append(None if extent is None else int(extent / by))
-    ends = [TensorShape([n if n is None else n + 1]) for n in sizes]
-    return [TensorShape([batch, *sizes, channels]), *ends]
+    # There is one end more than rows or columns; TensorFlow says one less, so that it is left open here.
+    return [TensorShape([batch, *sizes, channels]), TensorShape([None]), TensorShape([None])]
 
 
 def _means_back(ctx: InferContext) -> Sequence[TensorShape]:

@@ -11,7 +11,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.ops.linear.matrices import adjoint as adjoint_of
 
 __all__ = [
-    "LinearOperatorDiag", "LinearOperatorFullMatrix", "LinearOperatorIdentity",
+    "LinearOperator", "LinearOperatorDiag", "LinearOperatorFullMatrix", "LinearOperatorIdentity",
     "LinearOperatorLowerTriangular", "LinearOperatorScaledIdentity",
 ]  # fmt: skip
 
@@ -34,7 +34,10 @@ class LinearOperator:
         self._matrix = matrix
         self.dtype, self.name = matrix.dtype, name
         self.is_non_singular, self.is_self_adjoint = known[0], known[1]
-        self.is_positive_definite, self.is_square = known[2], known[3]
+        self.is_positive_definite = known[2]
+        rows, columns = matrix.shape[-2:] if matrix.shape.rank is not None else (None, None)
+        square = None if rows is None or columns is None else rows == columns
+        self.is_square = square if known[3] is None else known[3]
 
     @property
     def shape(self) -> TensorShape:
@@ -107,7 +110,15 @@ class LinearOperator:
         return self._solution(adjoint_of(right) if adjoint_arg else right, adjoint, name)
 
     def _solution(self, rhs: Tensor, adjoint: bool, name: str) -> Tensor:
-        return ops.matrix_solve(self._matrix, rhs, adjoint=adjoint, name=name)
+        matrix = self._matrix
+        if self.batch_shape.rank != 0 or rhs.shape.rank != 2:
+            parts = [ops.shape(value) for value in (matrix, rhs)]
+            batch = ops.broadcast_dynamic_shape(*[part[:-2] for part in parts])
+            matrix, rhs = (
+                ops.broadcast_to(value, ops.concat([batch, part[-2:]], 0))
+                for value, part in zip((matrix, rhs), parts, strict=True)
+            )
+        return ops.matrix_solve(matrix, rhs, adjoint=adjoint, name=name)
 
     def solvevec(self, rhs: Any, adjoint: bool = False, name: str = "solve") -> Tensor:
         """Return what gives a vector, multiplied by this one."""

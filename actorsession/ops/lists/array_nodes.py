@@ -26,6 +26,7 @@ from actorsession.ops import raw
 from actorsession.ops.arrays.array import identity
 from actorsession.ops.lists.array_values import StepArray, StepStack
 from actorsession.ops.rows import checked, no_outputs, op, pair, scalar
+from actorsession.ops.shape_operands import ints
 
 __all__: list[str] = []
 
@@ -140,6 +141,8 @@ def _concat(array: StepArray, flow: Any) -> Any:
 
 def _gradient_kernel(ctx: KernelContext) -> Kernel:
     source = ctx.attrs["source"]
+    if ctx.op == "TensorArrayGradWithShape":
+        return lambda array, flow, ahead: (array.gradient(source, ints(ahead)), _flow())
     if len(ctx.outputs) == 1:
         return lambda array, flow: array.gradient(source)
     return lambda array, flow: (array.gradient(source), _flow())
@@ -223,6 +226,7 @@ for _end, _made in (("", _ANY), ("V2", _PAIR), ("V3", _PAIR_AND_FLOW)):
     op(_of("Size"), _FLOW, lambda array, _: np.array(len(array), np.int32), NOT_DIFFERENTIABLE)
     op(_of("Grad"), _made, kernel=_gradient_kernel, grad=NOT_DIFFERENTIABLE)
     op(_of("Close"), _NOTHING, _CLOSED, NOT_DIFFERENTIABLE)
+op("TensorArrayGradWithShape", _PAIR_AND_FLOW, kernel=_gradient_kernel, grad=NOT_DIFFERENTIABLE)
 # The first form packed and unpacked whole arrays, without indices.
 op("TensorArrayPack", _packed, kernel=_pack_kernel)
 op("TensorArrayUnpack", _FLOW, _unpack, keeps=frozenset({1}))

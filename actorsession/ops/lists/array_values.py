@@ -168,14 +168,20 @@ class StepArray:
             out[place] = part
         return out
 
-    def gradient(self, source: str) -> StepArray:
-        """Return the array of the gradients, one for each ``source``."""
+    def gradient(self, source: str, ahead: tuple[int, ...] = ()) -> StepArray:
+        """Return the array of the gradients, one for each ``source``.
+
+        Args:
+            source: what the gradients are of.
+            ahead: sizes of axes that each gradient has before those of its element.
+        """
         with self._lock:
             if source not in self._gradients:
-                made = StepArray(
-                    self._dtype, len(self), self._element_shape, clears=False, adds=True
+                shape = TensorShape(ahead).concatenate(self._element_shape)
+                made = StepArray(self._dtype, len(self), shape, clears=False, adds=True)
+                made._shapes.update(
+                    {place: (*ahead, *sizes) for place, sizes in self._shapes.items()}
                 )
-                made._shapes.update(self._shapes)
                 self._gradients[source] = made
             return self._gradients[source]
 

@@ -242,6 +242,7 @@ def _keyed_gamma_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     return [*[None] * 4, gamma_gradient(op, grad, op.inputs[4])]
 
 
+_draw: Whole
 for _name, _draw in (
     ("RandomUniform", philox.uniform), ("RandomNormal", philox.normal),
     ("TruncatedNormal", philox.truncated_normal), ("RandomUniformInt", philox.between),

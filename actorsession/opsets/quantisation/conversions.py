@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import qint32
+from actorsession.graph.dtypes import float32, qint32
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
@@ -100,7 +100,7 @@ def dequantize(
     name: str | None = None,
     axis: int | None = None,
     narrow_range: bool = False,
-    dtype: Any = "float32",
+    dtype: Any = float32,
 ) -> Tensor:
     """Return the real numbers that quantised ones stand for; arguments as for ``quantize``."""
     return raw.Dequantize(

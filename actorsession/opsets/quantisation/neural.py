@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType, float64
+from actorsession.graph.dtypes import DType, float64, qint32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext
@@ -51,7 +51,7 @@ def quantized_conv2d(
     max_filter: Any,
     strides: Sequence[int],
     padding: str,
-    out_type: Any = "qint32",
+    out_type: Any = qint32,
     dilations: Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Ranged:

@@ -220,7 +220,8 @@ def _change_kernel(ctx: KernelContext) -> Kernel:
     def change(table: TableState, keys: Any, values: Any) -> None:
         _check_types(table, *types, ctx.op)
         names = _keys(keys)
-        table.check_keys(names)
+        if insert:
+            table.check_keys(names)
         pairs = zip(names, _values(values, len(names), table, ctx.op), strict=True)
         if insert:
             table.insert(pairs)

@@ -60,12 +60,17 @@ class TableState:
     def fill(self, pairs: Iterable[tuple[Any, Any]]) -> None:
         """Fill the table: once if it is static, replacing all entries if it is not.
 
+        Reserved keys are passed over: a table that TensorFlow has exported has them for its empty buckets.
+
         Raises:
             FailedPreconditionError: if a static table was filled with something else, or a key has two
                 values.
         """
         entries: dict[Any, Any] = {}
+        reserved = [key for _, key in self.reserved]
         for key, value in pairs:
+            if key in reserved:
+                continue
             if self.static and not _same(entries.setdefault(key, value), value):
                 raise FailedPreconditionError(
                     f"{self.label} has different value for same key. Key {key!r:.100} has "

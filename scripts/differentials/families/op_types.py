@@ -1063,3 +1063,21 @@ case("KmeansPlusPlusInitialization-many", points=_CLOUD, num_to_sample=np.int64(
      num_retries_per_sample=np.int64(0))  # fmt: skip
 case("KMC2ChainInitialization", distances=np.array([0, 0, 1, 0], np.float32), seed=np.int64(3))
 case("KMC2ChainInitialization-empty", distances=np.zeros(0, np.float32), seed=np.int64(3))
+
+
+@op_types("TensorArrayGradWithShape")
+def _(tf: Any, _: Any) -> Any:
+    """The array of gradients has axes of its own before those of the elements."""
+    raw = tf.raw_ops
+    array = raw.TensorArrayV3(size=2, dtype=tf.float32, element_shape=[2])
+    wrote = raw.TensorArrayWriteV3(handle=array.handle, index=0, value=reals(2), flow_in=array.flow)
+    back = raw.TensorArrayGradWithShape(
+        handle=array.handle, flow_in=wrote, shape_to_prepend=[3], source="gradients"
+    )
+    flow = back.flow_out
+    for _ in range(2):  # gradients are added up
+        flow = raw.TensorArrayWriteV3(
+            handle=back.grad_handle, index=0, value=reals(3, 2), flow_in=flow
+        )
+    found = raw.TensorArrayReadV3(handle=back.grad_handle, index=0, flow_in=flow, dtype=tf.float32)
+    return tf.reshape(found, [3, 2])

@@ -555,3 +555,11 @@ def test_a_node_of_a_body_may_ask_to_be_elsewhere() -> None:
         loop = ops.while_loop(lambda i: i < 3, body, [0])
     assert placed("while/far") == "CPU:1"
     assert run(loop, devices=2) == 3
+
+
+def test_slices_of_a_tensor_are_a_control_input_by_their_values() -> None:
+    table = ops.Variable([[1.0], [2.0]])
+    slices = acts.gradients(ops.gather(table, [1]), [table])[0]
+    with acts.control_dependencies([slices]):
+        after = ops.no_op()
+    assert after.control_inputs == (slices.values.op,)

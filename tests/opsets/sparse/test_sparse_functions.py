@@ -181,7 +181,7 @@ def test_tensors_of_unknown_rank_are_joined_and_have_the_gradient_of_their_softm
     """As a placeholder is that is made without a shape."""
     indices = [[0, 0, 1], [0, 0, 2], [1, 0, 0], [1, 1, 0]]
     given = sparse.SparseTensorValue(
-        np.array(indices), np.float32([1, 2, 3, 4]), np.array([2, 2, 3])
+        np.array(indices), np.array([1, 2, 3, 4], np.float32), np.array([2, 2, 3])
     )
     tensor = sparse.placeholder(acts.float32)
     softmax = sparse.softmax(tensor)

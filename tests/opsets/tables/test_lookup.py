@@ -382,3 +382,15 @@ def test_dense_tables_of_the_first_version_have_no_key_for_what_was_removed() ->
         assert session.run(found).tolist() == [50, 0]
         with pytest.raises(InvalidArgumentError, match="Using the empty_key as a table key"):
             session.run(raw.LookupTableFind(table, np.array([-1]), np.int64(0)))
+
+
+def test_what_tensorflow_exported_of_a_table_with_reserved_keys_is_imported() -> None:
+    """It exports all buckets: those without an entry have the reserved keys."""
+    with acts.Graph().as_default(), acts.Session() as session:
+        table = raw.MutableDenseHashTableV2(b"$", b"#", value_dtype=acts.float32, shared_name="t")
+        keys, values = np.array([[b"$"], [b"a"], [b"#"], [b"$"]], object), np.zeros([4, 1])
+        values[1] = 7.0
+        session.run(raw.LookupTableImportV2(table, keys[:, 0], values.astype(np.float32)))
+        assert session.run(raw.LookupTableSizeV2(table)) == 1
+        found = session.run(raw.LookupTableFindV2(table, np.array([b"a", b"b"]), np.float32(-1)))
+        assert found.tolist() == [7.0, -1.0]

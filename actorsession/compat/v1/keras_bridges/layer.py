@@ -9,6 +9,7 @@ from actorsession.compat.found_keras import library
 from actorsession.compat.v1.forms import TensorShape, as_dtype
 from actorsession.compat.v1.keras_bridges.calling import recorded
 from actorsession.compat.v1.operations import Variable
+from actorsession.graph.dimension import Dimension
 
 __all__ = ["InputSpec", "Layer"]
 
@@ -47,10 +48,12 @@ class Layer(_Base, metaclass=_LayerType):  # type: ignore[misc]
         own = cls.__dict__.get("build")
         if own is not None:
 
-            def build(self: Any, input_shape: Any) -> Any:
-                return own(self, _as_shapes(input_shape))
+            def build(self: Any, *args: Any, **kwargs: Any) -> Any:
+                # Programs call it themselves, too, and some of their own take nothing.
+                given = [None if shape is None else _as_shapes(shape) for shape in args]
+                return own(self, *given, **kwargs)
 
-            cls.build = build
+            setattr(cls, "build", build)  # noqa: B010
 
     def __init__(
         self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
@@ -69,6 +72,15 @@ class Layer(_Base, metaclass=_LayerType):  # type: ignore[misc]
             if kept and name not in _LISTS:
                 attributes[name] = kept
         super().__setattr__(name, value)
+
+    @property
+    def dtype(self) -> Any:
+        """The element type of its weights, which programs set as ``_dtype``."""
+        return self.__dict__.get("_dtype") or backend.floatx()
+
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        object.__setattr__(self, "_dtype", dtype)
 
     def add_weight(  # type: ignore[no-untyped-def]
         self, name=None, shape=None, dtype=None, initializer=None, regularizer=None,
@@ -96,6 +108,14 @@ class Layer(_Base, metaclass=_LayerType):  # type: ignore[misc]
         )  # fmt: skip
 
     add_variable = add_weight
+
+    def build(self, input_shape: Any = None) -> None:
+        """Make the weights; there are none.
+
+        Args:
+            input_shape: the shape of the inputs.
+        """
+        super().build(input_shape)
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """Apply the layer; positional arguments of ``call`` may follow the inputs."""
@@ -172,6 +192,12 @@ _LISTS = ("input_spec", "trainable_weights", "non_trainable_weights")
 
 
 def _as_shapes(shape: Any) -> Any:
-    if isinstance(shape, list) and shape and isinstance(shape[0], (tuple, list)):
-        return [TensorShape(item) for item in shape]
+    """Return a shape, or the shapes in a structure, as ``TensorShape``."""
+    if isinstance(shape, dict):
+        return {key: _as_shapes(item) for key, item in shape.items()}
+    if isinstance(shape, (list, tuple)) and not all(
+        item is None or isinstance(item, (int, Dimension)) for item in shape
+    ):
+        items = [_as_shapes(item) for item in shape]
+        return type(shape)(*items) if hasattr(shape, "_fields") else type(shape)(items)
     return TensorShape(shape)

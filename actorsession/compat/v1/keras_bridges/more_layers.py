@@ -79,7 +79,7 @@ class LayerNormalization(Layer):
         given = [self.axis] if isinstance(self.axis, int) else list(self.axis)
         return sorted(axis % rank for axis in given)
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: Any = None) -> None:
         """Make the weights."""
         sizes = input_shape.as_list()
         shape = [sizes[axis] for axis in self._axes(len(sizes))]
@@ -171,7 +171,7 @@ class _Attention(Layer):
 class Attention(_Attention):
     """Attention whose scores are the products of queries and keys."""
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: Any = None) -> None:
         """Make the weight."""
         if self.use_scale:
             self.scale = self.add_weight("scale", (), initializer="ones")
@@ -194,7 +194,7 @@ class AdditiveAttention(_Attention):
     def __init__(self, use_scale: bool = True, causal: bool = False, **kwargs: Any) -> None:
         super().__init__(use_scale, causal, **kwargs)
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: Any = None) -> None:
         """Make the weights."""
         if self.use_scale:
             self.scale = self.add_weight(

@@ -1,8 +1,8 @@
 """Inception 1 to 3 (Szegedy et al., 2014 and 2015; Ioffe and Szegedy, 2015): layers of parallel branches.
 
 A network is a table of layers. In a row, ``|`` parts branches, whose results are joined, and ``,`` the steps
-of a branch. ``64 3x3 0b`` is a convolution with 64 channels in the scope ``Conv2d_0b_3x3``, ``max 3x3 0a`` a
-pooling in ``MaxPool_0a_3x3``; ``/2`` is a stride, ``valid`` a padding, ``~0.09`` a deviation of weights. What
+of a branch. ``64 3x3 0b`` is a convolution with 64 channels in the scope "Conv2d_0b_3x3", ``max 3x3 0a`` a
+pooling in "MaxPool_0a_3x3"; ``/2`` is a stride, ``valid`` a padding, ``~0.09`` a deviation of weights. What
 ``+`` parts goes over the same input and is joined.
 """
 
