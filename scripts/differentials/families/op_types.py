@@ -534,7 +534,8 @@ for _name, _args in (
             [reals(2, 5, 6, 2), reals(3, 2, 2, 2), *_vectors],
             padding="VALID", tolerance=1e-5, **_given | {"strides": [1, 2, 2, 1]})  # fmt: skip
 for _name in ("BiasAdd", "BiasAdd Relu", "BiasAdd Tanh", "BiasAdd Sigmoid"):
-    old(f"_FusedMatMul-{_name.replace(' ', '+')}", 1400, [reals(3, 2), reals(3, 4), reals(4)], T="float32", num_args=1,
+    old(f"_FusedMatMul-{_name.replace(' ', '+')}", 1400, [reals(3, 2), reals(3, 4), reals(4)],
+        T="float32", num_args=1,
         fused_ops=_name.split(), transpose_a=True, tolerance=1e-5)  # fmt: skip
 _SIZES: dict[str, Any] = {
     "ksize": np.array([1, 2, 3, 1], np.int32), "strides": np.array([1, 1, 2, 1], np.int32),
