@@ -69,7 +69,7 @@ def test_the_chief_puts_in_as_many_tokens_as_asked_for(graph: Any) -> None:
 
 def test_it_needs_gradients_and_variables_with_values() -> None:
     opt = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.1), 1)
-    with pytest.raises(ValueError, match="apply_gradients"):
+    with pytest.raises(ValueError, match="apply_gradient should be called before"):
         opt.make_session_run_hook(True).begin()
     _, opt, _ = built()
     hook = opt.make_session_run_hook(False)
