@@ -153,7 +153,7 @@ def brought_along(config: ConfigProto, env: MasterEnv, target: str) -> OwnCluste
             f"{target or env.cluster.address} is {len(ours)} of them: {named}"
         )
     if ours[0] == env.task:
-        # As in TensorFlow: two clusters that share a name for one server are too easily confused.
+        # As in TensorFlow: two clusters that share a name for one server would be confused.
         raise InvalidArgumentError(
             "The ClusterSpec names the job and task index to be the same names that were provided when the "
             f"server booted: {env.task}. A session that brings its own cluster along gives its target "

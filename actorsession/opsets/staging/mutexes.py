@@ -1,8 +1,8 @@
 """Mutexes, which one step holds at a time, and critical sections, whose parts run one after another.
 
 A node takes the lock, as a value, and waits while another holds it; further nodes come after that one. The
-lock is given back by the node that consumes it, or when the step ends before. Who waits holds no thread, and
-gets the lock in the order of asking.
+lock is given back by the node that consumes it, or when the step ends before. A node that waits holds no
+thread, and gets the lock in the order of asking.
 
 Invariant: of a mutex at most one lock is held.
 """

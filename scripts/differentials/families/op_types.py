@@ -527,14 +527,15 @@ for _name, _args in (
         "fused_ops": _name.split(),
         "strides": [1, 1, 2, 1],
     }
-    old(f"_FusedConv2D-{_name}", 1400, [reals(2, 5, 6, 3), reals(3, 2, 3, 4), *_vectors],
+    old(f"_FusedConv2D-{_name.replace(' ', '+')}", 1400, [reals(2, 5, 6, 3), reals(3, 2, 3, 4), *_vectors],
         padding="SAME", epsilon=0.01, TArgs=["float32"] * _args, tolerance=1e-5, **_given)  # fmt: skip
     if _args == 1 and "Leaky" not in _name:
-        old(f"_FusedDepthwiseConv2dNative-{_name}", 1400,
+        old(f"_FusedDepthwiseConv2dNative-{_name.replace(' ', '+')}", 1400,
             [reals(2, 5, 6, 2), reals(3, 2, 2, 2), *_vectors],
             padding="VALID", tolerance=1e-5, **_given | {"strides": [1, 2, 2, 1]})  # fmt: skip
 for _name in ("BiasAdd", "BiasAdd Relu", "BiasAdd Tanh", "BiasAdd Sigmoid"):
-    old(f"_FusedMatMul-{_name}", 1400, [reals(3, 2), reals(3, 4), reals(4)], T="float32", num_args=1,
+    old(f"_FusedMatMul-{_name.replace(' ', '+')}", 1400, [reals(3, 2), reals(3, 4), reals(4)],
+        T="float32", num_args=1,
         fused_ops=_name.split(), transpose_a=True, tolerance=1e-5)  # fmt: skip
 _SIZES: dict[str, Any] = {
     "ksize": np.array([1, 2, 3, 1], np.int32), "strides": np.array([1, 1, 2, 1], np.int32),
