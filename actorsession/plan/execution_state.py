@@ -176,7 +176,7 @@ class GraphExecutionState:
             InvalidArgumentError: if the signature cannot be run on this graph and these devices.
         """
         step = read_variables_last(order_references(self._prune(signature)))
-        step = read_variables_first(step)
+        step = read_variables_first(step, self.view)
         return self._cut(step, signature, optimised)
 
     def _prune(self, signature: RunSignature) -> StepGraph:

@@ -14,7 +14,7 @@ from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.cost import node_cost
 from actorsession.plan.cost_model import CostModel
 from actorsession.plan.partition import RECV, SEND, Partition
-from actorsession.plan.prune import ARG
+from actorsession.plan.prune import ARG, PINNED
 from actorsession.plan.rendezvous_key import build_key
 
 __all__ = ["cost_graph", "partition_graphs"]
@@ -28,8 +28,9 @@ def partition_graphs(
     Args:
         parts: of the plan.
         infer_shapes: whether nodes get the static shapes of their outputs as attribute ``_output_shapes``.
-        client: the client device. Its graph comes first and has all feeds: a feed that another device reads
-            is sent to it, as in TensorFlow, though a plan gives it to the reader at once.
+        client: the client device. Its graph comes first and has all feeds that enter at no other device: one
+            that another device reads is sent to it, as in TensorFlow, though a plan gives it to the reader
+            at once.
     """
     parts = _fed_by(client, parts) if client else parts
     return [
@@ -50,7 +51,7 @@ def _fed_by(client: str, parts: Sequence[Partition]) -> list[Partition]:
             continue
         nodes = []
         for node in part.nodes:
-            if node.op == ARG:
+            if node.op == ARG and PINNED not in node.attrs:
                 edge = f"edge_feed_{len(sends)}_{node.name}:0"
                 key = {"key": build_key(client, 0, part.device, edge)}
                 feeds.setdefault(node.name, node)

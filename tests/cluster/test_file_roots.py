@@ -84,6 +84,12 @@ OPENERS: dict[str, Callable[[str], Any]] = {
         value_index=-1,
     ),
     "ReaderRead": lambda path: raw.ReaderRead(raw.WholeFileReader(), _older_queue(path))[1],
+    "GenerateVocabRemapping": lambda path: raw.GenerateVocabRemapping(
+        path + ".txt", path + ".txt", new_vocab_offset=0, num_new_vocab=1
+    )[0],
+    "LoadAndRemapMatrix": lambda path: raw.LoadAndRemapMatrix(
+        path, "m", [0], [], [], num_rows=1, num_cols=1
+    ),
     "ReaderReadUpTo": lambda path: raw.ReaderReadUpTo(raw.TextLineReader(), _older_queue(path), 2)[
         1
     ],
@@ -166,7 +172,7 @@ def _filled(folder: Path, text: bytes = b"old", value: float = 2.0) -> Path:
     (folder / "x.txt").write_bytes(text)
     (folder / f"x-{text.decode()}.txt").write_bytes(text)
     stored = ["v"], [""], [np.float32(value)]
-    save(str(folder / "x"), *stored)
+    save(str(folder / "x"), ["m", "v"], ["", ""], [np.ones((1, 1), np.float32), np.float32(value)])
     save_bundle(str(folder / "x-b"), *stored)
     for name in ("x-t", "x-00000-of-00001"):
         save_slices(str(folder / name), *stored)

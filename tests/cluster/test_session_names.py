@@ -105,10 +105,10 @@ async def test_a_session_that_cannot_be_created_takes_no_name(
     config = ConfigProto(experimental=named())
     bad = Graph()
     with bad.as_default(), bad.device("/job:nowhere"):
-        ops.constant(1.0)
+        one = ops.constant(1.0)
     session = AsyncSession(cluster.target(), graph=bad, config=config)
     with pytest.raises(InvalidArgumentError, match="nowhere"):
-        await soon(session.list_devices())
+        await soon(session.run(one))
     async with AsyncSession(cluster.target(), graph=graph, config=config) as other:
         await soon(other.list_devices())
     await session.close()

@@ -25,6 +25,13 @@ def test_what_a_step_computes_with_is_read_before_its_writes(session: acts.Sessi
     assert session.run([v.assign_add(1.0).op, v * v * 1.0, v]) == [None, 25.0, 6.0]
 
 
+def test_what_one_step_initialises_may_be_computed_of_each_other(session: acts.Session) -> None:
+    v = acts.Variable(3.0)
+    w = acts.Variable(v * 2.0)
+    session.run([v.initializer, w.initializer])
+    assert session.run([v, w]) == [3.0, 6.0]
+
+
 def test_a_read_that_the_program_puts_behind_a_write_stays_there(session: acts.Session) -> None:
     v = acts.Variable(0.0)
     more = v.assign_add(3.0, read_value=False)

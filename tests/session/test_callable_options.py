@@ -337,13 +337,13 @@ async def test_feeds_enter_and_fetches_leave_at_the_devices_named_for_them(
         ops.multiply(x, 2.0, name="y")
     traced = RunOptions(output_partition_graphs=True)
     expected = {
-        (): [],
-        ("feed",): [("0", "1")],
-        ("fetch",): [("1", "3")],
-        ("feed", "fetch"): [("0", "1"), ("1", "3")],
+        (): [("0", "1")],  # the client's device
+        ("feed",): [("2", "1")],
+        ("fetch",): [("0", "1"), ("1", "3")],
+        ("feed", "fetch"): [("1", "3"), ("2", "1")],
     }
     for kinds, sent in expected.items():
-        devices = {"feed": {"x:0": CPU.format(0)}, "fetch": {"y": CPU.format(3)}}
+        devices = {"feed": {"x:0": CPU.format(2)}, "fetch": {"y": CPU.format(3)}}
         given: Any = {f"{kind}_devices": devices[kind] for kind in kinds}
         run = make(session, feed=["x"], fetch=["y:0"], run_options=traced, **given)
         metadata = RunMetadata()

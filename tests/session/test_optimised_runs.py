@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from actorsession import ops
+from actorsession import ops, strings
 from actorsession.config import ConfigProto, GraphOptions, OptimizerOptions, OptLevel
 from actorsession.errors import InvalidArgumentError, OpError
 from actorsession.graph.graph import Graph
@@ -76,9 +76,10 @@ def test_an_error_that_folding_could_foresee_comes_when_its_node_runs(
 
 
 def hidden(value: Any) -> Tensor:
-    """A constant whose value and rank only folding tells: shapes do not follow masks."""
-    dims = np.array(np.shape(value), np.int32)
-    kept = ops.boolean_mask(ops.constant(dims), ops.constant(np.ones(len(dims), np.bool_)))
+    """A constant whose value and rank only folding tells: shapes do not follow numbers in texts."""
+    dims = np.array([*np.shape(value), 7], np.int32)
+    marks = strings.to_number(ops.constant([b"1"] * np.ndim(value) + [b"0"]), "int32")
+    kept = ops.boolean_mask(ops.constant(dims), ops.cast(marks, "bool"))
     return ops.reshape(ops.constant(value), kept)
 
 

@@ -225,7 +225,7 @@ def _count_kernel(ctx: KernelContext) -> Kernel:
 
         def step(value: Any) -> Any:
             if value >= limit:
-                raise OutOfRangeError(f"{name!r} has reached its limit of {limit}")
+                raise OutOfRangeError(f"Reached limit of {limit}: {name!r}")
             before.append(value)
             return value + one
 

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from actorsession.compat.v1 import summary_writers, train
+from actorsession.compat.v1 import summary_writers as _writers
+from actorsession.compat.v1 import train
 from actorsession.compat.v1.core.framework import summary_pb2
 
 __all__ = [
@@ -95,8 +96,8 @@ class FakeSummaryWriter:
         """
         if cls._replaced_summary_writer is not None:
             raise ValueError("FakeSummaryWriter already installed.")
-        cls._replaced_summary_writer = summary_writers.FileWriter
-        summary_writers.FileWriter = cls  # type: ignore[assignment, misc]
+        cls._replaced_summary_writer = _writers.FileWriter
+        _writers.FileWriter = cls  # type: ignore[assignment, misc]
 
     @classmethod
     def uninstall(cls) -> None:
@@ -107,7 +108,7 @@ class FakeSummaryWriter:
         """
         if cls._replaced_summary_writer is None:
             raise ValueError("FakeSummaryWriter not installed.")
-        summary_writers.FileWriter = cls._replaced_summary_writer  # type: ignore[misc]
+        _writers.FileWriter = cls._replaced_summary_writer  # type: ignore[misc]
         cls._replaced_summary_writer = None
 
     def __init__(self, logdir: str, graph: Any = None, **kwargs: Any) -> None:
