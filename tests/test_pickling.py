@@ -106,20 +106,21 @@ FIELDS: dict[str, dict[str, Any]] = {
 # say what a tensor says. By the names of the classes, with those below them.
 HOLDERS = names(
     """
-    AggregationMethod AttentionMechanism AutoTrackable Benchmark Bijector ByteProcessor CategoricalVocabulary
-    CheckpointSaverListener ClusterResolver Composite ControlOutputs DataDecoder DataProvider DataSet Dataset
-    DebugGraphDecoratorInterface DebugGraphDecoratorRegistry DebuggerState DebuggerStateRegistry Decoder
-    DecoupledWeightDecayExtension DescribedClusterResolver DeviceFactory DeviceSet Distribution Estimator
-    Experiment ExponentialMovingAverage ExportOutput Exporter ExternalOptimizerInterface FakeSummaryWriter FileWriterCache
-    FusedRNNCell GraphKeys GreedyLoadBalancingStrategy HParams Helper Initializer InputPipelineConfig
-    InputSpec ItemHandler KMeans KernelContext KeyValueTensorInitializer Layer LinearOperator
-    MethodNameUpdater ModeKeys Optimizer PredictionKey ProfileOptionBuilder Profiler RandomStrategy Reducer Reduction RegisterGradient
-    RegisterKL ReparameterizationType ResizeMethod ResourceHost RunConfig RunHookAdapterForMonitors SKCompat
-    SaveSpec SaveableObject Scaffold SecondOrStepTimer ServingInputReceiver SessionCreator SessionFactory
+    AggregationMethod AttentionMechanism AutoTrackable Benchmark Bijector ByteProcessor
+    CategoricalVocabulary CheckpointSaverListener ClusterResolver Composite ControlOutputs DataDecoder
+    DataProvider DataSet Dataset DebugGraphDecoratorInterface DebugGraphDecoratorRegistry DebuggerState
+    DebuggerStateRegistry Decoder DecoupledWeightDecayExtension DescribedClusterResolver DeviceFactory
+    DeviceSet Distribution Estimator Experiment ExponentialMovingAverage ExportOutput Exporter
+    ExternalOptimizerInterface FakeSummaryWriter FileWriterCache FusedRNNCell GraphKeys
+    GreedyLoadBalancingStrategy HParams Helper Initializer InputPipelineConfig InputSpec ItemHandler KMeans
+    KernelContext KeyValueTensorInitializer Layer LinearOperator MethodNameUpdater ModeKeys Optimizer
+    PredictionKey ProfileOptionBuilder Profiler RandomStrategy Reducer Reduction RegisterGradient RegisterKL
+    ReparameterizationType ResizeMethod ResourceHost RunConfig RunHookAdapterForMonitors SKCompat SaveSpec
+    SaveableObject Scaffold SecondOrStepTimer ServingInputReceiver SessionCreator SessionFactory
     SessionRunContext SessionRunHook SimpleClusterResolver StatsPublisherInterface SubGraphView Subclassing
     TFRecordCompressionType TFRecordOptions TensorServingInputReceiver TestCase TextFileIndex
-    TextFileInitializer Timeline Transformer TransformerInfo TypeSpec VariableHolder VariableScope VocabularyProcessor _Settings
-    variable_scope
+    TextFileInitializer Timeline Transformer TransformerInfo TypeSpec VariableHolder VariableScope
+    VocabularyProcessor _Settings variable_scope
     """
 )
 

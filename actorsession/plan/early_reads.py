@@ -48,7 +48,7 @@ def read_variables_first(graph: StepGraph, view: Mapping[str, NodeDef]) -> StepG
     for name, node in view.items():
         if node.op == "AssignVariableOp":
             first.setdefault(node.inputs[0], name)
-    kept = in_raw_control_flow(nodes) | set(first.values())
+    kept = {*in_raw_control_flow(nodes), *first.values()}
     made = dict(nodes)
     for name, reads in waits.items():
         if name not in kept:

@@ -173,11 +173,18 @@ class Session(_Face):
         config: settings.
     """
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+    def __init__(
+        self, target: str | bytes = "", graph: Graph | None = None, config: Any = None
+    ) -> None:
         _check(graph, config)
         graph = get_default_graph() if graph is None else as_compat_graph(graph)
-        super().__init__(target, graph, as_session_settings(config))
+        super().__init__(_text(target), graph, as_session_settings(config))
         self._executor = _executor_of(config)
+
+
+def _text(target: Any) -> Any:
+    """Return a target as text; ``sess_str`` of a session, and some programs' own, are bytes."""
+    return target.decode() if isinstance(target, bytes) else target
 
 
 class InteractiveSession(_Face, ours.InteractiveSession):
@@ -192,10 +199,13 @@ class InteractiveSession(_Face, ours.InteractiveSession):
         config: as for ``Session``.
     """
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+    def __init__(
+        self, target: str | bytes = "", graph: Graph | None = None, config: Any = None
+    ) -> None:
         _check(graph, config)
         get_default_graph()  # converts the default graph, which the session may use
         settings = as_session_settings(config)
+        target = _text(target)
         if (
             isinstance(target, str)
             and is_local(target)
