@@ -14,7 +14,7 @@ from actorsession.compat.v1.python.ops import array_ops
 def test_a_session_tells_its_target_as_bytes() -> None:
     with tf.Graph().as_default():
         for kind in (tf.Session, tf.InteractiveSession):
-            session = kind()
+            session = kind(b"")
             assert session.sess_str == b""
             session.close()
         remote = tf.Session("tcp://127.0.0.1:1")

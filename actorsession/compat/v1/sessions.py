@@ -205,14 +205,14 @@ class InteractiveSession(_Face, ours.InteractiveSession):
         _check(graph, config)
         get_default_graph()  # converts the default graph, which the session may use
         settings = as_session_settings(config)
-        target = _text(target)
+        place = _text(target)
         if (
-            isinstance(target, str)
-            and is_local(target)
+            isinstance(place, str)
+            and is_local(place)
             and (settings is None or isinstance(settings, ConfigProto))
         ):
             settings = _placing_what_runs(settings or ConfigProto())
-        super().__init__(target, None if graph is None else as_compat_graph(graph), settings)
+        super().__init__(place, None if graph is None else as_compat_graph(graph), settings)
         self._executor = _executor_of(config)
 
     def _warn_of_others(self, count: int) -> None:
