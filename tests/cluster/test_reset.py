@@ -144,7 +144,9 @@ async def test_a_stopped_worker_is_named_within_the_limit_and_the_others_are_cle
     mortal: Hands, graph: Graph
 ) -> None:
     """1. Worker 1 is stopped: it neither answers nor hangs up. 2. The reset ends within its limit and says
-    so. 3. The session is closed all the same, and the variable of worker 0 gone."""
+    so, and nothing of the process that worker 0 had before. 3. The session is closed all the same, and the
+    variable of worker 0 gone."""
+    await asyncio.wrap_future(mortal.begin(mortal.cluster.restart("worker", 0)))
     variables = Variables((W0, W1))
     config = ConfigProto(operation_timeout_in_ms=4000)
     target = mortal.target("worker")
@@ -157,6 +159,7 @@ async def test_a_stopped_worker_is_named_within_the_limit_and_the_others_are_cle
         caught.value.message
     )
     assert "/task:0:" not in caught.value.message
+    assert "killed" not in caught.value.message
     with pytest.raises(AbortedError):
         await session.run(variables.all[0])
     await session.close()

@@ -176,7 +176,8 @@ def test_the_face_without_the_alias_gives_reasons_too(name: str, said: str) -> N
 
 def test_six_is_the_installed_one_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The real one finds its moved modules by a finder that it adds behind ours."""
-    pytest.importorskip("six")
+    if not any(Path(place, "six.py").exists() for place in sys.path):
+        pytest.skip("six is not installed")  # the stand-in may be there
     finders = list(sys.meta_path)
     for name in [name for name in sys.modules if name.partition(".")[0] == "six"]:
         monkeypatch.delitem(sys.modules, name)

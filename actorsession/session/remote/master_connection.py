@@ -236,6 +236,9 @@ class MasterConnection:
         if self.lost and self._fate:
             error.message = self._fate
             return
+        link = self.link
+        if link is not None and not link.closed and error.task in (None, link.peer_name):
+            return  # what a master answers that lives, whatever became of the process before it
         plain = error.message
         await add_exit_status(error, self.address)
         if self.lost and error.message != plain:
