@@ -105,21 +105,34 @@ def _as_floats(a: Any, dtype: Any = np.float64) -> np.ndarray[Any, Any]:
 _STRICT = frozenset({"actorsession", "numpy", "scipy", "tensorflow"})
 
 
-def _with_ragged(make: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that makes arrays, whose rows of unlike lengths are objects, as before numpy 1.24."""
+def _as_before(make: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that makes arrays, as in numpy 1.
+
+    With ``copy=False`` it copies where it must, rows of unlike lengths are objects, as before numpy 1.24, and
+    integers out of a type's range wrap around.
+    """
 
     @functools.wraps(make)
     def older(*args: Any, **named: Any) -> Any:
+        if named.get("copy") is False:
+            named["copy"] = None
         try:
             return make(*args, **named)
-        except ValueError as error:
-            caller = sys._getframe(1).f_globals.get("__name__", "")
-            asked = args[1] if len(args) > 1 else named.get("dtype")
-            strict = caller.partition(".")[0] in _STRICT or asked is not None
+        except (OverflowError, ValueError) as error:
+            more = {
+                key: value for key, value in named.items() if key not in ("a", "dtype", "object")
+            }
+            given = args[0] if args else named.get("object", named.get("a"))
+            dtype = args[1] if len(args) > 1 else named.get("dtype")
+            if isinstance(error, OverflowError) and dtype is not None:
+                return make(given, None, *args[2:], **more).astype(dtype)
+            frame = sys._getframe(1)
+            caller = frame.f_globals.get("__name__", "")
+            strict = caller.partition(".")[0] in _STRICT or dtype is not None
             if strict or "inhomogeneous" not in str(error):
                 raise
-            _note_ragged(f"{caller}:{sys._getframe(1).f_lineno}")
-            return make(args[0] if args else named.pop("object", named.pop("a", None)), object)
+            _note_ragged(f"{caller}:{frame.f_lineno}")
+            return make(given, object, *args[2:], **more)
 
     return older
 
@@ -141,31 +154,6 @@ def _from_bytes(fromstring: Callable[..., Any]) -> Callable[..., Any]:
             return found
         content = string.encode("latin-1") if isinstance(string, str) else string
         return np.frombuffer(content, dtype, count).copy()
-
-    return older
-
-
-def _without_copy(array: Callable[..., Any]) -> Callable[..., Any]:
-    """``numpy.array`` whose ``copy=False`` copies where it must, as it did before numpy 2."""
-
-    @functools.wraps(array)
-    def older(*args: Any, copy: bool | None = True, **named: Any) -> Any:
-        return array(*args, copy=None if copy is False else copy, **named)
-
-    return older
-
-
-def _wrapping(array: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that makes arrays, whose integers out of a type's range wrap around, as before numpy 2."""
-
-    @functools.wraps(array)
-    def older(a: Any, dtype: Any = None, *args: Any, **named: Any) -> Any:
-        try:
-            return array(a, dtype, *args, **named)
-        except OverflowError:
-            if dtype is None:
-                raise
-            return array(a, None, *args, **named).astype(dtype)
 
     return older
 
@@ -389,9 +377,8 @@ def restore_older_names() -> list[str]:
             sys.meta_path.insert(place, older_conversions.FindsProgram())
             restored.append("conversions and methods of arrays")
     if np.lib.NumpyVersion(np.__version__) >= "2.0.0" and isinstance(np.array, BuiltinFunctionType):
-        np.array = _with_ragged(_wrapping(_without_copy(np.array)))
-        for name in ("asarray", "asanyarray"):
-            setattr(np, name, _with_ragged(_wrapping(getattr(np, name))))
+        for name in ("array", "asarray", "asanyarray"):
+            setattr(np, name, _as_before(getattr(np, name)))
         for name, (former, new) in _RENAMED.items():
             setattr(np, name, _renamed(getattr(np, name), former, new))
         np.fromstring = _from_bytes(np.fromstring)

@@ -11,28 +11,32 @@ import pytest
 from actorsession.compat import older_names
 from actorsession.compat.companions import scipy_images
 from actorsession.compat.older_names import (
+    _as_before,
     _as_list,
     _former,
     _from_bytes,
     _note_ragged,
     _renamed,
     _summed,
-    _with_ragged,
-    _without_copy,
-    _wrapping,
 )
 from actorsession.extras import is_installed
 from tests.rows import for_each
 
 
 def test_an_array_without_a_copy_is_copied_where_it_must_be() -> None:
-    array = _without_copy(np.array)
+    array = _as_before(np.array)
     given = np.arange(3.0)
     assert array(given, copy=False) is given
     assert array([1, 2], copy=False).tolist() == [1, 2]
     assert array(given, np.float32, copy=False).dtype == np.float32
     assert array(given) is not given
     assert array(given, copy=None) is given
+
+
+def test_an_array_is_made_of_what_is_named_too() -> None:
+    """``numpy.array`` calls its first argument ``object``, and ``asarray`` ``a``."""
+    assert _as_before(np.array)(object=[1, 300], dtype=np.uint8, ndmin=2).tolist() == [[1, 44]]
+    assert _as_before(np.asarray)(a=[[1], [2, 3]]).tolist() == [[1], [2, 3]]
 
 
 def test_several_arrays_of_a_function_are_a_list() -> None:
@@ -48,7 +52,7 @@ def test_rows_of_unlike_lengths_are_objects_for_programs_alone(
 ) -> None:
     _note_ragged.cache_clear()
     caplog.set_level(logging.INFO, "actorsession.compat")
-    array, ragged = _with_ragged(np.array), [[1, 2], [3]]
+    array, ragged = _as_before(np.array), [[1, 2], [3]]
     for _ in range(2):
         made = array(ragged)
         assert (made.dtype, made.tolist()) == (object, ragged)
@@ -73,7 +77,7 @@ def test_bytes_are_read_as_numbers_once_more() -> None:
 
 
 def test_integers_out_of_range_wrap_around() -> None:
-    assert _wrapping(np.array)([-1, 300], np.uint8).tolist() == [255, 44]
+    assert _as_before(np.array)([-1, 300], np.uint8).tolist() == [255, 44]
 
 
 def test_arguments_have_their_former_names_too() -> None:
