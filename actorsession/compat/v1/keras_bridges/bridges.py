@@ -23,10 +23,10 @@ from actorsession.compat.v1.keras_bridges import (
 __all__ = ["bridge"]
 
 # Defaults that are others than those of Keras 2.3 where a program does not import the package itself.
-_DEFAULTS = dict.fromkeys(
-    ("layers.GRU", "layers.GRUCell", "layers.LSTM", "layers.LSTMCell"),
-    {"recurrent_activation": "hard_sigmoid"},
-)
+_DEFAULTS = {
+    f"layers.{name}": {"recurrent_activation": "hard_sigmoid"}
+    for name in ("GRU", "GRUCell", "LSTM", "LSTMCell")
+}
 # Names of TensorFlow's that have another place in Keras.
 _PLACES = {
     "constraints.radial_constraint": "constraints.max_norm",

@@ -101,9 +101,9 @@ def restored(model: Any, prefix: str) -> Any:
     session = library().backend.get_session()
     with session.graph.as_default(), session.as_default():
         status = held(model).restore(prefix)
-        optimizer = getattr(model, "optimizer", None)
-        if getattr(optimizer, "weights", None) == [] and status.has_slots:
-            model._make_train_function()
+        compiled = getattr(model, "optimizer", None) is not None
+        if compiled and model.train_function is None and status.has_slots:
+            model._make_train_function()  # which makes the variables of the optimiser
         return status.assert_nontrivial_match().run_restore_ops(session)
 
 

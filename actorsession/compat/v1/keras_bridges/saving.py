@@ -210,10 +210,8 @@ def _described(item: Any) -> tuple[str, dict[str, Any]]:
         found["is_graph_network"] = item._is_graph_network
     with contextlib.suppress(AttributeError):  # of several calls, or none
         found["build_input_shape"] = _shapes(item.input_shape)
-    try:
+    with contextlib.suppress(NotImplementedError):  # models that are classes of a program
         found["config"] = item.get_config()
-    except NotImplementedError:  # models and layers that are classes of a program
-        pass
     return _IDENTIFIERS.get(type(item).__name__, kind), found
 
 
@@ -368,31 +366,34 @@ def _of_graph(keras: Any, folder: str, meta: Any, metadata: dict[str, Any]) -> A
 
 
 def _compile(keras: Any, model: Any, training: dict[str, Any]) -> None:
-    loss = training["loss"]
-    if isinstance(loss, dict) and "class_name" in loss:
-        loss = keras.losses.deserialize(loss)
     model.compile(
-        keras.optimizers.deserialize(dict(training["optimizer_config"])), loss,
-        metrics=_metrics(keras, training.get("metrics")), loss_weights=training.get("loss_weights"),
-        weighted_metrics=_metrics(keras, training.get("weighted_metrics")),
+        keras.optimizers.deserialize(dict(training["optimizer_config"])),
+        _made(training["loss"], keras.losses), loss_weights=training.get("loss_weights"),
+        metrics=_made(training.get("metrics"), keras.metrics),
+        weighted_metrics=_made(training.get("weighted_metrics"), keras.metrics),
         sample_weight_mode=training.get("sample_weight_mode"),
     )  # fmt: skip
 
 
-def _metrics(keras: Any, described: Any) -> Any:
-    """Return metrics in any structure; a function that TensorFlow has wrapped is itself."""
+def _made(described: Any, module: Any) -> Any:
+    """Return losses or metrics in any structure; a function that TensorFlow has wrapped is itself."""
     if isinstance(described, list):
-        return [_metrics(keras, item) for item in described]
+        return [_made(item, module) for item in described]
     if isinstance(described, dict) and "class_name" in described:
-        wrapped = described["config"].get("fn")
-        return wrapped if wrapped is not None else keras.metrics.deserialize(described)
+        own = {key: value for key, value in described["config"].items() if value != "auto"}
+        return own.get("fn") or module.deserialize({**described, "config": own})
     if isinstance(described, dict):
-        return {name: _metrics(keras, item) for name, item in described.items()}
+        return {name: _made(item, module) for name, item in described.items()}
     return described
 
 
 # -- configurations ------------------------------------------------------------------------------
 
+# Classes that have other names in TensorFlow.
+_RENAMED = {
+    "BatchNormalizationV1": "BatchNormalization", "BatchNormalizationV2": "BatchNormalization",
+    "Functional": "Model", "L1": "L1L2", "L2": "L1L2",
+}  # fmt: skip
 # What layers of TensorFlow take which those of Keras do not, where it has no effect.
 _WITHOUT_EFFECT = (None, False, 1, "auto")
 
@@ -416,19 +417,22 @@ def _known(config: Any, keras: Any) -> Any:
     if config.get("class_name") in ("__tuple__", "TensorShape") and "items" in config:
         return _known(config["items"], keras)
     found = {key: _known(value, keras) for key, value in config.items()}
-    if found.get("class_name") == "Functional":
-        found["class_name"] = "Model"
-    kind = getattr(keras.layers, str(found.get("class_name")), None)
-    if inspect.isclass(kind) and isinstance(found.get("config"), dict):
+    if "class_name" in found:
+        found["class_name"] = _RENAMED.get(str(found["class_name"]), found["class_name"])
+    kind, inner = getattr(keras.layers, str(found.get("class_name")), None), found.get("config")
+    if not inspect.isclass(kind) or not isinstance(inner, dict):
+        return found
+    if found["class_name"] == "BatchNormalization" and isinstance(inner.get("axis"), list):
+        [inner["axis"]] = inner["axis"]
+    if not issubclass(kind, keras.engine.network.Network):
         parameters = set(_LAYER).union(*(
             inspect.signature(each.__init__).parameters
             for each in kind.__mro__ if "__init__" in each.__dict__ and each is not object
         ))  # fmt: skip
-        if not issubclass(kind, keras.engine.network.Network):
-            found["config"] = {
-                key: value for key, value in found["config"].items()
-                if key in parameters or value not in _WITHOUT_EFFECT
-            }  # fmt: skip
+        found["config"] = {
+            key: value for key, value in inner.items()
+            if key in parameters or value not in _WITHOUT_EFFECT
+        }  # fmt: skip
     return found
 
 
