@@ -146,7 +146,7 @@ def _keras() -> Any:
 
     if missing_because() is not None:
         raise AttributeError(f"module {__name__!r} has no attribute 'keras'", name="keras")
-    return importlib.import_module(f"{__name__}.keras")
+    return importlib.import_module(f"{__name__}.tf_keras")
 
 
 def __getattr__(name: str) -> Any:

@@ -11,8 +11,7 @@ from typing import Any
 from actorsession.compat.v1.internals.module_paths import add_modules
 from actorsession.interop.tabled import file_list, file_names
 
-_FOLDERS = ("example", "framework", "profiler", "protobuf", "util")
-__all__ = [*_FOLDERS]
+__all__ = ["example", "framework", "profiler", "protobuf", "util"]
 __path__: list[str] = []  # the modules are made from the tables of messages
 
 
@@ -44,24 +43,20 @@ class _Made(ModuleType):
         return sorted(name for name in vars(self) if not name.startswith("_"))
 
 
-def _files(folder: str) -> dict[str, Any]:
-    """The modules of a folder of files, one for each file."""
-    front = f"{folder}."
-    return {
-        f"{name}_pb2": _Made(
-            f"{front}{name}_pb2",
-            f"The messages of TensorFlow's file ``{front}{name}.proto``.",
-            functools.partial(file_names, f"{front}{name}"),
-        )
-        for name in (f.removeprefix(front) for f in file_list() if f.startswith(front))
-    }
-
-
-for _name in _FOLDERS:
-    _folder = _Made(
-        _name, f"Modules that programs import from ``tensorflow.core.{_name}``.", dict[str, Any]
+def _folder(folder: str) -> ModuleType:
+    """A module with a module for each file of a folder."""
+    found = _Made(
+        folder, f"Modules that programs import from ``tensorflow.core.{folder}``.", dict[str, Any]
     )
-    vars(_folder).update(_files(_name))
-    globals()[_name] = _folder
+    front = f"{folder}."
+    for file in file_list():
+        if file.startswith(front):
+            doc = f"The messages of TensorFlow's file ``{file}.proto``."
+            made = _Made(f"{file}_pb2", doc, functools.partial(file_names, file))
+            setattr(found, f"{file.removeprefix(front)}_pb2", made)
+    return found
+
+
+example, framework, profiler, protobuf, util = map(_folder, __all__)
 
 add_modules(__name__)

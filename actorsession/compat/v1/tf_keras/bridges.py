@@ -8,7 +8,7 @@ import importlib
 from types import ModuleType
 from typing import Any
 
-from actorsession.compat.v1.keras import (
+from actorsession.compat.v1.tf_keras import (
     calling,
     checkpointing,
     fitting,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import actorsession.compat.v1 as _tf
-from actorsession.compat.v1.keras.optimizing import untrained
+from actorsession.compat.v1.tf_keras.optimizing import untrained
 
 __all__ = ["bridge", "phase", "recorded"]
 

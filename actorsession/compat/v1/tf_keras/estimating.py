@@ -8,7 +8,7 @@ from typing import Any
 
 import actorsession.compat.v1 as _tf
 from actorsession.compat.found_keras import library
-from actorsession.compat.v1.keras.calling import phase
+from actorsession.compat.v1.tf_keras.calling import phase
 
 __all__ = ["model_to_estimator"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import actorsession.compat.v1 as _tf
-from actorsession.compat.v1.keras.layer import Layer
+from actorsession.compat.v1.tf_keras.layer import Layer
 
 __all__ = ["AdditiveAttention", "Attention", "DenseFeatures", "LayerNormalization"]
 
