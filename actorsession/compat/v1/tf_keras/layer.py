@@ -7,8 +7,8 @@ from typing import Any
 
 from actorsession.compat.found_keras import library
 from actorsession.compat.v1.graphs.forms import TensorShape, as_dtype
-from actorsession.compat.v1.tf_keras.calling import recorded
 from actorsession.compat.v1.ops.operations import Variable
+from actorsession.compat.v1.tf_keras.calling import recorded
 from actorsession.graph.dimension import Dimension
 
 __all__ = ["InputSpec", "Layer"]
