@@ -35,10 +35,7 @@ def faulty(name: str, function: Any, **fields: Any) -> str:
     [
         (faulty("TestWidens", lambda x: x.astype(np.float64)), "got dtype float64"),
         (faulty("TestGrows", lambda x: np.append(x, x)), "got shape"),
-        (
-            faulty("TestAliases", lambda x: x[:]),
-            "aliases=True",
-        ),
+        (faulty("TestAliases", lambda x: x[:]), "aliases=True"),
         (faulty("TestUnboxed", lambda x: 1.0, infer=lambda ctx: [spec("float32", ())]), "float"),
         (
             faulty("TestInline", lambda x: x + 1, emit=lambda ctx, args: f"{args[0]} + {args[0]}"),

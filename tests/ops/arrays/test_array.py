@@ -162,9 +162,7 @@ def test_zeros_of_strings_are_empty_and_ones_are_refused() -> None:
 @for_each("value", [A, i32(7), np.zeros((0, 2)), A > 2], ids=str)
 def test_zeros_like_and_ones_like_take_shape_and_type(value: Any) -> None:
     expect(
-        lambda x: [zeros_like(x), ones_like(x)],
-        [np.zeros_like(value), np.ones_like(value)],
-        value,
+        lambda x: [zeros_like(x), ones_like(x)], [np.zeros_like(value), np.ones_like(value)], value
     )
 
 

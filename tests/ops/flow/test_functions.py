@@ -46,9 +46,7 @@ def test_a_call_is_a_node_named_after_the_function_and_gives_its_results() -> No
     np.testing.assert_array_equal(found, [[4.0, 7.0], [-2.0, -1.0]])
 
 
-def test_the_python_function_is_called_once_however_often_it_is_used(
-    graph: acts.Graph,
-) -> None:
+def test_the_python_function_is_called_once_however_often_it_is_used(graph: acts.Graph) -> None:
     calls = []
 
     @Defun(acts.float32)

@@ -62,8 +62,7 @@ def test_softmax_of_a_view_in_another_layout() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "tolerance"),
-    [(np.float64, 1e-14), (np.float16, 1e-3), (ml_dtypes.bfloat16, 1e-2)],
+    ("dtype", "tolerance"), [(np.float64, 1e-14), (np.float16, 1e-3), (ml_dtypes.bfloat16, 1e-2)]
 )
 def test_softmax_in_other_types(dtype: Any, tolerance: Any) -> None:
     x = _logits(4, 6).astype(dtype)

@@ -22,10 +22,7 @@ def test_means_of_unsorted_segments_count_their_rows() -> None:
     data = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     ids = np.array([1, 1, -1], np.int32)
     x, y = source("float64"), source("int32")
-    made = [
-        ops.unsorted_segment_mean(x, y, 3),
-        ops.unsorted_segment_sqrt_n(x, y, 3),
-    ]
+    made = [ops.unsorted_segment_mean(x, y, 3), ops.unsorted_segment_sqrt_n(x, y, 3)]
     mean, root = evaluate(made, {x: data, y: ids})
     np.testing.assert_allclose(mean, [[0, 0], [2, 3], [0, 0]])
     np.testing.assert_allclose(root, np.array([[0, 0], [4, 6], [0, 0]]) / np.sqrt(2))

@@ -93,11 +93,8 @@ def _remainder(x: Any, y: Any) -> Any:
 
 
 BY_ZERO = [
-    Fault(
-        inputs=(np.array([1, 2], np.int32), np.array([1, 0], np.int32)),
-        match="Integer division by zero",
-    ),
-    Fault(inputs=(np.int64(1), np.int64(0)), match="Integer division by zero"),
+    Fault((np.array([1, 2], np.int32), np.array([1, 0], np.int32)), "Integer division by zero"),
+    Fault((np.int64(1), np.int64(0)), "Integer division by zero"),
 ]
 WORDS = np.array([b"a", b"", b"long\0"], object)
 
@@ -158,8 +155,8 @@ POWERS = [
         label="integers",
         faults=[
             Fault(
-                inputs=(np.array([2, 1], np.int32), np.array([-1, 2], np.int32)),
-                match="negative integer powers are not allowed",
+                (np.array([2, 1], np.int32), np.array([-1, 2], np.int32)),
+                "negative integer powers are not allowed",
             )
         ],
     ),
@@ -208,13 +205,7 @@ MANY_ROWS = [
             (BRAIN, BRAIN),
         ],
         smooth=[(SMOOTH[0], SMOOTH[0] * 2, -SMOOTH[0]), SCALARS],
-        faults=[
-            Fault(
-                inputs=(X, ROW),
-                match="inputs of one shape",
-                static="inputs of one shape",
-            )
-        ],
+        faults=[Fault((X, ROW), "inputs of one shape", static="inputs of one shape")],
     )
 ]
 
@@ -306,7 +297,7 @@ BACK = Row(
         (np.array([2, 1]), np.array([3])),
     ],
     no_gradient="shapes",
-    faults=[Fault(inputs=(_dims(2, 3), _dims(4)), match="cannot be broadcast")],
+    faults=[Fault((_dims(2, 3), _dims(4)), "cannot be broadcast")],
 )
 
 ROWS = [*SUMS, *QUOTIENTS, *POWERS, *EXTREMES, *MANY_ROWS, *CASTS, TRUNCATED, BACK]

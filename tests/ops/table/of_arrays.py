@@ -127,11 +127,19 @@ RESHAPE = Row(
     ],
     smooth=[(SMOOTH, ints(3, 2)), (SMOOTH, ints(-1)), (np.float64(2.0), ints(1))],
     faults=[
-        Fault(inputs=(X, ints(5, 5)), match=r"cannot reshape a tensor of shape \[2, 3, 4\]"),
-        Fault(inputs=(X, ints(5, -1)), match="cannot reshape"),
-        Fault(inputs=(X, ints(-1, -1)), match="cannot reshape"),
-        Fault(inputs=(X, ints(-2, 12)), match="cannot reshape"),
-        Fault(inputs=(X, ints([24])), match="a vector of integers", static="rank 1"),
+        Fault(
+            (X, ints(5, 5)),
+            r"cannot reshape a tensor of shape \[2, 3, 4\]",
+            early="Cannot reshape a tensor with 24 elements to shape",
+        ),
+        Fault(
+            (X, ints(5, -1)),
+            "cannot reshape",
+            early="Dimension size must be evenly divisible by 5 but is 24",
+        ),
+        Fault((X, ints(-1, -1)), "cannot reshape", early="one dimension may be -1"),
+        Fault((X, ints(-2, 12)), "cannot reshape", early="one dimension may be -1"),
+        Fault((X, ints([24])), "a vector of integers", static="rank 1"),
     ],
 )
 
@@ -163,7 +171,11 @@ SHAPED = [
             (WORD, np.int32(0)),
         ],
         smooth=[(SMOOTH, np.int32(1)), (np.float64(2.0), np.int32(0))],
-        faults=[Fault(inputs=(X, np.int32(4)), match=r"axis 4 is not in \[-4, 4\)")],
+        faults=[
+            Fault(
+                (X, np.int32(4)), r"axis 4 is not in \[-4, 4\)", early=r"axis 4 is not in \[-4, 4\)"
+            )
+        ],
     ),
     *(
         Row(
@@ -182,7 +194,7 @@ SHAPED = [
         )
         for label, axes, faults in (
             ("all", None, ()),
-            ("one", [1], [Fault(inputs=(X,), match="cannot squeeze", static="extent 1")]),
+            ("one", [1], [Fault((X,), "cannot squeeze", static="extent 1")]),
             ("two", [-2, 1], ()),
             ("twice", [1, 1], ()),
         )
@@ -217,9 +229,9 @@ SHAPED = [
             (SMOOTH, ints(1, 3, 2)),
         ],
         faults=[
-            Fault(inputs=(X, ints(2, 3, 5)), match="does not broadcast"),
-            Fault(inputs=(X, ints(3, 4)), match="does not broadcast", static="does not broadcast"),
-            Fault(inputs=(ONE, ints([2])), match="a vector of integers", static="rank 1"),
+            Fault((X, ints(2, 3, 5)), "does not broadcast", early="does not broadcast"),
+            Fault((X, ints(3, 4)), "does not broadcast", static="does not broadcast"),
+            Fault((ONE, ints([2])), "a vector of integers", static="rank 1"),
         ],
     ),
 ]
@@ -249,7 +261,7 @@ NUMBERS = [
             (ints(3, 1), np.float32(0.0)),
         ],
         smooth=[(ints(2, 3), np.float64(0.5)), (ints(), np.float64(0.5))],
-        faults=[Fault(inputs=(ints(2, -1), ONE), match="dimensions are at least 0")],
+        faults=[Fault((ints(2, -1), ONE), "dimensions are at least 0")],
     ),
     Row(
         op="Range",
@@ -266,9 +278,17 @@ NUMBERS = [
         no_gradient="TensorFlow gives none",
         exact=False,
         faults=[
-            Fault(inputs=(np.int32(0), np.int32(5), np.int32(0)), match="delta must not be 0"),
-            Fault(inputs=(np.int32(5), np.int32(0), np.int32(1)), match="limit must lie ahead"),
-            Fault(inputs=(ONE, np.float32(np.nan), ONE), match="limit must lie ahead"),
+            Fault(
+                (np.int32(0), np.int32(5), np.int32(0)),
+                "delta must not be 0",
+                early="delta must not be 0",
+            ),
+            Fault(
+                (np.int32(5), np.int32(0), np.int32(1)),
+                "limit must lie ahead",
+                early="limit must lie ahead",
+            ),
+            Fault((ONE, np.float32(np.nan), ONE), "limit must lie ahead"),
         ],
     ),
 ]

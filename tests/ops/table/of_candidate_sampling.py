@@ -40,15 +40,15 @@ ROWS = [
         no_gradient="integers in; TensorFlow marks it so",
         faults=[
             Fault(
-                inputs=(TRUE[:, :1], np.array([1])),
-                match=r"shape \[batch, 2\], got \[3, 1\]",
+                (TRUE[:, :1], np.array([1])),
+                r"shape \[batch, 2\], got \[3, 1\]",
                 static=r"shape \[batch, 2\], got \(3, 1\)",
             ),
             Fault(
-                inputs=(TRUE, np.array([[1]])),
-                match=r"a vector, got shape \[1, 1\]",
+                (TRUE, np.array([[1]])),
+                r"a vector, got shape \[1, 1\]",
                 static=r"a vector, got shape \(1, 1\)",
             ),
         ],
-    ),
+    )
 ]

@@ -145,8 +145,8 @@ CHOICES = [
         ],
         smooth=[(np.array([True, False]), SMOOTH, -SMOOTH), (SMOOTH > 1, SMOOTH, -SMOOTH)],
         faults=[
-            Fault(inputs=(CHOICE, X, X), match=UNLIKE, static=UNLIKE),
-            Fault(inputs=(np.array([True, False]), X, ROW), match=UNLIKE, static=UNLIKE),
+            Fault((CHOICE, X, X), UNLIKE, static=UNLIKE),
+            Fault((np.array([True, False]), X, ROW), UNLIKE, static=UNLIKE),
         ],
     ),
     Row(

@@ -64,9 +64,9 @@ BIASES = [
             smooth=[(SMOOTH[None], np.array([0.5, 1.0, -1.0][: 3 if axis == -1 else 2]))],
             label=layout,
             faults=[
-                Fault(inputs=(X, np.ones([5], np.float32)), match="for each channel", static=RANK),
-                Fault(inputs=(X[0, 0], bias), match="for each channel", static=RANK),
-                Fault(inputs=(X, bias[None]), match="for each channel", static=RANK),
+                Fault((X, np.ones([5], np.float32)), "for each channel", static=RANK),
+                Fault((X[0, 0], bias), "for each channel", static=RANK),
+                Fault((X, bias[None]), "for each channel", static=RANK),
             ],
         ),
         Row(
@@ -87,7 +87,7 @@ BIASES = [
             label=layout,
             exact=False,
             rtol=2e-3,
-            faults=[Fault(inputs=(X[0, 0],), match=RANK, static=RANK)],
+            faults=[Fault((X[0, 0],), RANK, static=RANK)],
         ),
     )
 ]
@@ -155,9 +155,7 @@ SOFTMAXES = [
             inputs=SCORES,
             smooth=[(SMOOTH,), (SMOOTH[0],), (SMOOTH[None],)],
             exact=False,
-            faults=[
-                Fault(inputs=(np.float32(1.0),), match="rank at least 1", static="axis -1"),
-            ],
+            faults=[Fault((np.float32(1.0),), "rank at least 1", static="axis -1")],
         ),
         Row(
             op=op,
@@ -228,8 +226,8 @@ ENTROPIES = [
         smooth=[(SMOOTH, CHANCES.astype(np.float64))],
         exact=False,
         faults=[
-            Fault(inputs=(LOGITS, CHANCES[:, :2]), match=FIT, static=FIT),
-            Fault(inputs=(LOGITS[0], CHANCES[0]), match=CLASSES, static=FIT),
+            Fault((LOGITS, CHANCES[:, :2]), FIT, static=FIT),
+            Fault((LOGITS[0], CHANCES[0]), CLASSES, static=FIT),
         ],
     ),
     Row(
@@ -260,14 +258,14 @@ ENTROPIES = [
         smooth=[(SMOOTH, np.array([2, 0], np.int32))],
         exact=False,
         faults=[
-            Fault(inputs=(LOGITS, np.array([2, 3], np.int32)), match=r"label 3 .* \[0, 3\)"),
-            Fault(inputs=(LOGITS, np.array([-1, 0])), match="label -1"),
+            Fault((LOGITS, np.array([2, 3], np.int32)), r"label 3 .* \[0, 3\)"),
+            Fault((LOGITS, np.array([-1, 0])), "label -1"),
             Fault(
-                inputs=(LOGITS, np.array([1], np.int32)),
-                match="one label for each row",
+                (LOGITS, np.array([1], np.int32)),
+                "one label for each row",
                 static="a label for each row",
             ),
-            Fault(inputs=(NO_CLASS, np.array([0, 0], np.int32)), match=CLASSES),
+            Fault((NO_CLASS, np.array([0, 0], np.int32)), CLASSES),
         ],
     ),
     Row(

@@ -63,7 +63,7 @@ def _whole(op: str, build: Callable[..., Any], numpy: Callable[..., Any], why: s
             (np.float64(7), np.float64(2)),
         ],
         no_gradient=why,
-        faults=[Fault(inputs=(INTS, np.int32(0)), match="Integer division by zero")],
+        faults=[Fault((INTS, np.int32(0)), "Integer division by zero")],
     )
 
 

@@ -62,8 +62,8 @@ ROWS = [
             (np.zeros([0, 2], np.int32),),
         ],
         faults=[
-            Fault(inputs=(np.array([1, 2, 3], np.int32),), match="last axis", static="last axis"),
-            Fault(inputs=(np.int32(1),), match="last axis", static="last axis"),
+            Fault((np.array([1, 2, 3], np.int32),), "last axis", static="last axis"),
+            Fault((np.int32(1),), "last axis", static="last axis"),
         ],
     ),
     Row(
@@ -102,11 +102,7 @@ ROWS = [
         ],
         no_gradient="a comparison",
         faults=[
-            Fault(
-                inputs=(np.array([1, 2], np.float32), np.float32(1)),
-                match="one shape",
-                static="one shape",
-            )
+            Fault((np.array([1, 2], np.float32), np.float32(1)), "one shape", static="one shape")
         ],
     ),
     Row(
@@ -122,10 +118,14 @@ ROWS = [
         no_gradient="TensorFlow marks it so",
         exact=False,
         faults=[
-            Fault(inputs=(np.float32(1), np.float32(2), np.int32(0)), match="at least 1 number"),
             Fault(
-                inputs=(np.array([1], np.float32), np.float32(2), np.int32(2)),
-                match="three scalars",
+                (np.float32(1), np.float32(2), np.int32(0)),
+                "at least 1 number",
+                early="at least 1 number",
+            ),
+            Fault(
+                (np.array([1], np.float32), np.float32(2), np.int32(2)),
+                "three scalars",
                 static="rank 0",
             ),
         ],
@@ -152,12 +152,8 @@ ROWS = [
         ],
         faults=[
             Fault(
-                inputs=(
-                    np.array([[1, 2]], np.float32),
-                    np.array([1, 2], np.float32),
-                    np.float32(3),
-                ),
-                match="limits are scalars",
+                (np.array([[1, 2]], np.float32), np.array([1, 2], np.float32), np.float32(3)),
+                "limits are scalars",
                 static="limits are scalars",
             )
         ],

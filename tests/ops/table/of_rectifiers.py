@@ -42,14 +42,7 @@ def _leaky_relu_grad(gradients: Any, x: Any) -> Any:
 
 
 ROWS = [
-    Row(
-        op="Selu",
-        build=nn.selu,
-        numpy=_selu,
-        inputs=INPUTS,
-        smooth=[(SMOOTH,)],
-        exact=False,
-    ),
+    Row(op="Selu", build=nn.selu, numpy=_selu, inputs=INPUTS, smooth=[(SMOOTH,)], exact=False),
     Row(
         op="SeluGrad",
         build=lambda g, y: make_one("SeluGrad", [g, y]),

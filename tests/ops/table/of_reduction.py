@@ -56,9 +56,9 @@ LOW = [
 INTEGERS = [(WHOLE, _axes(1)), (SMALL, _axes(0)), (UNSIGNED, _axes(1)), (WHOLE, _axes(0, 1))]
 FIELD = [(COMPLEX, _axes(0)), (COMPLEX, _axes(0, 1))]
 FAULTS = [
-    Fault(inputs=(X, _axes(2)), match="axis|axes"),
-    Fault(inputs=(X, _axes(0, -2)), match="twice|axes"),
-    Fault(inputs=(X, _axes(0)[None]), match="a vector of integers", static="a scalar or vector"),
+    Fault((X, _axes(2)), "axis|axes", early="axis|axes"),
+    Fault((X, _axes(0, -2)), "twice|axes", early="twice|axes"),
+    Fault((X, _axes(0)[None]), "a vector of integers", static="a scalar or vector"),
 ]
 
 
@@ -224,9 +224,9 @@ SEARCHED = [
     (X.astype(np.float16), np.int32(1)),
 ]
 NOWHERE = [
-    Fault(inputs=(X, np.int32(2)), match="no elements along axis 2"),
-    Fault(inputs=(EMPTY, np.int32(0)), match="no elements along axis 0"),
-    Fault(inputs=(X, _axes(0)), match="the axis is a scalar", static="rank 0"),
+    Fault((X, np.int32(2)), "no elements along axis 2", early="axis 2 is not in"),
+    Fault((EMPTY, np.int32(0)), "no elements along axis 0"),
+    Fault((X, _axes(0)), "the axis is a scalar", static="rank 0"),
 ]
 SEARCHES = [
     Row(
@@ -286,10 +286,10 @@ TOP = [
         ],
         smooth=[(SMOOTH, np.int32(2)), (SMOOTH[0], np.int32(1))],
         faults=[
-            Fault(inputs=(X, np.int32(4)), match=FEW),
-            Fault(inputs=(X, np.int32(-1)), match=FEW),
-            Fault(inputs=(np.float32(1.0), np.int32(1)), match=FEW, static="too few"),
-            Fault(inputs=(X, _axes(1)), match="k is a scalar", static="rank 0"),
+            Fault((X, np.int32(4)), FEW, early=FEW),
+            Fault((X, np.int32(-1)), FEW, early=FEW),
+            Fault((np.float32(1.0), np.int32(1)), FEW, static="too few"),
+            Fault((X, _axes(1)), "k is a scalar", static="rank 0"),
         ],
     ),
     Row(
@@ -305,16 +305,8 @@ TOP = [
         ],
         no_gradient="true or false",
         faults=[
-            Fault(
-                inputs=(SCORES, _axes(0, 1), np.int32(1)),
-                match="predictions",
-                static="not compatible",
-            ),
-            Fault(
-                inputs=(SCORES[0], _axes(0), np.int32(1)),
-                match="predictions",
-                static="must have rank 2",
-            ),
+            Fault((SCORES, _axes(0, 1), np.int32(1)), "predictions", static="not compatible"),
+            Fault((SCORES[0], _axes(0), np.int32(1)), "predictions", static="must have rank 2"),
         ],
     ),
 ]

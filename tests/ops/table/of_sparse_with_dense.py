@@ -42,15 +42,13 @@ def _row(op: str, function: Callable[..., Any], no_gradient: str | None = None) 
         no_gradient=no_gradient,
         exact=False,
         faults=[
+            Fault((PLACES, VALUES, SHAPE, DENSE[:, :2]), "broadcasts to the sparse one"),
             Fault(
-                inputs=(PLACES, VALUES, SHAPE, DENSE[:, :2]), match="broadcasts to the sparse one"
-            ),
-            Fault(
-                inputs=(PLACES, VALUES, SHAPE, DENSE[None]),
-                match="broadcasts to the sparse one",
+                (PLACES, VALUES, SHAPE, DENSE[None]),
+                "broadcasts to the sparse one",
                 static="of rank 2; got rank 3",
             ),
-            Fault(inputs=(PLACES + 2, VALUES, SHAPE, DENSE), match="out of bounds"),
+            Fault((PLACES + 2, VALUES, SHAPE, DENSE), "out of bounds"),
         ],
     )
 

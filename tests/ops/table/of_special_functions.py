@@ -189,10 +189,7 @@ ROWS = [
         opsets.zeta,
         _zeta,
         [
-            (
-                np.array([1, 0.5, 2, 3, 3], np.float32),
-                np.array([2, 3, -1, -1.5, -2], np.float32),
-            ),
+            (np.array([1, 0.5, 2, 3, 3], np.float32), np.array([2, 3, -1, -1.5, -2], np.float32)),
             (np.array([[2], [4]], np.float32), np.array([0.5, 2], np.float32)),
         ],
         [(np.array([1.5, 2.0, 3.0]), np.array([0.7, 1.5, 3.0])), (np.array(2.0), ABOVE)],
@@ -254,8 +251,8 @@ ROWS = [
         exact=False,
         faults=[
             Fault(
-                inputs=(np.array([1, 2], np.float32), np.array([1], np.float32), np.float32(0.5)),
-                match="one shape",
+                (np.array([1, 2], np.float32), np.array([1], np.float32), np.float32(0.5)),
+                "one shape",
                 static="one shape",
             )
         ],

@@ -245,8 +245,7 @@ def test_one_whole_is_assigned_to_another_part_by_part() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "match"),
-    [([8, 2], r"8 positions on axis 0"), ([7, 3], r"has shape \(3, 2\)")],
+    ("shape", "match"), [([8, 2], r"8 positions on axis 0"), ([7, 3], r"has shape \(3, 2\)")]
 )
 def test_a_value_of_another_shape_is_not_assigned(shape: list[int], match: str) -> None:
     with pytest.raises(ValueError, match=match):

@@ -116,8 +116,7 @@ def test_a_string_variable_gives_back_what_was_assigned() -> None:
 @for_each("dtype", ["float32", "float64", "bfloat16", "float16", "int32", "uint8"])
 @for_each("shape", [(), (3,), (0,), (2, 3)], ids=str)
 @for_each(
-    "op_type, function",
-    [("AssignAddVariableOp", np.add), ("AssignSubVariableOp", np.subtract)],
+    "op_type, function", [("AssignAddVariableOp", np.add), ("AssignSubVariableOp", np.subtract)]
 )
 def test_adding_to_a_variable_agrees_with_numpy(
     op_type: str, function: Any, shape: tuple[int, ...], dtype: str

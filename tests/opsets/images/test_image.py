@@ -221,10 +221,7 @@ def test_colours_change_as_in_tensorflow(build: Any, wanted: Any, known: bool) -
     np.testing.assert_allclose(found, np.array([wanted], np.float32), 1e-5, 1e-6)
 
 
-@for_each(
-    "by, wanted",
-    [(0.25, [[2, -1, 2], [0, 0, -2]]), (-0.5, [[2, 0.5, -1], [-2, 0, -1]])],
-)
+@for_each("by, wanted", [(0.25, [[2, -1, 2], [0, 0, -2]]), (-0.5, [[2, 0.5, -1], [-2, 0, -1]])])
 def test_the_hue_of_negative_colours_changes_between_the_least_and_the_greatest(
     by: float, wanted: Any
 ) -> None:

@@ -21,10 +21,7 @@ ONES, TWOS = [1, 1, 1, 1], [1, 2, 2, 1]
 
 def test_patches_are_laid_out_by_rows_in_the_depth() -> None:
     found = computed(lambda x: extract_patches(x, TWOS, TWOS, ONES, "VALID"), IMAGE)
-    assert found[0].tolist() == [
-        [[0, 1, 4, 5], [2, 3, 6, 7]],
-        [[8, 9, 12, 13], [10, 11, 14, 15]],
-    ]
+    assert found[0].tolist() == [[[0, 1, 4, 5], [2, 3, 6, 7]], [[8, 9, 12, 13], [10, 11, 14, 15]]]
 
 
 def test_the_older_function_takes_either_name_of_the_sizes() -> None:

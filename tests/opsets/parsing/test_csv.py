@@ -55,10 +55,7 @@ def test_what_an_empty_field_becomes_may_be_computed() -> None:
 @pytest.mark.parametrize("mark", ["", ";;", "ä"])
 def test_a_separator_is_one_byte(mark: str) -> None:
     [column] = opsets.decode_csv(["1"], [[0]], field_delim=mark)
-    with (
-        acts.Session() as session,
-        pytest.raises(errors.InvalidArgumentError, match="one byte"),
-    ):
+    with acts.Session() as session, pytest.raises(errors.InvalidArgumentError, match="one byte"):
         session.run(column)
 
 
