@@ -7,17 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph, constant_value
 from actorsession.ops.arrays.batch_blocks import (
     batch_to_space,
-    batch_to_space_nd,
     required_space_to_batch_paddings,
     space_to_batch,
     space_to_batch_nd,
 )
 from actorsession.ops.build import constant
-from tests.ops.cases import computed, expect, i32, static_shape
+from tests.ops.cases import expect, i32, static_shape
 from tests.ops.interpreter import evaluate, source
 
 IMAGE = np.arange(16, dtype=np.float32).reshape(1, 4, 4, 1)
@@ -49,26 +47,6 @@ def test_strings_are_padded_with_empty_ones() -> None:
     words = np.array([[b"a", b"b", b"c"]], object)
     wanted = np.array([[b"a", b"c"], [b"b", b""]], object)
     expect(lambda x: space_to_batch_nd(x, [2], [[0, 1]]), wanted, words)
-
-
-def test_shapes_are_known_as_far_as_the_block_is() -> None:
-    shape = [None, 4, None, 1]
-    assert static_shape(lambda x: space_to_batch_nd(x, [2, 2], NO_MARGIN), shape) == [
-        None, 2, None, 1,
-    ]  # fmt: skip
-    assert static_shape(lambda x: space_to_batch_nd(x, source("int32", [2]), NO_MARGIN), shape) == [
-        None,
-        None,
-        None,
-        1,
-    ]
-
-
-def test_batch_to_space_refuses_more_crops_than_there_is() -> None:
-    with pytest.raises(InvalidArgumentError, match=r"5 \+ 4 are cut off axis 1 of 8"):
-        computed(lambda x: batch_to_space_nd(x, [2], [[5, 4]]), np.zeros([2, 4]), known=False)
-    with Graph().as_default(), pytest.raises(ValueError, match="not divisible by 3"):
-        batch_to_space_nd(np.zeros([4, 2]), [3], [[0, 0]])
 
 
 @pytest.mark.parametrize("base", [None, [[1, 0], [0, 1]]], ids=str)

@@ -46,17 +46,6 @@ def test_integers_become_float64() -> None:
     assert found.tolist() == [1.0, 4.0, 7.0, 10.0]
 
 
-def test_none_and_one_are_made_too() -> None:
-    none, one, of_tensor = evaluate(
-        [
-            ops.linspace(1.0, 5.0, 0),
-            ops.linspace(1.0, 5.0, 1),
-            ops.linspace(ops.constant(1.0), 5.0, 1),
-        ]
-    )
-    assert (none.tolist(), one.tolist(), of_tensor.tolist()) == ([], [1.0], [1.0])
-
-
 def test_the_last_one_is_exact() -> None:
     [found] = evaluate([ops.linspace(ops.constant(0.1), 0.7, 11)])
     assert found[-1] == np.float32(0.7)

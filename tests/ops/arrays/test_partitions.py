@@ -8,10 +8,8 @@ import pytest
 from actorsession.graph.graph import Graph
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.partitions import dynamic_partition, dynamic_stitch
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
-from tests.ops.cases import expect, f32, i32
-from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.ops.cases import expect, i32
+from tests.ops.interpreter import check_gradient, source
 
 M = np.arange(8, dtype=np.float32).reshape(4, 2)
 
@@ -24,26 +22,6 @@ def test_what_was_dealt_out_can_be_stitched_together() -> None:
 
     expect(there_and_back, M, M)
     check_gradient(there_and_back, M)
-
-
-def test_parts_that_get_nothing_are_empty() -> None:
-    with Graph().as_default():
-        found = evaluate(dynamic_partition(M, [2, 2, 2, 2], 3))
-    assert [part.shape for part in found] == [(0, 2), (0, 2), (4, 2)]
-
-
-def test_parts_that_nothing_flows_into_count_as_zero() -> None:
-    with Graph().as_default():
-        x = constant(M)
-        first, _ = dynamic_partition(x, [0, 1, 0, 1], 2)
-        [found] = evaluate(gradients(first, x))
-    assert found.tolist() == [[1, 1], [0, 0], [1, 1], [0, 0]]
-
-
-def test_rows_without_a_number_are_zeros_and_the_last_of_several_counts() -> None:
-    expect(
-        lambda a, b: dynamic_stitch([[0, 3], [0]], [a, b]), f32([9, 0, 0, 2]), f32([1, 2]), f32([9])
-    )
 
 
 def test_the_number_of_rows_is_known_if_all_indices_are() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from actorsession.graph.graph import Graph
 from actorsession.ops.arrays.reversal import reverse, reverse_sequence, reverse_v2, roll
-from tests.ops.cases import expect, f32, static_shape
+from tests.ops.cases import expect, f32
 from tests.ops.interpreter import source
 
 M = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -16,10 +16,6 @@ M = np.arange(6, dtype=np.float32).reshape(2, 3)
 def test_reverse_has_two_names() -> None:
     assert reverse_v2 is reverse
     expect(lambda x: reverse(x, [-1]), M[:, ::-1], M)
-
-
-def test_reverse_of_no_axis_is_the_tensor() -> None:
-    expect(lambda x: reverse(x, []), M, M)
 
 
 def test_reverse_sequence_takes_the_older_names_of_its_axes() -> None:
@@ -46,10 +42,6 @@ def test_sequences_and_batch_are_two_axes_that_exist() -> None:
             reverse_sequence(M, [1, 2], seq_axis=2)
         with pytest.raises(ValueError, match="axis -1"):
             reverse_sequence(source("float32"), [1, 2], seq_axis=-1)
-
-
-def test_the_number_of_lengths_tells_the_batch() -> None:
-    assert static_shape(lambda x: reverse_sequence(x, [1, 2], 1), [None, 3]) == [2, 3]
 
 
 def test_roll_adds_up_shifts_along_one_axis() -> None:

@@ -24,13 +24,6 @@ def test_older_names_are_the_same_functions() -> None:
     assert ops.tensor_scatter_sub is ops.tensor_scatter_nd_sub
 
 
-def test_the_tensor_itself_stays_as_it_is() -> None:
-    with Graph().as_default():
-        x = constant(X)
-        changed, same = evaluate([ops.tensor_scatter_nd_update(x, [[1]], [9.0]), x])
-    assert (changed.tolist(), same.tolist()) == ([1, 9, 3], [1, 5, 3])
-
-
 def test_the_last_of_several_updates_stays() -> None:
     expect(lambda x: ops.tensor_scatter_nd_update(x, [[1], [1]], f32([7, 8])), f32([1, 8, 3]), X)
 

@@ -172,9 +172,10 @@ SHAPED = [
         ],
         smooth=[(SMOOTH, np.int32(1)), (np.float64(2.0), np.int32(0))],
         faults=[
+            Fault((X, ints(0, 1)), "the axis is a single number", early="a single number"),
             Fault(
                 (X, np.int32(4)), r"axis 4 is not in \[-4, 4\)", early=r"axis 4 is not in \[-4, 4\)"
-            )
+            ),
         ],
     ),
     *(
@@ -261,7 +262,10 @@ NUMBERS = [
             (ints(3, 1), np.float32(0.0)),
         ],
         smooth=[(ints(2, 3), np.float64(0.5)), (ints(), np.float64(0.5))],
-        faults=[Fault((ints(2, -1), ONE), "dimensions are at least 0")],
+        faults=[
+            Fault((ints(2, -1), ONE), "dimensions are at least 0"),
+            Fault((ints(2), M[0]), "a scalar", static="rank 0"),
+        ],
     ),
     Row(
         op="Range",
@@ -272,6 +276,11 @@ NUMBERS = [
             (np.int64(5), np.int64(0), np.int64(-2)),
             (np.int32(3), np.int32(3), np.int32(1)),
             (np.float32(0.0), np.float32(1.0), np.float32(0.1)),
+            (
+                np.float32(0.0),
+                np.float32(0.3),
+                np.float32(0.1),
+            ),  # three of them, and not four as in float64
             (np.float64(0.1), np.float64(2.0), np.float64(0.3)),
             (np.float32(1.0), np.float32(-1.0), np.float32(-0.5)),
         ],
@@ -289,6 +298,9 @@ NUMBERS = [
                 early="limit must lie ahead",
             ),
             Fault((ONE, np.float32(np.nan), ONE), "limit must lie ahead"),
+            Fault(
+                (ints(1, 2), np.int32(5), np.int32(1)), "start must be a scalar", static="rank 0"
+            ),
         ],
     ),
 ]

@@ -72,6 +72,7 @@ GATHERS = [
         ],
         smooth=[
             (SMOOTH, ints(1, 0, 1), np.int32(0)),
+            (SMOOTH, longs([1, 0], [1, 1]), np.int32(0)),
             (SMOOTH, longs([2, 0], [2, 2]), np.int32(1)),
             (SMOOTH, np.int32(1), np.int32(-1)),
         ],
@@ -114,7 +115,9 @@ GATHERS = [
                 ],
                 [(CUBE, ints([1, 0], [2, 2]), np.int32(1)), (CUBE, ints([1], [0]), np.int32(2))],
                 [
-                    Fault((X, ints([1, 0], [3, 0]), np.int32(1)), OUTSIDE),
+                    Fault(
+                        (X, ints([1, 0], [3, 0]), np.int32(1)), r"indices\[1, 0\] = 3 " + OUTSIDE
+                    ),
                     Fault(
                         (X, ints([1], [0], [0]), np.int32(1)),
                         "share so many dimensions",
@@ -168,7 +171,7 @@ GATHERS_ND = [
             (CUBE, ints([[0, 1]])),
         ],
         faults=[
-            Fault((X, ints([0, 3])), NO_INDEX),
+            Fault((X, ints([0, 0], [0, 3])), r"indices\[1\] = \[0, 3\] does not .* \[2, 3, 4\]"),
             Fault((X, ints([-1, 0])), NO_INDEX),
             Fault((EMPTY, ints([0])), NO_INDEX),
             Fault((X, ints([0, 0, 0, 0])), "too many", static="too many"),
