@@ -13,6 +13,7 @@ import itertools
 import pkgutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -26,11 +27,12 @@ from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.op_signatures import input_args, signature_of
-from actorsession.graph.operation import Operation
+from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, lookup, registered_ops
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import constant, make
 from actorsession.ops.derivatives.gradients import gradients
+from actorsession.ops.indexed_slices import to_dense
 from tests.ops import table
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.elsewhere import ELSEWHERE
@@ -147,6 +149,41 @@ def test_a_gradient_is_that_of_finite_differences(row: Row) -> None:
                 wrt = None if row.wrt is None else [left.index(i) for i in row.wrt]
                 rest = [inputs[i] for i in left]
                 check_gradient(build, *rest, wrt=wrt, step=row.step, unknown_shapes=(False,))
+
+
+# What computes their gradient has none, in TensorFlow either.
+ONCE = """
+    CTCLoss CropAndResize Dilation2D FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars
+    FakeQuantWithMinMaxVarsPerChannel FractionalAvgPool FractionalMaxPool Igamma Igammac LRN
+    MaxPoolWithArgmax ResizeBicubic ResizeBilinear ResizeNearestNeighbor Softsign SparseAdd
+    SparseFillEmptyRows SparseSegmentMean SparseSegmentMeanWithNumSegments SparseSegmentSqrtN
+    SparseSegmentSqrtNWithNumSegments SparseSegmentSum SparseSegmentSumWithNumSegments SparseSlice
+"""
+
+
+@each_row([row for row in ROWS if row.smooth and row.op not in ONCE.split()])
+def test_a_second_gradient_is_that_of_finite_differences(row: Row) -> None:
+    """Of the first by what flows into it, too: the result itself does."""
+    skip_without(row)
+    with noted(*row.smooth[0]):
+        check_gradient(
+            partial(_slopes, row),
+            *row.smooth[0],
+            wrt=row.wrt,
+            step=row.step,
+            rtol=1e-4,
+            atol=1e-6,
+            unknown_shapes=(False,),
+        )
+
+
+def _slopes(row: Row, *xs: Tensor) -> list[Tensor]:
+    made = row.build(*xs)
+    ys = [y for y in (made if isinstance(made, (list, tuple)) else [made]) if y.dtype.is_floating]
+    chosen = [
+        x for i, x in enumerate(xs) if (x.dtype.is_floating if row.wrt is None else i in row.wrt)
+    ]
+    return [to_dense(slope) for slope in gradients(ys, chosen, ys) if slope is not None]
 
 
 @each_row([row for row in ROWS if row.no_gradient])

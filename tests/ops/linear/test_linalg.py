@@ -404,16 +404,6 @@ def test_gradients_that_do_not_exist_say_so() -> None:
             gradients(linalg.svd(twisted)[1], [twisted], [twisted])
 
 
-def test_second_derivatives_of_a_determinant() -> None:
-    x = np.array([[2.0, 1.0], [0.5, 3.0]])
-    with Graph().as_default():
-        matrix = source("float64", [2, 2])
-        [first] = gradients(linalg.det(matrix), [matrix])
-        [second] = gradients(first[0, 0], [matrix])
-        [found] = evaluate([second], {matrix: x})
-    np.testing.assert_allclose(found, [[0, 0], [0, 1]], atol=1e-12)
-
-
 def test_the_namespace_has_its_names_and_each_is_documented() -> None:
     assert len(set(linalg.__all__)) == len(linalg.__all__)
     for name in linalg.__all__:

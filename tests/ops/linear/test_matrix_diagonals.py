@@ -10,7 +10,7 @@ import pytest
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.ops.linear.matrix_diagonals import matrix_diag, matrix_diag_part, matrix_set_diag
-from tests.ops.cases import computed, expect, f32, i32, static_shape
+from tests.ops.cases import computed, expect, f32, i32
 from tests.ops.interpreter import source
 from tests.rows import for_each
 
@@ -53,17 +53,6 @@ def test_which_diagonals_may_be_known_late() -> None:
     expect(lambda x, k: matrix_diag_part(x, k=k), np.diagonal(m, -1), m, i32(-1))
     expect(lambda x, k: matrix_diag_part(x, k=k), f32([[1, 6, 11], [0, 5, 10]]), m, i32([0, 1]))
     expect(lambda x, k: matrix_set_diag(x, V, k=k)[1, 0], f32(1), m[:3, :3].copy(), i32([-1]))
-
-
-def test_shapes_are_known_as_far_as_the_matrices_are() -> None:
-    assert static_shape(lambda x: matrix_diag_part(x, k=(0, 1)), [None, None, 3]) == [None, 2, None]
-    assert static_shape(matrix_diag_part, [5, 2, 3]) == [5, 2]
-    assert static_shape(matrix_diag, [None, 3]) == [None, 3, 3]
-    assert static_shape(lambda x: matrix_set_diag(x, np.ones([4, 2], "f")), [None, 2, 3]) == [
-        4,
-        2,
-        3,
-    ]
 
 
 def test_padding_is_false_or_empty_where_there_are_no_numbers() -> None:

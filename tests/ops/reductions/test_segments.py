@@ -40,13 +40,6 @@ def test_the_mean_of_many_narrow_integers_does_not_divide_by_a_wrapped_count() -
     assert found.tolist() == [0]
 
 
-def test_an_extremum_ignores_nan_unless_there_is_nothing_else() -> None:
-    data, ids = ops.constant([1.0, np.nan, np.nan]), ops.constant([0, 0, 1])
-    made = [ops.segment_max(data, ids), ops.unsorted_segment_min(data, ids, 2)]
-    for found in evaluate(made):
-        np.testing.assert_array_equal(found, [1, np.nan])
-
-
 @pytest.mark.parametrize(("dtype", "whole"), [("float16", 2048), ("bfloat16", 256)])
 def test_half_precision_is_summed_in_single(dtype: str, whole: int) -> None:
     """One more than the number is rounded to the number itself, four more are not."""
@@ -94,15 +87,6 @@ def test_a_row_that_is_left_out_has_no_part_in_the_gradient_of_an_extremum() -> 
     data = ops.constant([2.0, 2.0, 1.0])
     top = ops.unsorted_segment_max(data, ops.constant([0, -1, 0]), 2)
     assert evaluate(ops.gradients(top, [data]))[0].tolist() == [1.0, 0.0, 0.0]
-
-
-def test_segment_results_know_how_many_rows_were_asked_for() -> None:
-    data = ops.zeros([3, 4])
-    ids = ops.constant([0, 0, 1])
-    assert ops.segment_sum(data, ids).shape.as_list() == [None, 4]
-    assert ops.unsorted_segment_max(data, ids, 7).shape.as_list() == [7, 4]
-    assert opsets.sparse_segment_mean(data, ids, ids).shape.as_list() == [None, 4]
-    assert opsets.sparse_segment_sum(data, ids, ids, num_segments=7).shape.as_list() == [7, 4]
 
 
 @pytest.mark.parametrize("op", [opsets.sparse_segment_mean, opsets.sparse_segment_sqrt_n])

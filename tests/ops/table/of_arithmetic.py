@@ -57,7 +57,7 @@ def _of_two(
     build: Callable[..., Any] | None,
     numpy: Callable[..., Any],
     inputs: Sequence[tuple[Any, ...]],
-    smooth: Sequence[tuple[Any, ...]] = (SMOOTH, SCALARS),
+    smooth: Sequence[tuple[Any, ...]] = (SMOOTH, SCALARS, (SCALARS[0], SMOOTH[1])),
     **more: Any,
 ) -> Row:
     return Row(
@@ -217,7 +217,7 @@ def _cast_to(name: str, inputs: Sequence[Any], smooth: bool = False) -> Row:
     made = np.dtype(getattr(ml_dtypes, name, name))
 
     def converted(x: Any) -> Any:
-        if x.dtype.kind == "c" and made.kind not in "cb":
+        if x.dtype.kind == "c" and made.kind != "c":
             x = x.real
         return x.astype(made)
 
@@ -243,7 +243,7 @@ CASTS = [
     _cast_to("int8", [FINITE, np.array([300, -300], np.int32), np.float32(-2.7), X > 0]),
     _cast_to("uint8", [np.abs(FINITE), WHOLE, EMPTY]),
     _cast_to("int64", [FINITE, np.uint32(2**32 - 1), COMPLEX]),
-    _cast_to("bool", [X, WHOLE, COMPLEX, np.float32(0.0), EMPTY, HALF]),
+    _cast_to("bool", [X, WHOLE, COMPLEX, np.array([2j, 1, 0]), np.float32(0.0), EMPTY, HALF]),
     _cast_to("complex64", [X, WHOLE, X > 0, COMPLEX.astype(np.complex128), np.float32(1.5)]),
     _cast_to("complex128", [COMPLEX, X, np.float64(0.1)]),
 ]

@@ -134,11 +134,26 @@ LOW = [
     _low("Relu", lambda x: np.maximum(x, 0)),
     _low("Square", np.square),
     _low("Neg", np.negative),
+    _low("Abs", np.abs),
+    _low("Sign", np.sign),
+    _low("Reciprocal", np.reciprocal),
+    _low("Sqrt", np.sqrt),
+    _low("Rsqrt", lambda x: 1 / np.sqrt(x)),
+    _low("Expm1", np.expm1),
+    _low("Log", np.log),
+    _low("Log1p", np.log1p),
+    _low("Sin", np.sin),
+    _low("Cos", np.cos),
+    _low("Tan", np.tan),
 ]
 STEP_FUNCTIONS = [
-    _of_one("Floor", np.floor, FLOATS, build=ops.floor, no_gradient=STEPS, exact=True),
-    _of_one("Ceil", np.ceil, FLOATS, build=ops.ceil, no_gradient=STEPS, exact=True),
-    _of_one("Round", np.rint, [*FLOATS, HALF], build=ops.round, no_gradient=STEPS, exact=True),
+    _of_one(
+        "Floor", np.floor, [*FLOATS, HALF, BRAIN], build=ops.floor, no_gradient=STEPS, exact=True
+    ),
+    _of_one("Ceil", np.ceil, [*FLOATS, HALF, BRAIN], build=ops.ceil, no_gradient=STEPS, exact=True),
+    _of_one(
+        "Round", np.rint, [*FLOATS, HALF, BRAIN], build=ops.round, no_gradient=STEPS, exact=True
+    ),
     _of_one(
         "Round",
         lambda x: x,

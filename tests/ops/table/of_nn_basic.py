@@ -107,6 +107,7 @@ L2 = Row(
         (np.float32(3.0),),
         (np.array([np.nan, 1.0]),),
         (np.array([1.5, 2.0], np.float16),),
+        (np.array([256], np.float16),),  # the square is no float16
         (np.array([1.5, 2.0], ml_dtypes.bfloat16),),
     ],
     smooth=[(SMOOTH,), (np.float64(1.5),)],

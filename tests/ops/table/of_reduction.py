@@ -53,7 +53,14 @@ LOW = [
     (X.astype(ml_dtypes.bfloat16), _axes(1)),
     (X.astype(ml_dtypes.bfloat16), _axes(0, 1)),
 ]
-INTEGERS = [(WHOLE, _axes(1)), (SMALL, _axes(0)), (UNSIGNED, _axes(1)), (WHOLE, _axes(0, 1))]
+INTEGERS = [
+    (np.array([[100, 100]], np.int8), _axes(1)),
+    (np.zeros([0, 2], np.int8), _axes(0)),
+    (WHOLE, _axes(1)),
+    (SMALL, _axes(0)),
+    (UNSIGNED, _axes(1)),
+    (WHOLE, _axes(0, 1)),
+]
 FIELD = [(COMPLEX, _axes(0)), (COMPLEX, _axes(0, 1))]
 FAULTS = [
     Fault((X, _axes(2)), "axis|axes", early="axis|axes"),
@@ -128,7 +135,7 @@ def _scalar_of(case: tuple[Any, ...]) -> bool:
 
 TOTALS = [*REAL, *NONE, *LOW, *INTEGERS, *FIELD]
 EXTREMES = [case for case in [*REAL, *NONE, *INTEGERS] if _scalar_of(case)]
-MEANS = [*REAL, *NONE, *LOW, INTEGERS[0], INTEGERS[3], *FIELD]
+MEANS = [*REAL, *NONE, *LOW, INTEGERS[2], INTEGERS[5], *FIELD]
 ZEROS = ((np.array([[0.0, 2.0, 3.0], [0.0, 0.0, 1.5]]), _axes(1)),)
 
 REDUCTIONS = [
@@ -222,6 +229,7 @@ SEARCHED = [
     (TRUTH, np.int32(0)),
     (EMPTY, np.int32(1)),
     (X.astype(np.float16), np.int32(1)),
+    (X.astype(ml_dtypes.bfloat16), np.int32(1)),
 ]
 NOWHERE = [
     Fault((X, np.int32(2)), "no elements along axis 2", early="axis 2 is not in"),
@@ -283,6 +291,9 @@ TOP = [
             (EMPTY, np.int32(2)),
             (X.astype(np.float16), np.int32(2)),
             (np.array([np.inf, -np.inf, 1.0]), np.int32(2)),
+            (np.array([np.nan, 1, np.inf, -np.inf], np.float32), np.int32(3)),
+            (np.array([[0, -(2**31), 2**31 - 1]], np.int32), np.int32(3)),
+            (np.array([0, 255, 3], np.uint8), np.int32(2)),
         ],
         smooth=[(SMOOTH, np.int32(2)), (SMOOTH[0], np.int32(1))],
         faults=[
