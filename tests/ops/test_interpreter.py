@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,6 @@ from actorsession.graph.registry import OpDef, register
 from actorsession.ops.build import constant, make_one
 from tests.ops.interpreter import Program, check_gradient, evaluate, source
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def faulty(name: str, function: Any, **fields: Any) -> str:

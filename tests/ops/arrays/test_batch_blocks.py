@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.graph import Graph, constant_value
+from actorsession.graph.graph import constant_value
 from actorsession.ops.arrays.batch_blocks import (
     batch_to_space,
     required_space_to_batch_paddings,
@@ -36,11 +36,10 @@ def test_images_have_rank_4() -> None:
 
 
 def test_a_block_has_one_size_under_one_name() -> None:
-    with Graph().as_default():
-        with pytest.raises(TypeError, match="one of block_size and block_shape"):
-            space_to_batch(IMAGE, NO_MARGIN)
-        with pytest.raises(ValueError, match="one of block_size and block_shape"):
-            batch_to_space(IMAGE, NO_MARGIN, 2, block_shape=2)
+    with pytest.raises(TypeError, match="one of block_size and block_shape"):
+        space_to_batch(IMAGE, NO_MARGIN)
+    with pytest.raises(ValueError, match="one of block_size and block_shape"):
+        batch_to_space(IMAGE, NO_MARGIN, 2, block_shape=2)
 
 
 def test_strings_are_padded_with_empty_ones() -> None:
@@ -56,19 +55,17 @@ def test_required_paddings_make_the_least_whole_number_of_blocks(base: Any) -> N
         if base is None
         else [[[1, 0], [0, 2]], [[0, 0], [0, 1]]]
     )
-    with Graph().as_default():
-        known = required_space_to_batch_paddings([5, 6], [2, 4], base)
-        values = [constant_value(t) for t in known]
-        assert [v.tolist() for v in values if v is not None] == wanted
-        extents = source("int32", [2])
-        computed_ones = required_space_to_batch_paddings(extents, [2, 4], base)
-        found = evaluate(computed_ones, {extents: i32([5, 6])})
-        assert [v.tolist() for v in found] == wanted
+    known = required_space_to_batch_paddings([5, 6], [2, 4], base)
+    values = [constant_value(t) for t in known]
+    assert [v.tolist() for v in values if v is not None] == wanted
+    extents = source("int32", [2])
+    computed_ones = required_space_to_batch_paddings(extents, [2, 4], base)
+    found = evaluate(computed_ones, {extents: i32([5, 6])})
+    assert [v.tolist() for v in found] == wanted
 
 
 def test_required_paddings_need_a_known_number_of_axes() -> None:
-    with Graph().as_default():
-        with pytest.raises(ValueError, match="one known length"):
-            required_space_to_batch_paddings([1, 2], source("int32", [None]))
-        with pytest.raises(ValueError, match=r"shape \[2, 2\], got"):
-            required_space_to_batch_paddings([1, 2], [1, 2], constant([[1, 2]]))
+    with pytest.raises(ValueError, match="one known length"):
+        required_space_to_batch_paddings([1, 2], source("int32", [None]))
+    with pytest.raises(ValueError, match=r"shape \[2, 2\], got"):
+        required_space_to_batch_paddings([1, 2], [1, 2], constant([[1, 2]]))

@@ -46,13 +46,12 @@ def test_gather_in_a_batch_takes_from_the_part_of_its_own() -> None:
 
 
 def test_the_gradient_of_a_gather_of_rows_is_the_rows_alone() -> None:
-    with Graph().as_default():
-        x, i = source("float32", [3, 2]), source("int32", [None])
-        (grad,) = gradients(gather(x, i) * 2.0, [x])
-        assert isinstance(grad, IndexedSlices)
-        assert grad.shape == [3, 2]
-        feeds = {x: A[:, 0, :2], i: [2, 0, 2]}
-        rows, places, dense = evaluate([grad.values, grad.indices, to_dense(grad)], feeds)
+    x, i = source("float32", [3, 2]), source("int32", [None])
+    (grad,) = gradients(gather(x, i) * 2.0, [x])
+    assert isinstance(grad, IndexedSlices)
+    assert grad.shape == [3, 2]
+    feeds = {x: A[:, 0, :2], i: [2, 0, 2]}
+    rows, places, dense = evaluate([grad.values, grad.indices, to_dense(grad)], feeds)
     np.testing.assert_array_equal(rows, np.full((3, 2), 2, np.float32))
     np.testing.assert_array_equal(places, [2, 0, 2])
     np.testing.assert_array_equal(dense, [[2, 2], [0, 0], [4, 4]])
@@ -82,7 +81,6 @@ def test_the_static_shape_of_gather_nd() -> None:
 def test_a_batch_of_gather_nd_that_cannot_be_is_refused(
     shape_of_params: Any, shape_of_indices: Any, batch: int
 ) -> None:
-    with Graph().as_default():
-        params, indices = source("float32", shape_of_params), source("int32", shape_of_indices)
-        with pytest.raises(ValueError, match="gather_nd"):
-            gather_nd(params, indices, batch_dims=batch)
+    params, indices = source("float32", shape_of_params), source("int32", shape_of_indices)
+    with pytest.raises(ValueError, match="gather_nd"):
+        gather_nd(params, indices, batch_dims=batch)

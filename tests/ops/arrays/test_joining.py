@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from actorsession.graph.graph import Graph, constant_value
+from actorsession.graph.graph import constant_value
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.arrays.joining import concat, stack, unstack
 from actorsession.ops.build import constant
@@ -28,15 +28,14 @@ def test_plain_values_take_the_type_of_the_tensors_beside_them() -> None:
 
 
 def test_concat_of_constants_is_known_early() -> None:
-    with Graph().as_default():
-        x = source("float32", [2, 3])
-        np.testing.assert_array_equal(constant_value(concat([shape(x), [4]], 0)), [2, 3, 4])
+    x = source("float32", [2, 3])
+    np.testing.assert_array_equal(constant_value(concat([shape(x), [4]], 0)), [2, 3, 4])
 
 
 def test_concat_of_nothing_or_of_two_types_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one tensor"):
         concat([], 0)
-    with Graph().as_default(), pytest.raises(TypeError):
+    with pytest.raises(TypeError):
         concat([constant([1]), constant([1.0])], 0)
 
 
@@ -44,20 +43,17 @@ def test_concat_of_nothing_or_of_two_types_is_refused() -> None:
 
 
 def test_stack_of_plain_values_is_a_constant() -> None:
-    with Graph().as_default():
-        assert stack([1, 2]).op.type == "Const"
+    assert stack([1, 2]).op.type == "Const"
 
 
 def test_a_stack_of_constants_is_known_early() -> None:
-    with Graph().as_default():
-        x = source("float32", [2, 3])
-        vector = stack([shape(x)[1], 7])
-        np.testing.assert_array_equal(constant_value(vector), [3, 7])
+    x = source("float32", [2, 3])
+    vector = stack([shape(x)[1], 7])
+    np.testing.assert_array_equal(constant_value(vector), [3, 7])
 
 
 def test_a_stack_of_nothing_is_an_empty_vector_of_float32() -> None:
-    with Graph().as_default():
-        made = stack([])
+    made = stack([])
     assert made.dtype.name == "float32"
     assert made.shape.as_list() == [0]
 
@@ -66,22 +62,17 @@ def test_a_stack_of_nothing_is_an_empty_vector_of_float32() -> None:
 
 
 def test_the_number_of_parts_is_taken_from_the_static_shape() -> None:
-    with Graph().as_default():
-        assert len(unstack(source("float32", [None, 3]), axis=1)) == 3
-        with pytest.raises(ValueError, match="needs num"):
-            unstack(source("float32", [None, 3]))
+    assert len(unstack(source("float32", [None, 3]), axis=1)) == 3
+    with pytest.raises(ValueError, match="needs num"):
+        unstack(source("float32", [None, 3]))
 
 
 def test_nothing_flows_where_no_part_is_used() -> None:
-    with Graph().as_default():
-        x, y = source("float32", [2]), source("float32", [])
-        unstack(x)
-        assert gradients(y * 2.0, [x]) == [None]
+    x, y = source("float32", [2]), source("float32", [])
+    unstack(x)
+    assert gradients(y * 2.0, [x]) == [None]
 
 
 def test_the_old_order_of_concat_is_refused() -> None:
-    with (
-        Graph().as_default(),
-        pytest.raises(ValueError, match=r"axis is a scalar.*values come first"),
-    ):
+    with pytest.raises(ValueError, match=r"axis is a scalar.*values come first"):
         concat(1, [[1], [2]])

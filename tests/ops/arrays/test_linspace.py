@@ -1,20 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 from actorsession import ops
-from actorsession.graph import Graph
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def test_plain_numbers_make_one_op_and_tensors_are_differentiated_by() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.graph import Graph, constant_value
+from actorsession.graph.graph import constant_value
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.arrays.slicing import slice_, strided_slice
 from actorsession.ops.build import constant
@@ -64,9 +64,8 @@ def test_brackets_take_int64_tensors_beside_int32_ones() -> None:
 def test_brackets_on_strings() -> None:
     words = np.array([[b"a", b"bc"], [b"", b"d"]], object)
     expect(lambda x: x[:, 1], words[:, 1], words)
-    with Graph().as_default():
-        x = source("string", [2, 2])
-        assert evaluate([x[0, 1]], {x: words}) == [b"bc"]
+    x = source("string", [2, 2])
+    assert evaluate([x[0, 1]], {x: words}) == [b"bc"]
 
 
 def test_the_gradient_of_brackets_with_tensors_as_bounds() -> None:
@@ -75,7 +74,7 @@ def test_the_gradient_of_brackets_with_tensors_as_bounds() -> None:
 
 @for_each("index", [1.5, "a", (True, 0), np.bool_(True), [0, 1], (0, slice(1.0))], ids=str)
 def test_what_is_no_position_is_refused(index: Any) -> None:
-    with Graph().as_default(), pytest.raises(TypeError, match="Only integers, slices"):
+    with pytest.raises(TypeError, match="Only integers, slices"):
         source("float32", [3, 4])[index]
 
 
@@ -86,28 +85,25 @@ def test_a_mask_between_brackets_chooses_as_boolean_mask_does(mask: Any) -> None
     for x in (words, A[:3, :2]):
         expect(lambda t: t[chosen], x[chosen], x)
     expect(lambda t: t[constant(mask)], A[:3, :2][chosen], A[:3, :2])
-    with Graph().as_default():
-        found = source("float32", [3, 2])[source("bool", chosen.shape)]
-        assert found.op.type == "GatherV2"
-        assert found.shape.sizes == (None, 2)[: 3 - chosen.ndim]
+    found = source("float32", [3, 2])[source("bool", chosen.shape)]
+    assert found.op.type == "GatherV2"
+    assert found.shape.sizes == (None, 2)[: 3 - chosen.ndim]
 
 
 def test_one_bool_and_a_mask_of_unknown_rank_are_no_masks() -> None:
-    with Graph().as_default():
-        x = source("float32", [3, 4])
-        for index in (True, source("bool"), source("bool", [])):
-            with pytest.raises(ValueError, match="a mask of known rank, at least 1"):
-                x[index]
-        with pytest.raises(TypeError, match="Only integers, slices"):
-            x[source("bool", [3]), 0]
+    x = source("float32", [3, 4])
+    for index in (True, source("bool"), source("bool", [])):
+        with pytest.raises(ValueError, match="a mask of known rank, at least 1"):
+            x[index]
+    with pytest.raises(TypeError, match="Only integers, slices"):
+        x[source("bool", [3]), 0]
 
 
 def test_a_vector_or_a_float_tensor_is_no_position() -> None:
-    with Graph().as_default():
-        x = source("float32", [3, 4])
-        for index in (constant([0, 1]), constant(1.0)):
-            with pytest.raises(TypeError, match="Only integers, slices"):
-                x[index]
+    x = source("float32", [3, 4])
+    for index in (constant([0, 1]), constant(1.0)):
+        with pytest.raises(TypeError, match="Only integers, slices"):
+            x[index]
 
 
 @for_each(
@@ -121,22 +117,20 @@ def test_a_vector_or_a_float_tensor_is_no_position() -> None:
     ],
 )
 def test_an_index_that_can_never_fit_is_refused(index: Any, message: Any) -> None:
-    with Graph().as_default(), pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message):
         source("float32", [3, 4, 5])[index]
 
 
 def test_one_unknown_bound_hides_only_its_own_axis() -> None:
-    with Graph().as_default():
-        x, i = source("float32", [3, 4, 5]), source("int32", [])
-        assert x[i, 0:2].shape.as_list() == [2, 5]
-        assert x[i:, 0:2].shape.as_list() == [None, 2, 5]
+    x, i = source("float32", [3, 4, 5]), source("int32", [])
+    assert x[i, 0:2].shape.as_list() == [2, 5]
+    assert x[i:, 0:2].shape.as_list() == [None, 2, 5]
 
 
 def test_an_entry_of_a_known_shape_is_known_early() -> None:
-    with Graph().as_default():
-        x = source("float32", [3, 4])
-        assert constant_value(shape(x)[1]) == 4
-        np.testing.assert_array_equal(constant_value(shape(x)[::-1]), [4, 3])
+    x = source("float32", [3, 4])
+    assert constant_value(shape(x)[1]) == 4
+    np.testing.assert_array_equal(constant_value(shape(x)[::-1]), [4, 3])
 
 
 # -- the sparse form -------------------------------------------------------------------------------
@@ -173,7 +167,7 @@ def test_each_bit_of_a_mask_speaks_for_its_entry(masks: Any, index: Any) -> None
 
 
 def test_bounds_of_floats_are_refused() -> None:
-    with Graph().as_default(), pytest.raises(TypeError, match="int32 or int64, got float32"):
+    with pytest.raises(TypeError, match="int32 or int64, got float32"):
         strided_slice(source("float32", [3]), [1.0], [2.0], [1.0])
 
 

@@ -28,12 +28,6 @@ BINARY: dict[Op, Op] = {
 all_ops = for_each("op", BINARY, ids=lambda op: op.__name__)
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with Graph().as_default() as graph:
-        yield graph
-
-
 @all_ops
 def test_shapes_that_cannot_be_broadcast_are_a_value_error_naming_both(op: Op) -> None:
     with pytest.raises(ValueError, match=r"\(2,\), \(3,\)"):
@@ -57,11 +51,10 @@ def test_add_n_takes_a_list_of_one_or_more(given: Any) -> None:
 
 
 def test_the_product_of_bools_is_whether_both_are_true_for_the_operator_only() -> None:
-    with Graph().as_default():
-        x = source(bool_, [2])
-        products = [x * constant([True, True]), x * True, False * x]
-        assert [p.op.name for p in products] == ["mul/Cast_2", "mul_1/Cast_2", "mul_2/Cast_2"]
-        found = evaluate(products, {x: np.array([True, False])})
-        assert [f.tolist() for f in found] == [[True, False], [True, False], [False, False]]
-        with pytest.raises(TypeError, match="got bool"):
-            arithmetic.multiply(x, x)
+    x = source(bool_, [2])
+    products = [x * constant([True, True]), x * True, False * x]
+    assert [p.op.name for p in products] == ["mul/Cast_2", "mul_1/Cast_2", "mul_2/Cast_2"]
+    found = evaluate(products, {x: np.array([True, False])})
+    assert [f.tolist() for f in found] == [[True, False], [True, False], [False, False]]
+    with pytest.raises(TypeError, match="got bool"):
+        arithmetic.multiply(x, x)

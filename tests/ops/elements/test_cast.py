@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession.graph import Graph, constant_value
+from actorsession.graph import constant_value
 from actorsession.graph.dtypes import as_dtype, bfloat16, float32, float64, int32, int64, string
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.derivatives.gradients import gradients
@@ -27,12 +26,6 @@ DTYPES = [
     "bool", "int8", "int32", "int64", "uint8", "uint64", "float16", "bfloat16", "float32", "float64",
     "complex64", "complex128",
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 @for_each("target", DTYPES)

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
-from actorsession.graph import Graph
 from actorsession.graph.dtypes import float32
 from actorsession.ops.build import constant
 from actorsession.ops.elements import comparison
@@ -21,12 +19,6 @@ LOGIC: dict[Op, Op] = {
     comparison.logical_or: np.logical_or,
     comparison.logical_xor: np.logical_xor,
 }
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 @for_each("op", LOGIC, ids=lambda op: op.__name__)

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession.graph import Graph
 from actorsession.graph.dtypes import as_dtype
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.elements import division
@@ -15,12 +13,6 @@ from tests.rows import for_each
 
 X = [7, -7, 7, -7, 6, 0]
 Y = [2, 2, -2, -2, 3, -5]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def truncated(x: Any, y: Any) -> Any:

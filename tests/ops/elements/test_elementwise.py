@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
-from actorsession.graph import Graph
 from actorsession.graph.dtypes import complex128
 from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
@@ -45,12 +43,6 @@ OF_COMPLEX = [
 ]  # fmt: skip
 # Analytic functions whose second derivative is not 0.
 CURVED = [op for op in OF_COMPLEX if op.__name__ not in ("negative", "sign")]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def test_a_complex_gradient_takes_the_conjugate() -> None:

@@ -1,23 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession.graph import Graph
 from actorsession.graph.dtypes import bool_, float32, float64, int32
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.elements.selection import where, where_v2
 from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def mask(shape: tuple[int, ...]) -> Any:

@@ -19,12 +19,6 @@ def run(fetches: Any, feeds: Any = None, init: Any = ()) -> Any:
         return session.run(fetches, feeds)
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with acts.Graph().as_default() as made:
-        yield made
-
-
 def two() -> DefinedFunction:
     @Defun(acts.float32, acts.float32, func_name="Foo")
     def foo(x: Any, y: Any) -> Any:

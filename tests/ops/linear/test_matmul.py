@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,6 @@ from tests.rows import for_each
 TURNS = [(False, False), (True, False), (False, True), (True, True)]
 
 all_turns = for_each("turns", TURNS, ids=str)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def operands(
@@ -93,6 +86,5 @@ def test_the_cost_of_a_product_grows_with_all_three_sizes() -> None:
 
 
 def test_the_operator_and_the_function_have_names_of_their_own() -> None:
-    with Graph().as_default():
-        x = constant([[1.0]])
-        assert [(x @ x).name, matmul(x, x).name] == ["matmul:0", "MatMul_1:0"]
+    x = constant([[1.0]])
+    assert [(x @ x).name, matmul(x, x).name] == ["matmul:0", "MatMul_1:0"]

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession.graph import Graph
 from actorsession.graph.dtypes import as_dtype, float32
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.derivatives.gradients import gradients
@@ -27,12 +26,6 @@ ACTIVATIONS: dict[Op, Op] = {
     activations.softplus: lambda x: np.logaddexp(x, 0),
 }  # fmt: skip
 TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-6, "float64": 1e-14}
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 @for_each("dtype", TOLERANCE)

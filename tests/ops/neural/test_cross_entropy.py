@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.graph import Graph
 from actorsession.ops.arrays.layout import transpose
 from actorsession.ops.build import constant, make
 from actorsession.ops.derivatives.gradients import gradients
@@ -59,10 +58,9 @@ def _sparse(labels: Any, logits: Any) -> Any:
 @for_each("axis", [0, 1, 2, -2])
 def test_the_classes_may_stand_along_any_axis(axis: Any) -> None:
     x, y = _logits(2, 3, 4), _logits(2, 3, 4)
-    with Graph().as_default():
-        xs, ys = source("float32", x.shape), source("float32", y.shape)
-        loss = softmax_cross_entropy_with_logits_v2(labels=ys, logits=xs, axis=axis)
-        (found,) = evaluate([loss], {xs: x, ys: y})
+    xs, ys = source("float32", x.shape), source("float32", y.shape)
+    loss = softmax_cross_entropy_with_logits_v2(labels=ys, logits=xs, axis=axis)
+    (found,) = evaluate([loss], {xs: x, ys: y})
     np.testing.assert_allclose(found, _loss(x, y, axis), rtol=1e-5, atol=1e-5)
 
 
@@ -106,12 +104,11 @@ def test_integer_labels_are_taken_as_numbers() -> None:
 
 
 def test_the_static_shape_of_the_loss() -> None:
-    with Graph().as_default():
-        y, x = source("float32", [None, 4]), source("float32", [5, None])
-        assert _dense(y, x).shape.as_list() == [5]
-        deep = source("float32", [None, 3, 4])
-        assert _dense(deep, deep).shape.as_list() == [None, 3]
-        assert _dense(source("float32"), source("float32")).shape.rank is None
+    y, x = source("float32", [None, 4]), source("float32", [5, None])
+    assert _dense(y, x).shape.as_list() == [5]
+    deep = source("float32", [None, 3, 4])
+    assert _dense(deep, deep).shape.as_list() == [None, 3]
+    assert _dense(source("float32"), source("float32")).shape.rank is None
 
 
 def test_without_classes_the_loss_is_nothing_and_a_label_is_refused_in_the_step() -> None:
@@ -127,9 +124,8 @@ def test_the_gradient_reaches_logits_and_in_the_newer_form_labels(dims: Any) -> 
 
 
 def test_the_older_form_takes_labels_as_constant() -> None:
-    with Graph().as_default():
-        x, y = source("float32", [3, 4]), source("float32", [3, 4])
-        by_x, by_y = gradients(_dense(y, x), [x, y])
+    x, y = source("float32", [3, 4]), source("float32", [3, 4])
+    by_x, by_y = gradients(_dense(y, x), [x, y])
     assert by_x is not None
     assert by_y is None
 
@@ -155,14 +151,11 @@ def test_the_sparse_loss_of_a_matrix_has_its_name_twice() -> None:
 
 
 def test_labels_of_another_shape_are_refused() -> None:
-    with Graph().as_default(), pytest.raises(ValueError, match="without the last axis"):
+    with pytest.raises(ValueError, match="without the last axis"):
         _sparse(source("int32", [3, 1]), source("float32", [3, 4]))
-    with Graph().as_default(), pytest.raises(ValueError, match="without the last axis"):
+    with pytest.raises(ValueError, match="without the last axis"):
         _sparse(source("int32", []), constant(1.0))
-    with (
-        Graph().as_default(),
-        pytest.raises(TypeError, match="takes int32, int64 as labels; got float32"),
-    ):
+    with pytest.raises(TypeError, match="takes int32, int64 as labels; got float32"):
         _sparse(source("float32", [3]), source("float32", [3, 4]))
     with pytest.raises(InvalidArgumentError, match="one label for each row"):
         computed(_sparse, i32([0, 1]), _logits(3, 4), known=False)
@@ -193,7 +186,7 @@ def test_the_sigmoid_loss_does_not_overflow() -> None:
 
 
 def test_the_sigmoid_loss_of_different_shapes_is_refused() -> None:
-    with Graph().as_default(), pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="one shape"):
         _sigmoid(source("float32", [3]), source("float32", [4]))
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.graph.graph import Graph
 from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.neural.biases import bias_add
@@ -53,7 +52,7 @@ def test_a_plain_bias_takes_the_type_of_the_value() -> None:
 
 
 def test_an_unknown_format_is_refused() -> None:
-    with Graph().as_default(), pytest.raises(ValueError, match="data_format is NHWC"):
+    with pytest.raises(ValueError, match="data_format is NHWC"):
         bias_add(constant([[1.0]]), [1.0], "CHW")
 
 
@@ -61,60 +60,52 @@ def test_an_unknown_format_is_refused() -> None:
 
 
 def test_dropout_drops_a_share_and_scales_the_rest() -> None:
-    with Graph().as_default():
-        x = source("float32", [100, 100])
-        (found,) = evaluate([dropout(x, rate=0.25, seed=1)], {x: np.full((100, 100), 3)})
+    x = source("float32", [100, 100])
+    (found,) = evaluate([dropout(x, rate=0.25, seed=1)], {x: np.full((100, 100), 3)})
     kept = found != 0
     np.testing.assert_allclose(found[kept], 4.0, rtol=1e-6)
     assert abs(kept.mean() - 0.75) < 0.02
 
 
 def test_keep_prob_is_the_other_share() -> None:
-    with Graph().as_default():
-        x = source("float32", [100, 100])
-        by_rate = dropout(x, rate=0.25, seed=1)
-        by_keep = dropout(x, 0.75, seed=1)
-        first, second = evaluate([by_rate, by_keep], {x: np.ones((100, 100))})
+    x = source("float32", [100, 100])
+    by_rate = dropout(x, rate=0.25, seed=1)
+    by_keep = dropout(x, 0.75, seed=1)
+    first, second = evaluate([by_rate, by_keep], {x: np.ones((100, 100))})
     np.testing.assert_array_equal(first, second)
 
 
 def test_the_rate_may_be_fed() -> None:
-    with Graph().as_default():
-        x, keep = source("float32", [1000]), source("float32", [])
-        dropped = dropout(x, keep, seed=1)
-        (all_kept,) = evaluate([dropped], {x: np.ones(1000), keep: 1.0})
-        (few,) = evaluate([dropped], {x: np.ones(1000), keep: 0.1})
+    x, keep = source("float32", [1000]), source("float32", [])
+    dropped = dropout(x, keep, seed=1)
+    (all_kept,) = evaluate([dropped], {x: np.ones(1000), keep: 1.0})
+    (few,) = evaluate([dropped], {x: np.ones(1000), keep: 0.1})
     np.testing.assert_array_equal(all_kept, np.ones(1000, np.float32))
     assert abs((few != 0).mean() - 0.1) < 0.05
 
 
 def test_axes_of_extent_one_in_the_noise_are_dropped_together() -> None:
-    with Graph().as_default():
-        x = source("float32", None)
-        (found,) = evaluate(
-            [dropout(x, rate=0.5, noise_shape=[50, 1], seed=1)], {x: np.ones((50, 20))}
-        )
+    x = source("float32", None)
+    (found,) = evaluate([dropout(x, rate=0.5, noise_shape=[50, 1], seed=1)], {x: np.ones((50, 20))})
     rows = found != 0
     assert (rows.all(axis=1) | ~rows.any(axis=1)).all()
     assert 10 < rows.all(axis=1).sum() < 40
 
 
 def test_another_step_drops_others() -> None:
-    with Graph().as_default():
-        x = source("float32", [100])
-        dropped = dropout(x, rate=0.5, seed=1)
-        session = Variables()
-        (first,) = evaluate([dropped], {x: np.ones(100)}, session)
-        (second,) = evaluate([dropped], {x: np.ones(100)}, session)
+    x = source("float32", [100])
+    dropped = dropout(x, rate=0.5, seed=1)
+    session = Variables()
+    (first,) = evaluate([dropped], {x: np.ones(100)}, session)
+    (second,) = evaluate([dropped], {x: np.ones(100)}, session)
     assert (first != second).any()
 
 
 def test_the_gradient_has_the_same_holes_as_the_value() -> None:
-    with Graph().as_default():
-        x = source("float32", [100])
-        dropped = dropout(x, rate=0.5)
-        (grad,) = gradients(dropped, [x])
-        value, slope = evaluate([dropped, grad], {x: np.ones(100)})
+    x = source("float32", [100])
+    dropped = dropout(x, rate=0.5)
+    (grad,) = gradients(dropped, [x])
+    value, slope = evaluate([dropped, grad], {x: np.ones(100)})
     np.testing.assert_array_equal(value, slope)
 
 
@@ -125,10 +116,10 @@ def test_a_rate_of_zero_changes_nothing() -> None:
 
 @for_each("arguments", [{}, {"rate": 0.5, "keep_prob": 0.5}, {"rate": 1.0}, {"rate": -0.1}])
 def test_a_rate_that_makes_no_sense_is_refused(arguments: Any) -> None:
-    with Graph().as_default(), pytest.raises(ValueError, match="dropout"):
+    with pytest.raises(ValueError, match="dropout"):
         dropout(constant([1.0]), **arguments)
 
 
 def test_dropout_of_integers_is_refused() -> None:
-    with Graph().as_default(), pytest.raises(TypeError, match="floating type, got int32"):
+    with pytest.raises(TypeError, match="floating type, got int32"):
         dropout(constant([1]), rate=0.5)

@@ -1,20 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-import pytest
 
 from actorsession import ops
-from actorsession.graph import Graph
 from actorsession.namespaces import nn
 from tests.ops.interpreter import check_gradient, evaluate
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def test_a_leaky_relu_turns_integers_into_floats() -> None:

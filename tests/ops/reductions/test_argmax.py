@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession.graph import Graph
 from actorsession.graph.dtypes import float32
 from actorsession.ops.build import constant
 from actorsession.ops.reductions.argmax import arg_max, arg_min, argmax, argmin
@@ -18,12 +17,6 @@ Op = Callable[..., Any]
 SEARCHES: dict[Op, Op] = {argmax: np.argmax, argmin: np.argmin}
 
 both = for_each("op", SEARCHES, ids=lambda op: op.__name__)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def test_older_names_do_the_same() -> None:

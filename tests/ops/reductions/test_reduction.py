@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession.graph import Graph
 from actorsession.graph.dtypes import as_dtype, float32, float64, int32
 from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
@@ -46,12 +45,6 @@ CASES: list[tuple[tuple[int, ...], Any]] = [
     ((3, 40), 1),
     ((2, 0), 0),
 ]
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def values(shape: Any, dtype: Any = np.float64) -> Any:

@@ -1,21 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from actorsession import ops, opsets
-from actorsession.graph import Graph
 from actorsession.graph.dtypes import as_dtype
 from tests.ops.interpreter import check_gradient, evaluate, source
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def test_means_of_unsorted_segments_count_their_rows() -> None:
@@ -108,6 +100,5 @@ def test_a_sparse_gradient_is_slices_of_the_rows_that_were_looked_up() -> None:
 
 
 def test_means_of_unsorted_segments_have_a_static_shape() -> None:
-    with Graph().as_default():
-        made = ops.unsorted_segment_mean(ops.zeros([4, 2]), [0, 1, 2, 0], 3)
+    made = ops.unsorted_segment_mean(ops.zeros([4, 2]), [0, 1, 2, 0], 3)
     assert made.shape.as_list() == [3, 2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from actorsession import ops
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32, int32
-from actorsession.graph.graph import Graph
 from actorsession.ops import PartitionedVariable, fixed_size_partitioner, get_variable
 from actorsession.ops import variable_scope as scoped
 from actorsession.ops.build import constant, convert_to_tensor
@@ -22,12 +20,6 @@ from tests.ops.interpreter import Variables, evaluate, source
 from tests.rows import for_each
 
 WHOLE = np.arange(14, dtype=np.float32).reshape(7, 2)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def cut(name: str = "w", parts: int = 3, **arguments: Any) -> PartitionedVariable:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,18 +10,11 @@ import pytest
 
 import actorsession as acts
 from actorsession import extras, ops, opsets
-from actorsession.graph import Graph
 from actorsession.ops import scipy_kernels
 from tests.ops.interpreter import check_gradient, evaluate
 from tests.ops.table.of_special_functions import ROWS
 from tests.ops.table.row import Row
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 @pytest.fixture
