@@ -399,7 +399,7 @@ def test_integers_that_do_not_fit_are_refused_as_constants_too(row: Row) -> None
     """By the line that builds if that can tell, else by the kernel."""
     skip_without(row)
     for fault in row.faults:
-        early = fault.static if fault.early is None else fault.early
+        early = fault.static if fault.early is None else fault.early or fault.match
         if early is None:
             with noted(*fault.inputs), np.errstate(all="ignore"):
                 made = _made(row, fault.inputs, CONSTANT)

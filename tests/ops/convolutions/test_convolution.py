@@ -11,7 +11,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.namespaces import nn
 from actorsession.ops import stack
 from actorsession.ops.arrays.dimensions import shape
-from tests.ops.cases import computed, expect, static_shape
+from tests.ops.cases import computed, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.sliding import back_to_images, correlated
 from tests.rows import for_each
@@ -74,19 +74,6 @@ def test_nodes_have_the_names_of_tensorflow() -> None:
     assert nn.convolution(x, f, "SAME").op.name == "convolution"
 
 
-def test_the_static_shape_knows_what_can_be_known() -> None:
-    def same(x: Any, f: Any) -> Any:
-        return nn.conv2d(x, f, 2, "SAME")
-
-    def valid(x: Any, f: Any) -> Any:
-        return nn.conv2d(x, f, 2, "VALID")
-
-    assert static_shape(same, [None, None, 5, 3], [3, 3, 3, 4]) == [None, None, 3, 4]
-    assert static_shape(same, [None, 5, 5, 3], None) == [None, 3, 3, None]
-    assert static_shape(valid, [None, 5, 5, 3], [None, 3, 3, 4]) == [None, None, 2, 4]
-    assert static_shape(valid, None, [3, 3, 3, 4]) == [None, None, None, 4]
-
-
 @for_each(
     "arguments, match",
     [
@@ -115,16 +102,6 @@ def test_a_padding_and_one_type_are_needed() -> None:
         nn.conv2d(x, source("float64", [3, 3, 3, 4]), 1, "SAME")
     with pytest.raises(TypeError, match="takes floating types, int32 as input; got int64"):
         nn.conv2d(source("int64", [1, 5, 5, 3]), source("int64", [3, 3, 3, 4]), 1, "SAME")
-
-
-def test_second_derivatives_are_convolutions_again() -> None:
-    from actorsession.ops.derivatives.gradients import gradients
-
-    def first(x: Any, f: Any) -> Any:
-        y = nn.conv2d(x, f, 2, "SAME")
-        return gradients(y * y, [x, f])
-
-    check_gradient(first, some(1, 3, 4, 2), some(2, 2, 2, 2))
 
 
 # -- other numbers of axes -------------------------------------------------------------------------
@@ -279,8 +256,3 @@ def test_strides_gaps_and_filters_of_channels_by_themselves_may_be_anything(
 
     close(convolved, wanted, x, f)
     check_gradient(convolved, x[:1], f)
-
-
-def test_integers_are_convolved_exactly() -> None:
-    x, f = np.arange(12, dtype=np.int32).reshape(1, 3, 4, 1), np.ones([2, 2, 1, 1], np.int32)
-    expect(lambda x, f: nn.conv2d(x, f, 1, "VALID"), correlated(x, f, [1, 1], "VALID"), x, f)

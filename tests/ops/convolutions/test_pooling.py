@@ -9,7 +9,7 @@ import pytest
 
 from actorsession.namespaces import nn
 from actorsession.ops.derivatives.gradients import gradients
-from tests.ops.cases import computed, expect, static_shape
+from tests.ops.cases import computed, expect
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.sliding import pooled
 from tests.rows import for_each
@@ -71,22 +71,6 @@ def test_nodes_have_the_names_of_tensorflow() -> None:
     assert nn.max_pool1d(line, 2, 2, "SAME").op.name == "MaxPool1d/Squeeze"
     assert nn.avg_pool1d(line, 2, 2, "SAME").op.name == "AvgPool1D/Squeeze"
     assert nn.pool(x, [2, 2], "MAX", "SAME").op.name == "max_pool"
-
-
-def test_the_static_shape_knows_what_can_be_known() -> None:
-    assert static_shape(lambda x: nn.max_pool(x, 2, 2, "SAME"), [None, None, 5, 3]) == [
-        None,
-        None,
-        3,
-        3,
-    ]
-    assert static_shape(lambda x: nn.avg_pool(x, 2, 2, "VALID"), [None, 7, 5, None]) == [
-        None,
-        3,
-        2,
-        None,
-    ]
-    assert static_shape(lambda x: nn.max_pool(x, 2, 2, "SAME"), None) == [None] * 4
 
 
 @for_each(
@@ -177,11 +161,3 @@ def test_an_erosion_is_a_dilation_upside_down() -> None:
     upside = -computed(lambda x, f: nn.dilation2d(x, f, ones, rates, "VALID"), -X, f[::-1, ::-1])
     expect(lambda x, f: nn.erosion2d(x, f, ones, rates, "VALID"), upside, X, f)
     check_gradient(lambda x, f: nn.erosion2d(x, f, ones, rates, "SAME"), X[:1, :4, :4], f)
-
-
-def test_a_dilation_of_integers_keeps_to_the_image() -> None:
-    x, f = np.arange(4, dtype=np.int32).reshape(1, 2, 2, 1), -np.ones([2, 2, 1], np.int32)
-    expect(
-        lambda x, f: nn.dilation2d(x, f, [1, 1, 1, 1], [1, 1, 1, 1], "SAME"),
-        np.array([2, 2, 2, 2], np.int32).reshape(1, 2, 2, 1), x, f,
-    )  # fmt: skip

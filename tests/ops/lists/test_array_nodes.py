@@ -148,14 +148,6 @@ def test_what_an_array_cannot_do_fails_the_step(build: Any, said: str) -> None:
         value(fetch)
 
 
-def test_what_is_no_array_is_refused_on_the_line_that_builds_it() -> None:
-    with pytest.raises(TypeError, match=r"TensorArrayReadV3 takes .*resource.*got .*float32"):
-        make(
-            "TensorArrayReadV3", [ops.constant(1.0), ops.constant(0), ops.constant(1.0)],
-            {"dtype": float32},
-        )  # fmt: skip
-
-
 # -- gradients -------------------------------------------------------------------------------------
 
 

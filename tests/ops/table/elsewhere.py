@@ -175,15 +175,13 @@ _BY_FILE = {
         RandomShuffleQueueV2 RefSelect
     """,
     "tests/ops/training/test_training_updates.py": """
+        ResourceApplyAdam ResourceApplyGradientDescent ResourceApplyMomentum ResourceSparseApplyMomentum
         ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA ResourceApplyCenteredRMSProp
         ResourceApplyFtrl ResourceApplyFtrlV2 ResourceApplyProximalAdagrad
         ResourceApplyProximalGradientDescent ResourceApplyRMSProp ResourceSparseApplyAdadelta
         ResourceSparseApplyAdagrad ResourceSparseApplyAdagradDA ResourceSparseApplyCenteredRMSProp
         ResourceSparseApplyFtrl ResourceSparseApplyFtrlV2 ResourceSparseApplyProximalAdagrad
         ResourceSparseApplyProximalGradientDescent ResourceSparseApplyRMSProp
-    """,
-    "tests/ops/training/test_training.py": """
-        ResourceApplyAdam ResourceApplyGradientDescent ResourceApplyMomentum ResourceSparseApplyMomentum
     """,
     "tests/ops/variables/test_checkpointing.py": """
         MergeV2Checkpoints RestoreV2 SaveV2

@@ -60,7 +60,7 @@ ROWS = [
         no_gradient=BELOW,
         faults=[
             Fault((np.array([1, -1], np.int32), np.int32(3), NONE), "counts from 0; got -1"),
-            Fault((INTS, np.int32(-1), NONE), "at least 0", early="at least 0"),
+            Fault((INTS, np.int32(-1), NONE), "at least 0", early=""),
             Fault((INTS, np.int32(3), np.array([1, 2], np.float32)), "weight for each value"),
             Fault((INTS.reshape(1, 2, 2), np.int32(3), NONE), "vec", static="vec"),
         ],
@@ -89,11 +89,7 @@ ROWS = [
         no_gradient=BELOW,
         faults=[
             Fault((VALUES, np.array([5, 5], np.float32), np.int32(5)), "low < high"),
-            Fault(
-                (VALUES, np.array([0, 5], np.float32), np.int32(0)),
-                "at least 1 bin",
-                early="at least 1 bin",
-            ),
+            Fault((VALUES, np.array([0, 5], np.float32), np.int32(0)), "at least 1 bin", early=""),
             Fault(
                 (np.array([np.nan], np.float32), np.array([0, 5], np.float32), np.int32(2)), "NaN"
             ),

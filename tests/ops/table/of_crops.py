@@ -100,7 +100,7 @@ REFUSED = [
     Fault((IMAGES, BOXES[:, :3], WHICH, SIZE), "shape", static="shape"),
     Fault((IMAGES, BOXES, WHICH[:2], SIZE), "shape", static="shape"),
     Fault((IMAGES[:, :0], BOXES, WHICH, SIZE), "pixels"),
-    Fault((IMAGES, BOXES, WHICH, 0 * SIZE), "positive", early="positive"),
+    Fault((IMAGES, BOXES, WHICH, 0 * SIZE), "positive", early=""),
 ]
 CROPS = [
     Row(

@@ -131,10 +131,8 @@ CUT = [
                 "does not make 2 equal pieces",
                 early="3 positions on axis 1 do not make 2 pieces",
             ),
-            Fault(
-                (np.int32(3), X), r"axis 3 is not in \[-3, 3\)", early=r"axis 3 is not in \[-3, 3\)"
-            ),
-            Fault((np.int32(0), ONE), "axis 0 is not in", early="axis 0 is not in"),
+            Fault((np.int32(3), X), r"axis 3 is not in \[-3, 3\)", early=""),
+            Fault((np.int32(0), ONE), "axis 0 is not in", early=""),
         ],
     ),
     Row(
@@ -160,7 +158,7 @@ CUT = [
                 "do not make up axis 2",
                 early="Dimension -2 must be >= 0",
             ),
-            Fault((X, ints(1, 2, 1), np.int32(3)), "axis 3 is not in", early="axis 3 is not in"),
+            Fault((X, ints(1, 2, 1), np.int32(3)), "axis 3 is not in", early=""),
         ],
     ),
 ]
@@ -190,9 +188,9 @@ LAID = [
         ],
         smooth=[(SMOOTH, ints(1, 2, 0)), (SMOOTH, longs(-1, 0, 1)), (np.float64(2.0), ints())],
         faults=[
-            Fault((X, ints(0, 0, 1)), "no order of 3 axes", early="no order of 3 axes"),
+            Fault((X, ints(0, 0, 1)), "no order of 3 axes", early=""),
             Fault((X, ints(0, 1)), "no order of 3 axes", static="perm of 2 entries"),
-            Fault((X, ints(0, 1, 3)), "no order of 3 axes", early="no order of 3 axes"),
+            Fault((X, ints(0, 1, 3)), "no order of 3 axes", early=""),
             Fault((X, ints([0, 1, 2])), "a vector of integers", static="rank 1"),
         ],
     ),
@@ -224,7 +222,7 @@ LAID = [
         smooth=[(SMOOTH, ints(2, 1, 3)), (SMOOTH[0, 0], ints(2))],
         faults=[
             Fault((X, ints(1, 2)), "needs 3 multiples", static="2 multiples"),
-            Fault((X, ints(1, 2, -1)), "at least 0", early="at least 0"),
+            Fault((X, ints(1, 2, -1)), "at least 0", early=""),
         ],
     ),
 ]
@@ -253,7 +251,7 @@ PADDED = [
 ]
 MISFITS = [
     Fault((X, MARGINS), "needs 3 pairs of paddings", static=r"\[rank, 2\]"),
-    Fault((M, MARGINS - 1), "at least 0", early="at least 0"),
+    Fault((M, MARGINS - 1), "at least 0", early=""),
     Fault((M, np.zeros([2, 3], np.int32)), r"\[rank, 2\]", static=r"\[rank, 2\]"),
 ]
 

@@ -302,7 +302,11 @@ ROWS = [
         op="Dilation2D",
         build=lambda x, f: nn.dilation2d(x, f, [1, 1, 1, 1], [1, 1, 2, 1], "SAME"),
         numpy=lambda x, f: sums(x, f)[0],
-        inputs=[(some(2, 4, 5, 2), some(3, 2, 2)), (some(0, 4, 5, 2), some(3, 2, 2))],
+        inputs=[
+            (some(2, 4, 5, 2), some(3, 2, 2)),
+            (some(0, 4, 5, 2), some(3, 2, 2)),
+            (np.arange(4, dtype=np.int32).reshape(1, 2, 2, 1), -np.ones([2, 2, 1], np.int32)),
+        ],
         smooth=[(apart(1, 3, 4, 2), some(2, 2, 2))],
         faults=[
             Fault(

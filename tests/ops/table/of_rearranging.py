@@ -57,8 +57,8 @@ REVERSALS = [
         ],
         smooth=[(CUBE, _axes(1, 2))],
         faults=[
-            Fault((MATRIX, _axes(2)), "axis 2 is not in", early="axis 2 is not in"),
-            Fault((MATRIX, _axes(0, -2)), "given once", early="given once"),
+            Fault((MATRIX, _axes(2)), "axis 2 is not in", early=""),
+            Fault((MATRIX, _axes(0, -2)), "given once", early=""),
             Fault((MATRIX, np.int32(0)), "axes are a vector", static="rank 1"),
         ],
     ),
@@ -103,7 +103,7 @@ REVERSALS = [
         ],
         smooth=[(CUBE, _axes(1, -1), _axes(0, 2))],
         faults=[
-            Fault((MATRIX, _axes(1), _axes(2)), "axis 2 is not in", early="axis 2 is not in"),
+            Fault((MATRIX, _axes(1), _axes(2)), "axis 2 is not in", early=""),
             Fault((MATRIX, _axes(1, 1), _axes(0)), "one shape", static="one length"),
             Fault(
                 (np.float32(1), np.int32(1), np.int32(0)), "the tensor an axis", static="at least 1"
@@ -229,10 +229,8 @@ BLOCKS = [
         ],
         smooth=[(IMAGE[:1, :2, :2], _axes(2, 2), _pairs((0, 0), (1, 1)))],
         faults=[
-            Fault(
-                (IMAGE, _axes(3), _pairs((0, 0))), "not divisible by 3", early="not divisible by 3"
-            ),
-            Fault((IMAGE, _axes(2), _pairs((-1, 1))), "at least 0", early="at least 0"),
+            Fault((IMAGE, _axes(3), _pairs((0, 0))), "not divisible by 3", early=""),
+            Fault((IMAGE, _axes(2), _pairs((-1, 1))), "at least 0", early=""),
             Fault((MATRIX, _axes(1, 1), _pairs((0, 0), (0, 0))), "rank 2", static="need more"),
         ],
     ),
@@ -248,10 +246,8 @@ BLOCKS = [
         ],
         smooth=[(IMAGE.reshape(24, 2, 3)[:4], _axes(2, 2), _pairs((1, 0), (0, 2)))],
         faults=[
-            Fault(
-                (IMAGE, _axes(3), _pairs((0, 0))), "not divisible by 3", early="not divisible by 3"
-            ),
-            Fault((IMAGE, _axes(2), _pairs((5, 4))), "cut off", early="cut off"),
+            Fault((IMAGE, _axes(3), _pairs((0, 0))), "not divisible by 3", early=""),
+            Fault((IMAGE, _axes(2), _pairs((5, 4))), "cut off", early=""),
             Fault((IMAGE, _axes(2), _pairs((0, 0), (0, 0))), "as many", static=r"\[1, 2\]"),
         ],
     ),
@@ -372,11 +368,7 @@ DIAGONALS = [
         ],
         smooth=[(CUBE, np.int32(1), np.int32(1))],
         faults=[
-            Fault(
-                (MATRIX, np.int32(3), np.int32(0)),
-                "3 diagonals are kept",
-                early="3 diagonals are kept",
-            ),
+            Fault((MATRIX, np.int32(3), np.int32(0)), "3 diagonals are kept", early=""),
             Fault((NOT_FINITE, np.int32(0), np.int32(0)), "matrices", static="matrices"),
         ],
     ),

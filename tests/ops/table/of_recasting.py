@@ -118,11 +118,7 @@ ROWS = [
         no_gradient="TensorFlow marks it so",
         exact=False,
         faults=[
-            Fault(
-                (np.float32(1), np.float32(2), np.int32(0)),
-                "at least 1 number",
-                early="at least 1 number",
-            ),
+            Fault((np.float32(1), np.float32(2), np.int32(0)), "at least 1 number", early=""),
             Fault(
                 (np.array([1], np.float32), np.float32(2), np.int32(2)),
                 "three scalars",

@@ -63,8 +63,8 @@ INTEGERS = [
 ]
 FIELD = [(COMPLEX, _axes(0)), (COMPLEX, _axes(0, 1))]
 FAULTS = [
-    Fault((X, _axes(2)), "axis|axes", early="axis|axes"),
-    Fault((X, _axes(0, -2)), "twice|axes", early="twice|axes"),
+    Fault((X, _axes(2)), "axis|axes", early=""),
+    Fault((X, _axes(0, -2)), "twice|axes", early=""),
     Fault((X, _axes(0)[None]), "a vector of integers", static="a scalar or vector"),
 ]
 
@@ -297,8 +297,8 @@ TOP = [
         ],
         smooth=[(SMOOTH, np.int32(2)), (SMOOTH[0], np.int32(1))],
         faults=[
-            Fault((X, np.int32(4)), FEW, early=FEW),
-            Fault((X, np.int32(-1)), FEW, early=FEW),
+            Fault((X, np.int32(4)), FEW, early=""),
+            Fault((X, np.int32(-1)), FEW, early=""),
             Fault((np.float32(1.0), np.int32(1)), FEW, static="too few"),
             Fault((X, _axes(1)), "k is a scalar", static="rank 0"),
         ],

@@ -138,7 +138,7 @@ def _same(way: str) -> Callable[..., Any]:
 
 
 REFUSED = [
-    Fault((PIXELS, np.array([0, 2], np.int32)), "positive", early="positive"),
+    Fault((PIXELS, np.array([0, 2], np.int32)), "positive", early=""),
     Fault((PIXELS[0], SIZE), "rank 4", static="rank 4"),
     Fault((PIXELS[:, :0], SIZE), "pixels", static="pixels"),
 ]
@@ -222,7 +222,7 @@ BACK = [
             inputs=[(GRADS, np.array([5, 4], np.int32)), (GRADS.astype(np.float64), SIZE)],
             label=way,
             no_gradient=WHY,
-            faults=[Fault((GRADS, np.array([0, 2], np.int32)), "positive", early="positive")],
+            faults=[Fault((GRADS, np.array([0, 2], np.int32)), "positive", early="")],
         )
         for way in WAYS
     ],

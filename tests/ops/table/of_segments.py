@@ -107,7 +107,7 @@ def _unsorted(
         faults=[
             Fault((DATA, MIXED, np.int32(2)), "segment id 2 is not below 2"),
             Fault((DATA, MIXED[:2], np.int32(3)), "begins", static="begins"),
-            Fault((DATA, MIXED, np.int32(-1)), "at least 0", early="at least 0"),
+            Fault((DATA, MIXED, np.int32(-1)), "at least 0", early=""),
         ],
     )
 

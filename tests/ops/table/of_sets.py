@@ -116,7 +116,7 @@ def _set_rows(operation: str) -> list[Row]:
             inputs=[(*a, *b), (*_sparse(0 * FIRST), *b)],
             label=operation, no_gradient=MARKED,
             faults=[
-                Fault((*a, b[0], b[1], b[2] + [1, 0, 0]), "same axes", early="same axes"),
+                Fault((*a, b[0], b[1], b[2] + [1, 0, 0]), "same axes", early=""),
                 Fault((*a, b[0][[0, 0]], b[1][:2], b[2]), "is repeated"),
                 Fault((*a, b[0] + 9, b[1], b[2]), "out of bounds"),
             ],
@@ -176,9 +176,7 @@ def _split(count: int, axis: int) -> Row:
             ),
             Fault(_sparse(np.ones(3, np.float32)), "axis", static="axis")
             if axis == 1
-            else Fault(
-                _sparse(NUMBERS[:1, :1]), "num_split is between", early="num_split is between"
-            ),
+            else Fault(_sparse(NUMBERS[:1, :1]), "num_split is between", early=""),
         ],
     )
 

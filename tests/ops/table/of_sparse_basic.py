@@ -247,9 +247,7 @@ PRODUCTS = [
         exact=False,
         faults=[
             Fault(
-                (PLACES, VALUES, SHAPE, np.ones([7, 7], np.float32)),
-                "cannot multiply",
-                early="cannot multiply",
+                (PLACES, VALUES, SHAPE, np.ones([7, 7], np.float32)), "cannot multiply", early=""
             ),
             Fault((longs([0, 3]), VALUES[:1], SHAPE, right), OUTSIDE),
             Fault((PLACES, VALUES[:1], SHAPE, right), "need indices of shape"),

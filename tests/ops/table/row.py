@@ -19,7 +19,8 @@ class Fault:
             hidden then, so that nothing is found early.
         static: what the message of the ValueError matches which the line that builds the node raises when the
             shapes are known; ``None`` if only the kernel can tell.
-        early: what that message matches when the integers are constants; ``None`` if that is ``static``.
+        early: what that message matches when the integers are constants; ``match`` if empty, ``static`` if
+            ``None``.
     """
 
     inputs: tuple[Any, ...]

@@ -41,10 +41,6 @@ def _dense(indices: Any, values: Any, dims: Any) -> Any:
     return out
 
 
-def _to_dense(indices: Any, values: Any, dims: Any) -> Any:
-    return sparse_tensor_to_dense(SparseTensor(indices, values, dims), validate_indices=False)
-
-
 # -- the object ------------------------------------------------------------------------------------
 
 
@@ -145,24 +141,6 @@ def test_a_sparse_placeholder_takes_its_shape_from_a_tensor() -> None:
 # -- dense -----------------------------------------------------------------------------------------
 
 
-@for_each(
-    "indices, values, dims",
-    [
-        (PLACES, f32([1, 2]), SHAPE),
-        (i64([[1]]), np.array([True]), i64([3])),
-        (np.zeros((0, 2), np.int64), f32([]), SHAPE),
-        (np.zeros((0, 1), np.int64), f32([]), i64([0])),
-        (i64([[0, 1, 2], [1, 0, 0]]), i32([7, 8]), i64([2, 2, 3])),
-        (i64([[1, 2], [0, 0]]), f32([1, 2]), SHAPE),
-    ],
-    ids=["matrix", "bool vector", "no entries", "no room", "cube", "out of order"],
-)
-def test_a_sparse_tensor_made_dense_has_its_entries_and_zeros(
-    indices: Any, values: Any, dims: Any
-) -> None:
-    expect(_to_dense, _dense(indices, values, dims), indices, values, dims)
-
-
 def test_a_default_fills_the_other_places() -> None:
     with Graph().as_default():
         numbers = SparseTensor([[0, 1]], [5.0], [1, 3])
@@ -175,23 +153,6 @@ def test_a_default_fills_the_other_places() -> None:
     np.testing.assert_array_equal(filled, f32([[-1, 5, -1]]))
     assert plain.tolist() == [b"", b"a", b""]
     assert other.tolist() == [b"z", b"a", b"z"]
-
-
-@for_each(
-    "indices, validate, what",
-    [
-        ([[1, 2], [0, 0]], True, "out of order"),
-        ([[0, 0], [0, 0]], True, "repeated"),
-        ([[0, 0], [0, 5]], True, "out of bounds"),
-        ([[0, 0], [0, 5]], False, "out of bounds"),
-        ([[0, -1], [0, 1]], False, "out of bounds"),
-    ],
-)
-def test_bad_places_are_refused_and_named(indices: Any, validate: bool, what: str) -> None:
-    sparse = SparseTensor(indices, [1.0, 2.0], [2, 3])
-    dense = sparse_tensor_to_dense(sparse, validate_indices=validate)
-    with pytest.raises(InvalidArgumentError, match=what):
-        evaluate([dense])
 
 
 def test_unchecked_the_last_of_two_entries_for_one_place_wins() -> None:
@@ -219,32 +180,11 @@ def test_sparse_to_dense_takes_places_of_rank_0_to_2(
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize(
-    ("indices", "dims", "values"), [([1, 3], [5], [1, 2, 3]), ([[1, 3]], [5], [1])]
-)
-def test_sparse_to_dense_refuses_parts_that_do_not_fit(
-    indices: Any, dims: Any, values: Any
-) -> None:
-    with pytest.raises(InvalidArgumentError):
-        evaluate([sparse_to_dense(indices, dims, values)])
-
-
 def test_the_static_shape_of_a_dense_tensor_is_that_of_the_sparse_one() -> None:
     sparse = sparse_placeholder("float32", [None, 3])
     assert sparse_tensor_to_dense(sparse).shape == [None, 3]
     with pytest.raises(TypeError, match="a SparseTensor is wanted"):
         sparse_tensor_to_dense(constant([1.0]))  # type: ignore[arg-type]
-
-
-def test_the_gradient_of_a_dense_tensor_is_gathered_at_the_places() -> None:
-    check_gradient(
-        lambda values, default: sparse_tensor_to_dense(
-            SparseTensor(PLACES, values, SHAPE), default
-        ),
-        f32([1, 2]),
-        f32(3),
-        unknown_shapes=[False],
-    )
 
 
 # -- order, sums and products ----------------------------------------------------------------------
@@ -260,14 +200,6 @@ def test_reordering_brings_entries_into_row_major_order() -> None:
         [i64([[0, 0], [0, 0], [1, 2]]), f32([2, 3, 1]), SHAPE],
         i64([[1, 2], [0, 0], [0, 0]]), f32([1, 2, 3]), SHAPE,
     )  # fmt: skip
-
-
-def test_the_gradient_of_reordering_goes_back_to_the_old_order() -> None:
-    check_gradient(
-        lambda values: sparse_reorder(SparseTensor([[1, 2], [0, 0], [0, 1]], values, SHAPE)).values,
-        f32([1, 2, 3]),
-        unknown_shapes=[False],
-    )
 
 
 def _sum(threshold: Any = None) -> Any:
@@ -305,27 +237,6 @@ def test_a_sparse_and_a_dense_tensor_are_added_to_a_dense_one() -> None:
 
     expected = _dense(*A) + 1
     expect(add, [expected, expected], *A, np.ones((2, 3), np.float32))
-
-
-def test_a_sparse_tensor_is_not_broadcast_against_a_dense_one() -> None:
-    def add(dense: Any) -> Any:
-        return sparse_add(SparseTensor(*A), dense)
-
-    with pytest.raises(InvalidArgumentError, match="is not the dense one"):
-        computed(add, np.ones((1, 3), np.float32), known=False)
-
-
-def test_the_gradient_of_sums_goes_to_the_entries_that_are_left() -> None:
-    check_gradient(
-        lambda a, b: sparse_add(
-            SparseTensor(PLACES, a, SHAPE), SparseTensor(B[0], b, SHAPE)
-        ).values,
-        f32([2, 1]), f32([3, 4]), unknown_shapes=[False],
-    )  # fmt: skip
-    check_gradient(
-        lambda a, b: sparse_add(SparseTensor(PLACES, a, SHAPE), b),
-        f32([2, 1]), np.ones((2, 3)), unknown_shapes=[False],
-    )  # fmt: skip
 
 
 def test_sums_need_a_sparse_tensor_and_one_threshold() -> None:
@@ -379,17 +290,6 @@ def test_a_large_product_is_that_of_the_dense_matrix_however_it_is_computed(
     is_complex = values.dtype.kind == "c"
     expect(product, (wanted if is_complex else wanted.real).astype(values.dtype), values, b)
     expect(product, np.zeros((9, 0), values.dtype), values, b[:, :0])
-
-
-def test_products_that_do_not_fit_are_refused_early_or_late() -> None:
-    with pytest.raises(ValueError, match="inner dimensions"):
-        sparse_tensor_dense_matmul(SparseTensor(*A), np.ones((2, 2), np.float32))
-    with pytest.raises(InvalidArgumentError, match="cannot multiply"):
-        computed(
-            lambda b: sparse_tensor_dense_matmul(SparseTensor(*A), b),
-            np.ones((2, 2), np.float32),
-            known=False,
-        )
 
 
 # -- what can still be fed -------------------------------------------------------------------------

@@ -33,12 +33,6 @@ def test_a_session_joins_splits_and_counts_words() -> None:
         assert session.run(whole, {line: ["a bc", "d"]}) == b"<a+bc+d>"
 
 
-def test_strings_are_compared_with_equal() -> None:
-    same = ops.equal(["a", "b"], "a")
-    [found] = evaluate([same])
-    assert found.tolist() == [True, False]
-
-
 @for_each(
     "one, other",
     [
