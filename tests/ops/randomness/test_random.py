@@ -11,6 +11,7 @@ import pytest
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
+from actorsession.namespaces import random
 from actorsession.namespaces.random import (
     get_seed,
     random_normal,
@@ -29,6 +30,10 @@ DRAWS: dict[str, Any] = {
     "truncated": lambda **k: truncated_normal([20], **k),
     "uniform": lambda **k: random_uniform([20], **k),
     "integers": lambda **k: random_uniform([20], 0, 1000, "int32", **k),
+    "multinomial": lambda **k: random.multinomial(np.zeros((2, 50)), 10, **k),
+    "gamma": lambda **k: random.gamma([20], 2.0, **k),
+    "poisson": lambda **k: random.poisson(20.0, [20], **k),
+    "shuffle": lambda **k: random.shuffle(np.arange(50), **k),
 }
 
 
@@ -201,6 +206,19 @@ def test_a_graph_seed_fixes_every_op_of_the_graph_each_with_a_sequence_of_its_ow
     first, second = build(), build()
     np.testing.assert_array_equal(first, second)
     assert (first[0] != first[1]).any()
+
+
+@for_each("kind", DRAWS)
+def test_the_seed_of_a_graph_is_joined_by_the_place_of_the_op(kind: str) -> None:
+    def build(before: int) -> Any:
+        with Graph().as_default():
+            set_random_seed(7)
+            for _ in range(before):
+                constant(0.0)
+            return evaluate([DRAWS[kind]()], variables=Variables())[0]
+
+    np.testing.assert_array_equal(build(0), build(0))
+    assert (build(0) != build(1)).any()
 
 
 def test_the_sequence_does_not_depend_on_whether_the_shape_is_known_early() -> None:

@@ -13,15 +13,8 @@ from actorsession.namespaces import random
 from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.session import Session
-from tests.ops.interpreter import Variables, evaluate, source
+from tests.ops.interpreter import evaluate, source
 from tests.rows import for_each
-
-DRAWS: dict[str, Any] = {
-    "multinomial": lambda **k: random.multinomial(np.zeros((2, 50)), 10, **k),
-    "gamma": lambda **k: random.gamma([20], 2.0, **k),
-    "poisson": lambda **k: random.poisson(20.0, [20], **k),
-    "shuffle": lambda **k: random.shuffle(np.arange(50), **k),
-}
 
 
 def _drawn(make: Any) -> Any:
@@ -210,37 +203,6 @@ def test_what_has_no_rows_is_shuffled_too() -> None:
 
 
 # -- seeds ---------------------------------------------------------------------------------------
-
-
-@for_each("kind", DRAWS)
-def test_each_session_starts_the_sequence_of_the_seed_anew(kind: str) -> None:
-    drawn = DRAWS[kind](seed=1)
-    runs = []
-    for _ in range(2):
-        with Session() as session:
-            runs.append([session.run(drawn) for _ in range(3)])
-    np.testing.assert_array_equal(runs[0], runs[1])
-    assert (runs[0][0] != runs[0][1]).any()
-
-
-@for_each("kind", DRAWS)
-def test_the_seed_of_a_graph_is_joined_by_the_place_of_the_op(kind: str) -> None:
-    def build(before: int) -> Any:
-        with Graph().as_default():
-            random.set_random_seed(7)
-            for _ in range(before):
-                constant(0.0)
-            return evaluate([DRAWS[kind]()], variables=Variables())[0]
-
-    np.testing.assert_array_equal(build(0), build(0))
-    assert (build(0) != build(1)).any()
-
-
-@for_each("kind", DRAWS)
-def test_without_a_seed_sessions_differ(kind: str) -> None:
-    drawn = DRAWS[kind]()
-    first, second = (evaluate([drawn], variables=Variables())[0] for _ in range(2))
-    assert (first != second).any()
 
 
 def test_dimensions_below_0_are_refused() -> None:

@@ -292,6 +292,8 @@ BACK = Row(
         (_dims(2, 1), _dims(1, 3)),
         (_dims(), _dims(2, 3)),
         (_dims(2, 3), _dims(3)),
+        (_dims(3, 1), _dims(2, 1, 5)),
+        (_dims(2, 1, 3), _dims(2, 1, 1)),
         (_dims(1, 1), _dims(1)),
         (_dims(0, 3), _dims(1, 3)),
         (np.array([2, 1]), np.array([3])),
