@@ -13,8 +13,7 @@ from actorsession import ops
 from actorsession.ops.broadcasting import broadcast_gradient_args
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
-
-__all__ = ["ROWS"]
+from tests.ops.table.values import EMPTY
 
 X = np.array([[-2.5, 0.0, 1.5], [np.nan, np.inf, 6.0]], np.float32)
 Y = np.array([[2.0, -4.0, 0.5], [1.0, np.inf, -0.0]], np.float32)
@@ -28,7 +27,6 @@ COMPLEX = np.array([1 + 2j, -1.5 + 0.5j, 3, -2 - 1j], np.complex64)
 OTHER = np.array([2j, 1 - 1j, 1, -3], np.complex64)
 HALF = np.array([-2.5, 0.5, 3.0], np.float16)
 BRAIN = np.array([-2.5, 0.5, 3.0], ml_dtypes.bfloat16)
-EMPTY = np.zeros([0, 3], np.float32)
 SMOOTH = (np.array([[0.7, 1.3, 2.1], [1.9, 0.4, 3.3]]), np.array([[1.2], [0.6]]))
 SCALARS = (np.float64(1.7), np.float64(0.6))
 

@@ -10,8 +10,6 @@ from actorsession.namespaces import image
 from actorsession.ops.build import make
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 BOXES = np.array(
     [[0, 0, 1, 1], [0, 0.1, 1, 1.1], [1, 1, 0, 0.1], [0, 2, 1, 3], [0, 2, 0, 2]], np.float32
 )  # fmt: skip

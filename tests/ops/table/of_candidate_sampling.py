@@ -9,8 +9,6 @@ import numpy as np
 from actorsession.namespaces import nn
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 TRUE = np.array([[0, 3], [5, 1], [3, 3]])
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from actorsession.ops.variables.checkpointing import sharded_filename, sharded_filespec
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 PREFIX = np.array(b"folder/model", object)
 
 ROWS = [

@@ -11,8 +11,6 @@ import numpy as np
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 WHY = "TensorFlow has registered none"
 COLOURS = np.array(
     [[[0.2, 0.5, 0.9], [0, 0, 0], [1, 1, 1]], [[0.9, 0.1, 0.1], [0.3, 0.9, 0.2], [0.4, 0.4, 0.1]]],

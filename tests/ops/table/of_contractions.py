@@ -16,8 +16,6 @@ from actorsession.ops.linear.matrix_diagonals import matrix_diag, matrix_diag_pa
 from actorsession.ops.linear.matrix_functions import logm, matrix_square_root
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 RNG = np.random.default_rng(7)
 
 

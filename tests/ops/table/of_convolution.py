@@ -11,8 +11,6 @@ from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.sliding import back_to_filter, back_to_images, by_channel_last, correlated
 
-__all__ = ["ROWS"]
-
 RNG = np.random.default_rng(0)
 
 

@@ -11,8 +11,6 @@ from actorsession.namespaces import math
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 INTS = np.array([1, 1, 2, 5], np.int32)
 NONE = np.zeros([0], np.int32)
 VALUES = np.array([-1.0, 0.0, 1.5, 2.0, 4.999, 5.0, 15.0], np.float32)

@@ -12,8 +12,6 @@ from actorsession.ops.build import make_one
 from actorsession.ops.elements.cast import cast
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 IMAGES = np.random.default_rng(3).normal(size=(2, 4, 5, 2)).astype(np.float32)
 # A box whose pixels are in the middle between two of a picture of 5 columns.
 HALVES = np.array([[0.0, 0.125, 1.0, 0.625]], np.float32)

@@ -12,8 +12,6 @@ from actorsession.ops.build import make
 from actorsession.opsets.sparse.basics import SparseTensor
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 INPUTS = np.random.default_rng(4).normal(size=(4, 2, 3)).astype(np.float32) * 2
 PLACES = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.int64)
 LABELS = np.array([0, 1, 1, 1], np.int32)

@@ -11,8 +11,6 @@ from actorsession import ops
 from actorsession.namespaces import math
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 X = np.array([[1.5, -2.0, 0.5], [3.0, 1.0, -1.0]], np.float32)
 SMOOTH = np.array([[1.5, -2.0, 0.5], [3.0, 1.0, -1.0]])
 INTS = np.array([3, -2, 100, 100], np.int8)

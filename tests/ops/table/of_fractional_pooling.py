@@ -10,8 +10,6 @@ from actorsession.namespaces import nn
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 IMAGES = np.random.default_rng(8).normal(size=(2, 4, 6, 2)).astype(np.float32)
 HALVES = [1.0, 2.0, 3.0, 1.0]
 ROWS_OF, COLUMNS_OF = np.array([0, 2, 4], np.int64), np.array([0, 3, 6], np.int64)

@@ -4,33 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from actorsession import ops
 from tests.ops.table.row import Fault, Row
+from tests.ops.table.values import BRAIN, COMPLEX, EMPTY, WORDS, M, X, ints, longs
 
-__all__ = ["ROWS"]
-
-X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
-M = np.array([[1.5, np.nan], [-np.inf, 0.0]], np.float32)
 WHOLE = np.array([[1, -2], [3, 4]], np.int8)
-COMPLEX = np.array([[1 + 2j, 3], [0, -1j]], np.complex64)
-BRAIN = np.array([[1.5, -2.0], [0.0, 3.0]], ml_dtypes.bfloat16)
 NUMBERS = [M, WHOLE, COMPLEX, BRAIN]
-WORDS = np.array([[b"a", b"bc"], [b"", b"d\0"]], object)
 KINDS = [*NUMBERS, np.array([[True, False], [False, True]]), WORDS]
-EMPTY = np.zeros([0, 3], np.float32)
 SMOOTH = np.array([[0.5, 1.5, -1.0], [2.0, 3.0, 0.25]])
 CUBE = np.linspace(-1, 2, 12).reshape(2, 3, 2)
-
-
-def ints(*values: Any) -> Any:
-    return np.array(values, np.int32)
-
-
-def longs(*values: Any) -> Any:
-    return np.array(values, np.int64)
 
 
 NO_ROWS = np.zeros([0], np.int32)

@@ -12,8 +12,6 @@ from actorsession.namespaces import image
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 BYTES = (np.arange(4 * 5 * 3) * 4).astype(np.uint8).reshape(4, 5, 3)
 
 

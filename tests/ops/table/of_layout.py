@@ -6,35 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from actorsession import ops
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
+from tests.ops.table.values import BRAIN, COMPLEX, EMPTY, ONE, TRUTH, WORD, WORDS, M, X, ints, longs
 
-__all__ = ["ROWS"]
-
-X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
-M = np.array([[1.5, np.nan], [-np.inf, 0.0]], np.float32)
 WHOLE = np.array([[1, -2], [3, 4]], np.int64)
-TRUTH = np.array([[True, False], [False, True]])
-COMPLEX = np.array([[1 + 2j, 3], [0, -1j]], np.complex64)
-BRAIN = np.array([[1.5, -2.0], [0.0, 3.0]], ml_dtypes.bfloat16)
-WORDS = np.array([[b"a", b"bc"], [b"", b"d\0"]], object)
-WORD = np.array(b"word", object)
-EMPTY = np.zeros([0, 3], np.float32)
-ONE = np.float32(2.5)
 SMOOTH = np.array([[[0.5, 1.5], [2.0, -1.0], [0.25, 3.0]]])
 KINDS = [M, WHOLE, TRUTH, COMPLEX, BRAIN, WORDS]
-
-
-def ints(*values: Any) -> Any:
-    return np.array(values, np.int32)
-
-
-def longs(*values: int) -> Any:
-    return np.array(values, np.int64)
 
 
 # -- joined and cut --------------------------------------------------------------------------------

@@ -11,8 +11,6 @@ from actorsession.graph.dtypes import int32
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 A = np.array([[1.0, -2.0, 0.5], [4.0, 5.0, -6.0]], np.float32)
 B = np.array([[1.0, 0.0], [2.0, -1.0], [0.5, 3.0]], np.float32)
 ODD = np.array([[np.nan, 1.0, 2.0], [np.inf, 0.0, 1.0]], np.float32)

@@ -11,14 +11,12 @@ import numpy as np
 from actorsession.namespaces import nn
 from actorsession.ops.build import make
 from tests.ops.table.row import Fault, Row
-
-__all__ = ["ROWS"]
+from tests.ops.table.values import EMPTY
 
 X = np.linspace(-2, 3, 24, dtype=np.float32).reshape(2, 3, 4)
 SMOOTH = np.array([[0.5, -1.5, 2.0], [1.0, 0.25, -0.75]])
 LOGITS = np.array([[1.0, 2.0, 3.0], [100.0, 0.0, -100.0]], np.float32)
 MANY = np.linspace(-3, 3, 260, dtype=np.float32).reshape(2, 130)
-EMPTY = np.zeros([0, 3], np.float32)
 NO_CLASS = np.zeros([2, 0], np.float32)
 RANK = "rank at least 2"
 

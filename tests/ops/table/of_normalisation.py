@@ -11,8 +11,6 @@ from actorsession.namespaces import nn
 from actorsession.ops.build import make
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 RNG = np.random.default_rng(0)
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from actorsession.ops.build import make
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 
 def _build(axis: Any, *shapes: Any) -> Any:
     return list(make("ConcatOffset", [axis, *shapes]).outputs)

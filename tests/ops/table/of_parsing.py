@@ -42,8 +42,6 @@ from actorsession.opsets import (
 from tests.ops.table.of_strings import word, words
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 WHY = "bytes; TensorFlow marks it so"
 EMPTY = np.zeros([0], object)
 

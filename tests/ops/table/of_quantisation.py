@@ -10,8 +10,6 @@ import actorsession as acts
 from actorsession.ops.elements.cast import cast
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 MARKED = "TensorFlow marks it so"
 X = np.array([-0.3, -0.1, 0, 0.04, 0.1, 0.37, 1.6, 63.75, 100], np.float32)
 LOW, HIGH = np.float32(-0.1), np.float32(63.65)

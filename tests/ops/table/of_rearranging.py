@@ -10,8 +10,6 @@ from actorsession import ops
 from actorsession.ops.elements.complex_numbers import complex, imag
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 RNG = np.random.default_rng(5)
 MATRIX = np.arange(6, dtype=np.float32).reshape(2, 3)
 CUBE = RNG.normal(size=(2, 3, 4)).astype(np.float32)

@@ -11,11 +11,9 @@ from actorsession.namespaces import math
 from actorsession.ops.build import make_one
 from actorsession.ops.elements.nearness import approximate_equal
 from tests.ops.table.row import Fault, Row
-
-__all__ = ["ROWS"]
+from tests.ops.table.values import EMPTY
 
 ANY = np.array([-2.5, -1.5, -0.5, 0.0, 0.5, 1.5, np.nan, np.inf, -np.inf], np.float32)
-EMPTY = np.zeros([0, 3], np.float32)
 SMOOTH = np.array([[-2.5, -0.7], [0.4, 1.3]])
 
 

@@ -12,8 +12,7 @@ from actorsession import ops
 from actorsession.namespaces import nn
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
-
-__all__ = ["ROWS"]
+from tests.ops.table.values import EMPTY
 
 X = np.array([[1.5, -2.0, 0.25], [3.0, 0.5, -1.0]], np.float32)
 ODD = np.array([[1.0, np.nan, 2.0], [np.inf, 0.0, 3.0]], np.float32)
@@ -22,7 +21,6 @@ WHOLE = np.array([[1, -2, 3], [4, 5, -6]], np.int32)
 SMALL = np.array([[100, 50, 3], [1, 2, -6]], np.int8)
 UNSIGNED = np.array([[1, 200], [3, 250]], np.uint8)
 COMPLEX = np.array([[1 + 2j, 3], [0.5j, -1]], np.complex64)
-EMPTY = np.zeros([0, 3], np.float32)
 TRUTH = np.array([[True, False], [True, True], [False, False]])
 SMOOTH = np.array([[0.5, -1.5, 2.0], [3.0, 0.25, 1.0]])
 

@@ -10,8 +10,6 @@ import numpy as np
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 PIXELS = np.array([0, 1, 2.5, 4, 6, 8, 10.5, 12.5, 15, 17.5, 20, 22.5], np.float32)
 PIXELS = PIXELS.reshape(1, 3, 4, 1)
 WAYS = {"plain": {}, "corners": {"align_corners": True}, "half": {"half_pixel_centers": True}}

@@ -11,8 +11,6 @@ from actorsession import ops, opsets
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 DATA = np.array([[1.5, -2.0], [0.5, 3.0], [2.5, -2.0], [-1.0, 4.0], [3.0, 0.25]])
 IDS = np.array([0, 0, 1, 3, 3], np.int32)
 MIXED = np.array([2, -1, 0, 2, 0], np.int32)

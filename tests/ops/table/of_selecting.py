@@ -16,8 +16,6 @@ from actorsession.opsets.sparse.basics import SparseTensor
 from actorsession.opsets.text.fingerprints import farmhash64
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 RNG = np.random.default_rng(7)
 MATRIX = np.arange(6, dtype=np.float32).reshape(3, 2)
 CUBE = RNG.normal(size=(3, 2, 4)).astype(np.float32)

@@ -16,8 +16,6 @@ from actorsession.opsets.sparse import serialising
 from actorsession.opsets.sparse.basics import SparseTensor
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 MARKED = "integers; TensorFlow marks it so"
 NONE = "TensorFlow has none that works"
 

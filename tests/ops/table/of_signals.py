@@ -13,8 +13,6 @@ from actorsession.ops.elements.complex_numbers import complex as complex_of
 from actorsession.ops.elements.complex_numbers import imag, real
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 _DRAWN = np.random.default_rng(7)
 REALS = _DRAWN.normal(size=(2, 3, 4, 5)).astype(np.float32)
 NUMBERS = (REALS + 1j * _DRAWN.normal(size=REALS.shape)).astype(np.complex64)

@@ -11,11 +11,8 @@ from actorsession import ops
 from actorsession.ops.arrays.strided import MASKS
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
+from tests.ops.table.values import EMPTY, ONE, M, X, ints, longs
 
-__all__ = ["ROWS"]
-
-X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
-M = np.array([[1.5, np.nan], [-np.inf, 0.0]], np.float32)
 KINDS = [
     M,
     np.array([[1, -2], [3, 4]], np.int8),
@@ -24,17 +21,7 @@ KINDS = [
     np.array([[1.5, -2.0], [0.0, 3.0]], ml_dtypes.bfloat16),
     np.array([[b"a", b"bc"], [b"", b"d\0"]], object),
 ]
-EMPTY = np.zeros([0, 3], np.float32)
-ONE = np.float32(2.5)
 SMOOTH = np.array([[0.5, 1.5, -1.0], [2.0, 3.0, 0.25]])
-
-
-def ints(*values: int) -> Any:
-    return np.array(values, np.int32)
-
-
-def longs(*values: int) -> Any:
-    return np.array(values, np.int64)
 
 
 # -- boxes -----------------------------------------------------------------------------------------

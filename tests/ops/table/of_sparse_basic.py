@@ -9,8 +9,7 @@ import numpy as np
 
 from actorsession.ops.build import make, make_one
 from tests.ops.table.row import Fault, Row
-
-__all__ = ["ROWS"]
+from tests.ops.table.values import longs
 
 PLACES = np.array([[0, 1], [1, 0]])
 VALUES = np.array([1.0, 2.0], np.float32)
@@ -20,10 +19,6 @@ NO_PLACES, NO_VALUES = np.zeros([0, 2], np.int64), np.zeros([0], np.float32)
 DENSE = np.array([[1.0, 2.0, 3.0], [4.0, np.nan, 6.0]], np.float32)
 SMOOTH = np.array([0.5, -1.5])
 OUTSIDE = "out of bounds"
-
-
-def longs(*values: Any) -> Any:
-    return np.array(values, np.int64)
 
 
 def _one(op: str, **attrs: Any) -> Callable[..., Any]:

@@ -9,8 +9,7 @@ import numpy as np
 
 from actorsession.ops.build import make, make_one
 from tests.ops.table.row import Fault, Row
-
-__all__ = ["ROWS"]
+from tests.ops.table.values import ints, longs
 
 PLACES = np.array([[0, 1], [1, 0], [1, 2]])
 VALUES = np.array([1.0, 2.0, 4.0], np.float32)
@@ -22,14 +21,6 @@ SMOOTH = np.array([0.5, -1.5, 2.5])
 INTEGERS = "integers; TensorFlow marks it so"
 NOTHING = "TensorFlow has registered none"
 OUTSIDE = "out of bounds"
-
-
-def longs(*values: int) -> Any:
-    return np.array(values, np.int64)
-
-
-def ints(*values: int) -> Any:
-    return np.array(values, np.int32)
 
 
 def _several(op: str, **attrs: Any) -> Callable[..., Any]:

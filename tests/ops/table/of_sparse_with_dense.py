@@ -10,8 +10,6 @@ import numpy as np
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 PLACES = np.array([[0, 1], [1, 0], [1, 2]])
 VALUES = np.array([1.0, 2.0, -4.0], np.float32)
 SHAPE = np.array([2, 3])

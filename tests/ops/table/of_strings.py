@@ -15,8 +15,6 @@ from actorsession.opsets.text.numbers import decode_raw
 from actorsession.opsets.text.splitting import string_split
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 WHY = "strings; TensorFlow marks it so"
 
 

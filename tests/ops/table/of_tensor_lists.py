@@ -28,8 +28,6 @@ from actorsession.ops.lists.parts import tensor_list_concat, tensor_list_split
 from actorsession.ops.lists.sums import add_lists, zero_list
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 ROWS3 = np.array([[1.5, -2.0], [0.5, np.nan], [3.0, np.inf]], np.float32)
 SMOOTH = np.array([[1.5, -2.0], [0.5, 4.0], [3.0, 0.25]])
 ONE = np.array([7.0, -1.0], np.float32)

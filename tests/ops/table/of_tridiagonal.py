@@ -10,8 +10,6 @@ from actorsession.namespaces import linalg
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
-
 DRAWN = np.random.default_rng(11)
 THREE = DRAWN.normal(size=(2, 3, 5))
 RIGHT = DRAWN.normal(size=(2, 5, 2))
