@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -30,12 +29,6 @@ from actorsession.opsets import (
 )
 from actorsession.protobuf.wire import length_field
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with acts.Graph().as_default() as graph:
-        yield graph
 
 
 def ints(*values: int) -> Feature:
