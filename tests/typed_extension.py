@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from actorsession import NodeDef, Operation, Tensor, TensorShape
 from actorsession.extend import (
     NOT_DIFFERENTIABLE,
     Address,
@@ -20,11 +19,15 @@ from actorsession.extend import (
     InferContext,
     Kernel,
     KernelContext,
+    NodeDef,
     OpDef,
+    Operation,
     PassContext,
     PassGroup,
     PlacedGraph,
     Streams,
+    Tensor,
+    TensorShape,
     TensorSpec,
     Transport,
     UnixTransport,
