@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from scripts.differentials.numbers import reals
-from scripts.differentials.program import Build, Family, Plan
+from scripts.differentials.program import Build, Family, Plan, words
 
 __all__ = ["FAMILIES"]
 
@@ -113,19 +113,7 @@ def _second(outer: _Function, inner: _Function) -> Build:
 for _name, _function in _FUNCTIONS.items():
     gradients.add(f"of-{_name}", _first(_function))
 _OUTER = ["square", "tanh", "softplus", "logsumexp", "matmul", "cumsum"]
-_INNER = [
-    "sigmoid",
-    "softmax",
-    "mean",
-    "slice",
-    "gather",
-    "norm",
-    "where",
-    "sin",
-    "pad",
-    "division",
-    "variance",
-]
+_INNER = words("sigmoid softmax mean slice gather norm where sin pad division variance")
 for _out, _in in product(_OUTER, _INNER):
     if _in == "variance" and _out in ("logsumexp", "matmul", "cumsum"):
         continue

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-from scripts.differentials.program import Family, Plan, Step
+from scripts.differentials.program import Family, Plan, Step, words
 
 __all__ = ["FAMILIES"]
 
@@ -144,20 +144,14 @@ _MAKERS: dict[str, Callable[[Any], Any]] = {
     "identity": lambda tf: tf.initializers.identity(),
     "constant-short": lambda tf: tf.constant_initializer([1.0, 2.0]),
 }
-_DRAWERS = [
-    "random_normal_initializer",
-    "random_uniform_initializer",
-    "truncated_normal_initializer",
-    "glorot_uniform_initializer",
-    "glorot_normal_initializer",
-    "orthogonal_initializer",
-    "variance_scaling_initializer",
-    "uniform_unit_scaling_initializer",
-    "initializers.he_normal",
-    "initializers.he_uniform",
-    "initializers.lecun_normal",
-    "initializers.lecun_uniform",
-]
+_DRAWERS = words(
+    """
+    random_normal_initializer random_uniform_initializer truncated_normal_initializer
+    glorot_uniform_initializer glorot_normal_initializer orthogonal_initializer
+    variance_scaling_initializer uniform_unit_scaling_initializer initializers.he_normal
+    initializers.he_uniform initializers.lecun_normal initializers.lecun_uniform
+    """
+)
 for _name, _maker in _MAKERS.items():
     variables.add(
         f"initializer-{_name}",
