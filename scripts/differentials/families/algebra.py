@@ -38,8 +38,7 @@ _LINALG: dict[str, Callable[[Any, Any], Any]] = {
     "slope-of-cholesky": lambda tf, a: tf.gradients(tf.cholesky(a), a),
 }
 linalg.each(
-    _LINALG,
-    lambda call: lambda tf, np: Plan(call(tf, tf.constant(_square(np))), tolerance=1e-7),
+    _LINALG, lambda call: lambda tf, np: Plan(call(tf, tf.constant(_square(np))), tolerance=1e-7)
 )
 
 _IMAGES: dict[str, Callable[[Any, Any], Any]] = {
@@ -57,6 +56,5 @@ _IMAGES: dict[str, Callable[[Any, Any], Any]] = {
     "hsv": lambda tf, x: tf.image.rgb_to_hsv(x),
 }
 images.each(
-    _IMAGES,
-    lambda change: lambda tf, np: change(tf, tf.constant(reals(np, (1, 4, 4, 3), 0, 1))),
+    _IMAGES, lambda change: lambda tf, np: change(tf, tf.constant(reals(np, (1, 4, 4, 3), 0, 1)))
 )

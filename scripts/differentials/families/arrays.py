@@ -190,8 +190,7 @@ _OF_UNKNOWN: dict[str, Any] = {
 arrays.each(_OF_UNKNOWN, lambda change: on(change, known=False))
 _PATCHES = {"ksizes": [1, 2, 2, 1], "strides": [1, 1, 2, 1], "rates": [1] * 4, "padding": "VALID"}
 arrays.add(
-    "extract-image-patches",
-    on(lambda tf, x: tf.extract_image_patches(x, **_PATCHES), (1, 4, 5, 2)),
+    "extract-image-patches", on(lambda tf, x: tf.extract_image_patches(x, **_PATCHES), (1, 4, 5, 2))
 )
 arrays.each(
     {
