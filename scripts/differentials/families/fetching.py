@@ -204,15 +204,13 @@ _FEEDS: dict[str, tuple[str, Any, Any]] = {
     "bytearray": ("string", [], bytearray(b"ab")),
     "complex": ("complex64", [], 1),
 }
-for _name, (_dtype, _shape, _value) in _FEEDS.items():
 
-    def _fed(
-        tf: Any, np: Any, dtype: str = _dtype, shape: Any = _shape, value: Any = _value
-    ) -> Plan:
-        x = tf.placeholder(dtype, shape)
-        return Plan(tf.identity(x), {x: value})
 
-    feeds.add(_name, _fed)
+@feeds("{feed}", feed=_FEEDS)
+def _fed(tf: Any, np: Any, feed: tuple[str, Any, Any]) -> Plan:
+    dtype, shape, value = feed
+    x = tf.placeholder(dtype, shape)
+    return Plan(tf.identity(x), {x: value})
 
 
 @feeds(
