@@ -10,9 +10,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from actorsession import as_dtype
 from actorsession.checkpoints import CheckpointReader, parse_spec
 from actorsession.errors import DataLossError, OpError, UnimplementedError
-from actorsession.graph.dtypes import as_dtype
 from tests.checkpoints.tables import table, varint
 
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -9,21 +9,15 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession.graph.dtypes import as_dtype
+from actorsession import as_dtype, import_graph_def
+from actorsession.extend import REQUIRED, registered_ops
 from actorsession.graph.op_signatures import tensorflow_signature
-from actorsession.graph.registry import REQUIRED, lookup, registered_ops
-from actorsession.interop import (
-    GraphDef,
-    graph_def_of,
-    import_graph_def,
-    make_ndarray,
-    text_format,
-    write_graph,
-)
+from actorsession.graph.registry import lookup
+from actorsession.interop import GraphDef, graph_def_of, make_ndarray, text_format, write_graph
 from actorsession.interop.enums import DATA_TYPES
 from actorsession.interop.import_plan import RENAMED
 from actorsession.interop.signatures import GRAPH_DEF_VERSION
-from actorsession.ops.flow.functions import Defun
+from actorsession.ops import Defun
 from tests.interop.kit import run_imported
 
 
