@@ -199,7 +199,8 @@ class TensorBundle:
             table, count = read_index(prefix, files)
             try:
                 forms, parts, *places = _read_records(list(table.values()))
-                self._files = _DataFiles(prefix, count, files, *places)
+                shards, offsets, sizes, sums = places
+                self._files = _DataFiles(prefix, count, files, shards, offsets, sizes, sums)
                 self._add_all(list(table), forms, parts)
             except ValueError as exc:
                 raise DataLossError(f"the index {path!r} is damaged: {exc}") from exc
@@ -360,14 +361,15 @@ def _read_records(records: Sequence[bytes]) -> list[list[Any]]:
     columns: list[list[Any]] = []
     for tag in (*_NUMBERS, _SUM):
         at = np.minimum(at, ends)
+        is_there = octets[at] == tag
         if tag == _SUM:
-            numbers, sizes = np.ndarray(len(data) - 3, "<u4", data, strides=(1,))[at + 1], 4
+            numbers = np.ndarray(len(data) - 3, "<u4", data, strides=(1,))[at + 1]
+            at += is_there * 5
         else:
             numbers, sizes = integers_from(data, at + 1)
             is_usual &= sizes > 0
-        is_there = octets[at] == tag
+            at += is_there * (1 + sizes)
         columns.append((numbers * is_there).tolist())
-        at += is_there * (1 + sizes)
     is_usual &= at == ends
     forms = [
         _form_of(record[: 4 + record[3]]) if usual else None
