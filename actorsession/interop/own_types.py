@@ -1,8 +1,7 @@
 """Operation types that only this library has, as nodes of TensorFlow's types.
 
 ``exporter`` writes the nodes of a type in the table in its place; they compute the same, and the last one has
-its name. Types that are not in the table, those of gradients of lists, are written as they are, and only this
-library reads such a graph.
+its name. What is in no table are the types of other distributions, and those that only plans have.
 """
 
 from __future__ import annotations

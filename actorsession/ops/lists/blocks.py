@@ -15,6 +15,7 @@ from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape
+from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.arrays.slicing import strided_slice
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.lists.nodes import resized, tensor_list_length
@@ -28,8 +29,7 @@ from actorsession.ops.lists.operands import (
     shape_reader,
 )
 from actorsession.ops.lists.persistent_vector import PersistentVector
-from actorsession.ops.lists.sums import zero_of
-from actorsession.ops.lists.values import TensorList, added, new_list
+from actorsession.ops.lists.values import TensorList, new_list
 from actorsession.ops.rows import op
 
 __all__ = [
@@ -216,9 +216,11 @@ def _gather_kernel(ctx: KernelContext) -> Kernel:
 
 def _gather_gradient(op: Operation, grad: Tensor) -> Grads:
     given, indices, element_shape = op.inputs
-    # Elements are added one after another, because an element that is read twice has two contributions.
-    length = tensor_list_length(given)
-    return [raw.TensorListScatterAdd(grad, indices, element_shape, length), None, None]
+    # An element that is read twice has two contributions, of which TensorFlow's gradient keeps the last.
+    places, at = raw.Unique(indices)
+    sums = raw.UnsortedSegmentSum(grad, at, raw.Size(places))
+    back = raw.TensorListScatterV2(sums, places, element_shape, tensor_list_length(given))
+    return [back, None, None]
 
 
 @of_lists
@@ -227,7 +229,7 @@ def _scattered_list(ctx: InferContext) -> list[TensorShape]:
     return [scalar_shape]
 
 
-def _scattered(given: TensorList, tensor: Any, indices: Any, grows: bool, adds: bool) -> TensorList:
+def _scattered(given: TensorList, tensor: Any, indices: Any, grows: bool) -> TensorList:
     places, rows = indices.tolist(), rows_of(tensor, "TensorListScatter")
     if len(places) != len(rows):
         raise InvalidArgumentError(f"{len(rows)} items are put at {len(places)} places")
@@ -240,26 +242,23 @@ def _scattered(given: TensorList, tensor: Any, indices: Any, grows: bool, adds: 
                 f"element {place} was to be set in a list of {len(items)} elements"
             )
         given.check(row)
-        items = items.replace(place, added([items[place], row]) if adds else row)
+        items = items.replace(place, row)
     return given.like(items)
 
 
 def _scatter_kernel(ctx: KernelContext) -> Kernel:
     dtype, read = ctx.attrs["element_dtype"], shape_reader(ctx, 2)
-    adds = ctx.op == "TensorListScatterAdd"
 
     def scatter(tensor: Any, indices: Any, element_shape: Any, count: Any) -> TensorList:
         made = new_list(dtype, read(element_shape), max(int(count), 0))
-        return _scattered(made, tensor, indices, count < 0, adds)
+        return _scattered(made, tensor, indices, count < 0)
 
     return scatter
 
 
 def _scatter_into_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.attrs["element_dtype"]
-    return lambda given, tensor, indices: _scattered(
-        of_dtype(given, dtype), tensor, indices, True, False
-    )
+    return lambda given, tensor, indices: _scattered(of_dtype(given, dtype), tensor, indices, True)
 
 
 def _read_back(grad: Tensor, indices: Tensor, tensor: Tensor) -> Tensor:
@@ -273,17 +272,16 @@ def _scatter_gradient(op: Operation, grad: Tensor) -> Grads:
 
 def _scatter_into_gradient(op: Operation, grad: Tensor) -> Grads:
     given, tensor, indices = op.inputs
-    before = tensor_list_scatter(zero_of(tensor), indices, input_handle=grad)
+    before = tensor_list_scatter(zeros_like(tensor), indices, input_handle=grad)
     before = raw.TensorListResize(before, tensor_list_length(given))
     return [before, _read_back(grad, indices, tensor), None]
 
 
 op("TensorListGather", _gathered, kernel=_gather_kernel, grad=_gather_gradient)
-for _name in ("TensorListScatterV2", "TensorListScatterAdd"):
-    op(
-        _name, _scattered_list, kernel=_scatter_kernel, grad=_scatter_gradient, aliases=True,
-        sized_by=(1, 3),
-    )  # fmt: skip
+op(
+    "TensorListScatterV2", _scattered_list, kernel=_scatter_kernel, grad=_scatter_gradient,
+    aliases=True, sized_by=(1, 3),
+)  # fmt: skip
 op(
     "TensorListScatterIntoExistingList", one_list, kernel=_scatter_into_kernel,
     grad=_scatter_into_gradient, aliases=True, sized_by=(2,),

@@ -21,6 +21,7 @@ from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel
 from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.apply import one
+from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.build import graph_of
 from actorsession.ops.lists.operands import (
     Grads,
@@ -33,7 +34,6 @@ from actorsession.ops.lists.operands import (
     shape_of,
     shape_reader,
 )
-from actorsession.ops.lists.sums import zero_list, zero_of
 from actorsession.ops.lists.values import TensorList, empty_list, new_list
 from actorsession.ops.rows import op, scalar
 
@@ -141,9 +141,9 @@ def _pop_kernel(ctx: KernelContext) -> Kernel:
 
 def _pop_gradient(op: Operation, rest: Tensor | None, item: Tensor | None) -> Grads:
     if rest is None:
-        rest = zero_list(op.outputs[0])
+        rest = zeros_like(op.outputs[0])
     if item is None:
-        item = zero_of(op.outputs[1])
+        item = zeros_like(op.outputs[1])
     return [tensor_list_push_back(rest, item), None]
 
 
@@ -267,7 +267,7 @@ def _set_kernel(ctx: KernelContext) -> Kernel:
 
 def _set_gradient(op: Operation, grad: Tensor) -> Grads:
     given, index, item = op.inputs
-    nothing = zero_of(item)
+    nothing = zeros_like(item)
     before = tensor_list_set_item(grad, index, nothing)
     if op.attrs["resize_if_index_out_of_bounds"]:
         before = tensor_list_resize(before, tensor_list_length(given))

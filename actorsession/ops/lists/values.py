@@ -8,7 +8,6 @@ An item that was never set is ``None`` and reads as zeros. Several lists share t
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,13 +22,10 @@ from actorsession.plan.codegen.bind import GENERATED_CODE_NAMES
 
 __all__ = [
     "TensorList",
-    "added",
     "as_element",
     "empty_list",
     "fits",
     "new_list",
-    "sum_of",
-    "zeros_of",
 ]
 
 
@@ -185,6 +181,42 @@ class TensorList:
             items = [nothing if item is None else item for item in items]
         return items, dims
 
+    # -- sums, of which gradients are made -------------------------------------------------------
+
+    def __add__(self, other: Any) -> TensorList:
+        """Return the list of the sums of the items, where those that were never set count as zero.
+
+        Raises:
+            InvalidArgumentError: if the lists differ in length or dtype, or two items in shape.
+        """
+        if not isinstance(other, TensorList):
+            return NotImplemented
+        if self._is_nothing or other._is_nothing:
+            return other if self._is_nothing else self
+        if len(other) != len(self):
+            raise InvalidArgumentError(
+                f"lists of {len(self)} and {len(other)} elements cannot be added to each other"
+            )
+        dtype = self.element_dtype or other.element_dtype
+        if (other.element_dtype or dtype) is not dtype:
+            raise InvalidArgumentError(
+                f"a list of {dtype!r} and one of {other.element_dtype!r} cannot be added to each other"
+            )
+        sums = [_sum(*both) for both in zip(self.items, other.items, strict=True)]
+        return TensorList(dtype, self.element_shape, PersistentVector.of(sums))
+
+    def __pos__(self) -> TensorList:
+        return self
+
+    @property
+    def _is_nothing(self) -> bool:
+        """Whether it is what an unset item of a list of lists is read as, a zero of unknown form."""
+        return self.element_dtype is None and not len(self.items)
+
+    def zeros_like(self) -> TensorList:
+        """Return a list of zeros with the shapes of the items."""
+        return self.like(PersistentVector.of([_zero(i, self.element_dtype) for i in self.items]))
+
     # -- wire form -----------------------------------------------------------------------------
 
     def to_wire(self) -> list[Any]:
@@ -222,7 +254,7 @@ codec.NESTED_CLASSES.fill("variants", codec.NestedClass(TensorList, TensorList.f
 def _filled(dims: tuple[int, ...], dtype: DType | None) -> Any:
     assert dtype is not None, "a list of items has their dtype"
     if dtype.kind == "v":
-        return empty_list(dtype)
+        return empty_list(None)
     if dtype.kind != "s":
         return np.zeros(dims, dtype.np_dtype) if dims else dtype.np_dtype.type()
     array: Array = np.full(dims, b"", dtype=object)
@@ -244,47 +276,16 @@ def empty_list(dtype: DType | None, shape: TensorShape = unknown_shape) -> Tenso
 GENERATED_CODE_NAMES.fill("NO_ITEMS", empty_list(None))
 
 
-def sum_of(lists: Sequence[TensorList]) -> TensorList:
-    """Return the list of elementwise sums, where unset items count as zero.
-
-    Raises:
-        InvalidArgumentError: if the lists differ in length, or items at one index differ in shape.
-    """
-    first = next((each for each in lists if each.element_dtype is not None), lists[0])
-    if any(len(other) != len(first) for other in lists):
-        raise InvalidArgumentError(
-            f"lists of {[len(each) for each in lists]} elements cannot be added to each other"
-        )
-    columns = zip(*[each.items for each in lists], strict=True)
-    return first.like(PersistentVector.of([added(column) for column in columns]))
-
-
-def added(column: Sequence[Any]) -> Any:
-    """Return the sum of items, where ``None`` counts as zero.
-
-    Raises:
-        InvalidArgumentError: if they differ in shape.
-    """
-    found = [item for item in column if item is not None]
-    if len(found) < 2:
-        return found[0] if found else None
-    if isinstance(found[0], TensorList):
-        return sum_of(found)
-    if len({np.shape(item) for item in found}) > 1:
-        shapes = [list(np.shape(item)) for item in found]
+def _sum(one: Any, other: Any) -> Any:
+    if one is None or other is None:
+        return other if one is None else one
+    if np.shape(one) != np.shape(other):
+        shapes = f"{list(np.shape(one))} and {list(np.shape(other))}"
         raise InvalidArgumentError(f"elements of shapes {shapes} cannot be added to each other")
-    total = found[0] + found[1]
-    for item in found[2:]:
-        total = total + item
-    return total
-
-
-def zeros_of(given: TensorList) -> TensorList:
-    """Return a list of zeros with the shapes of the items of another list."""
-    return given.like(PersistentVector.of([_zero(i, given.element_dtype) for i in given.items]))
+    return one + other
 
 
 def _zero(item: Any, dtype: DType | None) -> Any:
     if item is None:
         return None
-    return zeros_of(item) if isinstance(item, TensorList) else _filled(np.shape(item), dtype)
+    return item.zeros_like() if isinstance(item, TensorList) else _filled(np.shape(item), dtype)
