@@ -43,7 +43,9 @@ def _written(nodes: Iterable[NodeDef], known: _Specs) -> Iterator[NodeDef]:
     specs = dict(known)
     for node in nodes:
         specs[node.name] = node.outputs
-        functions = {k: _inside(v) for k, v in node.attrs.items() if isinstance(v, FunctionDef)}
+        functions: dict[str, Any] = {
+            k: _inside(v) for k, v in node.attrs.items() if isinstance(v, FunctionDef)
+        }
         if "branches" in node.attrs:
             functions["branches"] = tuple(map(_inside, node.attrs["branches"]))
         node = replace(node, attrs={**node.attrs, **functions}) if functions else node

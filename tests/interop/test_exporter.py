@@ -235,7 +235,7 @@ def test_a_reference_that_loops_and_branches_read_is_written_as_its_value() -> N
         row = acts.cond(total > 1.0, lambda: acts.gather(v, [1]), lambda: v[:1])
         acts.identity(total, name="total")
         acts.identity(row, name="row")
-        acts.identity(acts.gradients([total, row], v._ref())[0], name="slope")
+        acts.identity(acts.gradients([total, row], v)[0], name="slope")
         written = graph_def_of(graph, add_shapes=True)
         with acts.Session(graph=graph) as session:
             session.run(v.initializer)
