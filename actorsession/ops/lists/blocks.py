@@ -14,6 +14,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops import raw
+from actorsession.ops.apply import one
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.arrays.slicing import strided_slice
@@ -25,7 +26,9 @@ from actorsession.ops.lists.operands import (
     known_shape,
     of_dtype,
     of_lists,
+    once_mark,
     one_list,
+    reads,
     shape_reader,
 )
 from actorsession.ops.lists.persistent_vector import PersistentVector
@@ -76,11 +79,21 @@ def tensor_list_stack(
     )
 
 
-def tensor_list_from_tensor(tensor: Any, element_shape: Any, name: str | None = None) -> Tensor:
-    """Return the items along the first axis of a tensor as a list; arguments as ``tensor_list_stack``."""
+def tensor_list_from_tensor(
+    tensor: Any, element_shape: Any, name: str | None = None, read_once: bool = False
+) -> Tensor:
+    """Return the items along the first axis of a tensor as a list.
+
+    Args:
+        tensor: the items.
+        element_shape: static shape of all of them.
+        name: wanted name.
+        read_once: whether a step may read each element only once.
+    """
     value = convert_to_tensor(tensor)
     dims = element_shape_operand(element_shape, value.graph)
-    return raw.TensorListFromTensor(value, dims, name=name)
+    attrs = {"element_dtype": None, **once_mark(read_once)}
+    return one("TensorListFromTensor", (value, dims), attrs, name)
 
 
 @of_lists
@@ -122,9 +135,8 @@ def _from_tensor_kernel(ctx: KernelContext) -> Kernel:
     dtype, read = ctx.attrs["element_dtype"], shape_reader(ctx, 1)
 
     def from_tensor(tensor: Any, element_shape: Any) -> TensorList:
-        made = TensorList(
-            dtype, read(element_shape), PersistentVector.of(rows_of(tensor, "TensorListFromTensor"))
-        )
+        items = PersistentVector.of(rows_of(tensor, "TensorListFromTensor"))
+        made = TensorList(dtype, read(element_shape), items, reads(ctx))
         if len(made):
             made.check(made.items[0])
         return made
@@ -204,7 +216,9 @@ def _gather_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(
                 f"element {bad} was asked for of a list of {len(held)} elements"
             )
-        chosen = given.like(PersistentVector.of([held[p] for p in places]))
+        given.read(*places)
+        items_of = PersistentVector.of([held[p] for p in places])
+        chosen = TensorList(given.element_dtype, given.element_shape, items_of)
         items, dims = chosen.values(read(element_shape))
         out = np.empty((len(items), *dims), dtype.np_dtype)
         for k, item in enumerate(items):

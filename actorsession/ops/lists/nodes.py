@@ -30,7 +30,9 @@ from actorsession.ops.lists.operands import (
     known_shape,
     of_dtype,
     of_lists,
+    once_mark,
     one_list,
+    reads,
     shape_of,
     shape_reader,
 )
@@ -64,12 +66,25 @@ def empty_tensor_list(
 
 
 def tensor_list_reserve(
-    element_shape: Any, num_elements: Any, element_dtype: Any, name: str | None = None
+    element_shape: Any,
+    num_elements: Any,
+    element_dtype: Any,
+    name: str | None = None,
+    read_once: bool = False,
 ) -> Tensor:
-    """Return a list of ``num_elements`` unset elements; arguments as ``empty_tensor_list``."""
+    """Return a list of ``num_elements`` unset elements.
+
+    Args:
+        element_shape: static shape of all elements.
+        num_elements: the number of elements.
+        element_dtype: dtype of the elements.
+        name: wanted name.
+        read_once: whether a step may read each element only once.
+    """
     graph = graph_of(element_shape, num_elements)
     dims = element_shape_operand(element_shape, graph)
-    return raw.TensorListReserve(dims, num_elements, element_dtype=element_dtype, name=name)
+    attrs = {"element_dtype": element_dtype, **once_mark(read_once)}
+    return one("TensorListReserve", (dims, num_elements), attrs, name)
 
 
 @of_lists
@@ -89,7 +104,9 @@ def _reserve_kernel(ctx: KernelContext) -> Kernel:
     def reserve(element_shape: Any, count: Any) -> TensorList:
         if count < 0:
             raise InvalidArgumentError(f"a list of {count} elements was asked for")
-        return new_list(dtype, read(element_shape), int(count))
+        made = new_list(dtype, read(element_shape), int(count))
+        made.once = reads(ctx)
+        return made
 
     return reserve
 

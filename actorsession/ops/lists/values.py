@@ -61,9 +61,11 @@ class TensorList:
             which a loop accumulates values.
         element_shape: static shape of all items.
         items: the tensors; ``None`` for those that were never set.
+        once: the indices of items that were read, if each may be read once only; the lists that come from one
+            another in a step share them.
     """
 
-    __slots__ = ("element_dtype", "element_shape", "items")
+    __slots__ = ("element_dtype", "element_shape", "items", "once")
     # Attributes that generic code reads of a value: a list is one element without a size.
     dtype = np.dtype(object)
     shape = ()
@@ -72,24 +74,29 @@ class TensorList:
     nbytes = 0
 
     def __init__(
-        self, element_dtype: DType | None, element_shape: TensorShape, items: PersistentVector
+        self,
+        element_dtype: DType | None,
+        element_shape: TensorShape,
+        items: PersistentVector,
+        once: set[int] | None = None,
     ) -> None:
         self.element_dtype = element_dtype
         self.element_shape = element_shape
         self.items = items
+        self.once = once
 
     def __len__(self) -> int:
         return len(self.items)
 
     def like(self, items: PersistentVector) -> TensorList:
         """Return a list of the same kind with other items."""
-        return TensorList(self.element_dtype, self.element_shape, items)
+        return TensorList(self.element_dtype, self.element_shape, items, self.once)
 
     def appended(self, item: Any) -> TensorList:
         """Return the list with one more item."""
         if self.element_shape.sizes is not None:
             self.check(item)
-        return TensorList(self.element_dtype, self.element_shape, self.items.append(item))
+        return self.like(self.items.append(item))
 
     def check(self, item: Any) -> None:
         """Raise InvalidArgumentError for an item of an incompatible shape."""
@@ -122,6 +129,7 @@ class TensorList:
             raise InvalidArgumentError(
                 f"element {index} was asked for of a list of {len(self.items)} elements"
             )
+        self.read(index)
         found = self.items[index]
         if found is None:
             return self.zeros(shape)
@@ -131,13 +139,36 @@ class TensorList:
             )
         return found
 
+    def read(self, *indices: int) -> None:
+        """Take note that items are read.
+
+        Raises:
+            InvalidArgumentError: if one may be read once only, and was read before.
+        """
+        if self.once is None:
+            return
+        for index in indices:
+            if index in self.once:
+                raise InvalidArgumentError(
+                    f"Could not read index {index} twice because it was cleared after a previous read "
+                    "(perhaps try setting clear_after_read = false?)"
+                )
+            if self.items[index] is not None:
+                self.once.add(index)
+
     def zeros(self, shape: TensorShape) -> Any:
         """Return the value of an item that was never set, for a static shape at its reader.
+
+        It has the shape of the items that were set where those say too little.
 
         Raises:
             InvalidArgumentError: if that shape and the list's contradict each other or are not fully defined.
         """
         known = self._merged(shape)
+        if not known.is_fully_defined():
+            shapes = {np.shape(item) for item in self.items if item is not None}
+            if len(shapes) == 1 and fits(known, found := shapes.pop()):
+                known = TensorShape(found)
         if not known.is_fully_defined():
             raise InvalidArgumentError(
                 f"an element that was never set has shape {known}, which says too little to read it as zeros"
@@ -159,6 +190,7 @@ class TensorList:
         Raises:
             InvalidArgumentError: if their shapes differ, or are not known.
         """
+        self.read(*range(len(self.items)))
         items = list(self.items)
         known = self._merged(shape)
         for index, item in enumerate(items):
@@ -215,7 +247,8 @@ class TensorList:
 
     def zeros_like(self) -> TensorList:
         """Return a list of zeros with the shapes of the items."""
-        return self.like(PersistentVector.of([_zero(i, self.element_dtype) for i in self.items]))
+        zeros = PersistentVector.of([_zero(i, self.element_dtype) for i in self.items])
+        return TensorList(self.element_dtype, self.element_shape, zeros)
 
     # -- wire form -----------------------------------------------------------------------------
 

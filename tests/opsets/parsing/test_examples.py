@@ -331,7 +331,7 @@ def with_ragged(serialized: Any, splits: Any = (int32, int64, int64), **changes:
         "num_sparse": 1, "sparse_types": [int64], "dense_shapes": [[]],
         "ragged_value_types": [float32, string, int64], "ragged_split_types": splits,
     }  # fmt: skip
-    found = ops.raw.ParseExampleV2(serialized, **{**given, **changes})
+    found: Any = ops.raw.ParseExampleV2(serialized, **{**given, **changes})
     return [found.dense_values[0], *found.ragged_values, *found.ragged_row_splits]
 
 
