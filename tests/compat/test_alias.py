@@ -78,7 +78,7 @@ def test_logs_go_through_functions_that_a_program_replaces(monkeypatch: pytest.M
     for holder in (logging, module("tensorflow").logging):
         with monkeypatch.context() as patch:
             patch.setattr(holder, "warning", len)
-            assert ours.logging.warning is len
+            assert vars(ours.logging)["warning"] is len
         assert ours.logging.warning is before
 
 

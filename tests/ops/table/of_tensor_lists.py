@@ -261,7 +261,12 @@ MANY = [
         numpy=lambda t, lengths: t * 3,
         inputs=[(ROWS3, np.array([2, 0, 1])), (NOTHING, np.array([0, 0]))],
         smooth=[(SMOOTH, np.array([2, 0, 1]))],
-        faults=[Fault(inputs=(ROWS3, np.array([2, 2])), match=r"lengths \[2, 2\] do not make up")],
+        faults=[
+            Fault(
+                inputs=(ROWS3, np.array([2, 2])),
+                match=r"sum of lengths is 4 and value's shape is: \[3, 2\]",
+            )
+        ],
     ),
 ]
 
