@@ -21,7 +21,7 @@ from typing import Any
 
 from actorsession.compat import found_keras
 from actorsession.compat.absent import explain
-from actorsession.compat.v1.module_paths import inside_contrib
+from actorsession.compat.v1.internals.module_paths import inside_contrib
 
 __all__ = [
     "MissingAttributeError", "MissingModuleError", "find_name", "install_alias", "remove_alias",
