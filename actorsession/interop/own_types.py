@@ -4,7 +4,9 @@
 its name. What is in no table are the types of other distributions, and those that only plans have.
 
 The handle of a reference, by which loops and branches reach a variable, is written as its value where they
-only read it. One that changes the variable has no form in TensorFlow, and is written as it is.
+only read it. One that changes the variable has no form in TensorFlow, and is written as it is. The search
+that an imported ``Case`` became is written as the ``Case``: planners and engines need not know that type, and
+the file is that of its program.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import actorsession.compat.v1 as tf
-from actorsession.compat.v1.error_texts import reword
 from actorsession.compat.v1.python.ops import data_flow_ops
+from actorsession.compat.v1.sessions.error_texts import reword
 from actorsession.plan.placement_log import PLACEMENT_LOG
 from tests.session.inner import direct_session
 

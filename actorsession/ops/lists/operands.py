@@ -146,7 +146,7 @@ def once_mark(read_once: bool) -> dict[str, bool]:
 
 
 def reads(ctx: KernelContext) -> set[int] | None:
-    """Return what a new list takes note of its reads in, if a step may read each element only once."""
+    """Return what a new list records its reads in, if a step may read each element only once."""
     return set() if ctx.attrs.get("_read_once") else None
 
 

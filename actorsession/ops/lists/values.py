@@ -140,7 +140,7 @@ class TensorList:
         return found
 
     def read(self, *indices: int) -> None:
-        """Take note that items are read.
+        """Record that items are read.
 
         Raises:
             InvalidArgumentError: if one may be read once only, and was read before.

@@ -330,7 +330,7 @@ class _Walk:
         return node.name not in self._kept
 
 
-# The mark of a node that makes an object: two of them are two. A list that takes note of its reads is one.
+# The mark of a node that makes an object: two of them are two. A list that records its reads is one.
 _OBJECT = "_read_once"
 
 
