@@ -68,7 +68,6 @@ ROWS: tuple[Row, ...] = (
         what="`train.py`, film reviews that it ships, 4 epochs",
         programs=("train.py --num_epochs=4 --num_filters=32 --embedding_dim=64",),
         sign=Falls("loss", rf"step \d+, loss {_NUMBER}", to=0.55),
-        seconds=400,
     ),
     Row(
         repository="sherjilozair/char-rnn-tensorflow",
@@ -99,7 +98,6 @@ ROWS: tuple[Row, ...] = (
         requires=("scipy", "networkx"),
         sign=Reaches("accuracy on the test set", rf"Test accuracy: {_NUMBER}", least=0.75),
         figure="0.83, the paper, with up to 100,000 epochs",
-        seconds=600,
     ),
     Row(
         repository="ibab/tensorflow-wavenet",
@@ -128,7 +126,6 @@ ROWS: tuple[Row, ...] = (
             "likeness of samples with their digits", rf"likeness {_NUMBER}", least=0.6, count=3
         ),
         figure="0.785, TensorFlow 2.21 with layers that stand for `contrib`",
-        seconds=600,
     ),
     Row(
         repository="tkipf/gae",
@@ -230,7 +227,6 @@ ROWS: tuple[Row, ...] = (
         ),
         figure="199 is the aim, after up to 100,000 steps",
         endless=True,
-        seconds=500,
     ),
     Row(
         repository="openai/baselines",
@@ -471,7 +467,6 @@ ROWS: tuple[Row, ...] = (
         requires=("wrapt", "contextlib2", "semantic_version", "mock", "dill"),
         apart=("dm-sonnet==1.23", "protobuf==3.20.3"),
         sign=Falls("error", rf"Log Mean Final Error: {_NUMBER}", to=0.8),
-        seconds=240,
         endless=True,
     ),
     Row(
