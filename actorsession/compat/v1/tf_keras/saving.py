@@ -195,7 +195,7 @@ def _described(item: Any) -> tuple[str, dict[str, Any]]:
     """Return what an object is called in a description, and its arguments if it is a layer."""
     keras = library()
     if not isinstance(item, keras.engine.base_layer.Layer):
-        kinds = {list: "trackable_list_wrapper", dict: "trackable_dict_wrapper"}
+        kinds: dict[Any, str] = {list: "trackable_list_wrapper", dict: "trackable_dict_wrapper"}
         is_optimizer = hasattr(item, "get_slot_names")
         return kinds.get(type(item), "optimizer" if is_optimizer else "_generic_user_object"), {}
     kind = "_tf_keras_layer"
@@ -426,7 +426,7 @@ def _known(config: Any, keras: Any) -> Any:
         [inner["axis"]] = inner["axis"]
     if not issubclass(kind, keras.engine.network.Network):
         parameters = set(_LAYER).union(*(
-            inspect.signature(each.__init__).parameters
+            inspect.signature(each.__dict__["__init__"]).parameters
             for each in kind.__mro__ if "__init__" in each.__dict__ and each is not object
         ))  # fmt: skip
         found["config"] = {
