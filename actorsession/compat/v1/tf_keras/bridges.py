@@ -29,7 +29,6 @@ _DEFAULTS = {
 }
 # Names of TensorFlow's that have another place in Keras.
 _PLACES = {
-    "constraints.radial_constraint": "constraints.max_norm",
     "layers.Wrapper": "layers.wrappers.Wrapper",
     "layers.convolutional.Conv": "layers.convolutional._Conv",
     "losses.Reduction": "utils.losses_utils.Reduction",
