@@ -458,6 +458,7 @@ ROWS: tuple[Row, ...] = (
         requires=("matplotlib", "scikit-image"),
         sign=Falls("loss", rf"(?m)^\d+ {_NUMBER}$", to=0.2, least=10),
         figure="137 → 7.08, TensorFlow 2.21 on the same digits",
+        endless=True,  # it waits for a key in the end
     ),
     Row(
         repository="google-deepmind/learning-to-learn",
