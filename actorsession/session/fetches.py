@@ -145,7 +145,7 @@ class _Mapper:
             ) from None
         if not self.graph.is_fetchable(element):
             name = element.op.name if isinstance(element, Tensor) else element.name
-            construct = self.graph.construct_of(element)
+            construct = self.graph.nodes.construct_of(element)
             if construct is not None:
                 raise InaccessibleTensorError(
                     f"Operation {name} has been marked as not fetchable. Typically this happens when it is "

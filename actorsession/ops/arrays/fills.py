@@ -187,6 +187,10 @@ def _fill_kernel(ctx: KernelContext) -> Kernel:
         wanted = ints(shape) if dims is None else dims
         if min(wanted, default=0) < 0:
             raise InvalidArgumentError(f"Fill: dimensions are at least 0, got {list(wanted)}")
+        if np.ndim(value):
+            raise InvalidArgumentError(
+                f"Fill: value must be a scalar, got shape {list(value.shape)}"
+            )
         out = np.empty(wanted, dtype)
         out[...] = value
         return out
@@ -290,9 +294,19 @@ def _range_values(start: Any, limit: Any, delta: Any, dtype: np.dtype[Any]) -> A
     return (start + np.arange(length) * float(delta)).astype(dtype)
 
 
+_RANGE = ("start", "limit", "delta")
+
+
+def _only_number(name: str, value: Any) -> Any:
+    """Return the number in an input; a vector with one counts, as in TensorFlow."""
+    if value.size != 1:
+        raise InvalidArgumentError(f"Range: {name} must be a scalar, not shape {list(value.shape)}")
+    return value.reshape(())[()]
+
+
 def _range_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.outputs[0].dtype.np_dtype
-    return lambda start, limit, delta: _range_values(start[()], limit[()], delta[()], dtype)
+    return lambda *given: _range_values(*map(_only_number, _RANGE, given), dtype)
 
 
 def _range_static(ctx: InferContext) -> Array | None:

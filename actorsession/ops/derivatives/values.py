@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorsession.graph.dtypes import int32
-from actorsession.graph.function import LOOPS
+from actorsession.graph.function import LOOPS, brought_in
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
@@ -82,14 +82,14 @@ def refuse_handle(tensor: Tensor) -> None:
     """Raise ValueError for a handle that was made inside a body and that a gradient would need outside."""
     if tensor.dtype.kind == "r":
         raise ValueError(
-            f"{tensor.name!r} is a handle made inside {tensor.graph.construct_of(tensor)!r}, which a "
+            f"{tensor.name!r} is a handle made inside {tensor.graph.nodes.construct_of(tensor)!r}, which a "
             "gradient needs outside: make the variable there"
         )
 
 
 def as_known(tensor: Tensor, known: TensorShape) -> Tensor:
     """Return the tensor with a more specific static shape."""
-    here = tensor.graph.brought_in(tensor)
+    here = brought_in(tensor.graph, tensor)
     if here.shape == known:
         return here
     named = raw.Identity(here)

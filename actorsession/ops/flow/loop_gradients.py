@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from actorsession.graph.dtypes import int32
-from actorsession.graph.function import WHILE
+from actorsession.graph.function import WHILE, brought_in
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE
 from actorsession.graph.shape import TensorShape, scalar_shape
@@ -151,7 +151,7 @@ class _Loop:
                 self.results[0] = subtract(left, 1)
             places, finish = self._back()
             with self.turn.building():
-                results = [graph.brought_in(t) for t in self.results]
+                results = [brought_in(graph, t) for t in self.results]
             keys, bodies = ("cond", "body"), [self.test, self.turn]
             made = builder.construct(WHILE, self.first, keys, bodies, [[goes_on], results])
         back: dict[Tensor, SparseGradient | None] = {
@@ -243,7 +243,7 @@ class _Loop:
 
     def _is_outside(self, tensor: Tensor) -> bool:
         op = tensor.op
-        if tensor in self.unchanging or self.graph.body_of(op) is not self.forward:
+        if tensor in self.unchanging or self.graph.nodes.bodies.get(op) is not self.forward:
             return True
         if op.control_inputs or (op.type != "Const" and op.type not in _CHEAP):
             return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from actorsession import ops
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32, int32
-from actorsession.graph.graph import Graph
 from actorsession.ops import PartitionedVariable, fixed_size_partitioner, get_variable
 from actorsession.ops import variable_scope as scoped
 from actorsession.ops.build import constant, convert_to_tensor
@@ -22,12 +20,6 @@ from tests.ops.interpreter import Variables, evaluate, source
 from tests.rows import for_each
 
 WHOLE = np.arange(14, dtype=np.float32).reshape(7, 2)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def cut(name: str = "w", parts: int = 3, **arguments: Any) -> PartitionedVariable:
@@ -281,8 +273,7 @@ def test_one_whole_is_assigned_to_another_part_by_part() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "match"),
-    [([8, 2], r"8 positions on axis 0"), ([7, 3], r"has shape \(3, 2\)")],
+    ("shape", "match"), [([8, 2], r"8 positions on axis 0"), ([7, 3], r"has shape \(3, 2\)")]
 )
 def test_a_value_of_another_shape_is_not_assigned(shape: list[int], match: str) -> None:
     with pytest.raises(ValueError, match=match):

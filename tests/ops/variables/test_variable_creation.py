@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,12 +16,6 @@ from actorsession.ops import (
     variable_creator_scope,
 )
 from actorsession.ops.variables.variable import Variable
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def test_creators_are_asked_from_the_inside_out() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -32,12 +31,6 @@ from actorsession.opsets import (
 from actorsession.opsets.parsing.example_reader import ExampleReader, WrongKindError
 from actorsession.protobuf.wire import WireError, length_field
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with acts.Graph().as_default() as graph:
-        yield graph
 
 
 def ints(*values: int) -> Feature:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -33,12 +32,6 @@ from actorsession.opsets import (
 )
 from actorsession.protobuf.wire import length_field
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Any]:
-    with acts.Graph().as_default() as graph:
-        yield graph
 
 
 def ints(*values: int) -> Feature:
