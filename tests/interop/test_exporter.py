@@ -25,7 +25,7 @@ from actorsession.interop.enums import DATA_TYPES
 from actorsession.interop.import_plan import RENAMED
 from actorsession.interop.own_types import _TYPES
 from actorsession.interop.signatures import GRAPH_DEF_VERSION
-from actorsession.ops.flow.functions import Defun
+from actorsession.ops import Defun
 from tests.interop.kit import run_imported
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
+from actorsession import Graph, Session, ops
 from actorsession.errors import (
     DataLossError,
     FailedPreconditionError,
@@ -16,8 +16,6 @@ from actorsession.errors import (
     NotFoundError,
     ResourceExhaustedError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.session import Session
 from actorsession.train import Saver, SaverDef
 from tests.train.kit import names, started
 
