@@ -46,6 +46,18 @@ def test_other_sizes_and_paddings_are_refused(sizes: Any, padding: Any, words: A
         extract_patches(IMAGE, sizes, ONES, ONES, padding)
 
 
+@for_each("shape", [[0, 5, 5, 2], [1, 0, 5, 2], [1, 5, 0, 2], [1, 5, 5, 0], [0, 0, 0, 0]], ids=str)
+def test_patches_of_no_elements_and_their_gradient_have_none(shape: list[int]) -> None:
+    """TensorFlow has no gradient where the batch is empty."""
+    x = np.ones(shape, np.float32)
+    with acts.Graph().as_default(), acts.Session() as session:
+        fed = acts.placeholder(acts.float32, [None] * 4)
+        made = extract_image_patches(fed, [1, 3, 3, 1], ONES, ONES, "SAME")
+        patches, slope = session.run([made, acts.gradients(made, fed)[0]], {fed: x})
+    assert patches.shape == (*shape[:3], 9 * shape[3])
+    assert slope.shape == x.shape
+
+
 def test_a_patch_far_larger_than_the_image_is_refused() -> None:
     with acts.Graph().as_default(), acts.Session() as session:
         with pytest.raises(ValueError, match="output size would be negative"):
