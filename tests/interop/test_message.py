@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actorsession.graph.dtypes import float32
+from actorsession.interop import protos
 from actorsession.interop.attributes import attr_of
 from actorsession.interop.protos import (
     AttrValue,
