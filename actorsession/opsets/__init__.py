@@ -15,7 +15,7 @@ _NAMES = {
         "ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator"
     ),
     ".images.augmentation": "random_crop",
-    ".images.patches": "extract_image_patches extract_volume_patches",
+    ".images.patches": "extract_volume_patches",
     ".parsing.csv": "decode_csv",
     ".parsing.examples": "parse_example parse_single_example",
     ".parsing.features": "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature",

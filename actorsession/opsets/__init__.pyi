@@ -10,7 +10,6 @@ from actorsession.opsets.accumulators.accumulators import ConditionalAccumulator
 from actorsession.opsets.accumulators.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
 from actorsession.opsets.accumulators.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
 from actorsession.opsets.images.augmentation import random_crop as random_crop
-from actorsession.opsets.images.patches import extract_image_patches as extract_image_patches
 from actorsession.opsets.images.patches import extract_volume_patches as extract_volume_patches
 from actorsession.opsets.parsing.csv import decode_csv as decode_csv
 from actorsession.opsets.parsing.examples import parse_example as parse_example
@@ -115,7 +114,7 @@ __all__ = [
 "SparseTensorValue", "StagingArea", "TFRecordReader", "TextLineReader", "VarLenFeature",
 "WholeFileReader", "as_string", "betainc", "decode_base64", "decode_compressed", "decode_csv",
 "decode_json_example", "decode_raw", "deserialize_many_sparse", "digamma", "edit_distance",
-"encode_base64", "extract_image_patches", "extract_volume_patches", "fake_quant_with_min_max_args",
+"encode_base64", "extract_volume_patches", "fake_quant_with_min_max_args",
 "fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
 "fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
 "fake_quant_with_min_max_vars_per_channel_gradient", "fft", "fft2d", "fft3d", "fingerprint", "ifft",

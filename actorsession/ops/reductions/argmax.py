@@ -30,32 +30,23 @@ __all__ = ["arg_max", "arg_min", "argmax", "argmin"]
 
 
 def argmax(
-    input: Any,
-    axis: Any = None,
-    name: str | None = None,
-    dimension: Any = None,
-    output_type: Any = int64,
+    input: Any, axis: Any = None, name: str | None = None, output_type: Any = int64
 ) -> Tensor:
     """Return the index of the largest element along an axis.
 
     Args:
         input: numbers, rank 1 or more.
         axis: the axis to reduce, which the result lacks; 0 if left out.
-        dimension: older name of ``axis``.
         output_type: int32 or int64, for ``argmax`` also int16 or uint16.
     """
-    return _along(raw.ArgMax, input, axis if dimension is None else dimension, output_type, name)
+    return _along(raw.ArgMax, input, axis, output_type, name)
 
 
 def argmin(
-    input: Any,
-    axis: Any = None,
-    name: str | None = None,
-    dimension: Any = None,
-    output_type: Any = int64,
+    input: Any, axis: Any = None, name: str | None = None, output_type: Any = int64
 ) -> Tensor:
     """Return the index of the smallest element along an axis; arguments as for ``argmax``."""
-    return _along(raw.ArgMin, input, axis if dimension is None else dimension, output_type, name)
+    return _along(raw.ArgMin, input, axis, output_type, name)
 
 
 def arg_max(

@@ -185,10 +185,6 @@ def test_expand_dims_of_a_scalar() -> None:
     expect(lambda x: expand_dims(x, 0), f32([3]), f32(3))
 
 
-def test_expand_dims_takes_the_older_spelling() -> None:
-    expect(lambda x: expand_dims(x, dim=0), A[None], A)
-
-
 @pytest.mark.parametrize("axis", [[1], [[1]], [-3]], ids=str)
 def test_the_axis_of_expand_dims_is_a_tensor_of_one_element(axis: Any) -> None:
     wanted = np.expand_dims(A, 1)
@@ -204,11 +200,6 @@ def test_expand_dims_takes_no_other_number_of_axes(axes: Any) -> None:
         expand_dims(source("float32"), i32(axes))
     with pytest.raises(InvalidArgumentError, match="the axis is a single number, got one of shape"):
         computed(expand_dims, A, i32(axes))
-
-
-def test_expand_dims_needs_an_axis() -> None:
-    with Graph().as_default(), pytest.raises(ValueError, match="needs an axis"):
-        expand_dims(constant(1.0))
 
 
 def test_expand_dims_outside_the_rank_is_refused() -> None:
@@ -236,10 +227,6 @@ def test_squeeze_drops_axes_of_extent_one(axis: Any) -> None:
     x = A[:1, :, :1]
     wanted = np.squeeze(x, tuple(axis) if isinstance(axis, list) else axis)
     expect(lambda x: squeeze(x, axis), wanted, x)
-
-
-def test_squeeze_takes_the_older_spelling() -> None:
-    expect(lambda x: squeeze(x, squeeze_dims=[0]), A[0], A[:1])
 
 
 def test_squeezing_a_longer_axis_is_refused() -> None:

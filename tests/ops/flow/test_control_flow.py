@@ -235,7 +235,7 @@ WRONG_LOOPS: list[tuple[str, type[Exception], Callable[[], Any]]] = [
 
 WRONG_BRANCHES: list[tuple[str, type[Exception], Callable[[], Any]]] = [
     ("'true_fn' must be callable", TypeError, lambda: ops.cond(true(), no_function, vector)),
-    ("'false_fn' must be callable", TypeError, lambda: ops.cond(true(), vector)),
+    ("'false_fn' must be callable", TypeError, lambda: ops.cond(true(), vector, no_function)),
     ("Python bool", TypeError, lambda: ops.cond(True, vector, vector)),
     ("bool scalar, got int32", TypeError, lambda: ops.cond(1, vector, vector)),
     ("bool scalar, got None", ValueError, lambda: ops.cond(None, vector, vector)),

@@ -53,7 +53,7 @@ def test_results_of_another_structure_or_dtype_are_announced(argument: str) -> N
 
 def test_items_of_structures_come_in_structures() -> None:
     elems = {"a": acts.constant(ITEMS), "b": [acts.constant([[1], [2], [3]])]}
-    found = acts.map_fn(lambda x: x["b"][0] * x["a"], elems, dtype=acts.int32)
+    found = acts.map_fn(lambda x: x["b"][0] * x["a"], elems, fn_output_signature=acts.int32)
     np.testing.assert_array_equal(run(found), [[1], [4], [9]])
     same = acts.map_fn(lambda x: {"a": x["a"] + 1, "b": x["b"]}, elems)
     np.testing.assert_array_equal(run(same)["a"], [2, 3, 4])

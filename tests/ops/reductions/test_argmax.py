@@ -51,7 +51,7 @@ def test_a_vector_gives_a_scalar_and_the_first_of_equals_counts(op: Op) -> None:
 
 def test_older_names_do_the_same() -> None:
     x = constant([[1.0, 3.0], [2.0, 0.0]])
-    ops = [arg_max(x, 1), argmax(x, dimension=1), arg_min(x, 1)]
+    ops = [arg_max(x, 1), argmax(x, axis=1), arg_min(x, 1)]
     for found, expected in zip(evaluate(ops), ([1, 0], [1, 0], [0, 1]), strict=True):
         np.testing.assert_array_equal(found, expected)
 

@@ -288,13 +288,6 @@ def test_an_axis_named_twice_is_an_error_early_and_late() -> None:
         evaluate([reduction.reduce_sum(x, [0, -2])], {x: np.ones((2, 3))})
 
 
-def test_older_argument_names_are_taken() -> None:
-    x = constant(np.ones((2, 3), np.float32))
-    assert reduction.reduce_sum(x, reduction_indices=1, keep_dims=True).shape == [2, 1]
-    with pytest.raises(ValueError, match="both its names"):
-        reduction.reduce_sum(x, 0, reduction_indices=1)
-
-
 def test_wrong_dtypes_are_a_type_error() -> None:
     with pytest.raises(TypeError, match=r"Sum takes .* got bool"):
         reduction.reduce_sum(source(bool_, [2]))

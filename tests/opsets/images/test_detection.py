@@ -41,11 +41,9 @@ def test_a_box_of_an_image_that_there_is_not_is_out_of_range() -> None:
         evaluate([crops])
 
 
-def test_which_image_a_box_is_of_has_two_names() -> None:
+def test_a_box_names_its_image() -> None:
     crops = image.crop_and_resize(PICTURES, BOXES[:1], crop_size=[2, 2], box_indices=[1])
     assert crops.shape.as_list() == [1, 2, 2, 3]
-    with pytest.raises(ValueError, match="box_ind"):
-        image.crop_and_resize(PICTURES, BOXES[:1], [0], [2, 2], box_indices=[0])
     with pytest.raises(ValueError, match="method is bilinear or nearest"):
         image.crop_and_resize(PICTURES, BOXES[:1], [0], [2, 2], "cubic")
 

@@ -10,7 +10,7 @@ import pytest
 from actorsession.graph.graph import Graph
 from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
-from actorsession.opsets.images.patches import extract_image_patches, extract_patches
+from actorsession.opsets.images.patches import extract_patches
 from tests.ops.cases import computed, static_shape
 from tests.ops.interpreter import check_gradient
 from tests.rows import for_each
@@ -25,22 +25,6 @@ def test_patches_are_laid_out_by_rows_in_the_depth() -> None:
         [[0, 1, 4, 5], [2, 3, 6, 7]],
         [[8, 9, 12, 13], [10, 11, 14, 15]],
     ]
-
-
-def test_the_older_function_takes_either_name_of_the_sizes() -> None:
-    for sizes in ({"ksizes": TWOS}, {"sizes": TWOS}):
-        found = computed(
-            lambda x, sizes=sizes: extract_image_patches(
-                x, strides=TWOS, rates=ONES, padding="VALID", **sizes
-            ),
-            IMAGE,
-        )
-        assert found.shape == (1, 2, 2, 4)
-    with Graph().as_default():
-        with pytest.raises(ValueError, match="one of ksizes and sizes"):
-            extract_image_patches(IMAGE, TWOS, TWOS, ONES, "VALID", sizes=TWOS)
-        with pytest.raises(TypeError, match="needs ksizes, strides, rates and padding"):
-            extract_image_patches(IMAGE, TWOS)
 
 
 def test_shapes_are_known_as_far_as_the_image_is() -> None:

@@ -336,12 +336,10 @@ def test_the_gradient_of_sums_goes_to_the_entries_that_are_left() -> None:
     )  # fmt: skip
 
 
-def test_sums_need_a_sparse_tensor_and_one_threshold() -> None:
+def test_sums_need_a_sparse_tensor() -> None:
     with Graph().as_default():
         with pytest.raises(TypeError, match="a SparseTensor is wanted"):
             sparse_add(constant([1.0]), constant([1.0]))
-        with pytest.raises(ValueError, match="not both"):
-            sparse_add(SparseTensor(*A), SparseTensor(*B), 0.0, 0.0)
 
 
 @for_each("adjoint_a", [False, True])

@@ -10,8 +10,9 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.graph.operation import Tensor
+from actorsession.namespaces.image import extract_patches
 
-__all__ = ["batch_matmul", "mul", "neg", "pack", "sub", "unpack"]
+__all__ = ["batch_matmul", "extract_image_patches", "mul", "neg", "pack", "sub", "unpack"]
 
 mul, neg, sub = ops.multiply, ops.negative, ops.subtract
 
@@ -39,3 +40,21 @@ def pack(values: Any, axis: int = 0, name: str = "pack") -> Tensor:
 def unpack(value: Any, num: int | None = None, axis: int = 0, name: str = "unpack") -> Any:
     """Return the slices of a tensor along an axis, which is removed, like ``unstack``."""
     return ops.unstack(value, num, axis, name)
+
+
+def extract_image_patches(
+    images: Any, ksizes: Any = None, strides: Any = None, rates: Any = None, padding: Any = None,
+    name: str | None = None, sizes: Any = None,
+) -> Tensor:  # fmt: skip
+    """Return patches of images; see ``tf.image.extract_patches``, whose ``sizes`` are ``ksizes`` here.
+
+    Raises:
+        ValueError: if the sizes were given under both names.
+        TypeError: if they, the strides, the rates or the padding are missing.
+    """
+    if ksizes is not None and sizes is not None:
+        raise ValueError("Cannot specify both 'ksizes' and 'sizes'.")
+    extents = sizes if ksizes is None else ksizes
+    if None in (extents, strides, rates, padding):
+        raise TypeError("extract_image_patches needs ksizes, strides, rates and padding")
+    return extract_patches(images, extents, strides, rates, padding, name)
