@@ -1,4 +1,4 @@
-"""Arguments of TensorFlow 1 that functions of the library do not have: older names, and what has no effect."""
+"""Arguments of TensorFlow 1 that the library lacks: older names of others, and what has no effect."""
 
 from __future__ import annotations
 
@@ -200,3 +200,9 @@ def test_modules_of_the_face_are_their_own_and_hold_the_library_s_names() -> Non
     assert math.reduce_sum is tf.reduce_sum
     with pytest.raises(AttributeError, match="no_such"):
         _ = math.no_such
+
+
+@for_each("wanted", [0, "2", None, 2.5])
+def test_iterations_at_a_time_are_counted_although_they_have_no_effect(wanted: Any) -> None:
+    with pytest.raises(TypeError, match=r"'parallel_iterations' must be a positive integer"):
+        tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0], parallel_iterations=wanted)

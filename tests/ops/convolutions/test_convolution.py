@@ -101,7 +101,6 @@ def test_the_static_shape_knows_what_can_be_known() -> None:
         ({"padding": "SAME", "strides": [1, 1, 1]}, "strides has length 1, 2 or 4"),
         ({"padding": "SAME", "dilations": [2, 1, 1, 1]}, "1 for batch and channels"),
         ({"padding": "SAME", "data_format": "NWC"}, "data_format is NHWC or NCHW"),
-        ({"padding": "SAME", "filters": 1.0}, "exactly one of filter and filters"),
     ],
 )
 def test_arguments_that_fit_no_convolution_are_refused(arguments: Any, match: str) -> None:

@@ -198,12 +198,6 @@ no_function: Any = 1
 WRONG_LOOPS: list[tuple[str, type[Exception], Callable[[], Any]]] = [
     ("'cond' must be callable", TypeError, lambda: ops.while_loop(no_function, keep, [0])),
     ("'body' must be callable", TypeError, lambda: ops.while_loop(keep, no_function, [0])),
-    ("positive integer", TypeError, lambda: count_to(3, parallel_iterations=0)),
-    ("positive integer. while_loop: got '2'", TypeError, lambda: count_to(3, parallel_iterations="2")),
-    ("positive integer. while_loop: got None", TypeError, lambda: count_to(3, parallel_iterations=None)),
-    ("positive integer. while_loop: got 2.5", TypeError, lambda: count_to(3, parallel_iterations=2.5)),
-    ("positive integer. while_loop: got <Tensor", TypeError,
-     lambda: count_to(3, parallel_iterations=ops.constant(3))),
     ("must be provided", ValueError, lambda: ops.while_loop(lambda: True, list, [])),
     ("got int", TypeError, lambda: ops.while_loop(keep, keep, 0)),
     ("got dict", TypeError, lambda: ops.while_loop(keep, keep, {"a": 0})),

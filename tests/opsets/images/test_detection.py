@@ -201,11 +201,10 @@ def test_defaults_are_tensorflows() -> None:
             for k, p in inspect.signature(getattr(image, function)).parameters.items()
             if p.default is not p.empty
         }
-        for function in ("draw_bounding_boxes", "decode_image", "non_max_suppression_padded")
+        for function in ("draw_bounding_boxes", "decode_image")
     }
     assert said["draw_bounding_boxes"] == {"name": None, "colors": None}
     assert said["decode_image"]["dtype"] is uint8
-    assert said["non_max_suppression_padded"]["tile_size"] == 512
     assert image.combined_non_max_suppression(
         BOXES[None, :, None], SCORES[None, :, None], 2, 3
     ).nmsed_boxes.dtype is float32  # fmt: skip

@@ -248,7 +248,8 @@ def older(value: Any) -> Any:
         value: the function or module; anything else is returned as it is.
     """
     if isinstance(value, FunctionType):
-        return _made(value) if value.__name__ in ROWS else value
+        plain = value.__name__ in ROWS and not hasattr(value, "__signature__")
+        return _made(value) if plain else value
     if isinstance(value, ModuleType) and value.__name__.startswith(_NATIVE):
         return _face(value.__name__)
     return value
