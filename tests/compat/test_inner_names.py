@@ -1,4 +1,4 @@
-"""The contract of imports: ``compat`` uses what the library promises, and the names of a list that gets shorter."""
+"""The contract of imports: ``compat`` uses what the library promises, or names of a shrinking list."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def table_of(node: ast.stmt) -> dict[str, str]:
     match node:
         case ast.Assign(targets=[ast.Name(id="_NAMES")], value=ast.Dict(keys=keys, values=values)):
             return {
-                key.value: value.value
+                str(key.value): str(value.value)
                 for key, value in zip(keys, values, strict=True)
                 if isinstance(key, ast.Constant) and isinstance(value, ast.Constant)
             }
@@ -72,7 +72,7 @@ def uses(path: Path) -> Iterator[tuple[str, str]]:
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in modules:
                 yield modules[name], attr
     for node in tree.body:
-        for where, location in read_table("", table_of(node)):
+        for _, location in read_table("", table_of(node)):
             if below(location.module) and location.attribute:
                 yield location.module, location.attribute
 

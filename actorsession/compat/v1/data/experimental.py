@@ -16,14 +16,14 @@ _NAMES = {
         "parse_example_dataset prefetch_to_device rejection_resample sample_from_datasets scan "
         "shuffle_and_repeat take_while unbatch unique"
     ),
-    "actorsession.opsets.datasets.dataset": "AUTOTUNE",
     "actorsession.opsets.datasets.files": (
         "CsvDataset make_batched_features_dataset make_csv_dataset"
     ),
     "actorsession.opsets.datasets.optionals": "Optional get_next_as_optional",
     "actorsession.opsets.datasets.options": (
-        "AutoShardPolicy AutotuneAlgorithm AutotuneOptions DistributeOptions ExternalStatePolicy "
-        "MapVectorizationOptions OptimizationOptions StatsOptions ThreadingOptions"
+        "AUTOTUNE AutoShardPolicy AutotuneAlgorithm AutotuneOptions DistributeOptions "
+        "ExternalStatePolicy MapVectorizationOptions OptimizationOptions StatsOptions "
+        "ThreadingOptions"
     ),
     "actorsession.train.iterator_saving": "make_saveable_from_iterator",
 }
