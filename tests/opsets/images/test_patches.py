@@ -33,9 +33,9 @@ def test_other_sizes_and_paddings_are_refused(sizes: Any, padding: Any, words: A
 def test_a_patch_far_larger_than_the_image_is_refused() -> None:
     with acts.Graph().as_default(), acts.Session() as session:
         with pytest.raises(ValueError, match="output size would be negative"):
-            extract_image_patches(acts.zeros([1, 0, 5, 2]), [1, 3, 3, 1], ONES, ONES, "VALID")
+            extract_patches(acts.zeros([1, 0, 5, 2]), [1, 3, 3, 1], ONES, ONES, "VALID")
         fed = acts.placeholder(acts.float32, [None] * 4)
-        made = extract_image_patches(fed, [1, 3, 3, 1], ONES, ONES, "VALID")
+        made = extract_patches(fed, [1, 3, 3, 1], ONES, ONES, "VALID")
         assert session.run(made, {fed: np.ones([1, 2, 2, 1])}).shape == (1, 0, 0, 9)
         with pytest.raises(acts.errors.InvalidArgumentError, match="would be negative"):
             session.run(made, {fed: np.ones([1, 0, 5, 2])})
