@@ -56,7 +56,7 @@ _NAMES = {
     ".staging.areas": "MapStagingArea StagingArea",
     ".staging.barriers": "Barrier",
     ".staging.mutexes": "CriticalSection",
-    ".tables.tables": "initialize_all_tables tables_initializer",
+    ".tables.tables": "tables_initializer",
     ".text.characters": "decode_base64 encode_base64 string_strip substr",
     ".text.fingerprints": "fingerprint",
     ".text.hash_buckets": (

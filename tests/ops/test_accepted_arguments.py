@@ -19,8 +19,8 @@ def test_a_scalar_is_tiled_along_no_axes() -> None:
     expect(lambda x: ops.tile(x, []), f32(3), f32(3))
 
 
-def test_the_variable_of_a_strided_slice_comes_before_its_name() -> None:
-    out = ops.strided_slice(M, [0], [1], [1], 0, 0, 0, 0, 0, None, "part")
+def test_the_name_of_a_strided_slice_comes_behind_its_masks() -> None:
+    out = ops.strided_slice(M, [0], [1], [1], 0, 0, 0, 0, 0, "part")
     assert out.op.name == "part"
 
 

@@ -92,7 +92,11 @@ _NAMES = {
     ".internals.framework": "init_scope register_tensor_conversion_function",
     ".internals.nest": "*=nest",
     ".io": "*=io",
-    ".ops.legacy_ops": "batch_matmul extract_image_patches mul neg pack sub unpack",
+    ".ops.legacy_ops": (
+        "all_variables arg_max arg_min batch_matmul extract_image_patches initialize_all_tables "
+        "initialize_all_variables initialize_local_variables initialize_variables mul neg pack sub "
+        "to_bfloat16 to_complex128 to_complex64 to_double to_float to_int32 to_int64 unpack"
+    ),
     ".layers": "*=layers",
     ".logging": "*=logging get_logger",
     ".manip": "*=manip",

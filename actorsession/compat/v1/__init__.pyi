@@ -87,12 +87,26 @@ from actorsession.compat.v1 import manip as manip
 from actorsession.compat.v1 import metrics as metrics
 from actorsession.compat.v1 import nn as nn
 from actorsession.compat.v1.ops.control_flow import while_loop as while_loop
+from actorsession.compat.v1.ops.legacy_ops import all_variables as all_variables
+from actorsession.compat.v1.ops.legacy_ops import arg_max as arg_max
+from actorsession.compat.v1.ops.legacy_ops import arg_min as arg_min
 from actorsession.compat.v1.ops.legacy_ops import batch_matmul as batch_matmul
 from actorsession.compat.v1.ops.legacy_ops import extract_image_patches as extract_image_patches
+from actorsession.compat.v1.ops.legacy_ops import initialize_all_tables as initialize_all_tables
+from actorsession.compat.v1.ops.legacy_ops import initialize_all_variables as initialize_all_variables
+from actorsession.compat.v1.ops.legacy_ops import initialize_local_variables as initialize_local_variables
+from actorsession.compat.v1.ops.legacy_ops import initialize_variables as initialize_variables
 from actorsession.compat.v1.ops.legacy_ops import mul as mul
 from actorsession.compat.v1.ops.legacy_ops import neg as neg
 from actorsession.compat.v1.ops.legacy_ops import pack as pack
 from actorsession.compat.v1.ops.legacy_ops import sub as sub
+from actorsession.compat.v1.ops.legacy_ops import to_bfloat16 as to_bfloat16
+from actorsession.compat.v1.ops.legacy_ops import to_complex128 as to_complex128
+from actorsession.compat.v1.ops.legacy_ops import to_complex64 as to_complex64
+from actorsession.compat.v1.ops.legacy_ops import to_double as to_double
+from actorsession.compat.v1.ops.legacy_ops import to_float as to_float
+from actorsession.compat.v1.ops.legacy_ops import to_int32 as to_int32
+from actorsession.compat.v1.ops.legacy_ops import to_int64 as to_int64
 from actorsession.compat.v1.ops.legacy_ops import unpack as unpack
 from actorsession.compat.v1.ops.module import Module as Module
 from actorsession.compat.v1.ops.py_functions import py_function as py_function
@@ -214,10 +228,7 @@ from actorsession.ops import acosh as acosh
 from actorsession.ops import add as add
 from actorsession.ops import add_check_numerics_ops as add_check_numerics_ops
 from actorsession.ops import add_n as add_n
-from actorsession.ops import all_variables as all_variables
 from actorsession.ops import angle as angle
-from actorsession.ops import arg_max as arg_max
-from actorsession.ops import arg_min as arg_min
 argmax: Any
 argmin: Any
 argsort: Any
@@ -339,9 +350,6 @@ from actorsession.ops import identity as identity
 from actorsession.ops import identity_initializer as identity_initializer
 from actorsession.ops import identity_n as identity_n
 from actorsession.ops import imag as imag
-from actorsession.ops import initialize_all_variables as initialize_all_variables
-from actorsession.ops import initialize_local_variables as initialize_local_variables
-from actorsession.ops import initialize_variables as initialize_variables
 from actorsession.ops import invert_permutation as invert_permutation
 from actorsession.ops import is_finite as is_finite
 from actorsession.ops import is_inf as is_inf
@@ -480,7 +488,7 @@ from actorsession.ops import squared_difference as squared_difference
 squeeze: Any
 from actorsession.ops import stack as stack
 from actorsession.ops import stop_gradient as stop_gradient
-from actorsession.ops import strided_slice as strided_slice
+strided_slice: Any
 from actorsession.ops import subtract as subtract
 from actorsession.ops import svd as svd
 from actorsession.ops import switch_case as switch_case
@@ -496,13 +504,6 @@ from actorsession.ops import tensor_scatter_sub as tensor_scatter_sub
 from actorsession.ops import tensor_scatter_update as tensor_scatter_update
 from actorsession.ops import tensordot as tensordot
 from actorsession.ops import tile as tile
-from actorsession.ops import to_bfloat16 as to_bfloat16
-from actorsession.ops import to_complex128 as to_complex128
-from actorsession.ops import to_complex64 as to_complex64
-from actorsession.ops import to_double as to_double
-from actorsession.ops import to_float as to_float
-from actorsession.ops import to_int32 as to_int32
-from actorsession.ops import to_int64 as to_int64
 from actorsession.ops import trace as trace
 from actorsession.ops import trainable_variables as trainable_variables
 from actorsession.ops import transpose as transpose
@@ -584,7 +585,6 @@ from actorsession.opsets import ifft2d as ifft2d
 from actorsession.opsets import ifft3d as ifft3d
 from actorsession.opsets import igamma as igamma
 from actorsession.opsets import igammac as igammac
-from actorsession.opsets import initialize_all_tables as initialize_all_tables
 from actorsession.opsets import lbeta as lbeta
 from actorsession.opsets import lgamma as lgamma
 from actorsession.opsets import matching_files as matching_files

@@ -26,7 +26,7 @@ from actorsession.ops import raw
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints, normal_axis, require_rank, shape_of_rank
 
-__all__ = ["arg_max", "arg_min", "argmax", "argmin"]
+__all__ = ["argmax", "argmin"]
 
 
 def argmax(
@@ -47,20 +47,6 @@ def argmin(
 ) -> Tensor:
     """Return the index of the smallest element along an axis; arguments as for ``argmax``."""
     return _along(raw.ArgMin, input, axis, output_type, name)
-
-
-def arg_max(
-    input: Any, dimension: Any, output_type: Any = int64, name: str | None = None
-) -> Tensor:
-    """Return ``argmax`` under its older name."""
-    return argmax(input, dimension, name, output_type=output_type)
-
-
-def arg_min(
-    input: Any, dimension: Any, output_type: Any = int64, name: str | None = None
-) -> Tensor:
-    """Return ``argmin`` under its older name."""
-    return argmin(input, dimension, name, output_type=output_type)
 
 
 def _along(

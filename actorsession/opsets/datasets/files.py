@@ -94,7 +94,7 @@ class TextLineDataset(_FileDataset):
     Args:
         filenames: paths: a tensor, or a dataset of strings.
         compression_type: empty, ``"ZLIB"`` or ``"GZIP"``.
-        buffer_size: accepted for compatibility.
+        buffer_size: without effect.
         num_parallel_reads: the number of files that are read at a time, in turn.
         name: wanted name.
     """
@@ -136,7 +136,7 @@ class FixedLengthRecordDataset(_FileDataset):
         record_bytes: bytes of a block.
         header_bytes: bytes before the first block.
         footer_bytes: bytes behind the last block.
-        buffer_size: accepted for compatibility.
+        buffer_size: without effect.
         compression_type: empty, ``"ZLIB"`` or ``"GZIP"``.
         num_parallel_reads: the number of files that are read at a time, in turn.
         name: wanted name.
@@ -170,7 +170,7 @@ class CsvDataset(Dataset):
         filenames: paths: a tensor, or a dataset of strings.
         record_defaults: for each column that is read, its default, or its dtype if it has none.
         compression_type: empty, ``"ZLIB"`` or ``"GZIP"``.
-        buffer_size: accepted for compatibility.
+        buffer_size: without effect.
         header: whether the first line of each file is left out.
         field_delim: the character between values.
         use_quote_delim: whether quotes may stand around values.

@@ -184,6 +184,7 @@ ROWS = {
             "input depthwise_filter pointwise_filter strides padding rate>dilations name "
             "data_format dilations"
         ),
+        "sliding_window_batch": "window_size stride>window_shift window_shift=None window_stride",
         "softmax_cross_entropy_with_logits": "labels=None logits=None dim>axis=-1 name axis",
         "softmax_cross_entropy_with_logits_v2": "labels logits axis name dim>axis",
         "sparse_add": "a b threshold thresh>threshold name",
@@ -199,6 +200,10 @@ ROWS = {
         "stack_bidirectional_dynamic_rnn": (
             "cells_fw cells_bw inputs initial_states_fw initial_states_bw dtype sequence_length "
             "-parallel_iterations=None time_major scope -swap_memory=False"
+        ),
+        "strided_slice": (
+            "input_ begin end strides begin_mask end_mask ellipsis_mask new_axis_mask "
+            "shrink_axis_mask -var=None name"
         ),
         "string_split": "source sep skip_empty delimiter>sep result_type name",
         "string_split_v2": "input=None sep maxsplit result_type source>input name",
@@ -380,6 +385,8 @@ def _signature(parameters: list[_Parameter]) -> inspect.Signature:
 
 
 def _twice(function: str, name: str, newer: str) -> Exception:
+    if function == "sliding_window_batch":
+        return ValueError(f"Cannot specify both `{name}` and `{newer}`")
     if function == "cond":
         return TypeError(f"cond(): '{newer}' and '{name}' may not be set simultaneously.")
     return ValueError(f"Cannot specify both '{name}' and '{newer}'.")
