@@ -162,7 +162,7 @@ class StaticHashTable(_Table):
 
     @property
     def init(self) -> Operation:
-        """TensorFlow's older name of ``initializer``."""
+        """``initializer``."""
         return self._initializer
 
 
@@ -239,7 +239,7 @@ class StaticVocabularyTable(GraphBound):
 
     @property
     def init(self) -> Operation:
-        """TensorFlow's older name of ``initializer``."""
+        """``initializer``."""
         return self.initializer
 
     def size(self, name: str | None = None) -> Tensor:
