@@ -93,7 +93,7 @@ def test_branches_of_other_dtypes_are_a_value_error() -> None:
     with pytest.raises(ValueError, match="must have the same type"):
         tf.cond(tf.constant(True), lambda: 1, lambda: 2.0)
     with pytest.raises(TypeError, match="'true_fn' must be callable"):
-        tf.cond(tf.constant(True), 1, 2)  # type: ignore[arg-type]
+        tf.cond(tf.constant(True), 1, 2)
 
 
 def test_raw_operations_take_their_inputs_by_name() -> None:

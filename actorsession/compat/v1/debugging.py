@@ -7,6 +7,7 @@ from actorsession.compat.v1.graphs.tensors import (
     assert_same_float_dtype,
     is_numeric_tensor,
 )
+from actorsession.compat.v1.ops.arguments import older
 from actorsession.ops import (
     Assert,
     assert_equal,
@@ -32,8 +33,8 @@ from actorsession.ops import (
     is_nan,
     is_non_decreasing,
     is_strictly_increasing,
+    verify_tensor_all_finite,
 )
-from actorsession.ops import verify_tensor_all_finite as assert_all_finite
 
 __all__ = [
     "Assert", "assert_all_finite", "assert_equal", "assert_greater", "assert_greater_equal",
@@ -43,3 +44,5 @@ __all__ = [
     "assert_same_float_dtype", "assert_scalar", "assert_type", "check_numerics", "is_finite", "is_inf",
     "is_nan", "is_non_decreasing", "is_numeric_tensor", "is_strictly_increasing",
 ]  # fmt: skip
+
+assert_all_finite = older(verify_tensor_all_finite)

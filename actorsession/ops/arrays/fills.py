@@ -46,15 +46,12 @@ _CONSTANT_FILL = 1000
 # -- zeros, ones, Fill -----------------------------------------------------------------------------
 
 
-def zeros_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
-) -> Tensor:
+def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """Return a tensor of zeros with the shape of another.
 
     Args:
         tensor: the tensor that defines the shape, and the default dtype.
         dtype: element type.
-        optimize: accepted for compatibility; a small result of static shape becomes a constant.
     """
     return _like(0, "ZerosLike", tensor, dtype, name or "zeros_like")
 
@@ -306,7 +303,12 @@ def _only_number(name: str, value: Any) -> Any:
 
 def _range_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.outputs[0].dtype.np_dtype
-    return lambda *given: _range_values(*map(_only_number, _RANGE, given), dtype)
+
+    def values(*given: Any) -> Any:
+        start, limit, delta = map(_only_number, _RANGE, given)
+        return _range_values(start, limit, delta, dtype)
+
+    return values
 
 
 def _range_static(ctx: InferContext) -> Array | None:

@@ -36,11 +36,9 @@ from actorsession.compat.v1.data.experimental import (
     unbatch,
     unique,
 )
-from actorsession.opsets.datasets.combining import (
-    assert_element_shape,
-    dense_to_sparse_batch,
-    sliding_window_batch,
-)
+from actorsession.compat.v1.ops.arguments import older
+from actorsession.opsets.datasets import combining
+from actorsession.opsets.datasets.combining import assert_element_shape, dense_to_sparse_batch
 from actorsession.opsets.datasets.dataset import Dataset
 from actorsession.opsets.datasets.files import (
     FixedLengthRecordDataset,
@@ -92,6 +90,8 @@ __all__ = [
     "unbatch",
     "unique",
 ]  # fmt: skip
+
+sliding_window_batch = older(combining.sliding_window_batch)
 
 
 def batch_and_drop_remainder(batch_size: object) -> object:

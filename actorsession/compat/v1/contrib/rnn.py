@@ -15,10 +15,11 @@ from actorsession.compat.v1.nn.rnn_cell import (
     ResidualWrapper,
     RNNCell,
 )
+from actorsession.compat.v1.ops.arguments import older
 from actorsession.train.layers.recurrent.bidirectional import (
-    stack_bidirectional_dynamic_rnn,
-    stack_bidirectional_rnn,
+    stack_bidirectional_dynamic_rnn as _stack_bidirectional_dynamic_rnn,
 )
+from actorsession.train.layers.recurrent.bidirectional import stack_bidirectional_rnn
 from actorsession.train.layers.recurrent.cells.block import (
     GRUBlockCell,
     GRUBlockCellV2,
@@ -83,5 +84,7 @@ __all__ = [
     "best_effort_input_batch_size", "stack_bidirectional_dynamic_rnn", "stack_bidirectional_rnn",
     "static_bidirectional_rnn", "static_rnn", "static_state_saving_rnn", "transpose_batch_time",
 ]  # fmt: skip
+
+stack_bidirectional_dynamic_rnn = older(_stack_bidirectional_dynamic_rnn)
 
 add_modules(__name__)
