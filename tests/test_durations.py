@@ -16,10 +16,10 @@ import pytest
 
 import actorsession as acts
 import actorsession.compat.v1 as tf
-from actorsession.actors.deadline import Deadline
+from actorsession import Server
+from actorsession.actors import Deadline
 from actorsession.cli import _parser
 from actorsession.cli.console import seconds
-from actorsession.cluster import Server
 from actorsession.cluster.server.settings import ServerSettings
 from actorsession.durations import (
     MOST_MILLISECONDS,

@@ -15,11 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorsession import GraphDef
 from actorsession.actors import Children
 from actorsession.actors.loops import run
 from actorsession.errors import ProtocolError
+from actorsession.extend import Partition
 from actorsession.graph import codec
-from actorsession.graph.node import GraphDef
 from actorsession.messages import VOCABULARY, decode
 from actorsession.messages.step_frames import (
     CANCEL,
@@ -30,7 +31,6 @@ from actorsession.messages.step_frames import (
     is_step_frame,
     read_header,
 )  # fmt: skip
-from actorsession.plan.partition import Partition
 from actorsession.rpc.step_calls import StepCalls
 from tests.cluster.script import ROOT, environment
 from tests.fuzz.attack import attack

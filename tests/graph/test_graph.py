@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from actorsession.graph.graph import Graph, get_default_graph, reset_default_graph
-from actorsession.graph.operation import Operation, Tensor
+from actorsession import Graph, Operation, Tensor, get_default_graph, reset_default_graph
 from actorsession.graph.scopes import entered
 from tests.graph.kit import join, leaf, op, pair
 from tests.rows import for_each

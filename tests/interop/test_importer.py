@@ -10,10 +10,11 @@ import pytest
 from tensorboard.compat.proto import graph_pb2
 
 import actorsession as acts
+from actorsession import GraphDef as PlainGraphDef
+from actorsession import import_graph_def
 from actorsession.errors import InvalidArgumentError, NotFoundError
-from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.registry import lookup
-from actorsession.interop import GraphDef, graph_def_of, import_graph_def, protos
+from actorsession.interop import GraphDef, graph_def_of, protos
 from tests.interop.kit import FLOAT, PAIR, PLACEHOLDER, graph_def, identity, run_imported
 from tests.rows import for_each
 

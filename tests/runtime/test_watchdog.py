@@ -10,15 +10,13 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
-from actorsession.cluster import Server
+from actorsession import AsyncSession, Graph, Server, Session, Tensor, ops
 from actorsession.cluster.server.settings import ServerSettings
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
+from actorsession.extend import NOT_DIFFERENTIABLE, OpDef
+from actorsession.extend import register_op as register
+from actorsession.graph.registry import is_registered
 from actorsession.ops.build import make_one
 from actorsession.runtime.watchdog import HOLD_LIMIT, Watchdog
-from actorsession.session import AsyncSession, Session
 from tests.cluster.holding import hold
 from tests.cluster.kit import PATIENCE, eventually
 

@@ -19,7 +19,6 @@ from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.build import constant
 from actorsession.ops.flow.extensions import Construct, rebuilt
 from actorsession.ops.indexed_slices import SparseGradient
-from actorsession.ops.lists.sums import zero_of
 
 __all__ = [
     "as_known", "gradient_shape", "gradient_spec", "made_again", "once_each", "parts_of", "refuse_handle",
@@ -40,7 +39,7 @@ def parts_of(op: Operation) -> Construct:
 def zeros_for(tensor: Tensor) -> Tensor:
     """Return zeros of the dtype and shape of a tensor's gradient."""
     if tensor.dtype.kind != "r":
-        return zero_of(tensor)
+        return fills.zeros_like(tensor)
     dtype, known = _behind(tensor)
     if known.is_fully_defined():
         return fills.zeros(known, dtype)

@@ -19,6 +19,7 @@ from actorsession.graph.function import WHILE, brought_in
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE
 from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.derivatives.backward import (
@@ -49,7 +50,6 @@ from actorsession.ops.lists.nodes import (
     tensor_list_push_back,
 )
 from actorsession.ops.lists.parts import tensor_list_concat
-from actorsession.ops.lists.sums import zero_of
 
 __all__ = ["while_gradient"]
 
@@ -178,7 +178,7 @@ class _Loop:
         starts = []
         for k in self.active:
             grad = self.grads[k] if k < len(self.grads) else None
-            first = zero_of(self.op.outputs[k]) if grad is None else grad
+            first = zeros_like(self.op.outputs[k]) if grad is None else grad
             starts.append(self._variable(first, self.parameters[k].shape))
         ys = [self.values[k] for k in self.active]
         xs = [self.parameters[k] for k in self.active] + self.captures

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 import actorsession as acts
@@ -14,12 +12,6 @@ from actorsession.graph.registry import lookup
 from actorsession.ops.flow import dataflow
 from actorsession.plan.codegen.node_context import NodeContext
 from tests.rows import for_each
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as made:
-        yield made
 
 
 def test_a_switch_has_two_outputs_of_the_type_and_shape_of_its_data() -> None:

@@ -17,12 +17,6 @@ E = tf.data.experimental
 Pair = collections.namedtuple("Pair", "first second")
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as made:
-        yield made
-
-
 def upto(number: Any) -> Any:
     """A vector as long as its elements say."""
     return tf.fill([number], number)

@@ -1,4 +1,4 @@
-"""The networks of the training rows and their steps, as a TensorFlow program."""
+"""The networks of the training rows and their steps; their programs are given the module ``tf``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 from .lstm import UNITS
 from .questions import Question
-from .tensorflow_module import tf
 
 __all__ = ["Network", "build_cnn", "build_lstm", "build_network"]
 
@@ -27,36 +26,36 @@ class Network:
     weights: dict[str, Any]
 
 
-def build_network(question: Question) -> Network:
+def build_network(tf: Any, question: Question) -> Network:
     """Build the network 784-256-10 into the default graph."""
-    weights, x, labels = _inputs(question)
+    weights, x, labels = _inputs(tf, question)
     hidden = tf.nn.relu(tf.matmul(x, weights["w1"]) + weights["b1"])
     logits = tf.matmul(hidden, weights["w2"]) + weights["b2"]
-    return _network(question, weights, x, labels, logits)
+    return _network(tf, question, weights, x, labels, logits)
 
 
-def build_cnn(question: Question) -> Network:
+def build_cnn(tf: Any, question: Question) -> Network:
     """Build a convolutional network into the default graph."""
-    weights, x, labels = _inputs(question)
-    first = _convolution(x, weights["f1"], weights["b1"])
-    second = _convolution(first, weights["f2"], weights["b2"])
+    weights, x, labels = _inputs(tf, question)
+    first = _convolution(tf, x, weights["f1"], weights["b1"])
+    second = _convolution(tf, first, weights["f2"], weights["b2"])
     flat = tf.reshape(second, [x.shape[0], 7 * 7 * second.shape[-1]])
     if "w3" in weights:
         flat = tf.nn.relu(tf.matmul(flat, weights["w3"]) + weights["b3"])
     logits = tf.matmul(flat, weights["w"]) + weights["b"]
-    return _network(question, weights, x, labels, logits)
+    return _network(tf, question, weights, x, labels, logits)
 
 
-def _convolution(x: Any, filters: Any, bias: Any) -> Any:
+def _convolution(tf: Any, x: Any, filters: Any, bias: Any) -> Any:
     """Return a convolution with a rectifier, and a pool that halves height and width."""
     convolved = tf.nn.conv2d(x, filters, strides=[1, 1, 1, 1], padding="SAME")
     active = tf.nn.relu(tf.nn.bias_add(convolved, bias))
     return tf.nn.max_pool(active, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
 
 
-def build_lstm(question: Question) -> Network:
+def build_lstm(tf: Any, question: Question) -> Network:
     """Build the recurrent network, step by step, of products and elementwise ops into the default graph."""
-    weights, x, labels = _inputs(question)
+    weights, x, labels = _inputs(tf, question)
     c = h = tf.zeros([x.shape[1], UNITS])
     for row in tf.unstack(x):
         product = tf.matmul(tf.concat([row, h], 1), weights["kernel"])
@@ -64,10 +63,10 @@ def build_lstm(question: Question) -> Network:
         c = c * tf.sigmoid(f + 1.0) + tf.sigmoid(i) * tf.tanh(j)
         h = tf.tanh(c) * tf.sigmoid(o)
     logits = tf.matmul(h, weights["w"]) + weights["b"]
-    return _network(question, weights, x, labels, logits)
+    return _network(tf, question, weights, x, labels, logits)
 
 
-def _inputs(question: Question) -> tuple[dict[str, Any], Any, Any]:
+def _inputs(tf: Any, question: Question) -> tuple[dict[str, Any], Any, Any]:
     """Return the variables by name, and the placeholders of a batch and its labels."""
     given = question.given
     weights = {name: tf.Variable(value, name=name) for name, value in given["weights"].items()}
@@ -76,7 +75,7 @@ def _inputs(question: Question) -> tuple[dict[str, Any], Any, Any]:
 
 
 def _network(
-    question: Question, weights: dict[str, Any], x: Any, labels: Any, logits: Any
+    tf: Any, question: Question, weights: dict[str, Any], x: Any, labels: Any, logits: Any
 ) -> Network:
     """Return the network that minimizes the cross entropy of some logits."""
     given = question.given
