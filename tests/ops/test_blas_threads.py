@@ -1,4 +1,4 @@
-"""The threads of BLAS: which library, one number for the process, what was before, and shares of processes."""
+"""The threads of BLAS: which library, one number for the process, what was before, shares of processes."""
 
 from __future__ import annotations
 
