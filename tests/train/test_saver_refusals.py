@@ -16,8 +16,6 @@ from actorsession.errors import (
     NotFoundError,
     ResourceExhaustedError,
 )
-from actorsession.graph.graph import Graph
-from actorsession.session import Session
 from actorsession.train import Saver, SaverDef
 from tests.train.kit import names, started
 

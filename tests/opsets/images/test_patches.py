@@ -8,9 +8,6 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession.graph.graph import Graph
-from actorsession.ops.build import constant
-from actorsession.ops.derivatives.gradients import gradients
 from actorsession.opsets.images.patches import extract_image_patches, extract_patches
 from tests.ops.cases import computed
 from tests.rows import for_each
@@ -47,28 +44,6 @@ def test_the_older_function_takes_either_name_of_the_sizes() -> None:
 def test_other_sizes_and_paddings_are_refused(sizes: Any, padding: Any, words: Any) -> None:
     with pytest.raises(ValueError, match=words):
         extract_patches(IMAGE, sizes, ONES, ONES, padding)
-
-
-def test_the_gradient_can_be_differentiated_again() -> None:
-    def slope(x: Any) -> Any:
-        patches = extract_patches(x, TWOS, ONES, ONES, "SAME")
-        return gradients(patches * patches * patches, x)[0]
-
-    check_gradient(slope, IMAGE[:, :3, :3])
-    with Graph().as_default():
-        assert slope(constant(IMAGE)).shape.is_compatible_with(IMAGE.shape)
-
-
-@for_each("shape", [[0, 5, 5, 2], [1, 0, 5, 2], [1, 5, 0, 2], [1, 5, 5, 0], [0, 0, 0, 0]], ids=str)
-def test_patches_of_no_elements_and_their_gradient_have_none(shape: list[int]) -> None:
-    """TensorFlow has no gradient where the batch is empty."""
-    x = np.ones(shape, np.float32)
-    with acts.Graph().as_default(), acts.Session() as session:
-        fed = acts.placeholder(acts.float32, [None] * 4)
-        made = extract_image_patches(fed, [1, 3, 3, 1], ONES, ONES, "SAME")
-        patches, slope = session.run([made, acts.gradients(made, fed)[0]], {fed: x})
-    assert patches.shape == (*shape[:3], 9 * shape[3])
-    assert slope.shape == x.shape
 
 
 def test_a_patch_far_larger_than_the_image_is_refused() -> None:
